@@ -1,1 +1,1 @@
-"""The arena's side: the referee, its records, the ladder, the server and the `arena` command."""
+"""The server's side: host, ladder, tournaments, store, web pages and the `arena` command. Independent of `bots`."""

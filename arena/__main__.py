@@ -1,10 +1,10 @@
-"""`python -m arena` is `arena`."""
+"""Makes `python -m arena` the same as `arena`."""
 
 import sys
 
 
 def main() -> None:
-    """Run the command. A server keeps signals waiting from here on, before it loads anything else."""
+    """Run the command. A server holds signals back from here on, before it loads anything else."""
     if "serve" in sys.argv[1:]:
         from machine.held_signals import hold
 

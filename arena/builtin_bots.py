@@ -1,7 +1,7 @@
-"""Bots that a server runs itself, as ordinary clients, so that whoever comes finds an opponent.
+"""Built-in bots: ordinary clients that a server runs itself, so that every newcomer finds an opponent.
 
-Which they are, from `random,NAME=BOT,alphabeta:nodes=20000,levels` to the commands that start them; their tokens, made
-here and kept in the data folder for the server alone; and a supervisor that keeps them running.
+Parses their specification, like `random,NAME=BOT,alphabeta:nodes=20000,levels`, into commands; keeps their tokens in
+the data folder, for the server alone; and supervises their processes.
 """
 
 from __future__ import annotations
@@ -34,43 +34,43 @@ from protocol.names import folded
 
 RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE, or levels for all eight of level"
 EVERY_LEVEL = "levels"
-"""Short for all of `level`."""
+"""Short for all levels of `level`."""
 OPEN = "random,greedy,perfect,alphabeta:nodes=2000"
 SEEKING = (
     "minimax:depth=2,theory=perfect,rookie=random,lucky=random,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
 )
-"""One for each game. Most need no warm-up, and begin at once."""
+"""One bot for each game. Most need no warm-up and start at once."""
 PACE = ("--min-move-time", "0.7")
-"""So that people can follow."""
+"""Options that slow bots down so that people can follow."""
 FIRST_WAIT = 1.0
-"""Seconds until a bot is started again, at first."""
+"""Seconds until the first restart of a bot."""
 HOUSE_FOLDER, HOUSE_TOKENS = "house", "tokens.json"
-"""In a data folder: what the house has, and its tokens there."""
+"""The folder and file in a data folder with the built-in bots' logs and tokens."""
 NICE = 10
-"""The referee goes first, then the page."""
+"""The niceness of built-in bots: the referee comes first, then the web pages."""
 LOOK_EVERY = 5.0
-"""Seconds between two looks at whether a bot is connected."""
+"""Seconds between two checks that a bot is connected."""
 AWAY_MOST = 60.0
-"""Seconds without a connection after which a bot that had one is taken for hung."""
+"""Seconds without a connection after which a bot that had one counts as hung."""
 LARGEST_LOG = 1024 * 1024
-"""Bytes of a log; then it is begun anew, and the one before it is kept."""
+"""Maximum bytes of a log. Then a new one begins, and the previous one is kept."""
 
 log = logging.getLogger("arena.builtin_bots")
 
 
 class BuiltinBot(msgspec.Struct, frozen=True, kw_only=True):
-    """A reference bot under its name here, and the command that starts it."""
+    """A reference bot with its name on this server and the command that starts it."""
 
     name: str
     command: tuple[str, ...]
 
     def with_options(self, *options: str) -> BuiltinBot:
-        """The same bot, started with these options as well."""
+        """Return the same bot with additional options."""
         return BuiltinBot(name=self.name, command=(*self.command, *options))
 
 
 def house_bots(text: str) -> list[BuiltinBot]:
-    """The bots that the words name, in any case each under a name of its own. Raises `UsageFault`."""
+    """Parse a specification into bots, whose names must differ regardless of case. Raise `UsageFault`."""
     known = known_bots()
     found: list[str] = []
     for part in filter(None, map(str.strip, text.split(","))):
@@ -86,7 +86,7 @@ def house_bots(text: str) -> list[BuiltinBot]:
 
 
 def _begins(part: str, known: Sequence[str]) -> bool:
-    """Whether a part is a bot, and no more of the settings of the bot before it."""
+    """Return whether a part begins a bot rather than continuing the settings of the previous one."""
     name, bot = split_bot_word(part)
     return bot.partition(":")[0] in known and name not in BOT_SETTINGS
 
@@ -100,17 +100,16 @@ def _bot(word: str, known: Sequence[str]) -> BuiltinBot:
 
 
 def demo_bots() -> list[BuiltinBot]:
-    """The bots of a demo."""
-    pairs = zip(NAMES, house_bots(SEEKING), strict=False)  # a game without one is still played by those that are open
+    pairs = zip(NAMES, house_bots(SEEKING), strict=False)  # open bots also play the games that have no bot here
     seeking = [bot.with_options("--game", game, *PACE) for game, bot in pairs]
     return [bot.with_options("--open", *PACE) for bot in house_bots(OPEN)] + seeking
 
 
 def house_tokens(store: Store, file: Path, names: Sequence[str], secret: str | None = None) -> dict[str, str]:
-    """The token of each bot, which is registered first if it is new; those that are made are in `file` before. With a
-    `secret` they follow from that, and are the same for the house of every node.
+    """Return the token of each bot, registering new bots. New tokens are saved in `file` first.
 
-    Raises `UsageFault` for a name that is somebody else's, `ArenaFault` for a file that can't be used.
+    With a `secret`, tokens are derived from it and are the same on every node. Raise `UsageFault` if a name belongs to
+    another bot, `ArenaFault` for an unusable file.
     """
     saved = _read_tokens(file)
     made = {name: _token(name, secret) if secret else saved.get(folded(name)) or new_token() for name in names}
@@ -131,13 +130,13 @@ def _register(store: Store, name: str, token_hash: str) -> None:
     try:
         store.write(add_bots, {name: token_hash})
     except NameInUse as exc:
-        bot = store.read(registered_bot, name)  # maybe another node has registered this very bot meanwhile
+        bot = store.read(registered_bot, name)  # another node may have registered this very bot in the meantime
         if bot is None or bot.token_hash != token_hash:
             raise UsageFault(_taken(name)) from exc
 
 
 def house_names(data: Path) -> list[str]:
-    """The bots that are or were the house's on a data folder, their names in lower case. Raises `ArenaFault`."""
+    """Return the names, in lower case, of all current and former built-in bots of a data folder. Raise `ArenaFault`."""
     return sorted(_read_tokens(data / HOUSE_FOLDER / HOUSE_TOKENS))
 
 
@@ -172,7 +171,7 @@ def _write_tokens(file: Path, held: dict[str, str]) -> None:
 
 
 class Supervisor:
-    """Bots that play in an arena from `begin` to `end`, each with its token; their output goes to `folder`."""
+    """Runs built-in bots from `begin` to `end`, each with its token. Their output goes to `folder`."""
 
     def __init__(
         self,
@@ -188,11 +187,10 @@ class Supervisor:
         self._keeping: asyncio.Task[None] | None = None
 
     def begin(self, url: str, connected: Callable[[str], bool]) -> None:
-        """Start them, and keep them running; the arena is at `url`, and knows of a name whether it is `connected`."""
+        """Start the bots and keep them running. `url` is the arena's; `connected(name)` tells if a bot is online."""
         self._keeping = asyncio.create_task(self._keep_all(url, connected))
 
     async def end(self) -> None:
-        """End them."""
         if self._keeping is not None:
             self._keeping.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -214,7 +212,7 @@ class Supervisor:
                     group.create_task(keep_running(run, FIRST_WAIT, log, "the house's bot"))
 
     async def _run(self, name: str, order: LaunchSpec, connected: Callable[[], bool]) -> str:
-        """One process from its start to its end, in words; one that hangs is ended."""
+        """Run one process to its end, and return what ended it. A process that hangs is stopped."""
         crash: asyncio.Future[Crash] = asyncio.get_running_loop().create_future()
         log_file = self._folder / f"{name}.log"
         process = BotProcess(name, order, log_file, lambda process, how: crash.set_result(how))
@@ -231,7 +229,7 @@ class Supervisor:
 
 
 async def _lost(connected: Callable[[], bool]) -> None:
-    """Return when a bot that was connected has not been so for long: it answers no pings, and does not come back."""
+    """Wait until a bot that was connected has been disconnected for too long."""
     loop = asyncio.get_running_loop()
     seen = None
     while seen is None or loop.time() - seen < AWAY_MOST:

@@ -1,4 +1,4 @@
-"""The `arena` command: its words only. What a command does is in arena/commands, loaded when it is called."""
+"""The options of the `arena` command line. The code of each command in arena/commands is loaded when it runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RENAMED = {
     "serve --pace": "--max-matches-per-hour",
     "tournament --hello-within": "--connect-timeout",
 }
-"""Options that were called otherwise, with their commands."""
+"""Old names of options, by command and option, with the new ones."""
 
 app = group("arena", "A networked referee for games between programs.")
 match_app = group("match", "Decide which matches count, and mend their records.")
@@ -64,7 +64,7 @@ ConfigFile = Annotated[Path | None, typer.Option(help="A TOML file with any of t
 
 
 def _joined(words: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as settings have them: those that were given more than once as a list with commas."""
+    """Return the options as settings: repeated ones become a list separated by commas."""
     return {key: ",".join(value) if isinstance(value, list) else value for key, value in words.items()}
 
 
@@ -124,7 +124,7 @@ def _of_any_tournament(
     ] = None,
     memory: Annotated[int, typer.Option(metavar="MIB", help="Memory of each process in a sandbox.")] = 2048,
 ) -> None:
-    """The words of every command that plays matches of local bots."""
+    """Declare the options of every command that plays matches of local bots."""
 
 
 @app.command()
@@ -247,14 +247,14 @@ def llr(
 
 
 def _read(given: dict[str, Any]) -> dict[str, Any]:
-    """A command's words as its options have them. Raises `UsageFault` where no game is named."""
+    """Convert a command's arguments for its options class. Raise `UsageFault` if no game is named."""
     given["game"] = _named_game(given["game"])
     lists = {name: given[name] or () for name in ("sets", "pass_env", "read")}
     return {**given, **lists, "data": data_folder(given["data"])}
 
 
 def _named_game(game: str | None) -> str:
-    """The game that was named. Raises `UsageFault` where none was."""
+    """Return the game, or raise `UsageFault` if none is named."""
     from protocol.games import NAMES
 
     if game is None:
@@ -348,7 +348,7 @@ def _which(
     ] = None,
     tournament: Annotated[str | None, typer.Option(metavar="ID", help="Only of this tournament.")] = None,
 ) -> None:
-    """The words that choose matches, as `Selection` has them."""
+    """Declare the options that select matches, with the field names of `Selection`."""
 
 
 @app.command()

@@ -1,8 +1,8 @@
-"""Live events over MQTT, as JSON: what is published, and what of it waits while the broker is slow or away.
+"""The live feed: publishes events over MQTT as JSON, with a bounded queue while the broker is slow or away.
 
-What happens is only noted, and published a few milliseconds later with all else of them. Whatever the broker does, no
-match waits for it: turns are dropped first, starts and ends are kept much longer, and of a leaderboard only the newest
-counts. An end is dropped here at last too, but not forgotten: `dropped` says so, and `taken` what the broker has.
+Events are collected for a few milliseconds and published together. No match ever waits for the broker. When the queue
+is full, turns are dropped first; starts and ends are kept much longer; of a leaderboard only the newest version counts.
+`Feed.dropped` reports an end that was dropped, `Feed.taken` one that the broker has.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ DEFAULT_PORT = 1883
 DEFAULT_PREFIX = "arena"
 TURN_BYTES = 4 * 1024 * 1024
 LASTING_BYTES = 64 * 1024 * 1024
-OVERHEAD = 200  # what a queued message costs beside its payload, roughly
+OVERHEAD = 200  # approximate size of a queued message besides its payload
 LINGER = 0.01
-"""Seconds after which what happened is published, with what happened meanwhile."""
+"""Seconds for which events are collected before they are published."""
 BATCH = 8
 """Messages that are sent at once."""
 TURNS = 32
-"""Turns that are one message, at most."""
+"""Maximum number of turns in one message."""
 
 log = logging.getLogger("arena.feed.feed")
 
@@ -44,23 +44,23 @@ class FeedTimeouts:
     """The feed's time limits for the broker, in seconds."""
 
     connect_timeout_s: float = 20.0
-    """The publishing process runs, the broker's name is looked up, and the broker answers, all within this time."""
+    """The publishing process starts, resolves the broker's name and gets its answer, all within this time."""
     answer_timeout_s: float = 5.0
     """The broker answers within this time when the process connects to it."""
     keepalive_s: int = 10
-    """A silent broker is asked for a sign of life after this time, and is lost where none comes in as many seconds."""
+    """A silent broker is pinged after this time, and counts as lost if it sends nothing for as long again."""
     first_retry_delay_s: float = 0.5
     max_retry_delay_s: float = 10.0
     flush_timeout_s: float = 2.0
-    """Messages that are queued when the arena stops are published within this time, or dropped."""
+    """Messages queued when the arena stops are published within this time, or dropped."""
 
 
 class BadBroker(UsageFault):
-    """An MQTT address that cannot be used."""
+    """An MQTT address is invalid."""
 
 
 class Broker(NamedTuple):
-    """Where the events go. `prefix` has no slash at either end."""
+    """An MQTT broker and the topic prefix for events, which has no slash at either end."""
 
     host: str
     port: int
@@ -70,7 +70,7 @@ class Broker(NamedTuple):
 
     @classmethod
     def parse(cls, url: str) -> Broker:
-        """The address `mqtt://[user:password@]host[:port][/prefix]`. Raises `BadBroker`; a password is never shown."""
+        """Parse `mqtt://[user:password@]host[:port][/prefix]`. Raise `BadBroker`, which never shows a password."""
         form = "it looks like mqtt://host:1883/prefix"
         try:
             parts = urlsplit(url)
@@ -96,18 +96,18 @@ class Broker(NamedTuple):
 
 
 class Message(NamedTuple):
-    """What is to be published, and the match whose end it is, where it is one."""
+    """A message to publish; `ended` is the match whose end it is, else None."""
 
     publication: Publication
     ended: str | None = None
 
 
 Numbered = tuple[int, Message]
-"""With a number that tells the order; 0 for what is made anew rather than kept."""
+"""A message with its number in order; 0 for one that is regenerated rather than kept."""
 
 
 class Outbox:
-    """What is still to be published, in order, bounded by bytes: turns and lasting messages apart."""
+    """A queue of messages to publish, with separate byte limits for turns and for lasting messages."""
 
     def __init__(self, turn_bytes: int = TURN_BYTES, lasting_bytes: int = LASTING_BYTES) -> None:
         self._turns = _Lane(turn_bytes)
@@ -115,12 +115,12 @@ class Outbox:
         self._count = 0
 
     def add(self, message: Message) -> list[Message]:
-        """Queue a message; the oldest of its kind make room for it: those."""
+        """Queue a message. Return older ones of its kind that were dropped to make room."""
         self._count += 1
         return (self._lasting if message.publication.qos else self._turns).append((self._count, message))
 
     def take(self, most: int) -> list[Numbered]:
-        """The next messages, oldest first, with their numbers; they leave the outbox."""
+        """Remove and return the next messages, oldest first, with their numbers."""
         taken: list[Numbered] = []
         turns, lasting = self._turns, self._lasting
         while len(taken) < most and (turns.queue or lasting.queue):
@@ -129,12 +129,12 @@ class Outbox:
         return taken
 
     def put_back(self, taken: Sequence[Numbered]) -> list[Message]:
-        """Return lasting messages that were taken to where they were: those that there was no room for."""
+        """Put lasting messages back at their place. Return those that were dropped for lack of room."""
         return self._lasting.extendleft(list(reversed(taken)))
 
     @property
     def bytes(self) -> int:
-        """The size of all that waits."""
+        """The size of all queued messages."""
         return self._turns.bytes + self._lasting.bytes
 
     def __len__(self) -> int:
@@ -142,7 +142,7 @@ class Outbox:
 
 
 class _Lane:
-    """A queue that forgets its oldest entries beyond a number of bytes."""
+    """A queue that drops its oldest entries beyond a number of bytes."""
 
     def __init__(self, limit: int) -> None:
         self.queue: deque[Numbered] = deque()
@@ -177,10 +177,10 @@ def _size(numbered: Numbered) -> int:
 
 
 class Feed:
-    """The event feed of one arena, or of a `node` of it. `run` is its task; the other methods never wait, save `close`.
+    """The event feed of one arena, or of one `node` of it. `run` is its task; of the other methods only `close` waits.
 
-    `taken(match)` is called when the broker has the end of a match, `dropped(match)` when it waits here no more, for
-    want of room. Raises `BadBroker` for an address that cannot be used.
+    `taken(match)` is called when the broker has acknowledged the end of a match, `dropped(match)` when that end was
+    dropped for lack of room. Raises `BadBroker` for an invalid address.
     """
 
     def __init__(
@@ -199,14 +199,14 @@ class Feed:
         self._topic_of_status = f"{self._topic}/status" if node is None else f"{self._topic}/node/{node}/status"
         self._topic_of_turns = f"{self._topic}/match/{EACH}/turn"
         self._turns: list[Turn] = []
-        """Those that are not in the outbox yet."""
+        """Turns that are not in the outbox yet."""
         self._due: asyncio.TimerHandle | None = None
-        """When what happened just now is published."""
+        """The timer that publishes the collected events."""
         self._boards: dict[str, Publication] = {}
         self._stale: dict[str, None] = {}
         self._connection: MqttConnection | None = None
         self._in_flight: dict[int, Numbered] = {}
-        """What the broker has not acknowledged, by packet."""
+        """Messages that the broker has not acknowledged, by packet identifier."""
         self._loop = asyncio.get_running_loop()
         self._settled = asyncio.Event()
         """Set when nothing is in flight."""
@@ -214,41 +214,41 @@ class Feed:
         self._task: asyncio.Task[None] | None = None
         self._told_of_outage = False
         self.published = 0
-        """Messages that were given to the broker; some may be given to it again."""
+        """Messages given to the broker; some more than once."""
         self.crowded_out: Counter[str] = Counter()
-        """Messages for which there was no room, by kind: `turns` or `lasting`."""
-        # One identifier for all connections of this feed: a new one ends the old one, and with it the old one's will.
+        """The number of messages dropped for lack of room, by kind: `turns` or `lasting`."""
+        # All connections share one identifier, so that a new one ends the old one without its will.
         self._identifier = f"arena-{secrets.token_hex(6)}"
 
     @property
     def online(self) -> bool:
-        """Whether there is a broker."""
+        """True while connected to the broker."""
         return self._connection is not None
 
     @property
     def in_flight(self) -> int:
-        """Messages that the broker has not acknowledged yet."""
+        """The number of messages that the broker has not acknowledged yet."""
         return len(self._in_flight)
 
     def report(self, message: FromServer) -> None:
-        """Something was shown of a match: a start, a turn or an end as watchers are told it."""
+        """Collect an event of a match, as spectators get it: a start, a turn or an end."""
         if isinstance(message, Turn):
             self._turns.append(message)
         else:
-            self._queue_turns()  # which were before
+            self._queue_turns()  # in order: they came before this event
             self._queue_news(message)
         if self._due is None:
             self._due = self._loop.call_later(LINGER, self._publish_news)
 
     def leaderboard(self, pool: str, rows: Sequence[Mapping[str, Any] | msgspec.Struct]) -> None:
-        """The newest leaderboard of a pool; it replaces one that still waits, and the broker retains it."""
+        """Publish the newest leaderboard of a pool. It replaces a waiting one, and the broker retains it."""
         payload = _encode({"game": pool.partition("/")[0], "pool": pool, "rows": rows})
         self._boards[pool] = Publication(f"{self._topic}/leaderboard/{pool}", payload, 1, True)
         self._stale[pool] = None
         self._publish()
 
     async def run(self) -> None:
-        """Publish until `close`, through every failure of the broker."""
+        """Publish until `close`, reconnecting after every failure."""
         self._task = asyncio.current_task()
         backoff = Backoff(self._timeouts.first_retry_delay_s, self._timeouts.max_retry_delay_s)
         while True:
@@ -259,7 +259,7 @@ class Feed:
                 backoff.reset()
                 await self._serve(connection)
                 return
-            except Exception as exc:  # the feed outlives any failure of the broker
+            except Exception as exc:  # the feed must survive any failure of the broker
                 self._tell_of_outage(exc)
                 if self._closing.is_set():
                     return
@@ -267,9 +267,9 @@ class Feed:
                     await asyncio.wait_for(self._closing.wait(), backoff.delay())
 
     async def close(self) -> None:
-        """Publish what waits, for a moment at most, then say that the arena is offline."""
+        """Publish what is queued, within the time limit, then report that the arena is offline."""
         self._closing.set()
-        await asyncio.sleep(0)  # a task made just now has not begun to run
+        await asyncio.sleep(0)  # lets a task that was just created start
         if self._task is None:
             return
         done, _ = await asyncio.wait({self._task}, timeout=self._timeouts.flush_timeout_s)
@@ -297,7 +297,7 @@ class Feed:
         return Publication(self._topic_of_status, _encode({"online": online}), 1, True)
 
     async def _serve(self, connection: MqttConnection) -> None:
-        """Publish over one connection until `close`. Raises `OSError` when the connection is lost."""
+        """Publish over one connection until `close`. Raise `OSError` when the connection is lost."""
         self._connection = connection
         try:
             self._send([(0, Message(self._status(True)))])
@@ -319,7 +319,6 @@ class Feed:
             await connection.end()
 
     def _publish_news(self) -> None:
-        """Publish what happened just now."""
         if self._due is not None:
             self._due.cancel()
             self._due = None
@@ -343,7 +342,7 @@ class Feed:
         self._forget(self.outbox.add(message))
 
     def _publish(self) -> None:
-        """Publish what waits, as far as the broker reads and acknowledges."""
+        """Publish queued messages as fast as the broker reads and acknowledges them."""
         connection = self._connection
         while connection is not None and connection.writable:
             room = min(BATCH, MOST_IN_FLIGHT - len(self._in_flight))
@@ -392,7 +391,7 @@ _encode, _encode_lines = _json.encode, _json.encode_lines
 
 
 async def _unless_lost(connection: MqttConnection, work: Coroutine[Any, Any, object]) -> None:
-    """Wait for something. Raises why the connection was lost, if that comes first."""
+    """Wait for some work. If the connection is lost first, raise the reason."""
     waiting = asyncio.ensure_future(work)
     await asyncio.wait((waiting, connection.lost), return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()

@@ -1,8 +1,9 @@
-"""A connection to an MQTT broker that publishes and never subscribes, as the server has it: a process of its own holds
-it, `mqtt_publisher`, as a library takes as long for a publication as the arena for a ply. And what those two say.
+"""The server's connection to an MQTT broker, which publishes and never subscribes.
 
-The server says an `MqttOrder` as a line of JSON, then publications as `frame` makes them, at last `GOODBYE`. It is told
-numbers and a text as lines of JSON: `ACCEPTED`, which publications of QoS 1 the broker has, why the connection is lost.
+A separate process, `mqtt_publisher`, talks to the broker, because its MQTT library takes as long per message as the
+arena for a ply. The server sends it an `MqttOrder` as a line of JSON, then publications in the format of `frame`, and
+at the end `GOODBYE`. The process answers with lines of JSON: `ACCEPTED`, the identifiers of publications of QoS 1 that
+the broker has acknowledged, or a text with the reason why the connection is lost.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ import msgspec
 from machine.subprocesses import leave_process_group
 
 MOST_IN_FLIGHT = 64
-"""Publications of QoS 1 that the broker has not acknowledged; what comes behind them waits, in order."""
+"""Maximum number of unacknowledged publications of QoS 1; later ones wait, in order."""
 MOST_BUFFERED = 256 * 1024
-"""Bytes that the process has not read yet, before more waits."""
+"""Maximum bytes that the process has not read yet; beyond that, publications wait."""
 EACH = "+"
-"""In a topic: each line of the payload is published, where this is the `match` that it names."""
+"""A placeholder in a topic. Each line of the payload is published separately, with its `match` in place of this."""
 ACCEPTED = 0
 GOODBYE = bytes(4)
 _CHILD = (sys.executable, "-P", "-m", "arena.mqtt_publisher")
@@ -33,7 +34,7 @@ _heard = msgspec.json.Decoder(int | str).decode
 
 
 class Publication(NamedTuple):
-    """What is published. The broker says of one of QoS 1 that it has taken it."""
+    """A message to publish. The broker acknowledges it if its QoS is 1."""
 
     topic: str
     payload: bytes
@@ -42,7 +43,7 @@ class Publication(NamedTuple):
 
 
 class MqttOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """Which broker to connect to and as whom, and in how many seconds it answers: `within` when it is connected to."""
+    """The broker to connect to, the credentials, and the time limits in seconds; `within` is the one for connecting."""
 
     host: str
     port: int
@@ -55,23 +56,23 @@ class MqttOrder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def frame(identifier: int, publication: Publication) -> bytes:
-    """A publication as it is sent: four bytes that say how long the rest is, which is MessagePack."""
+    """Encode a publication: the length of the rest in four bytes, then MessagePack."""
     body = _pack((identifier, publication))
     return len(body).to_bytes(4, "big") + body
 
 
 class MqttConnection(asyncio.Protocol):
-    """A connection, from `connect` until `lost`.
+    """A connection from `connect` until `lost`.
 
-    `taken(identifier)` is called for each publication of QoS 1 that the broker has, `room()` when it reads again.
+    `taken(identifier)` is called when the broker acknowledges a publication, `room()` when the process reads again.
     """
 
     def __init__(self, taken: Callable[[int], None], room: Callable[[], None]) -> None:
         self.writable = True
-        """Whether what is written is read."""
+        """False while the process is not reading."""
         loop = asyncio.get_running_loop()
         self.lost: asyncio.Future[Exception] = loop.create_future()
-        """Why it ended, once it has."""
+        """The reason why the connection ended, once it has."""
         self._accepted: asyncio.Future[None] = loop.create_future()
         self._taken = taken
         self._room = room
@@ -84,7 +85,7 @@ class MqttConnection(asyncio.Protocol):
     async def connect(
         cls, order: MqttOrder, connect_timeout_s: float, *, taken: Callable[[int], None], room: Callable[[], None]
     ) -> MqttConnection:
-        """A connection that the broker has accepted. Raises `OSError`, `TimeoutError` too."""
+        """Connect, and wait until the broker accepts. Raise `OSError`, including `TimeoutError`."""
         connection = cls(taken, room)
         try:
             async with asyncio.timeout(connect_timeout_s):
@@ -101,7 +102,6 @@ class MqttConnection(asyncio.Protocol):
         return connection
 
     async def _start(self) -> None:
-        """Begin the process, and be connected to it."""
         ours, theirs = socket.socketpair()
         try:
             with theirs:
@@ -114,25 +114,25 @@ class MqttConnection(asyncio.Protocol):
             raise
 
     def write(self, packets: bytes) -> None:
-        """Send packets that are made."""
+        """Send packets made by `packet_of`."""
         assert self._transport is not None
         self._transport.write(packets)
 
     def packet_of(self, publication: Publication) -> tuple[bytes, int]:
-        """The packet of a publication, and its identifier: 0 of one of QoS 0."""
+        """Return the packet of a publication and its identifier, which is 0 for QoS 0."""
         if not publication.qos:
             return frame(0, publication), 0
         self._last += 1
         return frame(self._last, publication), self._last
 
     async def close(self) -> None:
-        """Say goodbye, which keeps the broker from publishing the will."""
+        """Disconnect cleanly, so that the broker does not publish the will."""
         self.write(GOODBYE)
         assert self._process is not None
         await self._process.wait()
 
     def abort(self) -> None:
-        """End it at once."""
+        """End the connection and its process at once."""
         self._lose(ConnectionError("the connection was cut"))
         if self._transport is not None:
             self._transport.abort()
@@ -141,13 +141,13 @@ class MqttConnection(asyncio.Protocol):
                 self._process.kill()
 
     async def end(self) -> None:
-        """End it at once, and return when there is nothing left of it."""
+        """End the connection at once, and wait until its process has ended."""
         self.abort()
         if self._process is not None:
             await self._process.wait()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's transport is no subclass
         self._transport.set_write_buffer_limits(MOST_BUFFERED)
 
     def connection_lost(self, exc: Exception | None) -> None:

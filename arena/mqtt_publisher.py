@@ -1,6 +1,6 @@
-"""The process that publishes beside a server: `python -m arena.mqtt_publisher`, for one connection to an MQTT broker.
+"""The process that publishes for a server over one MQTT connection: `python -m arena.mqtt_publisher`.
 
-What it is told and what it says is in `arena.mqtt_connection`; standard input is a socket for both.
+`arena.mqtt_connection` describes what the two say to each other. Standard input is the socket for both directions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from machine.event_loop import Tasks
 from machine.subprocesses import be_nice, die_with_parent
 
 _NICE = 19
-"""Once connected. Not before, and not only when idle: a machine that is never idle would have no feed."""
+"""The niceness once connected. Not earlier, and not idle priority: then a busy machine would have no feed."""
 _publication = msgspec.msgpack.Decoder(tuple[int, Publication]).decode
 
 
@@ -35,15 +35,15 @@ _of_match = msgspec.json.Decoder(_OfMatch).decode
 
 
 def main() -> None:
-    """Obey the order on standard input."""
+    """Read an `MqttOrder` from standard input and carry it out."""
     die_with_parent()
-    logging.disable()  # what goes wrong is said to the server, which logs it
+    logging.disable()  # errors are reported to the server, which logs them
     with socket.socket(fileno=sys.stdin.fileno()) as line:
         event_loop.run(_serve(line))
 
 
 async def _serve(line: socket.socket) -> None:
-    """Publish what the server says over one connection until it says goodbye, or the connection is lost."""
+    """Publish for the server over one connection until it says goodbye or the connection is lost."""
     server, writer = await asyncio.open_unix_connection(sock=line)
 
     def say(what: int | str) -> None:
@@ -69,7 +69,6 @@ async def _serve(line: socket.socket) -> None:
 
 
 def client_of(order: MqttOrder) -> aiomqtt.Client:
-    """The client that is to be connected."""
     client = aiomqtt.Client(
         order.host,
         order.port,
@@ -79,19 +78,19 @@ def client_of(order: MqttOrder) -> aiomqtt.Client:
         will=aiomqtt.Will(*order.will),
         clean_session=True,
         keepalive=order.keepalive,
-        timeout=2 * order.within,  # beyond that of `_serve`, which says what happened
+        timeout=2 * order.within,  # longer than the timeout in `_serve`, which reports it better
         max_inflight_messages=MOST_IN_FLIGHT,
         max_queued_outgoing_messages=MOST_IN_FLIGHT,
-        socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],  # nothing waits for what came before
+        socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],  # small packets leave at once
     )
-    client.pending_calls_threshold = sys.maxsize  # it would format a warning, for nobody
+    client.pending_calls_threshold = sys.maxsize  # the warning would go to no one
     return client
 
 
 async def _publish_until_lost(
     client: aiomqtt.Client, server: asyncio.StreamReader, say: Callable[[int | str], None]
 ) -> None:
-    """Publish until the server says goodbye. Raises `ConnectionError` when the connection is lost."""
+    """Publish until the server says goodbye. Raise `ConnectionError` when the connection is lost."""
     listening = asyncio.create_task(_listen(client))
     publishing = asyncio.create_task(_publish(client, server, say))
     await asyncio.wait((listening, publishing), return_when=asyncio.FIRST_COMPLETED)
@@ -103,13 +102,13 @@ async def _publish_until_lost(
 
 
 async def _listen(client: aiomqtt.Client) -> None:
-    """Hear nothing, as nothing is subscribed to. Raises `aiomqtt.MqttError` when the connection is lost."""
+    """Wait on a connection without subscriptions. Raise `aiomqtt.MqttError` when it is lost."""
     async for _ in client.messages:
         pass
 
 
 async def _publish(client: aiomqtt.Client, server: asyncio.StreamReader, say: Callable[[int | str], None]) -> None:
-    """Publish until the server says goodbye, in order, no more at once than a packet has or may be in flight."""
+    """Publish in order until the server says goodbye, without exceeding the messages in flight."""
     taking = Tasks()
 
     async def take(identifier: int, publication: Publication) -> None:
@@ -123,12 +122,12 @@ async def _publish(client: aiomqtt.Client, server: asyncio.StreamReader, say: Ca
                 taking.begin(take(identifier, publication))
             else:
                 await asyncio.gather(*(client.publish(*each, timeout=math.inf) for each in _each(publication)))
-    except (asyncio.IncompleteReadError, ConnectionResetError):  # the latter where it had not read all that was said
-        os._exit(1)  # without a goodbye to the broker either, which then publishes the will
+    except (asyncio.IncompleteReadError, ConnectionResetError):  # the latter if this side had not read everything
+        os._exit(1)  # skips the goodbye to the broker, so that it publishes the will
 
 
 def _each(publication: Publication) -> Iterator[tuple[str, bytes]]:
-    """The topics and payloads of QoS 0 that one is."""
+    """Yield the topic and payload of each message of QoS 0 in a publication."""
     topic, payload, *_ = publication
     if EACH in topic:
         for line in payload.splitlines():

@@ -1,9 +1,9 @@
-"""The rules in batches against the reference rules: random playouts in both at once, with the same dice, in which every
-position, vector, mask, reward and end has to be equal; and whether the dice fall as the rules have it.
+"""Compare the batched rules with the reference rules in random playouts, and the dice with their odds.
 
-`python benchmarks/batched_rules.py [--playouts 100000] [--game GAME]… [--seed 1]`: so many of each game, under several
-configs, each of which has its share; 100,000 take some six minutes of one core. Ends at the first difference, with exit
-status 1, which dice have as well that fall as they do once in a million times.
+Both play with the same dice, and every position, vector, mask, reward and end must be equal.
+`python benchmarks/batched_rules.py [--playouts 100000] [--game GAME]… [--seed 1]`
+The playouts of each game are split among several configs; 100,000 take some six minutes of one core. Stops at the first
+difference with exit status 1, which is also that of dice less likely than one in a million.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ CONFIGS: Mapping[str, Sequence[tuple[Mapping[str, Any], str, float]]] = {
         ({"preset": "world"}, USUAL, 0.0001),
     ),
 }
-"""By game its configs, each with what luck is measured by and its share of the playouts."""
+"""The configs of each game, with the value function that measures luck and the share of the playouts."""
 AT_ONCE = 64
 RARE = 4.9
-"""Standard deviations."""
+"""Limit of the largest deviation, in standard deviations."""
 
 
 def main() -> None:
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def compare(game: str, playouts: int, seed: int) -> float:
-    """Play so many; the largest deviation of a throw's frequency from its odds."""
+    """Play the playouts of a game. Return the largest deviation of a throw's frequency from its odds."""
     began = time.process_time()
     played = steps = 0
     thrown: Thrown = Counter()
@@ -85,7 +85,7 @@ def compare(game: str, playouts: int, seed: int) -> float:
 
 
 def deviations(thrown: Thrown) -> list[float]:
-    """Of what each throw takes, how often it does beside the odds, in standard deviations."""
+    """Return, for each outcome of each throw, the deviation of its frequency from the odds in standard deviations."""
     found = []
     for attacking, defending in {key[:2] for key in thrown}:
         odds = round_odds(attacking, defending)

@@ -1,10 +1,10 @@
-"""SQLite and PostgreSQL beside each other: how fast each stores results, and whether both come to the same arena.
+"""Compare SQLite and PostgreSQL: how fast each stores results, and whether both hold the same arena afterwards.
 
-The same matches (season.py) are stored on both, one a transaction and in batches. Then it is looked whether all ratings
-are equal to the last digit, whether `arena db check` finds both sound, and whether an arena that `arena db copy` takes
-to the server and back is the same. The server is started for this (tests/postgres.py), and syncs what it commits.
+The same matches (season.py) are stored on both, one per transaction and in batches. Then all ratings must be equal to
+the last digit, `arena db check` must find both sound, and `arena db copy` to the server and back must change nothing.
+The PostgreSQL server is started for this (tests/postgres.py), and syncs its commits.
 Usage: python benchmarks/databases.py [--matches 1000] [--batch 16]
-Exit status 1 if anything is not as it should be.
+Exit status 1 if any of these fails.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from postgres import PostgresServer, postgres_server
 
 
 def stored(where: Database, matches: Sequence[StorableMatch], batch: int) -> str:
-    """Store matches, so many in a transaction: how many a second, and the processor time of this process for one."""
+    """Store matches in transactions of `batch`. Return the speed and the processor time per result as text."""
     with closing(Store.open(where)) as store:
         began, busy = time.perf_counter(), time.process_time()
         for at in range(0, len(matches), batch):
@@ -46,7 +46,7 @@ def stored(where: Database, matches: Sequence[StorableMatch], batch: int) -> str
 
 
 def rated(where: Database) -> list[tuple[Any, ...]]:
-    """Every rating, and those before and after each match."""
+    """Return every rating, and those before and after each match."""
     with closing(Store.open(where)) as store:
         return store.read(_rated)
 
@@ -58,13 +58,13 @@ def _rated(connection: Connection) -> list[tuple[Any, ...]]:
 
 
 def complaints(where: Database) -> list[str]:
-    """What `arena db check` finds."""
+    """Return the findings of `arena db check`."""
     with closing(Store.open(where)) as store:
         return list(store.iterate(check_database, look))
 
 
 def dumped(file: Path) -> list[str]:
-    """All that is in a file of SQLite, as statements."""
+    """Return the contents of an SQLite file as sorted statements."""
     with closing(sqlite3.connect(file)) as connection:
         return sorted(connection.iterdump())
 
@@ -75,7 +75,7 @@ def told(claim: str, *, holds: bool) -> bool:
 
 
 def compared(folder: Path, server: PostgresServer, matches: Sequence[StorableMatch], batch: int) -> bool:
-    """Print what there is to say; whether all is as it should be."""
+    """Run and print the comparison. Return whether everything is as it should be."""
     for name in ("singly", "batches", "copy"):
         server.execute(f"CREATE DATABASE {name}")
     where = {

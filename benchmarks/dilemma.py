@@ -1,5 +1,6 @@
-"""Which reference bot wins the repeated prisoner's dilemma: each against each, by its mean payoff a round, in which
-every opponent weighs the same; a table for docs/theory.md.
+"""Rank the reference bots in the repeated prisoner's dilemma by their mean payoff per round against each other bot.
+
+Every opponent has the same weight. Prints a table for docs/theory.md.
 
     python benchmarks/dilemma.py
     python benchmarks/dilemma.py --set noise=0.05
@@ -20,11 +21,10 @@ from bots.client.settings import read_config
 
 BOTS = ("always-cooperate", "always-defect", "extort", "generous", "grim", "pavlov", "random", "tit-for-tat")
 Scores = dict[tuple[str, str], list[float]]
-"""By bot and opponent the mean payoff a round of each match."""
+"""The mean payoff per round of each match, by bot and opponent."""
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument("--preset", default="axelrod")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a config key of the game")
@@ -35,7 +35,6 @@ def main() -> None:
 
 
 def scores(bots: Sequence[str], config: dict[str, Any] | None, matches: int) -> Scores:
-    """What each bot got against each other."""
     found: Scores = {(one, two): [] for one in bots for two in bots if one != two}
     for one, two in combinations(bots, 2):
         for seated in ((one, two), (two, one)):
@@ -48,7 +47,7 @@ def scores(bots: Sequence[str], config: dict[str, Any] | None, matches: int) -> 
 
 
 def table(bots: Sequence[str], found: Scores) -> str:
-    """A row for each bot, the best first: its mean, how far chance moves that in 95 of 100, and against each other."""
+    """Return a table with a row per bot, best first: its mean payoff with a 95 % interval, overall and by opponent."""
     means = {bot: fmean(fmean(found[bot, other]) for other in bots if other != bot) for bot in bots}
     order = sorted(bots, key=lambda bot: -means[bot])
     lines = [
@@ -63,7 +62,7 @@ def table(bots: Sequence[str], found: Scores) -> str:
 
 
 def _spread(opponents: list[list[float]]) -> float:
-    """Of the mean over opponents of the means of their matches."""
+    """Return half the 95 % interval of the mean over opponents."""
     squares = sum(variance(matches) / len(matches) for matches in opponents if len(matches) > 1)
     return 1.96 * math.sqrt(squares) / len(opponents)
 

@@ -1,11 +1,11 @@
-"""Steps a second of environments: many games at once, one at a time, and OpenSpiel's of the same game.
+"""Measure the steps per second of environments: many games at once, one at a time, and OpenSpiel's of the same game.
 
-A step is that whoever is to move sees a vector and a mask, takes a legal action by lot, and the game goes on, or begins
-anew. All take turns for a while each, again and again, by the processor's time: others may be busy on the machine. Of
-each the median of the rounds is told, with the least and the most; ratios are those within a round.
+In a step, the player to move gets a vector and a mask and takes a random legal action, and a finished game restarts.
+All environments take turns, several times, measured in processor time, so that other load matters little. Printed are
+the median, minimum and maximum of the rounds; ratios are taken within a round.
 
-`python benchmarks/environments.py [--seconds 0.3] [--rounds 5]`, a minute; OpenSpiel by `pip install open_spiel`, rules
-that are not compiled with `ARENA_PLAIN=1`.
+`python benchmarks/environments.py [--seconds 0.3] [--rounds 5]`
+Takes a minute. OpenSpiel needs `pip install open_spiel`; `ARENA_PLAIN=1` measures uncompiled rules.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from bots.environments.vector_single import at_random
 from machine.compiled import FAST
 
 AT_ONCE = 1024
-"""Games of a batch."""
+"""The number of games in a batch."""
 FEW = 16
-"""Games of OpenSpiel's vector environment, which plays them one after the other."""
+"""The number of games in OpenSpiel's vector environment, which plays them one after the other."""
 SPIEL = {"nim": "nim(pile_sizes=3;5;7,is_misere=false)", "tictactoe": "tic_tac_toe"}
 GAMES: Sequence[tuple[str, Mapping[str, Any], str | None]] = (
     ("nim", {}, "none"),
@@ -39,7 +39,7 @@ GAMES: Sequence[tuple[str, Mapping[str, Any], str | None]] = (
     ("risk-campaign", {"preset": "world"}, "none"),
 )
 Stepping = Callable[[], int]
-"""Plays on for a few milliseconds; the steps that were made."""
+"""Plays for a few milliseconds and returns the number of steps."""
 ROW = "{:<28}{:<34}{:>12}{:>26}{:>9}{:>20}"
 
 
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def contestants(game: str, config: Mapping[str, Any], luck: str | None) -> dict[str, Stepping]:
-    """By name, the batch first."""
+    """Return the environments to compare, by name, the batch first."""
     found = {
         "batch, all seats": batch(game, config, luck),
         "batch, a seat against others": against_others(game, config, luck),
@@ -70,7 +70,7 @@ def contestants(game: str, config: Mapping[str, Any], luck: str | None) -> dict[
 
 def table(game: str, found: Mapping[str, Stepping], seconds: float, rounds: int) -> None:
     for stepping in found.values():
-        stepping()  # what is compiled once is there from now on
+        stepping()  # warm up: some code is compiled at the first call
     speeds: dict[str, list[float]] = {name: [] for name in found}
     for _ in range(rounds):
         for name, stepping in found.items():
@@ -99,7 +99,7 @@ def batch(game: str, config: Mapping[str, Any], luck: str | None) -> Stepping:
 
 
 def against_others(game: str, config: Mapping[str, Any], luck: str | None) -> Stepping:
-    """Steps of the others count too."""
+    """Return a stepping function whose count includes the opponents' steps."""
     made = 0
 
     def opponent(vectors: Any, masks: Any, draw: np.random.Generator) -> Any:
@@ -140,7 +140,6 @@ def one_at_a_time(game: str, config: Mapping[str, Any], luck: str | None) -> Ste
 
 
 def spiel_states(name: str) -> Stepping:
-    """OpenSpiel's C++ rules, called from Python."""
     import pyspiel
 
     rules, draw = pyspiel.load_game(name), random.Random(1)

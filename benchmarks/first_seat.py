@@ -1,6 +1,6 @@
-"""What beginning is worth between equal bots, by presets: the points of each seat, less those of a player at par.
+"""Measure the advantage of each seat between equal bots, by preset, in points above a player at par.
 
-By the exact table where there is one, else by matches of a bot against itself, each of a start of its own.
+It comes from the exact table if there is one, or else from matches of a bot against itself, each with its own start.
 
     python benchmarks/first_seat.py [--bot BOT]... [--matches N] [--raw] [--set KEY=VALUE]... [--jobs N] [PRESET ...]
 """
@@ -32,7 +32,7 @@ BOTS = ("ga=ga:depth=3,nodes=1000", "uct=uct:sims=300")
 GAMES = (Duel, Campaign)
 LINE = "{:<20} {:<12} {:>7} {:>4}  {:<29} {:<29} {:>7}"
 Points = tuple[tuple[float, ...], tuple[float, ...]]
-"""By seat what a match brought, as it came out and less luck."""
+"""The points of a match by seat, as played and adjusted for luck."""
 
 
 class Row(NamedTuple):
@@ -45,7 +45,7 @@ class Row(NamedTuple):
 
 
 def points(row: Row, seeds: Sequence[int]) -> list[tuple[Points, float]]:
-    """Those of each match, with the seconds of a processor that it took."""
+    """Play matches. Return the points of each, with its processor time in seconds."""
     rules = load(row.game, row.config)
     value = NoLuck.name if row.raw else names_of(rules)[0]
     found = []
@@ -60,7 +60,7 @@ def points(row: Row, seeds: Sequence[int]) -> list[tuple[Points, float]]:
 
 
 def _told(found: Estimate | None) -> str:
-    """What a seat has above half the points, with its 95 % interval."""
+    """Return how far a seat is above half the points, with its 95 % interval."""
     if found is None:
         return ""
     mean, low, high = (share - 0.5 for share in (found.mean, found.low, found.high))
@@ -68,7 +68,7 @@ def _told(found: Estimate | None) -> str:
 
 
 def exact(rules: Duel) -> float | None:
-    """What the table gives seat 0 above half a point; None where there is no table, and none is solved by the way."""
+    """Return seat 0's exact advantage above half a point; None if there is no table and none can be solved quickly."""
     table = load_mapped(rules.map, rules.max_troops, cache_folder(), rules.armies)
     if table is None and can_judge(rules):
         table = table_of(rules.map, rules.max_troops, rules.armies)

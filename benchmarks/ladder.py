@@ -1,11 +1,11 @@
-"""How soon a ladder knows who is better: bots of known strength, paired at random, as before, as now, and at best.
+"""Measure how fast a ladder finds the true order of bots, with random, former, present and optimal pairing.
 
-Seconds are simulated: some bots take long for a match, some come and go. Printed is Kendall's tau between rating and
-strength after so many matches a bot, the share of the possible pairs that met, and the matches of the bot that had the
-fewest, as a share of the mean; all of them means over as many ladders as are played.
+Time is simulated: some bots are slow, some come and go. Printed after some numbers of matches per bot are Kendall's tau
+between rating and strength, the share of possible pairs that met, and the fewest matches of a bot relative to the mean.
+All are means over several ladders.
 
-With `--in-rounds` everybody is there and plays once a round, so that pairing is all that differs: printed is how many
-matches a bot it takes by lot and at best until tau is so much. `--spread 0.5` has strengths lie half as wide apart.
+With `--in-rounds` every bot is present and plays once a round, so that only the pairing differs. Printed are the
+matches per bot until tau reaches some values, for random and for optimal pairing. `--spread 0.5` halves differences.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ POOL = "nim/classic"
 AFTER = (5, 10, 20, 50, 100)
 GATHER, LOOK_AGAIN = 0.02, 1.0
 QUICK, SLOW = 0.2, 6.0
-"""Seconds that a match takes with such bots."""
+"""Seconds per match of fast and slow bots."""
 HERE, AWAY = 60.0, 60.0
-"""Seconds for which those that come and go stay, and stay away."""
+"""Seconds for which some bots stay, and stay away."""
 BEFORE_PATIENCE, BEFORE_NEIGHBOURS = 2.0, 16
 
 Pair = tuple[Seeker, Seeker]
@@ -38,7 +38,7 @@ Pair = tuple[Seeker, Seeker]
 
 @dataclass
 class Entrant:
-    """A bot with its strength, as far as the ladder knows it, and how long it takes."""
+    """A bot with its true strength, its standing on the ladder, and its speed."""
 
     name: str
     strength: float
@@ -55,18 +55,18 @@ Pairing = Callable[[Sequence[Seeker], float, Sequence[Seeker], Random], Sequence
 
 
 def at_random(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], chance: Random) -> list[Pair]:
-    """Whoever is there, at once."""
+    """Pair all waiting bots at random, at once."""
     mixed = chance.sample(waiting, len(waiting))
     return list(zip(mixed[::2], mixed[1::2], strict=False))
 
 
 def quality(a: Rating, b: Rating) -> float:
-    """TrueSkill's match quality (Herbrich, Minka, Graepel: TrueSkill, NIPS 2006, equation 7)."""
+    """Return TrueSkill's match quality (Herbrich, Minka, Graepel: TrueSkill, NIPS 2006, equation 7)."""
     return math.sqrt(2 * BETA**2 / (2 * BETA**2 + a.sigma**2 + b.sigma**2)) * skill_overlap(a, b)
 
 
 def as_before(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], chance: Random) -> list[Pair]:
-    """The best match quality, of those near enough by rating, whom a wait of two seconds brings all near."""
+    """Pair by the best match quality among bots of similar rating; after two seconds of waiting, among all."""
     left, pairs = sorted(waiting, key=lambda one: (one.since, -one.sigma, one.bot)), []
     while left:
         first, mine = left[0], Rating(left[0].mu, left[0].sigma)
@@ -84,21 +84,20 @@ def as_before(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], 
 def as_now(
     waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], chance: Random
 ) -> Sequence[Sequence[Seeker]]:
-    """As the arena does."""
     return ladder_groups(waiting, now, playing=playing)
 
 
 ARRANGED: Mapping[str, Pairing] = {"random": at_random, "before": as_before, "now": as_now}
 LOTS = "lots"
-"""By lot, in rounds for which everybody is there."""
+"""Random pairing in rounds in which every bot plays."""
 TAUS = (0.6, 0.7, 0.8, 0.85, 0.9)
-"""With `--in-rounds`, how many matches a bot each of these takes is told."""
+"""The values of tau that `--in-rounds` looks for."""
 BEST = "best"
-"""Those from whom most is learnt of all, in rounds for which everybody is there."""
+"""The most informative pairs of all, in rounds in which every bot plays."""
 
 
 class Ladder:
-    """Bots that play, and what is noted of them when they have had so many matches a bot."""
+    """A ladder with its bots, and measurements after each number of matches per bot in `AFTER`."""
 
     def __init__(self, count: int, chance: Random, spread: float = 1.0) -> None:
         self.chance = chance
@@ -119,7 +118,7 @@ class Ladder:
         return len(self.noted) == len(AFTER)
 
     def play(self, first: str, second: str) -> None:
-        """Play a match, rate it, and note what is to be noted."""
+        """Play and rate a match, and take a measurement if it is due."""
         one, other = self.bots[first], self.bots[second]
         apart = (one.strength - other.strength) / (math.sqrt(2) * BETA)
         won = self.chance.random() < (1 + math.erf(apart / math.sqrt(2))) / 2
@@ -144,13 +143,13 @@ class Ladder:
 
 
 def tau(strengths: Sequence[float], ratings: Sequence[float]) -> float:
-    """Kendall's rank correlation; no two are equal."""
+    """Return Kendall's rank correlation of two lists without ties."""
     pairs = list(itertools.combinations(zip(strengths, ratings, strict=True), 2))
     return sum(1 if (a - c) * (b - d) > 0 else -1 for (a, b), (c, d) in pairs) / len(pairs)
 
 
 def in_time(ladder: Ladder, pairing: Pairing) -> None:
-    """Play by the clock: whoever is free seeks, a match lasts as long as the slower of the two takes."""
+    """Play in simulated time. A free bot seeks, and a match takes as long as its slower bot."""
     order = itertools.count()
     waiting: dict[str, float] = {}
     playing: set[str] = set()
@@ -173,7 +172,7 @@ def in_time(ladder: Ladder, pairing: Pairing) -> None:
                 looks = now + LOOK_AGAIN
             continue
         now, _, names = heapq.heappop(events)
-        if len(names) > 1:  # a match ends; of one, it comes
+        if len(names) > 1:  # two names: a match ends; one name: a bot arrives
             playing.difference_update(names)
             ladder.play(names[0], names[1])
         for name in names:
@@ -185,12 +184,12 @@ def in_time(ladder: Ladder, pairing: Pairing) -> None:
 
 
 def is_here(bot: Entrant, now: float) -> bool:
-    """Whether it is there, and will seek again when its match is over."""
+    """Return whether a bot is present at a time, so that it seeks again after its match."""
     return not bot.comes_and_goes or now % (HERE + AWAY) < HERE
 
 
 def by_lot(ladder: Ladder) -> None:
-    """In every round pairs by lot, everybody once."""
+    """Play rounds of random pairs."""
     while not ladder.over:
         names = ladder.chance.sample(list(ladder.bots), len(ladder.bots))
         for one, other in zip(names[::2], names[1::2], strict=False):
@@ -201,7 +200,7 @@ def by_lot(ladder: Ladder) -> None:
 
 
 def at_best(ladder: Ladder) -> None:
-    """In every round the pairs that teach most, everybody once."""
+    """Play rounds of the most informative pairs."""
     while not ladder.over:
         pairs = sorted(
             itertools.combinations([bot.seeker() for bot in ladder.bots.values()], 2),
@@ -217,7 +216,7 @@ def at_best(ladder: Ladder) -> None:
 
 
 def played(count: int, kind: str, seed: int, spread: float) -> Ladder:
-    """A ladder of so many bots, paired in such a way, whose strengths spread by so much of the prior's deviation."""
+    """Play a ladder of `count` bots with one kind of pairing. `spread` scales the prior's deviation of strengths."""
     ladder = Ladder(count, Random(f"{count}/{seed}"), spread)
     if kind == BEST:
         at_best(ladder)
@@ -229,7 +228,7 @@ def played(count: int, kind: str, seed: int, spread: float) -> Ladder:
 
 
 def measured(count: int, kind: str, ladders: int, spread: float) -> list[dict[str, float]]:
-    """The means of what is noted, by `AFTER`."""
+    """Return the means of the measurements over several ladders, in the order of `AFTER`."""
     ended = [played(count, kind, seed, spread) for seed in range(ladders)]
     return [
         {what: statistics.mean(ladder.noted[after][what] for ladder in ended) for what in ("tau", "met", "least")}
@@ -238,7 +237,7 @@ def measured(count: int, kind: str, ladders: int, spread: float) -> list[dict[st
 
 
 def matches_to(tau_wanted: float, means: Sequence[Mapping[str, float]]) -> float | None:
-    """How many matches a bot it takes to know the order so well, between those noted; None for more than all."""
+    """Return the matches per bot until tau reaches a value, by interpolation; None if it never does."""
     before, known = 0.0, 0.0
     for after, row in zip(AFTER, means, strict=True):
         if row["tau"] >= tau_wanted:
@@ -248,7 +247,7 @@ def matches_to(tau_wanted: float, means: Sequence[Mapping[str, float]]) -> float
 
 
 def in_rounds(count: int, ladders: int, spread: float) -> None:
-    """Print how many matches a bot it takes by lot and by choice, where pairing is all that differs."""
+    """Print the matches per bot that random and optimal pairing need."""
     print(f"\n{count} bots, strengths of {spread:g} deviations: matches a bot until tau is so much")
     lots, best = (measured(count, kind, ladders, spread) for kind in (LOTS, BEST))
     for wanted in TAUS:
@@ -259,7 +258,7 @@ def in_rounds(count: int, ladders: int, spread: float) -> None:
 
 
 def draw(found: Mapping[int, Mapping[str, Sequence[Mapping[str, float]]]], path: Path) -> None:
-    """Kendall's tau over matches a bot: a picture for each number of bots."""
+    """Plot Kendall's tau over matches per bot, a panel for each number of bots."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

@@ -1,13 +1,13 @@
-"""The levels of `level`, fitted and measured by round robins of two seats, every pair from both.
+"""Fit and measure the levels of the bot `level` in round robins of two seats, every pair from both sides.
 
     python benchmarks/levels.py fit nim --bot perfect
     python benchmarks/levels.py ladder nim
 
-`fit` plays mixtures of a bot with random moves, in passes that each take shares where strengths should lie, and prints
-the line for bots/reference/levels.toml. `ladder` plays the eight levels, and rates them as an arena does; Ctrl-C has it
-print what it has. `gap` is the difference to the level before in units of ratings; where a value takes luck out, `less
-luck` is the same by the scores that are left, on the scale of the ratings (Thurstone's model, which is TrueSkill's of
-settled ratings).
+`fit` plays mixtures of a bot with random moves. Each of its passes moves the shares to where strengths would be evenly
+spaced, and it prints the line for bots/reference/levels.toml. `ladder` plays the eight levels and rates them as an
+arena does; Ctrl-C prints the results so far. `gap` is the rating difference to the level below. If a value function can
+remove luck, `less luck` is the same from adjusted scores, on the scale of the ratings (Thurstone's model, which is
+TrueSkill's for settled ratings).
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from protocol.bot_launch import LEVELS
 from protocol.games import load
 
 UNIT = math.sqrt(2) * BETA
-"""The difference of settled ratings at which one wins 84 of 100."""
+"""The difference of settled ratings at which the stronger wins 84 of 100 matches."""
 PLAYERS = 12
-"""Mixtures in a pass of a fit."""
+"""The number of mixtures in a pass of a fit."""
 RESAMPLED = 300
 
 
 class Field(NamedTuple):
-    """Players who met: what the better share of points was in each round, by pair, and how they are rated after all."""
+    """The results of a round robin: scores by pair, and the ratings after all matches."""
 
     scores: Mapping[tuple[int, int], Sequence[float]]
-    """Of the first of the pair, a round both seats, less luck where that is known."""
+    """By pair, the first player's score in each round of both seats, adjusted for luck if `less_luck`."""
     standings: Sequence[Standing]
     less_luck: bool
 
@@ -52,7 +52,7 @@ class Field(NamedTuple):
 def play_rounds(
     players: Sequence[Bot], game: str, config: Mapping[str, Any], rounds: int, seed: str
 ) -> Iterator[Field]:
-    """All pairs from both seats, round by round, so that ratings learn of everybody at the same time: after each."""
+    """Play all pairs from both seats, round by round, so that all ratings settle together. Yield after each round."""
     rules = load(game, config)
     less_luck = names_in_points(rules)[0] != NoLuck.name
     seeds = [f"{seed}-{number}" for number in range(rounds)]
@@ -82,7 +82,7 @@ def play_rounds(
 
 
 def ratings_of(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:
-    """The ratings, around 0, under which the mean scores of the pairs are likeliest."""
+    """Return the maximum likelihood ratings, centred on 0, for the scores of the pairs."""
     return [UNIT * strength for strength in strengths(scores, players)]
 
 
@@ -97,7 +97,7 @@ def fit(game: str, config: Mapping[str, Any], bot: str, rounds: int, passes: int
         strength = ratings_of(field.scores, PLAYERS)
         told = "  ".join(f"{share:.3f} {each:+.2f}" for share, each in zip(shares, strength, strict=True))
         print(f"# pass {number + 1}, share and strength: {told}", flush=True)
-        middle = (strength[0] + strength[-1]) / 2  # both ends are in every pass
+        middle = (strength[0] + strength[-1]) / 2  # the first and the last share are in every pass
         curve += [(share, each - middle) for share, each in zip(shares, strength, strict=True)]
         shares = sorted(evenly_apart(curve, PLAYERS))
     random_share = evenly_apart(curve, LEVELS)
@@ -139,7 +139,7 @@ def ladder(game: str, config: Mapping[str, Any], matches: int, seed: str) -> Non
 
 
 def gaps_of(scores: Mapping[tuple[int, int], Sequence[float]]) -> tuple[list[float], list[tuple[float, float]]]:
-    """The gaps between neighbours by what was scored, with 95 % intervals: the rounds of each pair are drawn anew."""
+    """Return the gaps between neighbouring levels, with 95 % bootstrap intervals over the rounds of each pair."""
     chance = Random(1)
 
     def gaps(found: Mapping[tuple[int, int], Sequence[float]]) -> list[float]:

@@ -1,7 +1,7 @@
-"""Two bots in one process, by `bots.play_all`, beside the same bots as processes of a tournament, one match at a time:
-matches a second, milliseconds of processor time a match, and what each is of the other. A minute on two idle cores.
+"""Compare matches in one process (`bots.play_all`) with those of the same bots as processes of a tournament.
 
-What it takes to start is left out. On a busy machine look at the processor time.
+Prints matches per second, processor milliseconds per match, and the ratios. Takes a minute on two idle cores. Startup
+is excluded. On a busy machine, look at the processor time.
 `python benchmarks/play.py`
 """
 
@@ -26,7 +26,7 @@ ROW = "{:<10}{:<30}{:<11}{:>10}{:>8}{:>10}{:>8}"
 
 
 class Pace(NamedTuple):
-    """What matches took, by the clock and by the processor."""
+    """The speed of matches, by wall clock and processor time."""
 
     a_second: float
     processor_ms: float
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def in_process(game: str, bots: Sequence[str], matches: int) -> Pace:
-    """From the end of the first match on."""
+    """Measure from the end of the first match on."""
     playing = play_all(bots, game, range(matches + 1))
     next(playing)
     began, before = time.perf_counter(), time.process_time()
@@ -55,8 +55,8 @@ def in_process(game: str, bots: Sequence[str], matches: int) -> Pace:
 
 
 def as_processes(game: str, bots: Sequence[str], matches: int) -> Pace:
-    """From the start of the first match to the end of the last; the processor time of all, less that of one alone."""
-    tournament(game, bots, 1)  # what is compiled or solved once is there from now on
+    """Measure from the first start to the last end, less the processor time of a tournament of one match."""
+    tournament(game, bots, 1)  # warm up whatever is compiled or solved once
     alone, _ = tournament(game, bots, 1)
     spent, results = tournament(game, bots, 1 + matches)
     began = min(datetime.fromisoformat(result["started"]) for result in results)
@@ -65,7 +65,7 @@ def as_processes(game: str, bots: Sequence[str], matches: int) -> Pace:
 
 
 def tournament(game: str, bots: Sequence[str], matches: int) -> tuple[float, list[dict[str, str]]]:
-    """The processor time of all its processes, in seconds, and its results."""
+    """Run a tournament. Return the processor seconds of all its processes, and its results."""
     words = [f"{name}={bot}" for name, bot in zip(("one", "other"), bots, strict=True)]
     before = _children()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Simulations of uct and turns of the raider a second, on the grid and the world, with numba and as plain Python.
+"""Measure simulations of uct and turns of the raider per second on the grid and the world map, with and without numba.
 
 `python benchmarks/playouts.py`
 """
@@ -29,9 +29,9 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "world, 6 seats": {"preset": "world"},
 }
 TURNS = (0, 4, 12)
-"""After so many turns of raiders the positions are taken."""
+"""The numbers of raider turns after which positions are taken."""
 SECONDS = 1.0
-"""How long each speed is measured, at least, by the processor's time: others may be busy on the machine."""
+"""Minimum seconds per measurement, in processor time, so that other load matters little."""
 ROW = "{:<16}{:<14}{:>16}{:>9}{:>16}{:>9}"
 
 
@@ -57,7 +57,6 @@ def main() -> None:
 
 
 def speeds() -> dict[str, tuple[float, float]]:
-    """By campaign the simulations and the turns a second."""
     return {name: speeds_of(Campaign(config)) for name, config in CONFIGS.items()}
 
 
@@ -72,7 +71,7 @@ def speeds_of(rules: Campaign) -> tuple[float, float]:
     searched = sims / (time.process_time() - begin)
     player = CampaignRaid(rules)
     given = player.odds, player.weights, player.path, RAID
-    play_turn(player.board, flat.field_of(rules, positions[0], 0), *given)  # it compiles
+    play_turn(player.board, flat.field_of(rules, positions[0], 0), *given)  # compiles it
     turns, begin = 0, time.process_time()
     while time.process_time() < begin + SECONDS:
         for position in positions:
@@ -85,7 +84,7 @@ def speeds_of(rules: Campaign) -> tuple[float, float]:
 
 
 def position_after(rules: Campaign, turns: int) -> Position:
-    """A position at a draft, the same every time."""
+    """Return a reproducible position in a draft phase."""
     player, state = CampaignRaid(rules), rules.initial(Dice(bytes(32), 0))[0]
     while turns or state.phase == "attack":
         seat = state.seat

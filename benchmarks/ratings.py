@@ -1,4 +1,4 @@
-"""What rating a match costs, in milliseconds of processor time: decided, and tied in several degrees."""
+"""Measure the processor time of rating a match in milliseconds, for matches decided or tied to several degrees."""
 
 from __future__ import annotations
 

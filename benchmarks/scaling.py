@@ -1,12 +1,12 @@
-"""Plies per second of an arena of one node and of two, and what a hot game costs those who play another.
+"""Measure plies per second of an arena with one node and with two, and what a busy game costs players of another.
 
-The clients are on this machine as well, and take their part of its processors: what they used is said too. Each round
-measures one node and two in turn, with the same two games, of which two nodes have one each. What is said is the median
-of each round's ratio; the last line is `ratio N`.
+The clients run on this machine too, so their share of the processors is printed as well. Each round measures one node
+and two in turn, with the same two games, of which each of two nodes has one. The last line is `ratio N`, the median of
+the rounds' ratios.
 
-Then bots play one of the games at a pace, and the time from a move to the opponent's turn is told: with nothing else
-going on, with the other game hot on the other node, and with it hot on the same one. Where nodes and clients share
-processors they slow each other by that; so the second is told again with each node and its clients on one of its own.
+Then bots play one of the games at a fixed pace, and the time from a move to the opponent's turn is measured: alone,
+with the other game busy on the other node, and with it busy on the same node. Where nodes and clients share processors
+they slow each other down, so the second case is also measured with a processor for each node and its clients.
 
     python benchmarks/scaling.py [--seconds 5] [--rounds 3] [--pairs 16] [--small]
 
@@ -48,7 +48,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "dilemma": {"rounds": 1000},
 }
 PACED, PACE = 4, 0.02
-"""Pairs of the game that is not hot, and seconds that each takes for a move."""
+"""The number of pairs in the other game, and their seconds per move."""
 MOVES: dict[str, Callable[[int], dict[str, int]]] = {
     "nim": lambda ply: {"heap": int(ply >= 500), "take": 1},
     "dilemma": lambda _: {"choose": 0},
@@ -57,7 +57,7 @@ _TURN, _PLY, _LEGAL = b"\xa4type\xa4turn", b"\xa3ply", b"\xa5legal"
 
 
 class Bot(asyncio.Protocol):
-    """A bot that answers each turn with a move it knows beforehand, and reads no more of it than its ply."""
+    """A bot that answers each turn with a move prepared in advance, and reads only the ply of the turn."""
 
     def __init__(self, name: str, game: str, opponent: str, pace: float, plies: list[float]) -> None:
         self._name, self._game, self._opponent, self._pace, self._plies = name, game, opponent, pace, plies
@@ -151,7 +151,7 @@ def _same(bot: Bot) -> Bot:
 
 
 class Load(NamedTuple):
-    """A process of clients: pairs of a game at a node, each with a `pace` in seconds, on one `processor` or on any."""
+    """A process of clients: pairs of a game on a node, with `pace` seconds per move, on one `processor` or on any."""
 
     game: str
     port: int
@@ -160,7 +160,7 @@ class Load(NamedTuple):
     processor: int | None = None
 
     def play(self, line: Connection) -> None:
-        """Play, and tell the seconds from each move to its turn, whenever the line's other end asks."""
+        """Play, and send the seconds from each move to its turn whenever the other end of `line` asks."""
         if self.processor is not None:
             os.sched_setaffinity(0, {self.processor})
         elif not self.pace:
@@ -183,9 +183,7 @@ class Load(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What loads felt for some seconds: plies a second and sorted delays of each, and how many processors servers and
-    clients kept busy.
-    """
+    """The results of loads: plies per second and sorted delays of each, and the processors that both sides used."""
 
     rates: list[float]
     delays: list[list[float]]
@@ -195,7 +193,7 @@ class Measured(NamedTuple):
 
 @contextlib.contextmanager
 def arena_of(postgres: PostgresServer, names: Sequence[str]) -> Iterator[dict[str, Server]]:
-    """Servers that share a new database, by the names of the nodes."""
+    """Run servers that share a new database; yield them by node name."""
     database = f"arena_{secrets.token_hex(4)}"
     postgres.execute(f"CREATE DATABASE {database}")
     url = postgres.url(database)
@@ -207,7 +205,7 @@ def arena_of(postgres: PostgresServer, names: Sequence[str]) -> Iterator[dict[st
 
 
 def measured(servers: dict[str, Server], loads: Sequence[Load], seconds: float) -> Measured:
-    """Have the loads play for so long, once they all do."""
+    """Let all loads play, and return what they felt in the given seconds."""
     spawn = multiprocessing.get_context("spawn")
     lines, processes = [], []
     for load in loads:
@@ -243,19 +241,18 @@ def measured(servers: dict[str, Server], loads: Sequence[Load], seconds: float) 
 
 
 def keep_on(server: Server, processor: int | None) -> None:
-    """Have a server run on one processor alone; None: on any."""
+    """Pin a server to one processor; None leaves it unpinned."""
     if processor is not None:
         for thread in Path(f"/proc/{server.process.pid}/task").iterdir():
             os.sched_setaffinity(int(thread.name), {processor})
 
 
 def owner(game: str, names: Sequence[str]) -> str:
-    """The node that pairs a game."""
     return max(names, key=lambda name: weight(name, game))
 
 
 def throughput(postgres: PostgresServer, arguments: argparse.Namespace) -> float:
-    """The plies of two nodes by those of one."""
+    """Return the ratio of two nodes' plies to one node's."""
     ratios = []
     for turn in range(arguments.rounds):
         rates: dict[int, list[float]] = {}
@@ -276,7 +273,7 @@ def throughput(postgres: PostgresServer, arguments: argparse.Namespace) -> float
 
 
 def latency(postgres: PostgresServer, arguments: argparse.Namespace) -> None:
-    """Print what those feel who play a game while another one is hot, or nothing is."""
+    """Print the delays of a game's players while another game is busy or not."""
     cold, hot = CONFIGS
     own: Sequence[int | None] = sorted(os.sched_getaffinity(0))[: len(CONFIGS)]
     shared: Sequence[int | None] = [None] * len(CONFIGS)

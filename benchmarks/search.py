@@ -1,5 +1,7 @@
-"""Nodes, seconds and nodes a second of every search, on tic-tac-toe and nim, and the ratios to minimax; then bounded
-Risk on the map of Africa: its kernel with numba, as plain Python and the generic search, side by side.
+"""Measure the nodes, time and speed of every search on tic-tac-toe, nim and grundy, relative to minimax.
+
+Then compares three searches of bounded Risk on the map of Africa: the kernel with numba, the kernel as plain Python,
+and the generic search.
 
 `python benchmarks/search.py`
 """
@@ -34,11 +36,11 @@ POSITIONS: tuple[tuple[str, Mapping[str, Any], int | None], ...] = (
 ROW = "{:<16}{:>10}{:>10}{:>10}{:>11}{:>9}{:>9}"
 AFRICA = Duel({"map": "africa"})
 PLIES = (0, 8, 10, 12, 14, 16, 18, 20)
-"""How many random plies led to the positions of Risk."""
+"""The numbers of random plies that lead to the Risk positions."""
 SPEED_PLIES = (8, 12)
 DEEP = 6
 SECONDS = 1.0
-"""How long each speed is measured, at least, by the processor's time: others may be busy on the machine."""
+"""Minimum seconds per measurement, in processor time, so that other load matters little."""
 RISK_ROW = "{:<12}{:<34}{:>14}{:>9}"
 SHARE_ROW = "{:>6}{:>18}{:>12}{:>8}{:>16}{:>12}{:>8}{:>10}{:>11}"
 
@@ -73,7 +75,7 @@ def compare_all() -> None:
 
 
 def report(comparison: SearchComparison) -> None:
-    """One line a search; the ratios are minimax's nodes and seconds over the search's own."""
+    """Print a line per search. The ratios are minimax's nodes and seconds over the search's own."""
     print(ROW.format("algorithm", "nodes", "leaves", "seconds", "nodes/s", "fewer", "faster"))
     first = comparison.searches[0]
     for search in comparison.searches:
@@ -92,7 +94,7 @@ def report(comparison: SearchComparison) -> None:
 
 
 def risk_speeds() -> None:
-    """Nodes a second by evaluation; the ratios are to the generic search."""
+    """Print the nodes per second by evaluation, with ratios to the generic search."""
     plain = subprocess.run(
         [sys.executable, __file__, "speeds"],
         env={**os.environ, "ARENA_PLAIN": "1"},
@@ -132,7 +134,7 @@ def generic_speed(name: str) -> Speed:
 
 
 def risk_position(plies: int) -> Position:
-    """An unfinished position after as many random plies, the same every time."""
+    """Return a reproducible unfinished position after a number of random plies."""
     rng = random.Random(plies)
     while True:
         position = AFRICA.initial(NO_DICE)[0]
@@ -145,8 +147,10 @@ def risk_position(plies: int) -> Position:
 
 
 def risk_shares() -> None:
-    """Nodes of the search at that depth alone, and of all depths up to it; branching is measured over all nodes:
-    `children` is their mean number where a node has any, `effective` that of a regular tree as large.
+    """Print the nodes at a depth alone, and of all depths up to it.
+
+    Branching is measured over all nodes: `children` is the mean number of an inner node's children, `effective` the
+    branching of a regular tree with as many nodes.
     """
     bound = len(AFRICA.map) + len(AFRICA.map.borders)
     print(f"the paper of 2014 bounds the branching by territories + borders: {bound}")

@@ -1,10 +1,10 @@
-"""What commands that look at all matches take, by how many there are: seconds, times what half as many take, peak MiB.
+"""Measure commands that read all matches, by number of matches: seconds, ratio to half as many, and peak MiB.
 
-The matches are played: thirty bots at random, in four pools, rated, with records that verify.
+Thirty bots play the matches at random, in four pools, rated, with valid records.
 Usage: python benchmarks/season.py [--matches 100000] [--data DIR] [--only WORD] [--postgresql]
-The largest database is of `--matches`, others of half and a quarter of it. With `--data` they are kept there and used
-again. With `--postgresql` each is copied to a PostgreSQL that is started for this (tests/postgres.py), and asked there
-as well: then `busy` is what the command itself takes, without the server.
+The largest database has `--matches` matches, others have half and a quarter of it. `--data` keeps and reuses them.
+`--postgresql` copies each to a PostgreSQL server started for this (tests/postgres.py) and measures that as well; `busy`
+is then the command's own processor time, without the server's.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CLOCK = Clock(bank_ms=60_000, increment_ms=500)
 BATCH = 500
 MIB = 1024
 LOOK = 0.01
-"""Seconds after which it is looked again what a process has in memory."""
+"""Seconds between two samples of a process's memory."""
 COMMANDS = (
     "matches",
     "matches --bot student-07 --lost --csv",
@@ -63,7 +63,7 @@ COMMANDS = (
 
 
 class Cost(NamedTuple):
-    """What a process took: seconds by the clock and of processors, KiB at most."""
+    """The cost of a process: wall clock and processor seconds, and peak memory in KiB."""
 
     wall: float
     busy: float
@@ -71,7 +71,7 @@ class Cost(NamedTuple):
 
 
 def played(count: int) -> Iterator[Closed]:
-    """Matches as they end, the same for the same count but for their times."""
+    """Play matches, reproducible for the same count except for their times."""
     chance = Random(SEED)
     games: list[tuple[Game[Any, Any], str]] = []
     for game, preset in POOLS:
@@ -90,7 +90,7 @@ def played(count: int) -> Iterator[Closed]:
 
 
 def make(folder: Path, sizes: list[int]) -> None:
-    """Databases of so many matches, the smaller ones as the larger one was."""
+    """Make databases of these sizes; each smaller one is an earlier copy of the largest."""
     (folder / str(sizes[-1])).mkdir(parents=True)
     file = folder / str(sizes[-1]) / "arena.db"
     batch: list[StorableMatch] = []
@@ -106,7 +106,7 @@ def make(folder: Path, sizes: list[int]) -> None:
 
 
 def cost(words: str, folder: Path, url: str | None) -> Cost:
-    """What a command takes on a data folder, or a database elsewhere. Raises `SystemExit` where it fails."""
+    """Run a command on a data folder, or the database at `url`, and return its cost. Raise `SystemExit` if it fails."""
     out = folder / "out"
     command = [sys.executable, "-m", "arena", *words.replace("OUT", str(out)).split(), "--data", str(folder)]
     where = {} if url is None else {"ARENA_DB": url}
@@ -126,14 +126,14 @@ def cost(words: str, folder: Path, url: str | None) -> Cost:
 
 
 def held(process: int) -> int:
-    """KiB that a process has had at most: of its own program, where what its end tells counts this one's too."""
+    """Return a process's peak memory in KiB. Its resource usage at exit would include the memory of this process."""
     with contextlib.suppress(OSError, IndexError):
         return int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0])
     return 0
 
 
 def measure(folder: Path, sizes: list[int], only: str, urls: dict[int, str]) -> None:
-    """A line a command and size; and another one for each size whose database is at a URL as well."""
+    """Print a line per command, size and database; `urls` are the databases on a server, by size."""
     print(f"{'arena':40}{'matches':>9}{'on':>12}{'s':>9}{'busy s':>9}{'ratio':>7}{'MiB':>7}")
     for words in COMMANDS:
         if only not in words:
@@ -151,7 +151,6 @@ def measure(folder: Path, sizes: list[int], only: str, urls: dict[int, str]) -> 
 
 
 def on_server(server: PostgresServer, folder: Path, sizes: list[int]) -> dict[int, str]:
-    """The databases copied to a server; their URLs."""
     urls = {}
     for size in sizes:
         server.execute(f"CREATE DATABASE of_{size}")

@@ -1,18 +1,19 @@
-"""How often sequential tests err, and confidence sequences: many tests of pairs with a known mean, at h0 and at h1.
+"""Measure the error rates of sequential tests and confidence sequences, on many tests at h0 and at h1.
 
     python benchmarks/sequential.py
     python benchmarks/sequential.py --only "a game lost"
     python benchmarks/sequential.py --pairs FILE --h1 0.02
 
-Each line is a kind of pairs, moved to the mean in question. `errors` are the tests that accepted the other hypothesis:
-at most alpha and beta are wanted, 0.05 each. `games` are the mean number until a verdict. `left` is the share of tests
-in which the true mean was ever outside the confidence sequence, looked at after each of 1,000 pairs: 0.05 at most.
+Each line is a kind of pairs, shifted to the mean in question. `errors` is the share of tests that accepted the wrong
+hypothesis, which should not exceed alpha or beta, 0.05 each. `games` is the mean number until a verdict. `left` is the
+share of tests in which the true mean was ever outside the confidence sequence, checked after each of 1,000 pairs; it
+should not exceed 0.05.
 
-The last kinds, `--only assumed:`, are none that the methods are for: they show what it costs where pairs leave 0 to 1,
-depend on each other, or drift.
+The last kinds, `--only assumed:`, violate the methods' assumptions: they show what it costs if pairs leave the range
+from 0 to 1, depend on each other, or drift.
 
-A file of `--pairs` has a pair's mean score on each line, as it came out or less luck, and is drawn from with
-replacement. Loops are compiled by numba where it is installed (the extra `fast`); the functions are those of the tests.
+A file of `--pairs` has a pair's mean score on each line, raw or adjusted for luck, and is sampled with replacement.
+Loops are compiled if numba is installed (the extra `fast`); the functions are those of the tests.
 """
 
 from __future__ import annotations
@@ -45,20 +46,20 @@ from measuring.sequential import (
 
 Scores = NDArray[numpy.float64]
 Draw = Callable[[numpy.random.Generator, int, float], Scores]
-"""The mean scores of so many pairs, with this expectation."""
+"""A function that draws the mean scores of pairs with a given expectation."""
 
 DRIFT = 1024
-"""Pairs in which a bot that drifts does so once; of FIRST it has a first half."""
+"""The period, in pairs, of a bot that drifts. `FIRST` pairs are half a period."""
 FIRST = 512
-"""Pairs that are drawn for a test at first, and twice as many whenever they decide nothing."""
+"""Pairs drawn for a test at first; their number doubles while there is no verdict."""
 COMPARED = 5
-"""Tests at each hypothesis that are made by the classes too."""
+"""Tests at each hypothesis that are repeated with the original classes."""
 LOOKED_AT = 1000
-"""Pairs for which a confidence sequence is followed."""
+"""Pairs over which a confidence sequence is followed."""
 
 
 class Kind(NamedTuple):
-    """What is tested: pairs of a kind, and the h1 that makes it a test of some hundred pairs."""
+    """A kind of pairs, with the h1 for which a test takes some hundred pairs."""
 
     name: str
     test: type[SequentialTest]
@@ -67,7 +68,7 @@ class Kind(NamedTuple):
 
 
 def results(seat_0: float, seat_1: float, drawn: float = 0.0) -> Draw:
-    """Pairs of which a side wins so much from either seat at equal strength; so many games are drawn."""
+    """Draw results in which a side of equal strength wins these shares from either seat; a share `drawn` is drawn."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         games = []
@@ -84,7 +85,7 @@ def normal(spread: float) -> Draw:
 
 
 def heavy_tails(spread: float) -> Draw:
-    """Student's distribution with three degrees of freedom."""
+    """Draw from Student's t distribution with three degrees of freedom."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         return mean + spread * chance.standard_t(3, pairs) / math.sqrt(3)
@@ -93,12 +94,12 @@ def heavy_tails(spread: float) -> Draw:
 
 
 def skewed(spread: float) -> Draw:
-    """Mostly a little more than the mean, at times much less: exponential, downwards if `spread` is positive."""
+    """Draw exponential scores: mostly just above the mean, sometimes far below; reversed if `spread` is negative."""
     return lambda chance, pairs, mean: mean + spread - spread * chance.exponential(1, pairs)
 
 
 def blunders(pairs_in_one: int, spread: float, turned: float) -> Draw:
-    """Nearly even, and in one of so many pairs so much of it is turned, by either side as often as the mean wants."""
+    """Draw nearly even pairs; one in `pairs_in_one` is shifted by `turned`, to either side as the mean requires."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         often, edge = 1 / pairs_in_one, (mean - 0.5) / turned
@@ -110,7 +111,7 @@ def blunders(pairs_in_one: int, spread: float, turned: float) -> Draw:
 
 
 def mistakes(pairs_in_one: int, spread: float, lost: float) -> Draw:
-    """All a little more than the mean, but that one side loses so much in one of so many pairs."""
+    """Draw pairs slightly above the mean, but one side loses `lost` in one of `pairs_in_one` pairs."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         missed = numpy.where(chance.random(pairs) < 1 / pairs_in_one, lost, 0.0)
@@ -120,7 +121,7 @@ def mistakes(pairs_in_one: int, spread: float, lost: float) -> Draw:
 
 
 def dependent(share: float, spread: float) -> Draw:
-    """Normal, each with so much of what the one before was off by: bots that learn, or a machine that is busy."""
+    """Draw autocorrelated normal scores, as from bots that learn or a busy machine."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         off = chance.normal(0, spread, pairs)
@@ -132,7 +133,7 @@ def dependent(share: float, spread: float) -> Draw:
 
 
 def drifting(way: float, spread: float) -> Draw:
-    """Normal, in each `DRIFT` pairs from so much above the mean to as much below: a bot that the other one learns."""
+    """Draw normal scores that drift from `way` above the mean to `way` below in `DRIFT` pairs: an opponent learns."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         passed = numpy.arange(pairs) % DRIFT / DRIFT
@@ -142,7 +143,7 @@ def drifting(way: float, spread: float) -> Draw:
 
 
 def drawn_from(scores: Scores, *, raw: bool) -> Draw:
-    """The pairs of a file: results with those chances of the mean that are likeliest, others moved there."""
+    """Draw from the pairs of a file: raw results with the likeliest weights for the mean, others shifted to it."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         if raw:
@@ -156,7 +157,7 @@ def drawn_from(scores: Scores, *, raw: bool) -> Draw:
 
 
 def _lost_games() -> list[Kind]:
-    """A whole game, which is half a pair, lost by the one side, or by either, in one of so many pairs."""
+    """Return kinds in which one side, or either, loses a whole game (half a pair) in one of some number of pairs."""
     kinds = []
     for h1, rare in ((0.02, (10, 15, 20, 30, 50, 80)), (0.01, (20, 50, 100)), (0.05, (10, 15))):
         kinds += [
@@ -197,9 +198,9 @@ KINDS = [
     Kind("assumed: 0.3 of the pair before", RealValued, 0.02, dependent(0.3, 0.1)),
     Kind("assumed: drifts from 0.02 up to down", RealValued, 0.02, drifting(0.02, 0.1)),
 ]
-"""The last are none that the methods are for: pairs beyond 0 to 1, that depend on each other, or whose mean changes."""
+"""The last kinds violate the methods' assumptions: pairs outside 0 to 1, dependent pairs, or a changing mean."""
 
-_Loop = Callable[..., Any]  # of arrays here, of lists in the tests
+_Loop = Callable[..., Any]  # arrays here, lists in the tests
 _solve: _Loop = compiled(multiplier)
 _mean_llr: _Loop = compiled(mean_llr)
 _normal_llr: _Loop = compiled(normal_llr)
@@ -210,7 +211,7 @@ _log_capital: _Loop = compiled(log_capital)
 
 @compiled
 def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) -> int:
-    """After how many pairs `RealValued` decides, with a minus for h0; 0 where it does not."""
+    """Return the number of pairs after which `RealValued` decides, negative for h0; 0 if it does not."""
     values, counts = numpy.empty(len(scores) + 2), numpy.ones(len(scores) + 2)
     values[0], values[1], values[2:] = 0.0, 1.0, scores
     counts[:2] = UNSEEN
@@ -235,7 +236,7 @@ def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) ->
 
 @compiled
 def _decide_results(scores: Scores, null: float, other: float, bound: float) -> int:
-    """The same of `Pentanomial`."""
+    """Return the number of pairs after which `Pentanomial` decides, negative for h0; 0 if it does not."""
     values, counts = numpy.arange(5) / 4, numpy.full(5, UNSEEN)
     for at, score in enumerate(scores):
         which = int(4 * score)
@@ -248,7 +249,7 @@ def _decide_results(scores: Scores, null: float, other: float, bound: float) -> 
 
 @compiled
 def _leaves(scores: Scores, mean: float, limit: float) -> bool:
-    """Whether a mean is ever outside of the confidence sequence of these scores."""
+    """Return whether a mean is ever outside the confidence sequence of these scores."""
     low, high, begun = 0.0, 1.0, 0
     bet, gained = _bets(mean, low, high), numpy.zeros(len(FRACTIONS))
     for at, score in enumerate(scores):
@@ -266,9 +267,7 @@ def _leaves(scores: Scores, mean: float, limit: float) -> bool:
 
 
 class Found(NamedTuple):
-    """Of many tests: the shares that accepted the hypothesis that does not hold, and whose interval the mean ever left;
-    and how many games one took.
-    """
+    """The shares of tests that erred and whose interval ever excluded the mean, and the mean number of games."""
 
     errors: float
     games: float
@@ -276,7 +275,7 @@ class Found(NamedTuple):
 
 
 def tested(kind: Kind, holds: str, tests: int, seed: str) -> Found:
-    """Test pairs of a kind so many times, where h0 or h1 holds."""
+    """Test pairs of a kind where h0 or h1 holds."""
     hypotheses = Hypotheses(h1=kind.h1)
     mean = hypotheses.scores[holds == "h1"]
     decide = _decide_results if kind.test is Pentanomial else _decide_adjusted
@@ -296,7 +295,6 @@ def tested(kind: Kind, holds: str, tests: int, seed: str) -> Found:
 
 
 def _compare(test: SequentialTest, scores: Scores, decided: int) -> None:
-    """Make sure that what is measured is the test."""
     for score in scores.tolist():
         test.add(score)
     if (test.pairs, test.verdict) != (abs(decided), "h1" if decided > 0 else "h0"):
@@ -304,7 +302,7 @@ def _compare(test: SequentialTest, scores: Scores, decided: int) -> None:
 
 
 def read_pairs(file: Path, h1: float) -> Kind:
-    """The kind of the pairs in a file: of results where all are results. Raises `SystemExit` with what is wrong."""
+    """Read a file of pairs into a kind. Raise `SystemExit` with what is wrong."""
     scores = []
     try:
         lines = file.read_text().splitlines()

@@ -1,15 +1,15 @@
-"""Plies per second through the whole server (journal, digest, records, store) beside a raw echo of equal frames.
+"""Measure plies per second through the whole server (journal, digest, records, store), relative to an echo.
 
-Both run in this one program, over the same library, the same clients and the same number of connections, server and
-clients in a process each. A ply is one frame in and one frame out, as an echo is. Servers of other versions, each as a
-commit has it, are measured in turn with them, by the same clients. What is said beside the echo is the median of each
-round's ratio. The last line is `ratio N`, the plies of this version by the echo's round trips.
+Both use the same library, clients and number of connections, with server and clients in a process each. A ply is one
+frame in and one frame out, like an echo. Servers of other versions, as of a commit, are measured in turn with the same
+clients. Ratios to the echo are medians of the rounds' ratios. The last line is `ratio N`, this version's plies over the
+echo's round trips.
 
-With `--mqtt` this version is measured too as it publishes all of it to a Mosquitto, which is started for that, with
-`--metrics` as it measures itself and is asked for its metrics every second, and with both as it does both.
+With `--mqtt` this version is also measured while it publishes everything to a Mosquitto started for this, with
+`--metrics` while it measures itself and serves its metrics every second, and with both while it does both.
 
-With `--rate` bots move at random moments, so many plies a second in all, and what is printed is the time from a move to
-the opponent's turn, as bots see it, and the server's resident memory, at the end of a run and at most.
+With `--rate` bots move at random moments, with this total rate of plies per second. Printed are the time from a move to
+the opponent's turn, as bots see it, and the server's resident memory at the end of a run and at its peak.
 Usage: python benchmarks/server.py [--connections 64] [--seconds 5] [--rounds 3] [--rate N] [--against COMMIT]...
        [--mqtt] [--metrics] [--profile FILE]
 """
@@ -46,10 +46,10 @@ from machine import event_loop
 
 HERE = Path(__file__).parents[1]
 PROGRAMS = ("server.py", "referee.py")
-"""What this program has been called, the newest first."""
+"""Names that this program has had, newest first."""
 GAME = "nim"
 CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
-"""1,000 plies a match, up to six legal moves a turn."""
+"""1,000 plies per match, with up to six legal moves per turn."""
 POOL = "nim/classic"
 _MOVE = msgpack.packb({"type": "move", "match": "m-100", "ply": 100, "move": {"heap": 0, "take": 1}})
 _TURN = msgpack.packb(
@@ -65,36 +65,36 @@ _TURN = msgpack.packb(
         "digest": "0" * 64,
     }
 )
-"""The frames of such a match: the echo answers the one with the other."""
+"""The frames of such a match: the echo answers a move with a turn."""
 
 
 class _Run(NamedTuple):
-    """What one server did in a run, or the medians of several, or such figures beside another's."""
+    """The figures of a server in a run, medians of several runs, or ratios to another server's."""
 
     rate: float
     cost: float
-    """Processor time of the server for each ply, in µs."""
+    """Processor time of the server per ply, in µs."""
     p50: float
-    """µs from a move to the opponent's turn; this and the next two only where a rate is asked."""
+    """Time from a move to the opponent's turn in µs. This and the next two are only known with a rate."""
     p99: float
     longest: float
     memory: float
-    """MiB."""
+    """The resident memory in MiB."""
     peak: float
 
 
 @dataclass
 class _Contender:
-    """A server that is measured: its name, how it is started, what it did."""
+    """A server to measure: its name, its command, and its runs."""
 
     name: str
     command: list[str]
     root: Path = HERE
-    """Where its packages are."""
+    """The folder with its packages."""
     runs: list[_Run] = field(default_factory=list)
 
     def beside(self, other: _Contender) -> _Run:
-        """Its figures as ratios to another's of the same round."""
+        """Return the ratios of its figures to another's in the same rounds."""
         return _medians([_Run(*map(_ratio, run, of)) for run, of in zip(self.runs, other.runs, strict=True)])
 
 
@@ -103,12 +103,12 @@ def _medians(runs: list[_Run]) -> _Run:
 
 
 def _ratio(one: float, other: float) -> float:
-    """Not a number where the other is not known."""
+    """Return the ratio, or NaN if the other figure is unknown."""
     return one / other if other else float("nan")
 
 
 class _Load:
-    """What the clients share: they count, and wait until they may move where a rate is asked."""
+    """The state shared by the clients: they count plies, and wait for permission to move if a rate is given."""
 
     def __init__(self, connections: int, rate: float) -> None:
         self.rate = rate
@@ -116,23 +116,23 @@ class _Load:
         self.latencies: list[float] = []
         self.counting = False
         self.entrance = asyncio.Semaphore(50)
-        """So many may be about to connect, as there is a time limit on that."""
+        """Limits how many clients connect at the same time, because connecting has a timeout."""
         self.complete = asyncio.Event()
         """Set once all are connected."""
         self._missing = connections
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._moved: dict[object, float] = {}
-        """When the move was sent that is still unanswered, by match."""
+        """By match, when the unanswered move was sent."""
 
     async def connected(self) -> None:
-        """Wait for the others: who plays already leaves too little time to those who come in."""
+        """Wait until all are connected: clients that play already would slow down those that connect."""
         self._missing -= 1
         if not self._missing:
             self.complete.set()
         await self.complete.wait()
 
     async def turn(self, match: object) -> None:
-        """Take the time that an opponent's move took, and return when this one may be sent."""
+        """Record how long the opponent's move took, and wait until this client may move."""
         moved = self._moved.pop(match, None)
         if moved is not None and self.counting:
             self.latencies.append((time.perf_counter() - moved) * 1e6)
@@ -142,12 +142,12 @@ class _Load:
         self._moved[match] = time.perf_counter()
 
     def quantile(self, share: float) -> float:
-        """The time that this share of the plies did not exceed; not a number without plies."""
+        """Return the quantile `share` of the latencies; NaN without plies."""
         times = sorted(self.latencies)
         return times[min(int(share * len(times)), len(times) - 1)] if times else float("nan")
 
     async def allow(self) -> None:
-        """Let those that wait move, in the order in which they came, at the rate; timers alone are too coarse."""
+        """Let waiting clients move in order of arrival, at the rate. Timers alone are too coarse for that."""
         moments = random.Random(1)
         due = time.perf_counter()
         while True:
@@ -156,7 +156,7 @@ class _Load:
                 self._waiting.popleft().set_result(None)
                 due += moments.expovariate(self.rate)
             if not self._waiting:
-                due = max(due, now)  # what was missed is not caught up with
+                due = max(due, now)  # missed moments are not made up for
             await asyncio.sleep(max(0, due - now - 0.002))
 
 
@@ -202,7 +202,7 @@ def _options() -> argparse.Namespace:
 
 
 def _contenders(options: argparse.Namespace, folder: Path, broker: str | None) -> list[_Contender]:
-    """The echo, this version and the others, in the order in which they are measured. `broker` is a URL."""
+    """Return the echo, this version and the others, in the order of measurement. `broker` is a URL."""
     this = [sys.executable, __file__, "--serve"]
     profile = ["--profile", str(options.profile)] if options.profile else []
     commits = [_commit(name) for name in options.against]
@@ -218,7 +218,7 @@ def _contenders(options: argparse.Namespace, folder: Path, broker: str | None) -
 
 @contextlib.contextmanager
 def mosquitto(folder: Path) -> Iterator[str]:
-    """A broker that keeps nothing, on a port of its own, inside: the URL of a prefix there."""
+    """Run a broker without persistence on its own port; yield the URL of a topic prefix."""
     program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
     if program is None:
         _refuse("mosquitto is not installed")
@@ -235,7 +235,6 @@ def mosquitto(folder: Path) -> Iterator[str]:
 
 
 def _commit(name: str) -> str:
-    """The short form of a commit's name."""
     command = ["git", "-C", str(HERE), "rev-parse", "--verify", "--quiet", "--short", f"{name}^{{commit}}"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     if found.returncode:
@@ -244,7 +243,7 @@ def _commit(name: str) -> str:
 
 
 def _other(commit: str, root: Path) -> _Contender:
-    """The server of a commit, which is put into a folder and served by its own benchmark."""
+    """Extract a commit into a folder, and return its server, which its own benchmark runs."""
     root.mkdir()
     tree = subprocess.run(["git", "-C", str(HERE), "archive", commit], stdout=subprocess.PIPE, check=True).stdout
     subprocess.run(["tar", "-x", "-C", str(root)], input=tree, check=True)
@@ -255,7 +254,7 @@ def _other(commit: str, root: Path) -> _Contender:
 
 
 def _python(root: Path) -> str:
-    """This Python, or one with packages of its own where a version needs what this one has not."""
+    """Return this Python, or one in a new environment if the version needs packages that this one lacks."""
     needed = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
     install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     offline = [sys.executable, *install, "--dry-run", "--no-index", *needed]
@@ -300,7 +299,6 @@ def _print_latencies(contenders: list[_Contender], options: argparse.Namespace) 
 
 
 def _measure(contender: _Contender, options: argparse.Namespace) -> _Run:
-    """A run of one server, in a process of its own."""
     command = [*contender.command, "--connections", str(options.connections)]
     environment = os.environ | {"PYTHONPATH": str(contender.root)}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as server:
@@ -321,7 +319,7 @@ async def _load(
     load = _Load(options.connections, options.rate)
     clock = asyncio.get_running_loop().time
     if load.rate:
-        event_loop.collect_rarely()  # a pause of the clients' would be taken for the server's
+        event_loop.collect_rarely()  # a pause of the clients would be mistaken for one of the server
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(client(port, number, load)) for number in range(options.connections)]
         if load.rate:
@@ -340,7 +338,7 @@ async def _load(
 
 
 def _processor_time(pid: int) -> float:
-    """Seconds of processor time that a process has used; Linux only, 0 elsewhere."""
+    """Return the processor seconds of a process; Linux only, 0 elsewhere."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -349,7 +347,7 @@ def _processor_time(pid: int) -> float:
 
 
 def _memory(pid: int, what: str) -> float:
-    """A process's memory in MiB, by the name that Linux has for it; 0 elsewhere."""
+    """Return a process's memory in MiB by its name in Linux's status file; 0 elsewhere."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -358,7 +356,7 @@ def _memory(pid: int, what: str) -> float:
 
 
 async def _echo_client(port: int, number: int, load: _Load) -> None:
-    """The work of a bot, without a referee: it reads a turn and sends a move."""
+    """Do the work of a bot without a referee: read a turn and send a move."""
     async with load.entrance:
         wire = await _connect(port, number)
     async with wire:
@@ -374,7 +372,7 @@ async def _echo_client(port: int, number: int, load: _Load) -> None:
 
 
 async def _playing_client(port: int, number: int, load: _Load) -> None:
-    """A bot of a dozen lines: ready, then the first legal move."""
+    """Play like a minimal bot: send ready, then the first legal move."""
     async with load.entrance:
         wire = await _connect(port, number)
         await wire.send(msgpack.packb({"type": "hello", "bot": f"bot{number}", "token": f"{number:016}"}))
@@ -394,7 +392,7 @@ async def _playing_client(port: int, number: int, load: _Load) -> None:
 
 
 def _connect(port: int, number: int) -> connect:
-    """A connection from a loopback address that a hundred share: so many may wait to say hello."""
+    """Connect from a loopback address shared by a hundred clients, as many as may wait to say hello."""
     return connect(
         f"ws://127.0.0.1:{port}",
         compression=None,
@@ -438,7 +436,7 @@ async def _serve_arena(options: argparse.Namespace) -> None:
     count = 0
 
     class Paired(Arena):
-        """An arena that lets everyone in, and has each pair play one match after the other."""
+        """An arena that admits everyone, and has each pair play one match after the other."""
 
         async def authenticate(self, hello: Hello, address: str) -> Identity:
             return Identity(hello.bot)
@@ -491,7 +489,7 @@ async def _serve_arena(options: argparse.Namespace) -> None:
 
 
 async def _read_metrics(port: int) -> None:
-    """Ask for the metrics every second, as Prometheus does."""
+    """Request the metrics every second, as Prometheus does."""
     while True:
         await asyncio.sleep(1)
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -501,7 +499,7 @@ async def _read_metrics(port: int) -> None:
 
 
 async def _until_told(port: int) -> None:
-    """Announce the port, then serve until the parent sends a line."""
+    """Print the port, then serve until the parent process sends a line."""
     print(port, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
 

@@ -1,8 +1,10 @@
-"""What `arena serve` takes to start and has in memory, by how many matches there are: seconds until it says that it is
-ready, MiB of the server and of its page's process then, and at most once pages were asked for and bots have played.
+"""Measure the start of `arena serve` and its memory, by number of matches.
+
+Printed are the seconds until it is ready, the MiB of the server and of its web process then, and their peaks after some
+pages were requested and bots have played.
 
 Usage: python benchmarks/startup.py [--matches 1000 20000 100000] [--data DIR] [--times 3]
-The databases are made as those of `season.py`; with `--data` they are kept there and used again.
+The databases are made like those of `season.py`; `--data` keeps and reuses them.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ MIB = 1024
 
 
 class Start(NamedTuple):
-    """Seconds until it was ready; MiB of the server and of the page then, and the most that each had in the end."""
+    """Seconds until it was ready; MiB of the server and the web process then, and the peaks of both."""
 
     seconds: float
     server: float
@@ -37,7 +39,6 @@ class Start(NamedTuple):
 
 
 def start(folder: Path) -> Start:
-    """Start a server on a data folder, use it a little, and stop it."""
     told = folder / "notify"
     told.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices:
@@ -67,7 +68,6 @@ def start(folder: Path) -> Start:
 
 
 def _play(url: str) -> None:
-    """Have two bots play some matches."""
     command = [sys.executable, "-m", "bots", "run", "random", "--url", url, "--game", "nim", "--matches", str(MATCHES)]
     names = [f"new-{time.time_ns() // 1000 % 10**10}-{number}" for number in range(2)]
     bots = [subprocess.Popen([*command, "--name", name], stdout=subprocess.DEVNULL) for name in names]

@@ -1,9 +1,9 @@
-"""Matches per second of tournaments by how they are played, each way as a ratio to one worker, all in one run.
+"""Measure matches per second of tournaments by the way they are run, each as a ratio to one worker.
 
     python benchmarks/tournament.py [--quick 400] [--slow 24] [--against CHECKOUT]
 
-`slow` is Nim between bots of one's own that are busy for 50 ms a move; `quick` is Nim between reference bots. A rate is
-of the matches between the first start and the last end, without starting and ending processes. `--against` has another
+`slow` is Nim between custom bots that are busy for 50 ms per move; `quick` is Nim between reference bots. A rate counts
+the matches from the first start to the last end, without starting and stopping processes. `--against` has another
 checkout play the same, with this Python.
 """
 
@@ -35,7 +35,6 @@ run(Busy("busy"))
 
 
 def main() -> None:
-    """Print a line for each way."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--quick", type=int, default=400, help="matches of reference bots")
     options.add_argument("--slow", type=int, default=24, help="matches of busy bots")
@@ -57,7 +56,6 @@ def main() -> None:
 
 
 def _rate(checkout: Path, bots: list[str], matches: int, way: tuple[str, ...]) -> float:
-    """Matches per second."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "out.json")
         command = [sys.executable, "-m", "arena", "tournament", *bots, "--game", "nim", "--rounds", str(matches), *way]

@@ -1,6 +1,7 @@
-"""Games a second of one generation of every preset of `arena-bot tune`, by one worker process and by two in turn, and
-the ratio, on a machine with two cores to spare; about five minutes. Only playing is timed: the workers are running and
-have loaded the code. With the address of a Dask scheduler its workers play as well.
+"""Measure games per second of one generation of every preset of `arena-bot tune`, with one and with two workers.
+
+Prints the ratio. Takes about five minutes on a machine with two idle cores. Only playing is timed: the workers are
+running and have loaded the code. With the address of a Dask scheduler its workers are measured as well.
 
 `python benchmarks/tuning.py [ADDRESS]`
 """
@@ -26,9 +27,9 @@ Play = Callable[[Sequence[Seats]], list[float]]
 
 SEED = "benchmark"
 SECONDS = 20.0
-"""How long each crew plays, at least: whole generations, or the first games of a slow one."""
+"""Minimum seconds that each pool plays: whole generations, or the first games of a slow one."""
 PROBE = 20
-"""Games that tell how long one takes."""
+"""The number of games played to estimate the time of one."""
 ROW = "{:<9}{:<15}{:>7}  {:<12}{:>10}{:>9}"
 
 
@@ -45,7 +46,7 @@ def main() -> None:
 
 
 def report(name: str, game: str, preset: Preset, crews: Mapping[str, WorkerPool]) -> None:
-    """A line for each crew; the ratio is to the first."""
+    """Print a line for each pool; the ratio is to the first."""
     value = value_name(*preset)
     play: Play = partial(play_all, preset.setup, version=VERSION)
     if value is not None:
@@ -66,19 +67,18 @@ def report(name: str, game: str, preset: Preset, crews: Mapping[str, WorkerPool]
 
 
 def generation(preset: Preset) -> list[Seats]:
-    """The games of the first one."""
     genes = first_genes(preset.method, SEED)
     return [Seats(genes[m.first], genes[m.second], m.start, m.dice) for m in schedule(preset.method, SEED, 1)]
 
 
 def warm_up(crew: WorkerPool, play: Play, games: Sequence[Seats]) -> None:
-    """As many tasks at once as are handed out: while the first worker loads the code for one, the others get theirs."""
+    """Run as many tasks as are in flight at once: while one worker loads the code, the others get their tasks."""
     for _ in crew.run(play, ([game] for game in islice(games, IN_FLIGHT * crew.size))):
         pass
 
 
 def enough(crew: WorkerPool, play: Play, games: Sequence[Seats]) -> int:
-    """How many games keep this crew playing for `SECONDS`, or all there are."""
+    """Return how many games keep this pool playing for `SECONDS`, at most all."""
     few = games[:PROBE]
     return min(len(games), max(PROBE, int(len(few) * SECONDS / seconds(crew, play, few))))
 

@@ -1,6 +1,6 @@
-"""The page measured, all of it: how fast it answers at a million matches, what it costs those who play, what it weighs.
+"""Measure the web pages: response times with a million matches, their cost to players, and their weight.
 
-Runs pages/answers.py, pages/watching.py and pages/paint.py, each with its own data; each tells its options.
+Runs pages/answers.py, pages/watching.py and pages/paint.py, each with its own data; each has its own options.
 Usage: python benchmarks/web.py [--small]
 Exit status 1 if one fails.
 """

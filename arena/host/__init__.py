@@ -1,1 +1,1 @@
-"""Hosts matches: connections, sessions, runners, clocks, journals and spectators. It knows no ladder and no store."""
+"""Hosts matches: sessions, match runners, clocks, journals and spectators. Uses no ladder, tournament or database."""

@@ -1,4 +1,4 @@
-"""What each message of a client does, but for those that seek matches."""
+"""The handlers of the messages that clients send, except those that seek matches."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from referee.effects import Played, Readied, Resigned
 
 EVERY_MATCH = "*"
 LOOKING = 0.0005
-"""Seconds that a look into the database takes."""
+"""Seconds charged to a client for one database lookup."""
 RESIGNING = 0.0013
-"""Seconds that a match takes the arena from seek to store, beside its plies; who resigns has made it for that."""
+"""Seconds charged to a client that resigns: the arena's work for a match from seek to storage, without its plies."""
 
 
 def act(clients: ClientRegistry, session: Session, message: ClientMessage) -> None:
-    """Do what a client's message asks for; seeks are the handler's. Raises `BotFault` for what the client may not."""
+    """Handle a message from a client; seeks go to `clients.handler`. Raise `BotFault` if the client may not do it."""
     action = _ACTIONS.get(type(message))
     if action is None:
         clients.handler.request(session, message)
@@ -30,12 +30,11 @@ def act(clients: ClientRegistry, session: Session, message: ClientMessage) -> No
 
 
 def _second_hello(clients: ClientRegistry, session: Session, message: Hello) -> None:
-    """Refuse a `hello` that is not the first message."""
     raise MalformedMessage("hello: it is said once, as the first message of a connection")
 
 
 def _ready(clients: ClientRegistry, session: Session, message: Ready) -> None:
-    """A seat is ready; for a match that is over by now that means nothing."""
+    """Mark a seat as ready. A `ready` for a match that has just ended is ignored."""
     place = clients.seat(session, message.match) if session.bot is not None else None
     if place is None:
         if session.told_end_of(message.match):
@@ -61,7 +60,7 @@ def _move(clients: ClientRegistry, session: Session, message: Move) -> None:
 
 
 def _resign(clients: ClientRegistry, session: Session, message: Resign) -> None:
-    """A seat gives up, or its program failed; of a match that is over, nothing is left to resign."""
+    """Resign for a seat, or report that its program failed. A resignation from a match that is over is ignored."""
     require_bot(session)
     place = clients.seat(session, message.match)
     if place is not None:
@@ -73,7 +72,7 @@ def _resign(clients: ClientRegistry, session: Session, message: Resign) -> None:
 
 
 def _watch(clients: ClientRegistry, session: Session, message: Watch) -> None:
-    """Follow one match, or hear of all."""
+    """Subscribe to one match, or to the starts and ends of all matches."""
     if message.match == EVERY_MATCH:
         clients.subscribers[session] = None
         return
@@ -99,7 +98,7 @@ def _list(clients: ClientRegistry, session: Session, message: List) -> None:
 
 
 def require_bot(session: Session) -> str:
-    """The folded name of a session's bot."""
+    """Return the folded name of a session's bot. Raise `NotAllowed` for a spectator."""
     if session.bot is None:
         raise NotAllowed("a watcher may only watch: say hello with a bot's name to play")
     return session.key

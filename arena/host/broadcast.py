@@ -1,4 +1,4 @@
-"""Who is told of a match: peers, and of these the watchers after the seats, in order, and many of them in portions."""
+"""Sends the messages of a match to its spectators, in order and in batches, after the players have got theirs."""
 
 from __future__ import annotations
 
@@ -15,29 +15,30 @@ from protocol.codec import Codec, Frame
 from protocol.messages import End, FromServer, Start, Turn
 
 PORTION = 32
-"""Watchers that are told in one turn of the event loop: half a millisecond, and as much again for the kernel."""
+"""Spectators served in one turn of the event loop. That takes half a millisecond, and as long again in the kernel."""
 BETWEEN = 0.003
-"""Seconds between two portions, and at least so many times as long as the first of them took: the kernel takes
-several times as much again, and who plays should keep nine tenths of the time, whoever watches."""
+"""Minimum seconds between two batches. The pause is also at least `REST` times as long as the batch took: the kernel
+takes several times as long again, and playing bots should keep nine tenths of the time however many watch.
+"""
 REST = 40
 MOST_WAITING, MOST_EVENTS = 64, 256
-"""Turns that wait to be told one by one, and the events of those that are told in one beyond that."""
+"""The number of turns that queue one by one, and how many events the last of them collects beyond that."""
 
 Report = Callable[[FromServer], None]
-"""Is told what is shown, and neither waits nor takes long."""
+"""A function that gets every message shown to spectators. It must return quickly and not wait."""
 
 log = logging.getLogger("arena.host.broadcast")
 
 
 class EncodedMessages:
-    """Messages that many are told, in order: made ready for the wire once for each encoding, not for each peer."""
+    """Messages for many recipients, in order. They are encoded once per codec, not once per recipient."""
 
     def __init__(self, messages: Sequence[FromServer]) -> None:
         self.messages = messages
         self._ready: dict[Codec, bytes] = {}
 
     def ready(self, codec: Codec, framed: Callable[[Frame], bytes]) -> bytes:
-        """The bytes of all of them in an encoding, one frame behind the other."""
+        """Return all messages in one encoding, as consecutive frames."""
         ready = self._ready.get(codec)
         if ready is None:
             ready = self._ready[codec] = b"".join(framed(codec.encode(message)) for message in self.messages)
@@ -45,28 +46,28 @@ class EncodedMessages:
 
 
 class Peer(Protocol):
-    """Whoever sits on a seat or watches: a connection here, or one behind a broker on another node."""
+    """A client on a seat or a spectator: a connection to this host, or one behind a broker on another node."""
 
     def send(self, message: FromServer) -> None:
-        """Deliver a message without waiting."""
+        """Send a message without waiting."""
 
     def show(self, shown: EncodedMessages) -> None:
-        """Deliver messages that others are told as well."""
+        """Send messages that other peers get as well."""
 
 
 class Broadcaster:
-    """What is told to many, of all matches: portion after portion, of each round in turn."""
+    """Sends messages to the spectators of all matches: one batch at a time, the matches in turn."""
 
     def __init__(self) -> None:
         self.subscribers: dict[Peer, None] = {}
-        """Who is told the start and the end of every match."""
+        """Peers that get the start and the end of every match."""
         self._under_way: deque[Iterator[None]] = deque()
         self._waits = False
-        """Whether a portion is told now, or was just now."""
+        """True from the start of a batch to the end of the pause after it."""
         self._loop = asyncio.get_running_loop()
 
     def begin(self, portions: Iterator[None]) -> None:
-        """Have the first portion told now, if none was just now, and each other one in a turn of its own."""
+        """Queue batches. The first is sent now, unless a pause is running; each of the others gets its own turn."""
         self._under_way.append(portions)
         if not self._waits:
             self._tell()
@@ -82,51 +83,50 @@ class Broadcaster:
 
 
 class Audience:
-    """The watchers of a match, and those who report it; subscribers of all are told its start and its end alone.
+    """The spectators and reporters of a match. Subscribers of all matches get only its start and its end.
 
-    A round tells everyone what was shown before it, a portion of them in each turn of the event loop. What is shown
-    meanwhile comes in the next round, all at once: so watchers may be late, and never hold up those who play. Only who
-    reports is told at once, whatever goes on in other matches.
+    A round sends every spectator all messages from before it, one batch in each turn of the event loop. Messages that
+    come meanwhile go into the next round, all at once. So spectators may lag, but never delay the players. Reporters
+    get each message immediately.
     """
 
     def __init__(self, rounds: Broadcaster, name: str) -> None:
         self.rounds = rounds
         self._name = name
         self._watchers: dict[Peer, int] = {}
-        """With the number of the first message that each has yet to be told."""
+        """The spectators, each with the number of the first message not yet sent to it."""
         self._reporters: list[Report] = []
         self._shown: list[FromServer] = []
-        """What no round tells yet, and how many there were before."""
+        """The messages that are in no round yet, and the number of those before them."""
         self._before = 0
         self._newcomers = False
-        """Whether somebody came since the last of these, who knows of it."""
+        """True if a spectator joined after the last message in `_shown`, which must then not be replaced."""
         self._in_round = False
 
     @property
     def watchers(self) -> Collection[Peer]:
-        """Who watches, without those who report."""
+        """The spectators, without the reporters."""
         return self._watchers
 
     @property
     def wants_turns(self) -> bool:
-        """Whether anybody is told every turn."""
+        """True if anyone receives every turn."""
         return bool(self._watchers or self._reporters)
 
     def report_to(self, report: Report) -> None:
-        """Tell a reporter everything from now on."""
+        """Pass every message from now on to a reporter."""
         self._reporters.append(report)
 
     def watch(self, peer: Peer) -> None:
-        """Tell a peer everything that is shown from now on."""
+        """Send a peer every message from now on."""
         self._watchers[peer] = self._before + len(self._shown)
         self._newcomers = True
 
     def unwatch(self, peer: Peer) -> None:
-        """Tell a peer no turns any more."""
         self._watchers.pop(peer, None)
 
     def show(self, message: FromServer) -> None:
-        """Have everyone told whom it concerns."""
+        """Send a message to reporters, spectators and, if it is a start or an end, subscribers."""
         for report in self._reporters:
             try:
                 report(message)
@@ -139,7 +139,7 @@ class Audience:
                 self.rounds.begin(self._portions())
 
     def _append(self, message: FromServer) -> None:
-        """Have a message wait; where many turns do, the newest takes the place of the last, with its events."""
+        """Queue a message. When the queue is full, a turn replaces the last queued turn and takes over its events."""
         shown = self._shown
         if len(shown) >= MOST_WAITING and not self._newcomers:
             last = shown[-1]
@@ -150,7 +150,7 @@ class Audience:
         shown.append(message)
 
     def _portions(self) -> Iterator[None]:
-        """Tell rounds until nothing new was shown. It stops after each portion but the last."""
+        """Send rounds until there are no new messages. Yield after each batch but the last."""
         told = 0
         while self._shown:
             one = _Round(self._before, self._shown)
@@ -165,7 +165,7 @@ class Audience:
         self._in_round = False
 
     def _tell(self, peer: Peer, one: _Round) -> None:
-        """One peer's trouble is nobody else's."""
+        """Send a round to one peer. An error affects only this peer."""
         first = self._watchers.get(peer)
         shown = one.news if first is None and peer in self.rounds.subscribers else one.since(first)
         try:
@@ -176,7 +176,7 @@ class Audience:
 
 
 class _Round:
-    """What one round tells: all of it, or what is new to some; `news` are start and end."""
+    """The messages of one round. `news` are its starts and ends, None if it has none."""
 
     def __init__(self, first: int, messages: list[FromServer]) -> None:
         self._first = first
@@ -186,7 +186,7 @@ class _Round:
         self.news = EncodedMessages(news) if news else None
 
     def since(self, number: int | None) -> EncodedMessages | None:
-        """The messages from a number on; None if there are none, or for nobody."""
+        """Return the messages from a number on; None if there are none, or the number is None."""
         if number is None or number >= self._first + len(self._messages):
             return None
         at = max(number - self._first, 0)

@@ -1,4 +1,4 @@
-"""The clients of a host and the matches under way: who is connected, who plays where, who hears of every match."""
+"""The clients of a host and its running matches: who is connected, who plays where, and who watches."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ from protocol.names import folded
 from referee.effects import Delayed, Forfeited
 
 AT_ONCE = 8
-"""Seats that are lost in one go, when their client is gone."""
+"""Seats or watched matches to release in one piece of work after a client has gone."""
 KEPT = 1.0
-"""Seconds for which one listing is told to all who ask."""
+"""Seconds for which all clients get the same listing."""
 MOST_BOTS = MOST_MATCHES = 256
-"""With eight seeks of each bot at most a listing has 0.8 MB, and goes into a frame."""
+"""Bounds of a listing. With at most eight seeks per bot it takes 0.8 MB, which fits into a frame."""
 
 
 class ClientRegistry:
-    """The sessions of bots and the matches under way, with the seats that bots have in them. `handler` is told."""
+    """The sessions of connected bots and the running matches with their seats. Calls `handler` when either changes."""
 
     def __init__(self, handler: HostHandler, quotas: Quotas, broadcaster: Broadcaster) -> None:
         self.handler = handler
         self.quotas = quotas
-        """What is kept for whom."""
+        """The quotas per address, charged for seats."""
         self._loop = asyncio.get_running_loop()
         self.sessions: dict[str, Session] = {}
-        """Of the bots that are connected, by folded name."""
+        """The sessions of connected bots, by folded name."""
         self.runners: dict[str, Runner] = {}
-        """The matches under way, the newest last."""
+        """The running matches, newest last."""
         self.subscribers = broadcaster.subscribers
         """Spectators of every match."""
         self._watched: dict[Peer, dict[str, Runner]] = {}
-        """The matches that each client watches."""
+        """By client, the matches that it watches."""
         self._playing: dict[str, dict[str, tuple[Runner, int]]] = {}
-        """By bot and match, its seat."""
+        """The seats of bots, by bot and match."""
         self._known: set[str] = set()
         self._removed = asyncio.Event()
-        """Set, and another one, whenever a match is."""
+        """Set when a match is removed, and then replaced by a new event."""
         self._listing = EncodedMessages([])
         self._listed: float | None = None
-        """When that was made."""
+        """The time at which `_listing` was made, in seconds of the event loop."""
 
     def enter(self, session: Session) -> list[str]:
-        """A bot comes in; an older connection of it is closed. Its matches under way, to be told by `resume`."""
+        """Register a bot's session, closing its older one. Return its running matches, which `resume` gives back."""
         assert session.bot is not None
         older = self.sessions.get(session.key)
         if older is not None:
@@ -65,7 +65,7 @@ class ClientRegistry:
         return list(self._playing.get(session.key, ()))
 
     def resume(self, session: Session) -> None:
-        """Give a bot that came in its seats back, one by one when it is its turn."""
+        """Hand a newly connected bot its seats in running matches, one in each of its scheduler turns."""
         places = list(self._playing.get(session.key, {}).values())
         if places:
             session.wire.in_turn(self._resume(session, places))
@@ -82,7 +82,7 @@ class ClientRegistry:
             yield
 
     def leave(self, session: Session) -> None:
-        """A connection is gone: its matches go on. What it held is let go of in its own time."""
+        """Remove a closed connection. Its matches continue; its seats are vacated step by step."""
         self.subscribers.pop(session, None)
         watched = list(self._watched.pop(session, {}).values())
         places: list[tuple[Runner, int]] = []
@@ -94,7 +94,7 @@ class ClientRegistry:
             session.wire.in_turn(_let_go(session, watched, places))
 
     def dismiss(self, bot: str, why: str, reason: str) -> bool:
-        """End the connection of a bot whose token counts no more; whether there was one. Its matches go on."""
+        """Disconnect a bot whose token is no longer valid. Return whether it was connected. Its matches continue."""
         session = self.session(bot)
         if session is None:
             return False
@@ -104,7 +104,7 @@ class ClientRegistry:
         return True
 
     def add_match(self, runner: Runner) -> None:
-        """A match is about to begin, or goes on after a restart: seat the bots that are connected."""
+        """Add a match that is about to start or resume, and seat the connected bots."""
         self.runners[runner.id] = runner
         self.quotas.begin(runner.id, runner.config_bytes)
         for seat, bot in enumerate(runner.bots):
@@ -116,7 +116,7 @@ class ClientRegistry:
                 runner.sit(seat, session, follow=session.follow)
 
     def remove_match(self, runner: Runner) -> None:
-        """A match is over, and about to be told so."""
+        """Remove a finished match, just before its end is sent."""
         del self.runners[runner.id]
         for peer in runner.audience.watchers:
             self._watched.get(peer, {}).pop(runner.id, None)
@@ -128,7 +128,7 @@ class ClientRegistry:
             self.release(runner, seat)
 
     def release(self, runner: Runner, seat: int) -> None:
-        """A seat plays no more in this match, which may go on: its bot has the slot back."""
+        """Release a seat that no longer plays, so that its bot has the slot back. The match may continue."""
         bot = folded(runner.bots[seat])
         playing = self._playing.get(bot, {})
         if playing.pop(runner.id, None) is None:
@@ -138,63 +138,62 @@ class ClientRegistry:
         self.handler.seat_released(runner, seat)
 
     def _late(self, session: Session, before: float, written: float) -> None:
-        """What a bot was sent after `before` could be written only at `written`."""
+        """Report to a bot's matches that what it was sent after `before` was only written at `written` (loop time)."""
         if self.sessions.get(session.key) is session:
             for runner, seat in list(self._playing.get(session.key, {}).values()):
                 runner.receive(Delayed(seat, before, written))
 
     def close(self) -> None:
-        """Leave the matches under way to their journals."""
+        """Stop the running matches; their journals stay."""
         for runner in self.runners.values():
             runner.stop()
 
     def is_online(self, bot: str) -> bool:
-        """Whether a bot is connected."""
         return folded(bot) in self.sessions
 
     def session(self, bot: str) -> Session | None:
-        """The connection of a bot."""
+        """Return the session of a connected bot, None for any other."""
         return self.sessions.get(folded(bot))
 
     def was_online(self, bot: str) -> bool:
-        """Whether a bot has ever been connected."""
+        """Return whether a bot has connected since the start of this host."""
         return folded(bot) in self._known
 
     def matches_of(self, bot: str) -> Mapping[str, tuple[Runner, int]]:
-        """The matches under way in which a bot plays, with its seat in each."""
+        """Return the running matches of a bot, each with its seat."""
         return self._playing.get(folded(bot), {})
 
     def version(self, bot: str) -> str:
-        """What a bot that is connected announced as its version; empty where it is not."""
+        """Return the version that a connected bot announced; "" if it is not connected."""
         session = self.session(bot)
         return "" if session is None else session.version
 
     def free_slots(self, bot: str) -> int:
-        """How many slots of a bot no match holds; 0 while it is away."""
+        """Return how many slots of a bot are free; 0 while it is disconnected."""
         session = self.session(bot)
         return 0 if session is None else session.slots - len(self._playing.get(session.key, ()))
 
     def forfeit(self, bot: str) -> None:
-        """A bot is gone for good: its matches under way are lost at once."""
+        """Forfeit all running matches of a bot that has gone for good."""
         for runner, seat in list(self.matches_of(bot).values()):
             runner.receive(Forfeited(seat))
 
     def matches_with(self, bot: str) -> list[Runner]:
-        """The matches under way, until they are told, in which a bot plays or was released."""
+        """Return the running matches that have a bot among their players, even if it has left its seat."""
         return [runner for runner in self.runners.values() if folded(bot) in map(folded, runner.bots)]
 
     async def matches_over(self, bot: str | None = None) -> None:
-        """Return when there are none of these, or none at all."""
+        """Wait until a bot, or with None the host, has no running match."""
         while self.runners if bot is None else self.matches_with(bot):
             await self._removed.wait()
 
     def seat(self, session: Session, match: str) -> tuple[Runner, int] | None:
-        """A match under way in which a client's bot plays, and its seat there."""
+        """Return a running match in which a client's bot plays, and its seat there."""
         playing = self._playing.get(session.key)
         return None if playing is None else playing.get(match)
 
     def listing(self) -> EncodedMessages:
-        """Who is here and what is played, as of now or a moment ago: however many ask, it is made once in a while."""
+        """Return the listing of bots and matches. It is made at most once in `KEPT` seconds."""
         now = self._loop.time()
         if self._listed is None or now - self._listed >= KEPT:
             self._listing, self._listed = EncodedMessages([self._list()]), now
@@ -222,19 +221,18 @@ class ClientRegistry:
         )
 
     def watch(self, session: Session, runner: Runner) -> None:
-        """Tell a client how a match stands, and its turns from now on."""
+        """Send a client the state of a match, and its turns from now on."""
         self._watched.setdefault(session, {})[runner.id] = runner
         runner.watch(session)
 
     def unwatch(self, session: Session, match: str) -> None:
-        """Tell a client turns of a match no more."""
         runner = self._watched.get(session, {}).pop(match, None)
         if runner is not None:
             runner.unwatch(session)
 
 
 def _let_go(session: Session, watched: list[Runner], places: list[tuple[Runner, int]]) -> Iterator[None]:
-    """Take a client that is gone from what it watched, and from its seats, some in each piece."""
+    """Remove a disconnected client from what it watched and from its seats, a few in each piece."""
     for number, runner in enumerate(watched, 1):
         runner.unwatch(session)
         if number % AT_ONCE == 0:

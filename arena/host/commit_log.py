@@ -1,7 +1,6 @@
-"""The commit log of the journals: what all matches of a moment recorded, on disk by one sync (group commit).
+"""The commit log of the journals. One sync writes what all matches recorded in the same moment (group commit).
 
-The journals themselves are written as well, and synced later, when the log is full. What a crash of the machine left
-of them is mended from the log at the next start.
+The journals are written too, but only synced when the log is full. After a crash they are repaired from the log.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ import msgspec
 from machine.atomic_write import sync
 
 FULL = 4 * 1024 * 1024
-"""Bytes of a log after which the other one is taken, and the journals in this one are synced."""
+"""The size at which the other log takes over and the journals named in this one are synced."""
 _NAMES = ("commits-0", "commits-1")
 _HEAD = struct.Struct("<QII")
-"""Of a group: its number, and the size and CRC-32 of what follows."""
+"""The header of a group: its number, and the size and CRC-32 of its payload."""
 
 log = logging.getLogger("arena.host.commit_log")
 
 
 class Entry(NamedTuple):
-    """What was added to the journal of a match, and where."""
+    """Data appended to the journal of a match, with its offset."""
 
     match: str
     at: int
@@ -40,33 +39,33 @@ class Entry(NamedTuple):
 
 
 _Group = tuple[int, list[Entry]]
-"""What was synced at once, and its number."""
+"""The number of a group, and the entries that were synced together."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Entry]).decode
 
 
 class CommitLog:
-    """The two logs in a folder of journals, taken in turn. Such as are there already were to be mended from before."""
+    """The two log files in a folder of journals, used alternately. Existing logs are emptied, so call `mend` before."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._number = 0
         self._size = 0
         self._matches: set[str] = set()
-        """Those in the present log."""
+        """The matches with entries in the current log."""
         self._files = [os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600) for name in _NAMES]
         self._at = 0
         self._others: set[str] = set()
-        """Those in the other log, until that is empty."""
+        """The matches with entries in the other log, until that is empty."""
         self._look_at = FULL
-        """The size at which the other log is to be empty; if it is not, that is tried again."""
+        """The size at which the other log should be empty; if it is not, emptying it is tried again."""
         self._emptying: threading.Thread | None = None
         self._lock = threading.Lock()
         sync(folder)
 
     def commit(self, entries: Sequence[Entry]) -> None:
-        """Have these on disk, all or none. Raises `OSError`; then none is. It waits for the disk, in any thread."""
+        """Write entries to disk, all or none; raise `OSError` if none. Blocks; may be called in any thread."""
         with self._lock:
             self._commit(entries)
             if self._size >= self._look_at and (self._emptying is None or not self._emptying.is_alive()):
@@ -88,13 +87,13 @@ class CommitLog:
         self._matches.update(entry.match for entry in entries)
 
     def _empty_one(self) -> None:
-        """Have the other log emptied if that failed before, or else this one, and take the other."""
+        """Start to empty the other log if that failed before. Otherwise switch to the other log and empty this one."""
         again = bool(self._others)
         which = 1 - self._at if again else self._at
         thread = threading.Thread(target=self._empty, args=(which, self._others or self._matches, again))
         try:
             thread.start()
-        except RuntimeError:  # no thread can be had now
+        except RuntimeError:  # the system has no more threads
             self._look_at += FULL
             return
         self._emptying = thread
@@ -105,28 +104,28 @@ class CommitLog:
             self._at, self._size, self._look_at = 1 - self._at, 0, FULL
 
     def _empty(self, which: int, matches: Iterable[str], again: bool) -> None:
-        """Have the journals of these matches on disk themselves: a log is no longer needed.
+        """Sync the journals of some matches, and empty the log that they no longer need.
 
-        A disk that failed to take what was written forgets it: it is written `again`.
+        A disk drops data that it failed to sync. So with `again` the entries are first written once more.
         """
         try:
             if again:
                 _write_entries(self._folder, _entries(_groups(self._folder / _NAMES[which])))
             self._sync(matches)
             os.ftruncate(self._files[which], 0)
-            os.fdatasync(self._files[which])  # it must not come back when the other one is gone
-        except OSError as exc:  # its groups stay, and the present log grows
+            os.fdatasync(self._files[which])  # it must not reappear after the other log is gone
+        except OSError as exc:  # its groups stay, and the current log grows
             log.warning("the journals in %s can't be synced: %s", self._folder / _NAMES[which], exc.strerror)
         else:
             self._others = set()
 
     def _sync(self, matches: Iterable[str]) -> None:
         for match in matches:
-            with contextlib.suppress(FileNotFoundError):  # that of a match that is over
+            with contextlib.suppress(FileNotFoundError):  # the match has ended
                 sync(journal_path(self._folder, match))
 
     def close(self) -> None:
-        """Have all journals on disk, and remove the logs: who plays on may do so without them."""
+        """Sync all journals and remove the logs. The host can then continue without them."""
         if self._emptying is not None:
             self._emptying.join()
         try:
@@ -139,10 +138,10 @@ class CommitLog:
 
 
 def mend(folder: Path) -> None:
-    """Bring the journals in a folder to where its logs say they were, and remove the logs. Raises `OSError`.
+    """Restore the journals in a folder from its logs, and remove the logs. Raise `OSError`.
 
-    What a journal has beyond that was never synced: nobody was told of it, and it is cut off. Journals that are gone
-    were of matches that are over.
+    Data in a journal beyond its last log entry was never synced or sent to anyone, and is cut off. A missing journal
+    belonged to a finished match.
     """
     logs = {path: list(_groups(path)) for path in (folder / name for name in _NAMES) if path.exists()}
     _write_entries(folder, _entries(chain.from_iterable(logs.values())), cut=True)
@@ -150,25 +149,25 @@ def mend(folder: Path) -> None:
 
 
 def _remove(folder: Path, paths: Iterable[Path]) -> None:
-    """Remove logs, the older one first: alone, it would say that the journals are as it left them."""
+    """Remove logs, the older one first: on its own it would set the journals back to its own state."""
     for path in paths:
         path.unlink(missing_ok=True)
         sync(folder)
 
 
 def _entries(groups: Iterable[_Group]) -> dict[str, list[Entry]]:
-    """What logs have of each journal since it began."""
+    """Return, by match, the logged entries since its journal began."""
     found: dict[str, list[Entry]] = {}
     for _, entries in sorted(groups):
         for entry in entries:
-            if entry.at == 0:  # a journal that began again
+            if entry.at == 0:  # the journal was started again
                 found[entry.match] = []
             found.setdefault(entry.match, []).append(entry)
     return found
 
 
 def _groups(path: Path) -> Iterator[_Group]:
-    """The groups in a log that are whole, with their numbers."""
+    """Yield the complete groups of a log, with their numbers."""
     data, at = path.read_bytes(), 0
     while at + _HEAD.size <= len(data):
         number, size, check = _HEAD.unpack_from(data, at)
@@ -180,7 +179,7 @@ def _groups(path: Path) -> Iterator[_Group]:
 
 
 def _write_entries(folder: Path, entries: dict[str, list[Entry]], *, cut: bool = False) -> None:
-    """Write to journals what logs have of them, and have it on disk; `cut` off what is behind. Raises `OSError`."""
+    """Write logged entries to their journals and sync; `cut` truncates each after its last entry. Raise `OSError`."""
     for match, of_it in entries.items():
         path = journal_path(folder, match)
         try:
@@ -201,11 +200,10 @@ def _write_entries(folder: Path, entries: dict[str, list[Entry]], *, cut: bool =
 
 
 def _write_at(file: int, data: bytes, at: int) -> None:
-    """Write all of it. Raises `OSError`."""
+    """Write all of the data. Raise `OSError`."""
     if os.pwrite(file, data, at) != len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def journal_path(folder: Path, match: str) -> Path:
-    """The journal of a match."""
     return folder / f"{match}.jsonl"

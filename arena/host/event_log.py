@@ -1,6 +1,6 @@
-"""What happens on a host: told to its log, kept for its operator, and noted of the bots whose doing it is.
+"""The events of a host: logged, counted for the operator, and noted as incidents of the bots that caused them.
 
-All of it is bounded, whatever strangers do.
+Rates and sizes are bounded, so that clients can't fill the log or the database.
 """
 
 from __future__ import annotations
@@ -31,28 +31,29 @@ from referee.record import Header
 from referee.result import Result
 
 OF_ADDRESS, OF_ADDRESS_PER_SECOND = 100, 0.5
-"""Lines about who comes, leaves or is refused: so many at once, then so many a second. The log has a limit for all."""
+"""Burst and rate per second of an address's log lines about clients that come, leave or are refused."""
 ENDS, ENDS_PER_SECOND = 60, 1.0
-"""The same of matches that ended; what is beyond that is written at debug."""
+"""Burst and rate per second of log lines about finished matches; those beyond are logged at level debug."""
 INCIDENTS_OF_BOT, INCIDENTS_OF_BOT_PER_SECOND = 10, 1 / 60
 INCIDENTS, INCIDENTS_PER_SECOND = 50, 1.0
-"""Incidents that are noted: so many at once, then so many a second; what is beyond that is not noted."""
+"""Burst and rate per second of noted incidents, for one bot and for all; those beyond are dropped."""
 FINE = (1000, close_codes.GOING_AWAY, close_codes.RESTARTING)
-"""Codes with which the arena closes a connection that nothing is wrong with."""
+"""Codes with which the arena closes a connection that has done nothing wrong."""
 BROKEN = 1006
-"""Stands for a close that never came."""
+"""Stands for a connection that ended without a close frame."""
 KEPT_FAILURES = 50
 MOST_CONFIG = 80
-"""Characters of a config that is no preset."""
+"""Maximum characters shown of a config that is no preset."""
 BUCKET, HOUR = 10, 3600
-"""Seconds in which ended matches are counted together, and for which they are."""
+"""Seconds per bucket of the counter of finished matches, and seconds that it covers."""
 
 log = logging.getLogger("arena.events")
 
 
 class EventLog:
-    """Tells the log what happens, keeps what failed lately and how many matches ended, and has incidents noted by
-    `note`, which may raise `ArenaFault`. `now` is in seconds.
+    """Logs events, keeps recent failures, counts finished matches, and records incidents with `note`.
+
+    `note` may raise `ArenaFault`. `now` is a clock in seconds.
     """
 
     def __init__(
@@ -67,29 +68,29 @@ class EventLog:
         self._ends = TokenBucket(ENDS, ENDS_PER_SECOND)
         self._left_out = LeftOut(log)
         self._ended: deque[tuple[int, int]] = deque(maxlen=HOUR // BUCKET + 1)
-        """Buckets of time in which matches ended, with how many."""
+        """The buckets of time, each with the number of matches that ended in it."""
         self.begun_matches: Counter[str] = Counter()
-        """By game."""
+        """The number of matches begun, by game."""
         self.ended_matches: Counter[tuple[str, str]] = Counter()
-        """By game and reason."""
+        """The number of matches ended, by game and reason."""
         self.missed_matches = 0
-        """How often a bot did not come."""
+        """The number of times that a bot missed its match."""
         self.rejected: Counter[str] = Counter()
-        """Clients that were not let in after they had connected, by error code."""
+        """The number of clients refused after they had connected, by error code."""
         self.failures: deque[Failure] = deque(maxlen=KEPT_FAILURES)
-        """The newest last."""
+        """Recent failures, newest last."""
 
     def came(self, bot: str, version: str, client: str, address: str) -> None:
-        """A bot came in."""
+        """Log that a bot connected."""
         text = " ".join(filter(None, (bot, version, client and f"({client})", f"came from {address}")))
         self._of_strangers("came", address, text, bot=bot, version=version, client=client, address=address)
 
     def registered(self, bot: str, address: str) -> None:
-        """A name was registered, or has another owner."""
+        """Log that a name was registered or changed its owner."""
         self._of_strangers("registered", address, f"{bot} is registered, from {address}", bot=bot, address=address)
 
     def left(self, bot: str, address: str, ended: CloseInfo, last_fault: str, playing: int) -> None:
-        """A bot's connection ended, with so many matches under way; its last bad message had the `last_fault`."""
+        """Log that a bot's connection ended with `playing` matches running. `last_fault` is its last bad message."""
         trouble = parting(ended, last_fault, playing)
         if trouble is not None:
             self._failed(bot, trouble)
@@ -98,7 +99,7 @@ class EventLog:
         self._of_strangers("left", address, f"{bot} left: {fields['why']}", **fields)
 
     def refused(self, address: str, why: str, bot: str | None = None, code: str | None = None) -> None:
-        """Somebody was not let in; `code` says why where it had connected."""
+        """Log that a client was refused, with its error code if it had already connected."""
         if code is not None:
             self.rejected[code] += 1
         self._failed(bot or address, f"not let in: {why}")
@@ -106,12 +107,12 @@ class EventLog:
         self._of_strangers("refused", address, f"{who} was not let in: {why}", bot=bot, address=address, why=why)
 
     def impostor(self, bot: str, code: str, *, with_token: bool) -> None:
-        """Somebody came under the name of a bot and could not prove it."""
+        """Note for a bot that a client used its name without the right token."""
         what = "with another token" if with_token else "without its token"
         self.note(bot, code, f"somebody came under this name {what}, and was not let in")
 
     def missed(self, bot: str, match: str, pause: float) -> None:
-        """A bot did not come to its match."""
+        """Log and note that a bot missed its match; it may not seek for `pause` seconds."""
         self.missed_matches += 1
         text = f"did not come to {match}, and may not seek for {pause:g} s"
         self._failed(bot, text)
@@ -120,14 +121,14 @@ class EventLog:
         self.note(bot, NO_SHOW, f"it did not come to {match}: {how}; it may not seek for {pause:g} s")
 
     def note(self, bot: str, code: object, text: str) -> None:
-        """Note what happened to a bot by its own doing, unless that happens too often."""
+        """Note an incident that a bot caused, unless there are too many."""
         now = self._now()
         if self._incidents_of_bot.take(folded(bot), now) or self._incidents.take(None, now):
             return
         self._noting.begin(self._note(bot, Incident(at=utc(), code=str(code), text=text)))
 
     def begun(self, header: Header) -> None:
-        """A match began."""
+        """Log that a match began."""
         self.begun_matches[header.game] += 1
         bots = [seat.bot for seat in header.seats]
         text = f"{header.match} began: {header.game}, {', '.join(bots)}"
@@ -140,7 +141,7 @@ class EventLog:
         self._write(logging.DEBUG, "begun", text, **fields)
 
     def ended(self, result: Result, failures: Mapping[int, str]) -> None:
-        """A match ended; `failures` says by seat why the programs of bots failed."""
+        """Log that a match ended. `failures` gives, by seat, why bots' programs failed."""
         now = self._now()
         self._count(now)
         self.ended_matches[result.game, result.reason] += 1
@@ -164,12 +165,12 @@ class EventLog:
         self._write(level, "ended", text, reasons=[seat.reason for seat in result.seats], **fields)
 
     def matches_within(self, seconds: float) -> int:
-        """How many matches ended in the last so many seconds, up to an hour, in steps of `BUCKET`."""
+        """Return how many matches ended in the last `seconds`, up to an hour, in steps of `BUCKET`."""
         first = (self._now() - seconds) // BUCKET
         return sum(count for bucket, count in self._ended if bucket > first)
 
     async def close(self) -> None:
-        """Say what was left out until now, and return when all that was noted is written."""
+        """Log how many lines were dropped, and wait until all incidents are written."""
         self._left_out.tell()
         await self._noting.wait()
 
@@ -190,7 +191,7 @@ class EventLog:
         self.failures.append(Failure(at=utc(), who=printable(who), text=printable(text)))
 
     def _of_strangers(self, event: str, address: str, text: str, /, **fields: Any) -> None:
-        """Write a line about who comes or leaves, unless there are too many."""
+        """Log a line about a client that comes or leaves, unless there are too many."""
         if self._of_address.take(address, self._now()):
             self._left_out.add(event)
         else:
@@ -201,19 +202,19 @@ class EventLog:
 
 
 def _named(game: str, config: Mapping[str, Any]) -> str:
-    """The preset that a config is, or how its JSON begins: a map may be long."""
+    """Return the name of a config's preset, or else the beginning of its JSON, as a map may be long."""
     return game_class(game).preset_of(config) or cut(msgspec.json.encode(config).decode(), MOST_CONFIG)
 
 
 def ending(ended: CloseInfo) -> str:
-    """How a connection ended with which nothing went wrong."""
+    """Describe how a connection ended without an error."""
     if ended.here:
         return f"the arena closed the connection ({ended.code}): {ended.reason or 'no reason given'}"
     return f"the bot closed the connection ({ended.code})"
 
 
 def parting(ended: CloseInfo, last_fault: str, playing: int) -> str | None:
-    """What went wrong where a connection ended so; None if nothing did."""
+    """Describe what went wrong at the end of a connection; None if nothing did."""
     left = f", with {counted(playing, 'match', 'matches')} under way" if playing else ""
     if not ended.here:
         if ended.code is None:

@@ -1,4 +1,4 @@
-"""Who uses a host: what it decides for it, what it is told and handed, and the faults that are known to both."""
+"""The interface between a host and the owner of its matches (a ladder or a tournament), with their common errors."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ log = logging.getLogger("arena.host")
 
 
 class NotAllowed(BotFault):
-    """Something that this client may not do."""
+    """A client asked for something that it may not do."""
 
     code = error_codes.NOT_ALLOWED
 
 
 class Unavailable(BotFault):
-    """Something that is not there now."""
+    """A client asked for something that is not available now."""
 
     code = error_codes.UNAVAILABLE
 
 
 class Elsewhere(BotFault):
-    """Something that is done by another node, at `url`."""
+    """Another node, at `url`, does what the client asked for."""
 
     code = error_codes.ELSEWHERE
 
@@ -48,53 +48,56 @@ class Elsewhere(BotFault):
 
 
 class NotUnderWay(Unavailable):
-    """A match that was to be watched."""
+    """A client asked to watch a match that is not running."""
 
     def __init__(self, match: str) -> None:
         super().__init__(f"watch: no match {match!r} is under way")
 
 
 class TooOften(Unavailable):
-    """An address that has to wait before it may try again."""
+    """An address has to wait before its next attempt."""
 
 
 class AuthFailed(BotFault):
-    """The token is not the name's."""
+    """The token does not belong to the name."""
 
     code = error_codes.AUTH_FAILED
 
 
 class FinishedMatch:
-    """What `HostHandler.finalize` has to keep, to `tell` once, and to `forget` when it is kept."""
+    """A finished match that `HostHandler.finalize` stores.
+
+    `finalize` calls `tell` once, and `forget` after the match is stored.
+    """
 
     def __init__(self, runner: Runner, journal: Journal, tell: Callable[[Ratings | None], None]) -> None:
         self.result = runner.result(utc())
         self.failures = runner.failures
-        """By seat, why the programs of bots failed, as their clients said."""
+        """The reasons why bots' programs failed, by seat, as their clients reported."""
         self.tell = tell
-        """Tells everyone the end, with ratings or without; once."""
+        """Sends the end to everyone, with ratings or without. Call it once."""
         self.size = 0
-        """The bytes of its record, once that was made."""
+        """The size of its record in bytes; 0 until `record` is called."""
         self._runner = runner
         self._journal = journal
 
     def closed(self) -> Closed:
-        """The match with its record. Raises `JournalFault`."""
+        """Return the match with its record. Raise `JournalFault`."""
         return self._runner.closed(self.result)
 
     def record(self, ratings: Ratings | None) -> bytes:
-        """Its record, with ratings or without. Raises `JournalFault`."""
+        """Return the record, with ratings or without. Raise `JournalFault`."""
         record = self.closed().record(ratings)
         self.size = len(record)
         return record
 
     def announce_wait(self) -> None:
-        """Tell the seats why they hear nothing."""
+        """Tell the seats why the end of the match is delayed."""
         text = "the arena can't store the result of this match now: its end is told when it can"
         self._runner.announce(Error(code=error_codes.UNAVAILABLE, message=text, ref=self.result.match))
 
     def forget(self) -> None:
-        """Remove the journal of a match that is kept; one that stays is removed at the next start."""
+        """Remove the journal of a stored match. If that fails, the next start removes it."""
         try:
             self._journal.forget(self.result.match)
         except JournalFault as fault:
@@ -103,9 +106,11 @@ class FinishedMatch:
 
 
 class Identity(NamedTuple):
-    """The name of a bot as registered, None for a spectator, a token that was made for it just now, the URLs of other
-    nodes where it has matches, the hash of the token that it brought, where others may take that away, and whether the
-    name is a person's.
+    """The result of authenticating a client.
+
+    `bot` is the registered name, None for a spectator. `token` is one created just now, if any. `elsewhere` holds the
+    URLs of other nodes where the bot has matches. `token_hash` is the hash of the client's token if it can be revoked.
+    `person` says that the name belongs to a person.
     """
 
     bot: str | None
@@ -116,70 +121,70 @@ class Identity(NamedTuple):
 
 
 class HostHandler(ABC):
-    """The one interface between a host and who has matches played on it: a ladder, or a tournament's worker."""
+    """The interface between a host and the owner of its matches: a ladder, or a worker of a tournament."""
 
     url: str | None = None
-    """Where clients connect to this host, where there are others for the same matches."""
+    """The URL of this host for clients, if other hosts share its matches."""
 
     @abstractmethod
     async def authenticate(self, hello: Hello, address: str) -> Identity:
-        """Who a client is. Raises `BotFault` for one that must stay out, `ArenaFault` where that can't be known."""
+        """Identify a client. Raise `BotFault` for one that must stay out, `ArenaFault` if it can't be looked up."""
 
     @abstractmethod
     def request(self, session: Session, message: ClientMessage) -> None:
-        """Do what a client asks for beside playing, watching and listing: seeks. Raises `BotFault`."""
+        """Handle a seek, or another message that the host does not handle itself. Raise `BotFault`."""
 
     @abstractmethod
     async def finalize(self, match: FinishedMatch) -> None:
-        """Have a match that is over kept and told. What is raised leaves it in the journal."""
+        """Store a finished match and tell its players. If this raises, the match stays in the journal."""
 
     async def note(self, bot: str, incident: Incident) -> None:
-        """Keep what went wrong with a bot by its own doing. Raises `ArenaFault`."""
+        """Record an incident that a bot caused. Raise `ArenaFault`."""
 
     async def resumes(self, header: Header, seed: bytes) -> bool:
-        """Whether a match of the journal goes on; else its journal is removed. Raises `ArenaFault`."""
+        """Return whether a match in the journal continues; if not, its journal is removed. Raise `ArenaFault`."""
         return False
 
     def seeks(self, bot: str) -> tuple[list[ListedSeek], int]:
-        """What a bot (its folded name) seeks, for a listing, and for how many seconds it may begin none of that."""
+        """Return the seeks of a bot (by folded name) for a listing, and the seconds until it may start one of them."""
         return [], 0
 
     def players(self, header: Header) -> list[Player]:
-        """Who sits at a match, with the ratings they bring to it. Raises `BotFault`."""
+        """Return the players of a match with their current ratings. Raise `BotFault`."""
         return [Player(bot=seat.bot, version=seat.version, mu=INITIAL.mu, sigma=INITIAL.sigma) for seat in header.seats]
 
     def unready(self) -> str | None:
-        """Why nobody should be sent to this host now, in a line; None where nothing speaks against it."""
+        """Return in one line why clients should not connect now; None if they may."""
         return None
 
     def others(self) -> list[str]:
-        """The URLs of other hosts with matches of the same arena."""
+        """Return the URLs of the other hosts of this arena."""
         return []
 
     def watch_elsewhere(self, session: Session, match: str) -> None:
-        """Tell who wants to watch a match that is not here where it is, soon, if it is under way on another host."""
+        """Tell a client which other host runs a match, if one does. The answer may come later."""
 
     def before_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
-        """What has to be done before anybody is told that a match begins; None: nothing."""
+        """Return a future for work that must finish before the match is announced; None if there is none."""
         return None
 
     def match_added(self, runner: Runner) -> None:
-        """A match is about to begin, or to go on after a restart."""
+        """Handle a match that is about to start, or to resume after a restart."""
 
     def connected(self, session: Session) -> None:
-        """A bot came in, and is about to be welcomed."""
+        """Handle a bot that has connected and is about to be welcomed."""
 
     def disconnected(self, session: Session) -> None:
-        """The connection of a bot ended, or a newer one took its place. Its matches go on."""
+        """Handle the end of a bot's connection, or its replacement by a newer one. The bot's matches continue."""
 
     def seated(self, session: Session) -> None:
-        """A bot that is connected got a seat in a match."""
+        """Handle a connected bot's new seat in a match."""
 
     def seat_ready(self, session: Session) -> None:
-        """A bot said that it is ready for a match."""
+        """Handle a bot's report that it is ready for a match."""
 
     def room_again(self) -> None:
-        """A client of an address that had as much as it may may begin a match again."""
+        """Handle that an address which had used up its quota may start a match again."""
 
     def seat_released(self, runner: Runner, seat: int) -> None:
-        """A seat plays no more in a match, which may go on: its bot has the slot back."""
+        """Handle the release of a seat: its bot has the slot back. The match may continue."""

@@ -42,13 +42,13 @@ from referee.replay import Recalled
 from referee.result import Ratings
 
 SILENT = "no_hello"
-"""What metrics call clients that have not said hello, as they have no error code."""
+"""The code in metrics for clients that never said hello; there is no error code for them."""
 
 log = logging.getLogger("arena.host")
 
 
 class Health:
-    """What is wrong now, by where it is wrong. A line is logged when something is, and when nothing is any more."""
+    """Current problems, by place. Logs when the first one appears and when the last one is gone."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -57,16 +57,16 @@ class Health:
 
     @property
     def reason(self) -> str | None:
-        """In a line, why nothing new begins; None when all is well."""
+        """The first problem, in one line; None if there is none."""
         return next(iter(self._troubles.values()), None)
 
     @property
     def places(self) -> Collection[str]:
-        """Where something is wrong: `store`, `seeks`, and the ids of matches that can't be recorded."""
+        """The places with a problem: `store`, `seeks`, and the ids of matches that can't be recorded."""
         return self._troubles.keys()
 
     def tell(self, where: str, reason: str | None) -> None:
-        """Something is wrong at a place, or, with None, no longer is."""
+        """Set the problem at a place; None clears it."""
         if reason is not None:
             if not self._troubles:
                 self._since = self._clock()
@@ -77,11 +77,11 @@ class Health:
 
 
 class MatchHost:
-    """Has matches played between those who connect, for its `handler`: `restore` those of the journal, and have the
-    `listener` take connections.
+    """Runs matches between connected clients, on behalf of its `handler`.
 
-    `disconnect` leaves matches under way in the journal; `drain` waits until those that are over are kept. `operate`
-    serves the connections of operators, whom `access` lets in. Moves are measured where there are `meters`.
+    `restore` resumes the matches in the journal, and `listener` accepts connections. `disconnect` leaves running
+    matches in the journal; `drain` waits until finished ones are stored. `operate` serves connections of operators,
+    whom `access` admits. With `meters`, moves are measured.
     """
 
     def __init__(
@@ -120,19 +120,19 @@ class MatchHost:
         self.listener.flusher.before = self.recorder.commit
         self._recovery: asyncio.Task[int] | None = None
         self._answers = asyncio.Event()
-        """Whether a `hello` is answered."""
+        """Set while `hello` messages are answered."""
         self._answers.set()
         self._unanswered: dict[Connection, float] = {}
-        """Who said `hello` and waits for the answer, since when; the first comes first."""
+        """Clients that wait for an answer to `hello`, each with its time of arrival, oldest first."""
         self._plies: Counter[str] = Counter()
-        """By game, those of matches that are over."""
+        """By game, the plies of finished matches."""
         self.spectators = 0
-        """Clients that are no bots."""
+        """The number of connected spectators."""
         self._finalizing = Tasks()
         self._weighing = Tasks()
 
     def before_frames(self, look: Callable[[], None]) -> None:
-        """Have `look` called before anything is recorded or sent, in each turn of the event loop that has something."""
+        """Call `look` before records and frames are written, in each turn of the event loop that writes any."""
 
         def commit() -> None:
             look()
@@ -141,7 +141,7 @@ class MatchHost:
         self.listener.flusher.before = commit
 
     def plies(self) -> Counter[str]:
-        """How many plies were played since the start, by game."""
+        """Return the number of plies played since the start, by game."""
         plies = Counter(self._plies)
         for runner in self.clients.runners.values():
             if not runner.is_over:
@@ -149,16 +149,16 @@ class MatchHost:
         return plies
 
     def restore(self) -> asyncio.Task[int]:
-        """Go on with the matches of the journal: how many there are. Until all are back no `hello` is answered."""
+        """Start to resume the matches in the journal; the task returns how many. Until then no `hello` is answered."""
         self._answers.clear()
         self._recovery = asyncio.create_task(self._restore())
         self._weighing.begin(weigh_journals(self.clients.runners, self.quotas))
         return self._recovery
 
     def begin(self, header: Header, seed: bytes, seeks: Sequence[str | None] = (), absent: Sequence[int] = ()) -> None:
-        """Start a match; the seats that are `absent` have lost it, and if all are it is void.
+        """Start a match. Absent seats have lost it; if all are absent, it is void.
 
-        Raises `ArenaFault`; then there is no match.
+        Raise `ArenaFault` if it can't start.
         """
         journal = self._journal.begin(header.match)
         players = self._handler.players(header)
@@ -177,7 +177,7 @@ class MatchHost:
             runner.receive(event)
 
     async def disconnect(self, code: int) -> None:
-        """Take no more connections, and close those there are with `code`."""
+        """Stop accepting connections, and close the existing ones with `code`."""
         if self._recovery is not None:
             self._recovery.cancel()
         for weighing in self._weighing:
@@ -187,13 +187,12 @@ class MatchHost:
         await self.listener.close(code, "the arena stops")
 
     async def drain(self) -> None:
-        """Return when all that is over is kept."""
+        """Wait until all finished matches are stored."""
         await self._finalizing.wait()
         await self.events.close()
         self._journal.close()
 
     async def _serve(self, connection: Connection, codec: Codec) -> None:
-        """One connection, from its `hello` to its end."""
         session = await self._admit(connection, codec)
         if session is None:
             return
@@ -208,7 +207,7 @@ class MatchHost:
                 self.events.left(session.bot, connection.address, connection.ended, session.fault, playing)
 
     async def _admit(self, connection: Connection, codec: Codec) -> Session | None:
-        """The session of a client that said who it is in time, and was welcomed. None: refused, and told why."""
+        """Return the session of a client that introduced itself in time. Return None if it was refused."""
         try:
             async with asyncio.timeout(self._timeouts.network.hello_timeout_s):
                 frame = await connection.first()
@@ -224,10 +223,10 @@ class MatchHost:
             del self._unanswered[connection]
 
     async def _answer(self, connection: Connection, codec: Codec, frame: Frame) -> Session | None:
-        """The session of a client that said this first, as `_admit` has it."""
+        """Answer a client's first frame with a welcome or a refusal; return its session as `_admit` does."""
         if not self._answers.is_set():
             await until_first(self._answers.wait(), connection.wait_closed())
-            if connection.gone:  # it may be back on another connection, which this one must not replace
+            if connection.gone:  # the client may have reconnected, and must keep its newer connection
                 return None
         hello = None
         try:
@@ -271,7 +270,7 @@ class MatchHost:
         return session
 
     def unready(self) -> str | None:
-        """Why nobody should be sent here now: no match begins, or bots wait to be let in; None when all is well."""
+        """Return why clients should not connect now: matches can't start, or bots wait too long. None if they may."""
         reason = self.health.reason or self._handler.unready()
         if reason is None and not self._answers.is_set():
             reason = "the matches of the journal are read"
@@ -320,7 +319,7 @@ class MatchHost:
         try:
             await self._handler.finalize(match)
             self.quotas.store(parts, match.size)
-        except Fault as fault:  # the arena is closing: the match is told when it is stored, after the next start
+        except Fault as fault:  # the arena is closing: the end is sent after the next start, when it is stored
             text = "the result of match %s can't be stored, it stays in the journal: %s"
             log.error(text, runner.id, fault, extra=about(match=runner.id))
         except Exception:
@@ -335,7 +334,7 @@ class MatchHost:
 
 
 def _hello(codec: Codec, frame: Frame) -> Hello:
-    """The `hello` that a first frame has to be."""
+    """Decode a first frame, which must be a `hello`. Raise `MalformedMessage`."""
     hello = codec.decode_client(frame)
     if not isinstance(hello, Hello):
         raise MalformedMessage(f"{type(hello).__name__.lower()}: the first message of a connection is hello")
@@ -343,7 +342,6 @@ def _hello(codec: Codec, frame: Frame) -> Hello:
 
 
 def _refuse(connection: Connection, codec: Codec, fault: BotFault, close_code: int) -> None:
-    """Tell the client why, and close."""
     connection.push(codec.encode(Error(code=fault.code, message=str(fault), fatal=True)))
     connection.drop(close_code, fault.code)
 
@@ -351,8 +349,9 @@ def _refuse(connection: Connection, codec: Codec, fault: BotFault, close_code: i
 async def recovered(
     journal: Journal, handler: HostHandler, timeouts: MatchTimeouts | None = None
 ) -> list[tuple[Match, Recalled, MatchJournal]]:
-    """All matches that go on, as the handler decides, where their journals left them: refereed again in a thread, while
-    the loop goes on. What can't be read is left as it is.
+    """Return the matches in the journal that the handler wants to continue, in the state in which they stopped.
+
+    Each is replayed in a thread while the event loop continues. Journals that can't be read stay untouched.
     """
     found: list[tuple[Match, Recalled, MatchJournal]] = []
     try:

@@ -1,6 +1,6 @@
-"""Records of matches in flight: one append-only file a match, written before anything is told.
+"""Records of running matches: one append-only file per match, written before anything is sent.
 
-Written, and synced where that is asked for: `kill -9` loses nothing; unsynced, a crash may lose the last moves.
+With writing alone, `kill -9` loses nothing, but a crash of the machine may lose the last moves. Syncing is optional.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from referee.record import AnyLine, Header, public
 from referee.record_reader import read_lines, rows
 
 BLOCK = 64 * 1024
-"""Bytes that are read at once of a journal that is read from its end."""
+"""The block size for reading a journal from its end."""
 USUAL_BYTES = 16 * 1024
-"""Of a journal."""
+"""The size of a typical journal."""
 SHOWN = 80
 
 log = logging.getLogger("arena.host.journal")
 
 
 class _EventLine(Struct, tag_field="type", tag="ply"):
-    """What tells an event of its line."""
+    """The event in a line of a journal."""
 
     event: Event
 
@@ -44,14 +44,13 @@ _event_of = msgspec.json.Decoder(_EventLine).decode
 
 
 class JournalFault(ArenaFault):
-    """The journal can't be written: a full disk, a folder that is gone."""
+    """The journal can't be written, for example because the disk is full or the folder is gone."""
 
 
 class Journal:
-    """The folder of journals, made if need be. With `synced` there is a log, in which every line is on disk before it
-    counts as written.
+    """The folder of journals, created if needed. With `synced`, a commit log syncs each line before it counts.
 
-    No more than `most` are begun at once. Raises `JournalFault`.
+    At most `most` journals are open at once. Raises `JournalFault`.
     """
 
     def __init__(self, folder: Path, *, synced: bool = False, most: int | None = None) -> None:
@@ -65,30 +64,30 @@ class Journal:
             self.log = CommitLog(folder) if synced else None
 
     def begin(self, match: str) -> MatchJournal:
-        """A new journal. One of that name is written over: its match is played again from the start.
+        """Return a new journal for a match, replacing an existing one: that match is played again from the start.
 
-        Raises `JournalFault`.
+        Raise `JournalFault`.
         """
         self._count()
         return self._opened(match, os.O_TRUNC)
 
     def proceed(self, match: str) -> MatchJournal:
-        """The journal of a match that goes on after a restart, however many there are."""
+        """Open the journal of a match that resumes after a restart. The limit on open journals does not apply."""
         return self._opened(match, 0)
 
     def close(self) -> None:
-        """Let go of the log."""
+        """Close the commit log."""
         if self.log is not None:
             self.log.close()
 
     def unfinished(self) -> list[str]:
-        """The matches that were under way."""
+        """Return the ids of the matches that have a journal."""
         return sorted(path.stem for path in self.folder.glob("*.jsonl"))
 
     def read(self, match: str) -> list[AnyLine]:
-        """The lines of a match that was under way; a last line that was half-written is cut off, and logged.
+        """Return the lines of a match's journal. An incomplete last line is cut off and logged.
 
-        Raises `BadRecord` for a file that is no journal of this match, `JournalFault` for one that can't be read.
+        Raise `BadRecord` if the file is no journal of this match, `JournalFault` if it can't be read.
         """
         path = self._path(match)
         with os_errors_as(JournalFault, f"the journal {path} can't be read"):
@@ -104,13 +103,13 @@ class Journal:
         return lines
 
     def forget(self, match: str) -> None:
-        """Remove a match's journal: its record is stored, or it is not to go on. Raises `JournalFault`."""
+        """Remove the journal of a match that is stored or shall not resume. Raise `JournalFault`."""
         path = self._path(match)
         with os_errors_as(JournalFault, f"the journal {path} can't be removed"):
             path.unlink(missing_ok=True)
 
     def probe(self) -> None:
-        """Make a journal of a usual size and remove it. Raises `JournalFault` if that is not possible."""
+        """Check that a journal of typical size can be written, and remove it. Raise `JournalFault` if not."""
         self._count()
         path = self.folder / "probe"
         with os_errors_as(JournalFault, f"no journal can be made in {self.folder}"):
@@ -136,7 +135,6 @@ class Journal:
 
 
 def _begin(data: bytes) -> str:
-    """How data begins, and its size."""
     return f"{data[:SHOWN]!r}{'...' if len(data) > SHOWN else ''} ({len(data)} bytes)"
 
 
@@ -150,10 +148,10 @@ class MatchJournal:
         with os_errors_as(JournalFault, f"the journal {path} can't be opened"):
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o600)
             self.size = os.fstat(self._file).st_size
-            """Bytes."""
+            """The size in bytes."""
             if log is not None:
                 try:
-                    if self.size:  # lines that no log has
+                    if self.size:  # lines that are in no commit log
                         os.fdatasync(self._file)
                     sync(path.parent)
                 except OSError:
@@ -161,7 +159,7 @@ class MatchJournal:
                     raise
 
     def write(self, data: bytes) -> None:
-        """Append lines, all of them or none, and have them on disk where there is a log. Raises `JournalFault`."""
+        """Append lines, all or none, and sync them if there is a commit log. Raise `JournalFault`."""
         at = self.append(data)
         if self._log is not None:
             try:
@@ -170,7 +168,7 @@ class MatchJournal:
                 raise self.take_back(at, exc) from exc
 
     def append(self, data: bytes) -> int:
-        """Append lines, all of them or none: where they begin. Raises `JournalFault`."""
+        """Append lines, all or none, and return their offset. Raise `JournalFault`."""
         try:
             written = os.write(self._file, data)
         except OSError as exc:
@@ -183,19 +181,19 @@ class MatchJournal:
         return at
 
     def take_back(self, at: int, exc: BaseException) -> JournalFault:
-        """Cut off what was appended last, as it could not be synced: the fault that says so."""
+        """Cut off the data from offset `at` on, which could not be synced. Return the fault that says so."""
         self.size = at
         self._cut()
         return JournalFault(f"the journal {self._path} can't be synced: {getattr(exc, 'strerror', None) or exc}")
 
     def _cut(self) -> None:
-        with contextlib.suppress(OSError):  # what is beyond `size` is never read
+        with contextlib.suppress(OSError):  # data beyond `size` is never read
             os.ftruncate(self._file, self.size)
 
     def record_lines(self) -> list[bytes]:
-        """The lines that go into the record: all but what only a journal has. Raises `JournalFault`.
+        """Return the lines that belong in the record, without those that only a journal has. Raise `JournalFault`.
 
-        They are read from the open file: that it was removed from its folder is no matter.
+        They are read from the open file, so it may have been removed from its folder.
         """
         with os_errors_as(JournalFault, f"the journal {self._path} can't be read"):
             data = os.pread(self._file, self.size, 0)
@@ -204,9 +202,9 @@ class MatchJournal:
         return [line for line in data.splitlines(keepends=True) if public(line)]
 
     def events_before(self, event: Event, most: int) -> list[Event]:
-        """So many events that were recorded before this one; of more than a message carries, the last.
+        """Return up to `most` events that were recorded before this one, as many of the latest as fit into a message.
 
-        None where they can't be read, which is logged: what is told of them is a help, and the record has them all.
+        If the journal can't be read, log that and return none: these events only help a client.
         """
         found: list[Event] = []
         if self._file < 0:
@@ -231,7 +229,7 @@ class MatchJournal:
         return found[::-1]
 
     def _from_the_end(self) -> Iterator[bytes]:
-        """The lines, the last first. Raises `OSError`."""
+        """Yield the lines, last first. Raise `OSError`."""
         rest, at = b"", self.size
         while at > 0:
             block = min(BLOCK, at)
@@ -242,7 +240,7 @@ class MatchJournal:
         yield rest
 
     def close(self) -> None:
-        """Let go of the file; it stays in the folder until `Journal.forget`."""
+        """Close the file; it stays in the folder until `Journal.forget`."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

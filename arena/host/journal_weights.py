@@ -1,6 +1,4 @@
-"""What the journals of matches under way take of the disk, counted now and then; where that is too much, the largest
-matches of whoever takes the most are called off.
-"""
+"""Measures the journals of running matches, and calls matches off when they exceed the disk quota."""
 
 from __future__ import annotations
 
@@ -12,12 +10,12 @@ from arena.host.quotas import Quotas
 from arena.host.runner import Runner
 
 EVERY = 2.0
-"""Seconds between two looks."""
+"""Seconds between two measurements."""
 AT_ONCE = 256
 
 
 async def weigh_journals(runners: Mapping[str, Runner], quotas: Quotas) -> None:
-    """Do so for ever."""
+    """Measure the journals periodically, forever, and call matches off as needed."""
     while True:
         await asyncio.sleep(EVERY)
         sizes: defaultdict[str, float] = defaultdict(float)
@@ -34,7 +32,7 @@ async def weigh_journals(runners: Mapping[str, Runner], quotas: Quotas) -> None:
 
 
 def _call_off(sizes: dict[str, float], matches: dict[str, list[Runner]], quotas: Quotas) -> None:
-    """Call matches off until what is held fits; `sizes` are what is held."""
+    """Call matches off until what is held fits into the quota; `sizes` are the bytes held by each address."""
     stored = quotas.stored
     for runners in matches.values():
         runners.sort(key=lambda runner: runner.size)

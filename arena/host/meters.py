@@ -1,4 +1,4 @@
-"""What is measured of moves, where somebody asks for it: a runner that does. Without it nobody pays for it."""
+"""Measurements of moves and of the event loop. They cost nothing while they are off."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from machine.histogram import Histogram
 from referee.effects import MatchEvent, Played
 
 EVERY = 13
-"""Of so many moves one is measured: all of them would cost a tenth of what is measured. It is no multiple of how many
-seats take turns.
+"""One in this many moves is measured, as measuring costs a tenth of what it measures. A prime number, so that the seats
+take turns in being measured.
 """
 FAST = (10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0)
-"""Seconds of what takes some microseconds: bounds of a histogram."""
+"""Histogram bounds in seconds for work that takes microseconds."""
 SLOW = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""The same of what waits for a disk, a network or its turn."""
+"""Histogram bounds in seconds for waits on a disk, the network or the event loop."""
 
 
 class Meters:
@@ -24,28 +24,28 @@ class Meters:
 
     def __init__(self) -> None:
         self.referee: dict[str, Histogram] = {}
-        """By game: what the referee took for a move, from when it was read until its line was made."""
+        """The referee's time for a move, from reading it to its journal line, by game."""
         self.journal = Histogram(FAST)
-        """What it took to write that line."""
+        """Time to write that line."""
         self.told = Histogram(FAST)
-        """From when a move was read until it was recorded, and all were told who hear of it at once."""
+        """Time from reading a move until it is recorded and sent to the players."""
         self.lag = Histogram(SLOW)
-        """How late the event loop did what was due."""
+        """The delay with which the event loop runs a timer."""
         self.left = EVERY
-        """Events until a move is measured again."""
+        """Events left before the next measured move."""
 
 
 class MeasuredRunner(Runner):
-    """A runner that measures."""
+    """A runner that measures some of its moves."""
 
     def __init__(self, meters: Meters, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._meters = meters
         self._referee = meters.referee.setdefault(self.game, Histogram(FAST))
         self._moved: float | None = None
-        """When the move was read that is measured now."""
+        """When the move that is being measured was read."""
 
-    # What is called here with every ply goes around super(), which would cost as much again.
+    # Methods that are called with every ply name `Runner` directly: super() would double their cost.
 
     def receive(self, event: MatchEvent) -> None:
         meters = self._meters
@@ -57,7 +57,7 @@ class MeasuredRunner(Runner):
         self._moved = began = perf_counter()
         Runner.receive(self, event)
         self._referee.observe(perf_counter() - began)
-        if self._unrecorded is None:  # a move that came too late, or was told at once
+        if self._unrecorded is None:  # the move came too late, or needed no recording
             self._moved = None
 
     def record(self) -> int | None:

@@ -1,4 +1,4 @@
-"""What the arena keeps for its clients, counted by address: nobody takes what others need."""
+"""Quotas per address, so that no client takes what others need."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from msgspec import Struct
 MIB = 1024 * 1024
 DAY = 24 * 3600.0
 MATCH_BYTES = 224 * 1024
-"""What a match under way takes of memory, its latest events included, beside a config of its own."""
+"""Bytes of memory that a running match takes with its latest events, without a custom config."""
 ROW_BYTES = 700
-"""What a match takes of the disk beside its record."""
+"""Bytes of disk that a match takes apart from its record."""
 SEEK_BYTES = 1024
 CONFIG_WEIGHT = 64
-"""Rules with their tables take up to so many times the bytes of their config."""
+"""Rules with their tables take up to this many times the bytes of their config."""
 
 
 class Quota:
-    """So much of something in all, of which an address may take `each` at most, and no more than is left after it: so
-    one address alone gets half of all, and whoever comes finds as much as each of those that take the most.
+    """An amount that addresses share.
+
+    An address may hold at most `each`, and at most as much as is left for all others. So a single address gets half of
+    the total, and a newcomer finds as much free as the largest holders have.
 
     Source: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998.
     """
@@ -34,23 +36,23 @@ class Quota:
 
     @property
     def taken(self) -> float:
-        """How much all have taken."""
+        """The amount held by all addresses."""
         return self._taken
 
     def taken_by(self, address: str) -> float:
-        """How much an address has taken."""
+        """Return the amount that an address holds."""
         return self._by.get(address, 0.0)
 
     def most(self) -> float:
-        """How much one address may have taken as of now."""
+        """Return the amount that a single address may hold now."""
         return min(self.each, self.total - self.taken)
 
     def left(self, address: str) -> float:
-        """How much more an address may take now; less than 0 where that has become less than it has taken."""
+        """Return how much more an address may take now; negative if it holds more than it may."""
         return self.most() - self.taken_by(address)
 
     def take(self, address: str, amount: float) -> None:
-        """Count what an address takes, or, below 0, gives back."""
+        """Add to the amount of an address; a negative amount gives back."""
         self._taken += amount
         self._by[address] = self._by.get(address, 0.0) + amount
         if self._by[address] <= 0:
@@ -58,9 +60,9 @@ class Quota:
 
 
 class DailyQuota(Quota):
-    """What may be taken in any day: half of it at once, and the other half comes back steadily meanwhile. An address
-    is never counted more than it may take at once, so nobody waits for more than a day. What addresses `hold` counts
-    too.
+    """An amount per day: half is available at once, and the other half returns steadily over the day.
+
+    An address is never charged more than it may take at once, so no wait exceeds a day. Amounts in `hold` also count.
     """
 
     def __init__(self, total: float, each: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -83,21 +85,21 @@ class DailyQuota(Quota):
         super().take(address, min(amount, max(self.each - self._by.get(address, 0.0), 0.0)))
 
     def hold(self, amounts: Mapping[str, float]) -> None:
-        """Count, beside what was taken, what addresses hold as of now, until the next call."""
+        """Count amounts that addresses hold now, besides what they took, until the next call."""
         self._held = amounts
 
     def wait(self, address: str) -> int:
-        """Whole seconds until an address may take something again, if nobody takes anything meanwhile; at least 1."""
+        """Return the whole seconds, at least 1, until an address may take something again if no other does."""
         by, taken, rate = self.taken_by(address), self.taken, self._rate()
         rates = rate * max(len(self._by), 1)
         return math.ceil(max(1.0, (by - self.each) / rate, (taken + by - self.total) / (rates + rate)))
 
     def _rate(self) -> float:
-        """What is forgotten in a second of each address that has taken something: together no more than of all."""
+        """Return the amount forgotten per second for each address, so that all addresses stay within the total rate."""
         return min(self.each, self.total / max(len(self._by), 1)) / DAY
 
     def _forget(self) -> None:
-        """Forget what is due since that was done last; it is worth while once a second."""
+        """Forget what is due since the last call, at most once a second."""
         now = self._clock()
         passed = now - self._forgot
         if passed < 1.0:
@@ -110,8 +112,10 @@ class DailyQuota(Quota):
 
 
 class QuotaLimits(Struct, frozen=True, kw_only=True):
-    """How much there is of what is kept, in all and for an address: matches under way, bytes of memory for matches and
-    seeks, bytes of records and journals in a day; and how many bytes a match may have whose config is no preset.
+    """Limits in total and per address (`_each`).
+
+    `matches` counts running matches, `memory` is bytes for matches and seeks, `stored` is bytes of records and journals
+    in a day. `match_bytes` limits the record of a match whose config is no preset.
     """
 
     matches: float = math.inf
@@ -124,33 +128,33 @@ class QuotaLimits(Struct, frozen=True, kw_only=True):
 
 
 class _Charge(Struct):
-    """What a match is charged for, and to whom: the address of each seat for which anybody pays."""
+    """The memory that a match is charged, and the paying address of each seat."""
 
     weight: int
     seats: dict[int, str]
 
 
 class Quotas:
-    """What each address has the arena keep. Those that are `exempt` are never refused anything."""
+    """The amounts that each address has taken. Addresses in `exempt` are never refused."""
 
     def __init__(
         self, limits: QuotaLimits, exempt: Set[str] = frozenset(), clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.limits = limits
         self.matches = Quota(limits.matches, limits.matches_each)
-        """Under way, each counted for every address that has a seat in it."""
+        """Running matches; each counts for every address that has a seat in it."""
         self.memory = Quota(limits.memory, limits.memory_each)
         self.stored = DailyQuota(limits.stored, limits.stored_each, clock)
-        """Bytes of records in a day; the journals of matches under way are held."""
+        """Bytes of records per day. The journals of running matches count as held."""
         self._exempt = exempt
         self._charges: dict[str, _Charge] = {}
 
     def begin(self, match: str, config_bytes: int) -> None:
-        """A match begins, whose config, if that is no preset, has so many bytes."""
+        """Register a new match; `config_bytes` is the size of its config, 0 for a preset."""
         self._charges[match] = _Charge(MATCH_BYTES + CONFIG_WEIGHT * config_bytes, {})
 
     def seat(self, match: str, seat: int, address: str) -> None:
-        """A client of an address has a seat in a match. Who has it first pays for it, wherever its bot goes."""
+        """Charge an address for a seat. The first address to hold a seat pays for it, even if its bot moves."""
         charge = self._charges.get(match)
         if charge is None or address in self._exempt or seat in charge.seats:
             return
@@ -160,7 +164,7 @@ class Quotas:
         charge.seats[seat] = address
 
     def end(self, match: str) -> bool:
-        """A match is over; whether that lets an address begin another, which it could not before."""
+        """Remove a finished match. Return whether an address may now start a match that it could not start before."""
         charge = self._charges.pop(match, None)
         if charge is None:
             return False
@@ -172,8 +176,9 @@ class Quotas:
         return refused
 
     def parts(self, match: str, size: int, said: Mapping[int, int]) -> dict[str, float]:
-        """Who pays for how many of `size` bytes of a match that goes on: for what its seats have `said` of their
-        thinking each itself, and for the rest all of them.
+        """Split the `size` bytes of a match among its addresses.
+
+        Each seat pays for what it has `said` (bytes by seat); all seats share the rest.
         """
         charge = self._charges.get(match)
         if charge is None or not charge.seats:
@@ -185,19 +190,19 @@ class Quotas:
         return parts
 
     def store(self, parts: Mapping[str, float], size: int) -> None:
-        """So many bytes are stored of a match, in these parts."""
+        """Charge addresses for a stored record of `size` bytes, in proportion to `parts`."""
         whole = sum(parts.values())
         for address, part in parts.items():
             self.stored.take(address, (size + ROW_BYTES) * part / whole if whole else 0)
 
     def seek(self, address: str, config_bytes: int, *, back: bool = False) -> None:
-        """A seek of a client is in force from now on, or, `back`, no longer."""
+        """Charge an address for a new seek or, with `back`, refund a withdrawn one."""
         if address not in self._exempt:
             weight = SEEK_BYTES + config_bytes
             self.memory.take(address, -weight if back else weight)
 
     def may_begin(self, address: str) -> bool:
-        """Whether a match may begin now for a client of an address."""
+        """Return whether a client of an address may start a match now."""
         return address in self._exempt or (
             self.matches.left(address) >= 1
             and self.memory.left(address) >= MATCH_BYTES
@@ -205,7 +210,7 @@ class Quotas:
         )
 
     def refusal(self, address: str) -> str | None:
-        """Why no match begins now for the clients of an address, and when one does; None: it may."""
+        """Return why clients of an address can't start a match now, and when they can; None if they can."""
         if self.may_begin(address):
             return None
         if self.matches.left(address) < 1:

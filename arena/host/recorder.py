@@ -1,4 +1,4 @@
-"""What the matches of a turn of the event loop want recorded: written together, before any of it is told."""
+"""Writes what matches record in one turn of the event loop, all together and before any of it is sent."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from machine.histogram import Histogram
 from machine.log_output import about
 
 SYNC_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-"""Bounds between which times of syncs are counted."""
+"""Histogram bounds for the duration of a sync."""
 
 log = logging.getLogger("arena.host.recorder")
 
 
 class Recorded(Protocol):
-    """A match that waits to be recorded."""
+    """A match with lines to record."""
 
     @property
     def id(self) -> str:
-        """That of the match."""
+        """The id of the match."""
 
     @property
     def lines(self) -> bytes:
-        """What is to be written."""
+        """The lines to write."""
 
     def record(self) -> int | None:
-        """Write the lines: where they begin. None: they can't be written now, or need not."""
+        """Write the lines and return their offset in the journal; None if they can't be written now, or need not."""
 
     def recorded(self, held: float = 0.0) -> None:
-        """It is recorded now, for which the match was held so many seconds."""
+        """Continue after the lines were recorded, which held the match up for `held` seconds."""
 
     def unrecorded(self, at: int, exc: BaseException) -> None:
-        """What begins there was not committed, for this reason."""
+        """Handle a failure to commit the lines at offset `at`."""
 
 
 class _Written(NamedTuple):
     match: Recorded
     entry: Entry
     since: float
-    """When it was, in seconds of the event loop."""
+    """The time of writing, in seconds of the event loop."""
 
 
 class Recorder:
-    """Records matches at the end of a turn of the loop: `end_soon` has `commit` called then.
+    """Records matches at the end of a turn of the event loop, when `end_soon` has `commit` called.
 
-    Where there is a log, all that was written in a turn, and while the disk was busy, is committed together.
+    With a log, everything written in a turn, and while the disk was busy, is committed together.
     """
 
     def __init__(self, end_soon: Callable[[], None], commit_log: CommitLog | None = None) -> None:
@@ -63,15 +63,15 @@ class Recorder:
         self._written: list[_Written] = []
         self._is_syncing = self._is_closed = False
         self.syncs = Histogram(SYNC_SECONDS)
-        """What it took to have the log on disk, in seconds."""
+        """Seconds that each sync of the log took."""
 
     def soon(self, match: Recorded) -> None:
-        """Have a match recorded, and told that it was."""
+        """Queue a match to be recorded; `recorded` or `unrecorded` is called afterwards."""
         self._waiting.append(match)
         self._end_soon()
 
     def commit(self) -> None:
-        """Record all that wait, and what comes of it."""
+        """Record all queued matches, including those that this queues."""
         while self._waiting:
             waiting, self._waiting = self._waiting, []
             for match in waiting:
@@ -89,7 +89,7 @@ class Recorder:
             self._sync()
 
     def close(self) -> None:
-        """Let what is under way be done, and nothing more."""
+        """Finish the current sync, and start no other."""
         self._is_closed = True
         if self._thread is not None:
             self._thread.shutdown(cancel_futures=True)
@@ -102,7 +102,7 @@ class Recorder:
             return
         try:
             job = self._loop.run_in_executor(self._thread, self._log.commit, [one.entry for one in written])
-        except RuntimeError as exc:  # no thread can be had
+        except RuntimeError as exc:  # the system has no more threads
             self._go_on(written, exc)
             return
         self._is_syncing = True
@@ -117,7 +117,7 @@ class Recorder:
             self._sync()
 
     def _go_on(self, written: list[_Written], exc: BaseException | None) -> None:
-        """Tell matches what came of it."""
+        """Report the outcome of a commit to its matches."""
         now = self._loop.time()
         for match, entry, since in written:
             try:

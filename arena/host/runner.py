@@ -1,4 +1,4 @@
-"""One match under way: performs the referee's effects in order and owns its timer. Seats are not bound to sockets."""
+"""Runs one match: performs the referee's effects in order and owns its timer. A seat may change its connection."""
 
 from __future__ import annotations
 
@@ -46,34 +46,34 @@ from referee.replay import Recalled
 from referee.result import Ratings, Result
 
 ANEW = 1.0
-"""Seconds for which a watcher that asks again is told nothing new, and newcomers see the clocks as they were."""
+"""A spectator gets at most one full view in this many seconds; newcomers share one, clock times included."""
 WATCHED = (
     "watch: you watch this match already: its start without a seat is the answer, which needs none, and its turns come "
     "by themselves"
 )
 
 MOST_KEPT = 8
-"""So many messages of a seat are kept; an honest bot sends one or two."""
+"""Messages of one seat that are kept while its match waits; an honest bot sends one or two."""
 
 log = logging.getLogger("arena.host.runner")
 
 
 class Backlog:
-    """What came in while a match waited to be recorded."""
+    """Events that arrived while a match waited to be recorded."""
 
     def __init__(self) -> None:
         self.events: list[MatchEvent] = []
-        """In order."""
+        """The events in order of arrival."""
         self.lost: set[int] = set()
-        """The seats whose connection is gone."""
+        """Seats whose connection has gone."""
         self.back: dict[int, tuple[Peer, bool]] = {}
-        """The seats with a new connection, and whether it follows."""
+        """The seats with a new connection, and whether it follows every turn."""
         self.watchers: dict[Peer, None] = {}
-        """Who asked to watch."""
+        """Peers that asked to watch."""
         self._sent: Counter[int] = Counter()
 
     def keep(self, event: MatchEvent) -> None:
-        """Keep an event for later."""
+        """Keep an event for later, unless its seat has sent too many."""
         if isinstance(event, (Readied, Played, Resigned)):
             self._sent[event.seat] += 1
             if self._sent[event.seat] > MOST_KEPT:
@@ -81,7 +81,7 @@ class Backlog:
         self.events.append(event)
 
     def lose(self, seat: int, peer: Peer, seated: Peer | None) -> bool:
-        """A connection is gone; whether it was the one that is `seated`."""
+        """Note that a connection has gone. Return whether it was the one that is `seated`."""
         if seat in self.back and self.back[seat][0] is peer:
             del self.back[seat]
         if seated is not peer:
@@ -91,14 +91,13 @@ class Backlog:
 
 
 class Runner:
-    """A match with its journal, its seats and its watchers.
+    """A match with its journal, its seats and its spectators.
 
-    `finish` is called once, when the match is over; `release` for each seat that is free before that. What an event has
-    recorded is written by the `recorder` at the end of the turn of the loop; until then nobody is told of it, and what
-    comes in is kept for later. While it can't be recorded the match is held, and time stands still: `held(id, reason)`
-    is told why, and None when it goes on. A match of a config that is no preset is called off beyond `most_bytes`. What
-    could not be recorded is tried again after `retry_delay_s`.
-    Whose time is up is looked at in the queue of what is `due`.
+    `finish` is called once, when the match is over; `release` for each seat that leaves before. The `recorder` writes
+    what an event has to record at the end of the turn of the event loop. Until then nothing of it is sent, and what
+    arrives waits in a backlog. While recording fails, the clocks stand still, and it is tried again every
+    `retry_delay_s`; `held(id, reason)` is called with the reason, and with None when the match continues. A match whose
+    config is no preset is called off when its journal exceeds `most_bytes`. Expired clocks go through the queue `due`.
     """
 
     def __init__(
@@ -118,18 +117,18 @@ class Runner:
         self.game = match.header.game
         """The game's name."""
         self.bots = [player.bot for player in match.players]
-        """Who plays, in seat order."""
+        """The bots in seat order."""
         self.failures: dict[int, str] = {}
-        """By seat, why the programs of bots failed, as their clients said."""
+        """The reasons why bots' programs failed, by seat, as their clients reported."""
         self._match = match
         self._journal = journal
         self._recorder = recorder
         self._seats: list[Peer | None] = [None] * len(self.bots)
         self._excused: set[int] = set()
         self.audience = Audience(rounds or Broadcaster(), self.id)
-        """Who is told beside the seats; `watch` and `report_to` here tell the referee too that turns are wanted."""
+        """Spectators and reporters. Add them with the runner's `watch` and `report_to`, which also ask for turns."""
         self._view: EncodedMessages | None = None
-        """What newcomers are shown, made for the first of them, and when."""
+        """The view for new spectators, made for the first of them, and the time of its making."""
         self._viewed = 0.0
         self._viewers: dict[Peer, float] = {}
         self._taught: set[Peer] = set()
@@ -140,30 +139,30 @@ class Runner:
         self._release = release
         self._held = held
         self._unrecorded: list[Effect] | None = None
-        """What waits to be recorded."""
+        """Effects that wait until their lines are recorded."""
         self.lines = b""
-        """Its lines in the journal."""
+        """The lines to record."""
         self._backlog: Backlog | None = None
-        """What came in since, if anything did."""
+        """The events that have arrived meanwhile; None if there are none."""
         self._waits_since = 0.0
         self._fails = self._told_so = False
-        """Whether it could not be recorded so far, and whether the seats have been told that."""
+        """Two flags: recording has failed so far, and the seats have been told."""
         self._loop = asyncio.get_running_loop()
         self._deadline: float | None = None
         self._timer: asyncio.Handle | None = None
         self._due = 0.0
-        """When the timer rings. uvloop's handle of a timer that is due at once can't say."""
+        """When the timer fires. uvloop's handle does not know this for a timer that is due at once."""
         self._resumed_at = 0
         """Plies that were played before a restart."""
         self._stopped = False
         self._ended = False
         self._ratings: Ratings | None = None
-        """That everyone was told, once the match is over."""
+        """The ratings that were sent with the end of the match."""
 
     def open(self, before_start: Callable[[], asyncio.Future[None] | None] = lambda: None) -> None:
-        """Begin: journal, then what has to be done `before_start`, then `start` to every seat.
+        """Write the journal, wait for the future of `before_start`, then send `start` to every seat.
 
-        Raises `JournalFault`; then nobody has been told anything.
+        Raise `JournalFault` before anything is sent.
         """
         effects = self._match.open(self._loop.time())
         self._journal.write(_lines(effects))
@@ -175,12 +174,12 @@ class Runner:
             first.add_done_callback(self._is_noted)
 
     def _is_noted(self, first: asyncio.Future[None]) -> None:
-        """What had to be done before its start is done, unless there was no time: then it stays in its journal."""
+        """Start the match after its preparation. If that was cancelled, the match stays in its journal."""
         if not first.cancelled():
             self.recorded(self._loop.time() - self._waits_since)
 
     def resume(self, recalled: Recalled) -> None:
-        """Go on with a match that was recalled from its journal."""
+        """Continue a match that was replayed from its journal."""
         self._resumed_at = self._match.ply
         self._perform(self._match.resume(recalled, self._loop.time()))
         for seat, peer in enumerate(self._seats):
@@ -188,13 +187,13 @@ class Runner:
                 self.receive(Returned(seat))
 
     def receive(self, event: MatchEvent) -> None:
-        """Pass an event to the referee and do what it says. An error in the arena's own code voids the match."""
+        """Pass an event to the referee and perform its effects. An internal error voids the match."""
         if type(event) is Absent:
             self._excused.add(event.seat)
         if self._stopped and not self._ended:
             return
         if self._unrecorded is not None:
-            if not (self._fails and isinstance(event, (Expired, Delayed))):  # time stands still
+            if not (self._fails and isinstance(event, (Expired, Delayed))):  # the clocks stand still
                 self._wait().keep(event)
             return
         try:
@@ -203,26 +202,26 @@ class Runner:
             self._void(type(event).__name__, undo=True)
 
     def _void(self, failed: str, *, undo: bool) -> None:
-        """Call the match off, as the arena `failed`; nobody is told before that is recorded: it may not go on."""
+        """Void the match because of an internal error. The end is recorded before it is sent, as recording may fail."""
         log.exception("match %s is void: the arena failed at %s", self.id, failed, extra=about(match=self.id))
         if not self._ended:
             effects = self._match.receive(Voided(undo=undo), self._loop.time())
-            self._perform(effects or [Deadline(None), Finish()])  # nothing is left to be called off, but to be finished
+            self._perform(effects or [Deadline(None), Finish()])  # nothing is left to void, but the match must finish
 
     def _wait(self) -> Backlog:
-        """Where to keep what comes in while the match waits to be recorded."""
+        """Return the backlog for events that arrive while the match waits to be recorded."""
         if self._backlog is None:
             self._backlog = Backlog()
         return self._backlog
 
     def sit(self, seat: int, peer: Peer, *, follow: bool) -> None:
-        """Give a seat its connection, before `open`."""
+        """Assign a connection to a seat."""
         self._seats[seat] = peer
         if follow:
             self._match.follow(seat)
 
     def come_back(self, seat: int, peer: Peer, *, follow: bool) -> None:
-        """A seat's connection is back: it is told where the match stands."""
+        """Assign a new connection to a seat, and send it the state of the match."""
         if self._unrecorded is not None:
             self._wait().back[seat] = peer, follow
             return
@@ -230,12 +229,12 @@ class Runner:
         self.receive(Returned(seat))
 
     def tell_missed(self, seat: int, peer: Peer) -> None:
-        """Tell a seat that was about to come back the end that it had meanwhile."""
+        """Send the start and the end to a seat that reconnected just as its match ended."""
         self._send(peer, self._match.start(seat, resumed=True))
         self._send(peer, self._match.farewell(seat, self._ratings))
 
     def lose(self, seat: int, peer: Peer) -> None:
-        """A connection is gone; nothing happens if the seat has a newer one."""
+        """Remove a seat's connection, unless the seat has a newer one."""
         if self._unrecorded is not None:
             if self._wait().lose(seat, peer, self._seats[seat]):
                 self._seats[seat] = None
@@ -244,7 +243,7 @@ class Runner:
             self.receive(Left(seat))
 
     def watch(self, peer: Peer) -> None:
-        """Tell a watcher how the match stands and, from now on, every turn."""
+        """Send a spectator the state of the match, and every turn from now on."""
         if self._unrecorded is not None:
             self._wait().watchers[peer] = None
             return
@@ -259,7 +258,7 @@ class Runner:
             view = self._match.view(now)
             self._view = EncodedMessages([self._match.start()] if view is None else [self._match.start(), view])
             self._viewed = now
-            self._loop.call_later(ANEW, self._forget_view)  # that of a long match is large
+            self._loop.call_later(ANEW, self._forget_view)  # the view of a long match is large
         self._show(peer, self._view)
 
     def _forget_view(self) -> None:
@@ -267,18 +266,18 @@ class Runner:
             self._view = None
 
     def _teach(self, peer: Peer) -> None:
-        """Tell a watcher once why it hears nothing new: most who ask again at once take `start` for a question."""
+        """Explain to a spectator, once, why a second `watch` has no answer: many take the `start` for a question."""
         if peer not in self._taught:
             self._taught.add(peer)
             peer.send(Error(code=UNAVAILABLE, message=WATCHED, ref=self.id))
 
     def report_to(self, report: Report) -> None:
-        """Tell a reporter everything from now on, at once; what it missed is not told."""
+        """Pass every message from now on to a reporter, without delay. It does not get earlier ones."""
         self.audience.report_to(report)
         self._match.watch(wanted=True)
 
     def unwatch(self, peer: Peer) -> None:
-        """Tell a watcher of turns no more."""
+        """Send a spectator no more turns."""
         self.audience.unwatch(peer)
         self._viewers.pop(peer, None)
         self._taught.discard(peer)
@@ -288,49 +287,49 @@ class Runner:
 
     @property
     def played(self) -> int:
-        """How many plies were played since it began here, or went on."""
+        """Plies played since the match started or resumed on this host."""
         return self._match.ply - self._resumed_at
 
     @property
     def is_over(self) -> bool:
-        """Whether its end is about to be told."""
+        """True once the match has ended, even if that is not sent yet."""
         return self._ended
 
     @property
     def size(self) -> int:
-        """The bytes of its journal."""
+        """The size of the journal in bytes."""
         return self._journal.size
 
     @property
     def said(self) -> Mapping[int, int]:
-        """How many bytes of these are what each seat said of its thinking."""
+        """The bytes of the journal that each seat's own search info takes, by seat."""
         return self._match.standing.said
 
     @property
     def is_expendable(self) -> bool:
-        """Whether it may be called off to save room: not a match that counts, or is over."""
+        """True if the match may be called off to save space: it is not rated, not part of a tournament and not over."""
         header = self._match.header
         return not (header.rated or header.tournament is not None or self._ended or self._stopped)
 
     @property
     def config_bytes(self) -> int:
-        """Those of a config that is no preset."""
+        """The size of the config in bytes; 0 for a preset."""
         game = self._match.game
         return 0 if game.preset is not None else len(msgspec.msgpack.encode(game.config))
 
     def listed(self) -> ListedMatch:
-        """Where the match stands and how many watch it, for a listing: without what is not recorded yet."""
+        """Return the state of the match and its spectator count for a listing, without moves not yet recorded."""
         listed = self._match.listed(len(self.audience.watchers))
         waiting = [effect.line for effect in self._unrecorded or () if type(effect) is Write]
         moves = sum(type(line) is Ply and line.event.out is None for line in waiting)
         return replace(listed, ply=listed.ply - moves) if moves else listed
 
     def clocks(self) -> tuple[list[int], int | None]:
-        """The milliseconds that each seat has left now, and whose clock runs, if one does."""
+        """Return the milliseconds that each seat has left, and the seat whose clock runs, or None."""
         return self._match.clocks(self._loop.time())
 
     def farewell(self, ratings: Ratings | None) -> None:
-        """Tell everyone the end who was not told before."""
+        """Send the end of the match to every seat that still needs it and to the spectators."""
         self._ratings = ratings
         for seat, peer in enumerate(self._seats):
             if peer is not None:
@@ -338,38 +337,38 @@ class Runner:
         self.audience.show(self._match.farewell(None, ratings))
 
     def absent(self, seat: int) -> bool:
-        """Whether a seat dropped out because nothing was heard of it, and had not moved once.
+        """Return whether a seat dropped out without a word and before its first move.
 
-        Not one that was `Absent`: its bot was called, and had not asked for the match.
+        A seat that the host declared `Absent` does not count: its bot was invited and had not asked for the match.
         """
         return seat not in self._excused and self._match.standing.absent(seat)
 
     def stayed(self, seat: int) -> bool:
-        """Whether the match is over and a seat was in it to the end."""
+        """Return whether the match is over and a seat stayed to the end."""
         return self._match.standing.stayed(seat)
 
     def result(self, finished: str) -> Result:
-        """The outcome of a match that is over, with the time at which it was."""
+        """Return the result of a finished match; `finished` is the time of its end."""
         return self._match.result(finished)
 
     def closed(self, result: Result) -> Closed:
-        """The match that is over, with its record. Raises `JournalFault`."""
+        """Return the finished match with its record. Raise `JournalFault`."""
         lines = tuple(self._journal.record_lines())
         return Closed(result, lines, self._match.footer(result, None), self.failures)
 
     def stop(self) -> None:
-        """Let go of the timer; a match that is not over hears no more and can go on from its journal later."""
+        """Stop the timer. A match that is not over receives nothing more, and can resume from its journal later."""
         self._stopped = True
         self._arm(None)
         if not self._ended:
             self._journal.close()
 
     def close(self) -> None:
-        """Let go of the journal of a match that is over: its record was made, or will not be."""
+        """Close the journal of a finished match."""
         self._journal.close()
 
     def _perform(self, effects: list[Effect]) -> None:
-        """Do what the referee wants. What it wants recorded comes first, whole, with all else of this turn."""
+        """Perform the referee's effects. If some must be recorded, all wait until that is done."""
         lines = _lines(effects)
         if lines:
             self.lines = lines
@@ -380,7 +379,7 @@ class Runner:
             self._carry_out(effects)
 
     def record(self) -> int | None:
-        """Write what waits to be recorded, all or nothing: where it begins. None: it can't be now, or need not."""
+        """Write the waiting lines, all or none, and return their offset; None if they can't or need not be written."""
         if self._unrecorded is None or self._stopped:
             return None
         try:
@@ -390,12 +389,12 @@ class Runner:
             return None
 
     def unrecorded(self, at: int, exc: BaseException) -> None:
-        """What was written could not be committed."""
+        """Handle that the written lines could not be committed."""
         if not self._stopped:
             self._try_later(self._journal.take_back(at, exc))
 
     def _try_later(self, fault: JournalFault) -> None:
-        """What waits can't be recorded: try again later."""
+        """Hold the match, and try again to record it after the delay."""
         self._held(self.id, str(fault))
         if self._fails and not self._told_so:
             self._told_so = True
@@ -405,7 +404,7 @@ class Runner:
         self._loop.call_later(self._retry_delay_s, self._recorder.soon, self)
 
     def recorded(self, held: float = 0.0) -> None:
-        """Do what waited, as it is recorded now: that held the match for so many seconds. Then comes what was kept."""
+        """Perform the recorded effects, for which the match waited `held` seconds, and then handle the backlog."""
         if self._unrecorded is None or self._stopped:
             return
         effects, self._unrecorded = self._unrecorded, None
@@ -427,13 +426,13 @@ class Runner:
             self.call_off(f"its record has {self._journal.size} bytes, of {most:.0f} at most where no preset is played")
 
     def call_off(self, why: str) -> None:
-        """Void the match, and tell the seats `why`."""
+        """Void the match, and send the seats the reason."""
         log.warning("match %s is called off: %s", self.id, why, extra=about(match=self.id))
         self.announce(Error(code=UNAVAILABLE, message=f"the match is called off: {why}", ref=self.id))
         self.receive(Voided())
 
     def _catch_up(self, backlog: Backlog, *, timely: bool) -> None:
-        """Do what was kept; what tells of time only where it was `timely`, as all of it is given back."""
+        """Handle the backlog. After a failure timer events are left out, as the clocks stood still."""
         for event in backlog.events:
             if timely or not isinstance(event, (Expired, Delayed)):
                 self.receive(event)
@@ -445,7 +444,7 @@ class Runner:
             self.watch(peer)
 
     def announce(self, message: Error) -> None:
-        """Tell every seat of something that is no part of the match."""
+        """Send every seat an error that is not part of the match."""
         for peer in self._seats:
             if peer is not None:
                 self._send(peer, message)
@@ -473,7 +472,7 @@ class Runner:
                 self._finish(self)
 
     def _tell_many(self, seats: Sequence[int], message: Turn) -> None:
-        """Send seats the same message, which is encoded once."""
+        """Send several seats the same message, encoded once."""
         shown = EncodedMessages([message])
         for peer in [self._seats[seat] for seat in seats]:
             if peer is not None:
@@ -492,12 +491,12 @@ class Runner:
             self._could_not_send(message)
 
     def _could_not_send(self, message: FromServer) -> None:
-        """One peer's trouble is nobody else's."""
+        """Log that a message could not be sent. The error affects only this peer."""
         what = type(message).__name__.lower()
         log.exception("match %s: a %s could not be sent", self.id, what, extra=about(match=self.id))
 
     def _arm(self, at: float | None) -> None:
-        """Set the deadline. A timer that is due earlier stays: it looks at the deadline when it fires."""
+        """Set the deadline. A timer that fires earlier stays: it checks the deadline when it fires."""
         self._deadline = at
         if self._timer is not None:
             if at is not None and at >= self._due:
@@ -522,7 +521,7 @@ class Runner:
             self._loop.call_soon(self._look_again, 2)
 
     def _look_again(self, times: int) -> None:
-        """Let every frame that has arrived be looked at before the time is declared up."""
+        """Let the event loop read every frame that has arrived before the time expires."""
         if times:
             self._loop.call_soon(self._look_again, times - 1)
         else:
@@ -534,7 +533,6 @@ class Runner:
 
 
 def _lines(effects: list[Effect]) -> bytes:
-    """What is to be written of these, as it is written."""
     data = b""
     for effect in effects:
         if type(effect) is Write:

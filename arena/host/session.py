@@ -1,4 +1,4 @@
-"""A client that has said hello: messages to frames and back, and the count of bad ones."""
+"""A client after its `hello`: converts messages to frames and back, and counts bad ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Action = Callable[["Session", ClientMessage], None]
 
 
 class Session:
-    """A client's connection from its hello on. `bot` is None for a watcher, `key` the name as bots are looked up by."""
+    """A client's connection after its `hello`. `bot` is None for a spectator; `key` is the folded name."""
 
     def __init__(
         self,
@@ -53,29 +53,29 @@ class Session:
         self.bot = bot
         self.key = "" if bot is None else folded(bot)
         self.token_hash = token_hash
-        """That of the token with which it came in; None where nobody takes it away."""
+        """The hash of the token that authenticated it; None if that can't be revoked."""
         self.person = person
-        """Whether its name is a person's."""
+        """True if the name belongs to a person."""
         self.version = hello.version
         self.client = hello.client
         self.slots = hello.slots
         self.follow = hello.follow
         self.since = utc()
         self.round_trip = wire.round_trip
-        """Seconds that a frame needs to the client and back at least, as of now; 0 where nobody knows."""
+        """Minimum round trip of a frame in seconds, measured when the session began; 0 if unknown."""
         self.wire = wire
         self._codec = codec
         self._act = act
         self._bad = 0
         self.fault = ""
-        """What was wrong with its last bad message."""
+        """The error in its last bad message."""
         self._closed = False
         self._ended: deque[str] = deque(maxlen=2 * MAX_SLOTS)
         self.awaited: set[str | tuple[str]] = set()
-        """What the client was asked for: a `move` of a match, which is that match alone, or a `ready`, in a tuple."""
+        """The answers that the arena awaits: a match id for a `move`, a tuple of the match id for a `ready`."""
 
     def send(self, message: FromServer) -> None:
-        """Send a message; a rejection that the peer should have avoided counts as a bad message."""
+        """Send a message. A rejection that the client should have avoided counts as a bad message."""
         self.wire.push_framed(framed(self._codec.encode(message)))
         if type(message) is Turn:
             if message.legal is not None:
@@ -91,18 +91,18 @@ class Session:
                 self.awaited.add(message.match)
             elif message.code in _BAD_REJECTIONS and not self.told_end_of(message.match):
                 self.fault = message.message
-                self._count()  # no other rejection of a move is innocent
+                self._count()  # the client's fault, unless the match has just ended
 
     def show(self, shown: EncodedMessages) -> None:
-        """Send messages that others are sent as well."""
+        """Send messages that other peers get as well."""
         self.wire.push_framed(shown.ready(self._codec, framed))
         if type(shown.messages[-1]) is End:
             self._ended.append(shown.messages[-1].match)
 
     def receive(self, frame: Frame) -> bool:
-        """Act on one frame; whether it had been asked for. Whatever is wrong is answered, and counted.
+        """Act on one frame, and return whether it was awaited. Errors are answered, and malformed messages counted.
 
-        After `close` nothing is acted on.
+        Frames after `close` are ignored.
         """
         if self._closed:
             return False
@@ -127,15 +127,15 @@ class Session:
         return asked
 
     def refuse(self, fault: BotFault, ref: str | None = None) -> None:
-        """Say that something is not done, and why; `ref` is the seek or match that it was asked for."""
+        """Send the client an error; `ref` is the seek or match that it concerns."""
         self.send(Error(code=fault.code, message=str(fault), ref=ref, url=getattr(fault, "url", None)))
 
     def told_end_of(self, match: str) -> bool:
-        """Whether this client was told lately that a match is over: what it sends for it may have crossed with that."""
+        """Return whether this client was just sent the end of a match, which its own messages may have crossed."""
         return match in self._ended
 
     def close(self, code: int, reason: str) -> None:
-        """Close the connection. What the peer sent before it heard of that comes too late."""
+        """Close the connection. Frames that still arrive are ignored."""
         self._closed = True
         self.wire.drop(code, reason)
 

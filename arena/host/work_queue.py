@@ -1,4 +1,4 @@
-"""Work that may come all at once, like the clocks of a thousand matches that run out in the same moment."""
+"""A queue for work that may arrive in bursts, as when the clocks of a thousand matches expire at once."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ from collections import deque
 from collections.abc import Callable
 
 PIECE = 0.001
-"""Seconds of such work in one turn of the event loop."""
+"""Seconds of queued work in one turn of the event loop."""
 
 log = logging.getLogger("arena.host")
 
 
 class WorkQueue:
-    """Does what is asked for in order and soon; of much a piece in each turn of the loop, so that nobody waits for all
-    of it.
-    """
+    """Does work in order, for a limited time in each turn of the event loop, so that other work is not delayed."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Callable[[], None]] = deque()
 
     def soon(self, work: Callable[[], None]) -> None:
-        """Have `work`, which is short, done."""
+        """Queue `work`, which must be short."""
         self._waiting.append(work)
         if len(self._waiting) == 1:
             self._loop.call_soon(self._turn)
@@ -36,7 +34,7 @@ class WorkQueue:
                 self._waiting[0]()
             except Exception:
                 log.exception("what was due could not be done")
-            self._waiting.popleft()  # only now: what is asked for meanwhile must not have another turn scheduled
+            self._waiting.popleft()  # only now: work that is queued meanwhile must not schedule another turn
             if time.perf_counter() >= ends:
                 break
         if self._waiting:

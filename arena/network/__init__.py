@@ -1,1 +1,1 @@
-"""Connections: who may have one, what it may cost, and the WebSocket itself. Nothing here knows of bots or matches."""
+"""Connections: admission, limits, fair scheduling, TLS and the WebSocket. Nothing here knows bots or matches."""

@@ -1,6 +1,6 @@
-"""Accepts connections, counted from that moment on: they shake hands, for TLS if it is wanted, and are wires.
+"""Accepts connections and counts them from then on, before any TLS handshake.
 
-The event loop's own server would accept whatever comes, and not tell of a handshake of TLS before it is done.
+The event loop's own server would accept any number, and reports a TLS connection only after its handshake.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from arena.network.tls import Encryption, TlsMismatch
 from machine.event_loop import Tasks
 
 AT_ONCE = 8
-"""Connections that are accepted in one turn of the loop."""
+"""Connections accepted in one turn of the event loop."""
 START = 8192
-"""Bytes of a connection that are looked at before it becomes one."""
+"""Bytes of a new connection that `look` gets before the handshake."""
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 log = logging.getLogger("arena.network.acceptor")
 
 
 class Acceptor:
-    """Accepts on these sockets until `close`; it is to websockets what the event loop's own server would be.
+    """Accepts connections on some sockets until `close`. It replaces the event loop's own server.
 
-    `arrive(peer)` is the place of a connection, None where it is refused; `wire(place)` is what it becomes: an asyncio
-    protocol with that `place` and, once hands were shaken, its `transport`. Before that `look(start, place)` is shown
-    the start of what came, where there is one.
+    `arrive(peer)` returns a slot for a connection, or None to refuse it. `wire(place)` returns its asyncio protocol,
+    which has that slot as `place` and, after the handshake, a `transport`. If `look(start, place)` is given, it gets
+    the first bytes before the handshake.
     """
 
     def __init__(
@@ -59,15 +59,14 @@ class Acceptor:
         self._closed = False
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop."""
         return self._loop
 
     def is_serving(self) -> bool:
-        """Whether `close` was not called yet."""
+        """Return whether `close` has not been called yet."""
         return not self._closed
 
     def stop(self) -> None:
-        """Accept no more; those that were accepted go on to become connections."""
+        """Accept no more connections; handshakes in progress continue."""
         for task in self._accepting:
             task.cancel()
         self._accepting = []
@@ -75,18 +74,18 @@ class Acceptor:
             one.close()
 
     def close(self) -> None:
-        """Accept no more, and let those go that are not connections yet."""
+        """Accept no more connections, and cancel handshakes in progress."""
         self.stop()
         self._closed = True
         for task in self._beginning:
             task.cancel()
 
     async def wait_closed(self) -> None:
-        """Return when none is about to become a connection any more."""
+        """Wait until no handshake is in progress."""
         await self._beginning.wait()
 
     async def _accept(self, listening: socket.socket) -> None:
-        """A few connections a turn of the loop, so that a storm of them holds up nothing else, nor a busy loop them."""
+        """Accept a few connections per turn of the event loop, so that a flood of them delays nothing else."""
         while True:
             try:
                 accepted, peer = await self._loop.sock_accept(listening)
@@ -116,20 +115,19 @@ class Acceptor:
         place.cut = lambda: wire.transport.abort() if task.done() else task.cancel()
 
     async def _begin(self, accepted: socket.socket, wire: Any) -> None:
-        """Make a connection of a socket, encrypted if it has to be."""
         encrypted = {} if self._encryption is None else self._encryption.options(self._timeouts)
         try:
             if self._look is not None:
                 await self._readable(accepted)
                 self._look(accepted.recv(START, socket.MSG_PEEK), wire.place)
             await self._loop.connect_accepted_socket(lambda: wire, accepted, **encrypted)
-        except (OSError, asyncio.CancelledError) as exc:  # it did not shake hands, or was cut off
+        except (OSError, asyncio.CancelledError) as exc:  # the handshake failed, or the connection was cut off
             self._foreign.failed(wire.place.address, exc)
             wire.place.leave()
             accepted.close()
 
     async def _readable(self, accepted: socket.socket) -> None:
-        """Return when something came. Raises `TimeoutError`."""
+        """Wait for the first bytes. Raise `TimeoutError`."""
         came = asyncio.Event()
         self._loop.add_reader(accepted, came.set)
         try:

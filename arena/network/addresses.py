@@ -1,6 +1,4 @@
-"""Where a connection comes from: what counts as one address, for whom a proxy speaks, and of which web page it is; and
-under which names a machine may be asked for itself.
-"""
+"""The addresses of clients, trusted proxies, the origins of web pages, and the host names of this machine."""
 
 from __future__ import annotations
 
@@ -16,25 +14,25 @@ from protocol.display import shown
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 _IPAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 NETWORK_BITS = 64
-"""So much of an IPv6 address is its network; within it anyone may take as many addresses as he likes."""
+"""The length of an IPv6 network prefix. Within its network a client may use any number of addresses."""
 ANY = "*"
-"""Pages of any origin."""
+"""Allows web pages of any origin."""
 
 
 def address_of(host: str) -> str:
-    """What is counted as one address: an IPv4 address, the /64 network of an IPv6 address, else the text itself."""
+    """Return the address that counts for a host: an IPv4 address, an IPv6 address's /64 network, or else the text."""
     ip = _parsed(host)
     return host if ip is None else _counted(ip)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own."""
+    """Return whether an address is a loopback address."""
     ip = _parsed(host)
     return ip is not None and ip.is_loopback
 
 
 def networks(text: str) -> tuple[Network, ...]:
-    """Addresses and networks from `10.0.0.1,192.168.0.0/16`. Raises `ValueError` naming what is neither."""
+    """Parse addresses and networks like `10.0.0.1,192.168.0.0/16`. Raise `ValueError` naming a part that is neither."""
     found = []
     for part in filter(None, map(str.strip, text.split(","))):
         try:
@@ -45,21 +43,21 @@ def networks(text: str) -> tuple[Network, ...]:
 
 
 class Proxies:
-    """The peers that are believed when they say for whom they speak."""
+    """The proxies that are trusted to report their clients' addresses."""
 
     def __init__(self, trusted: Sequence[Network] = ()) -> None:
         self._trusted = tuple(trusted)
 
     def trusts(self, host: str) -> bool:
-        """Whether a peer is one of them."""
+        """Return whether a peer is a trusted proxy."""
         ip = _parsed(host)
         return ip is not None and self._has(ip)
 
     def origin(self, peer: str, forwarded: Sequence[str]) -> str:
-        """The address to be counted for a peer that sent these `X-Forwarded-For` headers.
+        """Return the address that counts for a peer with these `X-Forwarded-For` headers.
 
-        Each proxy adds at the right whom it heard, so the last entry that is none of ours is the only one known to be
-        true; whatever is left of it, or of something that is no address, anyone may have written.
+        Each proxy appends the address that it received from. So only the last entry that is no trusted proxy is known
+        to be true; a client may have forged those before it.
         """
         ip = _parsed(peer)
         if ip is None:
@@ -93,14 +91,14 @@ def _counted(ip: _IPAddress) -> str:
 
 
 def _without_port(entry: str) -> str:
-    """Some proxies write `192.0.2.1:5000` and `[2001:db8::1]:5000`."""
+    """Remove a port, as some proxies write `192.0.2.1:5000` and `[2001:db8::1]:5000`."""
     if entry.startswith("["):
         return entry[1:].partition("]")[0]
     return entry.partition(":")[0] if entry.count(":") == 1 else entry
 
 
 def origins(text: str) -> tuple[str, ...]:
-    """Origins from `https://example.org,http://localhost:8000`, or `*` for any. Raises `ValueError`."""
+    """Parse origins like `https://example.org,http://localhost:8000`, or `*` for any. Raise `ValueError`."""
     found = [part.lower().removesuffix("/") for part in filter(None, map(str.strip, text.split(",")))]
     for origin in found:
         if origin not in (ANY, "null") and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#@\s]+", origin):
@@ -109,23 +107,23 @@ def origins(text: str) -> tuple[str, ...]:
 
 
 class OwnPage(NamedTuple):
-    """Where the arena's own page is: on the host that the arena is asked for as, whatever its name."""
+    """The arena's own web page: its scheme and port, on the host name by which a client reached the arena."""
 
     scheme: str
     port: int
 
     def on(self, host: str) -> str:
-        """Its origin, as a browser writes it, where the arena was asked for as `host` (which may have a port)."""
+        """Return the page's origin, as a browser writes it, for an arena reached as `host` (which may have a port)."""
         name = _name_in(f"//{host}")
         usual = {"http": 80, "https": 443}.get(self.scheme) == self.port
         return f"{self.scheme}://{f'[{name}]' if ':' in name else name}{'' if usual else f':{self.port}'}"
 
 
 def page_may_connect(origin: str, host: str, origins: Collection[str] = (), page: OwnPage | None = None) -> bool:
-    """Whether a page of `origin` may connect to the arena that it asked for as `host`: one of `origins`, the arena's
-    own `page`, or one of its own host and port.
+    """Return whether a page of `origin` may connect to an arena that it reached as `host`.
 
-    A browser says with `Origin` whose page it is that wants to connect; programs send none.
+    It may if its origin is one of `origins`, the arena's own `page`, or has the same host and port. Browsers name the
+    origin of the connecting page in the header `Origin`; programs send none.
     """
     if ANY in origins or origin.lower() in origins:
         return True
@@ -137,16 +135,19 @@ def page_may_connect(origin: str, host: str, origins: Collection[str] = (), page
 
 
 def misdirected(host: str, local: str) -> str | None:
-    """Why a request for `host` is not answered that came in at the address `local`, where nobody speaks for others."""
+    """Return why a request for `host`, received at the address `local`, is refused; None if it is not.
+
+    At a loopback address, without a proxy, only the machine's own names are answered.
+    """
     if not host or not is_loopback(local) or is_own_name(host):
         return None
     return f"{shown(host)} is no name of this machine; a proxy in front of the arena is named by --trusted-proxy"
 
 
 def is_own_name(host: str) -> bool:
-    """Whether a `Host` header names this machine itself: a loopback address, `localhost`, or the machine's name.
+    """Return whether a `Host` header names this machine: a loopback address, `localhost` or the machine's name.
 
-    Of any other name that leads to loopback, a page on the web may be the owner.
+    Any other name that resolves to loopback may belong to a web page (DNS rebinding).
     """
     name = _name_in(f"//{host}")
     try:
@@ -157,7 +158,7 @@ def is_own_name(host: str) -> bool:
 
 
 def host_names(text: str) -> tuple[str, ...]:
-    """Names from `arena.example.org,arena.lan`, in lower case. Raises `ValueError` naming what is none."""
+    """Parse host names like `arena.example.org,arena.lan` into lower case. Raise `ValueError` naming an invalid one."""
     found = [part.lower() for part in filter(None, map(str.strip, text.split(",")))]
     for name in found:
         if not re.fullmatch(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", name):
@@ -166,16 +167,16 @@ def host_names(text: str) -> tuple[str, ...]:
 
 
 def answers_to(host: str, names: Collection[str]) -> bool:
-    """Whether a `Host` header is an address, a name of this machine, or one of the `names`, in lower case.
+    """Return whether a `Host` header is an address, a name of this machine, or one of `names` (in lower case).
 
-    No page on the web can be the owner of one of these.
+    A web page can own none of these, so DNS rebinding fails.
     """
     name = _name_in(f"//{host}")
     return _parsed(name) is not None or is_own_name(host) or name in names
 
 
 def _name_in(url: str) -> str:
-    """The host that a URL names, without its port; empty where it is none."""
+    """Return the host in a URL without its port, "" if there is none."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:

@@ -1,4 +1,4 @@
-"""Who may connect: what is looked at when a connection comes, and when its request was read."""
+"""Decides who may connect: once when a connection is accepted, and again when its request has been read."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from protocol.codec import CODECS
 from protocol.display import shown
 
 OPERATOR = "arena.operator"
-"""The subprotocol of who runs the arena."""
+"""The subprotocol of the arena's operator."""
 FORWARDED_FOR = "X-Forwarded-For"
 COME_BACK_AFTER = 5
-"""Seconds that a client is told to wait when there are too many."""
+"""The `Retry-After` of a refusal for lack of capacity, in seconds."""
 ARRIVALS_AT_ONCE, ARRIVALS_PER_SECOND = 20, 10.0
-"""From an address: so many beside two for each connection that it may have, then so many a second."""
+"""Burst and rate per second of new connections from an address. The burst grows with the connections it may have."""
 
 _HOST = re.compile(r"[A-Za-z0-9.\[\]:-]+")
-"""One that can be shown as it is."""
+"""A `Host` header that is safe to display."""
 _BEARER = re.compile(rb"\r\nauthorization: *bearer ([^\r\n]*)\r\n", re.IGNORECASE)
 _END = b"\r\n\r\n"
 
@@ -37,9 +37,10 @@ log = logging.getLogger("arena.network.admission")
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """Who may connect: so many, also for whom these proxies speak, pages of these origins, and the arena's own page.
+    """The rules for who may connect.
 
-    `operator` is the token of who runs the arena, None where nobody may come in as that.
+    `proxies` are trusted to report their clients' addresses. Web pages of `origins` and the arena's own `page` may
+    connect. `operator` is the operator's token, None if no operator may connect.
     """
 
     bounds: Bounds = Bounds()
@@ -50,29 +51,28 @@ class Access(Struct, frozen=True, kw_only=True):
 
 
 class ConnectionRequest(Struct, frozen=True, kw_only=True):
-    """A request, and between which hosts. `header(name)` are the values of a header, one for each time it was sent."""
+    """A connection's HTTP request and the hosts that it is between. `header(name)` returns all values of a header."""
 
     method: str
     header: Callable[[str], list[str]]
     peer: str
     local: str
     address: str | None = None
-    """Whose it is, where that is known without the request."""
+    """The address that counts, if it is known without the request."""
     operators: bool = False
-    """Whether it came in where operators alone may."""
+    """True if the connection came through a socket for operators only."""
 
     def value(self, name: str) -> str:
-        """A header as one text; empty if it is missing."""
+        """Return a header as one text; "" if it is missing."""
         return ", ".join(self.header(name))
 
     @property
     def offered(self) -> list[str]:
-        """The subprotocols."""
         return [name.strip() for name in self.value("Sec-WebSocket-Protocol").split(",")]
 
 
 class Refusal(Struct, frozen=True):
-    """How a request is answered that does not become a connection: a line of text, and headers."""
+    """The HTTP response to a request that does not become a connection."""
 
     status: HTTPStatus
     text: str
@@ -80,12 +80,12 @@ class Refusal(Struct, frozen=True):
 
 
 class Admission:
-    """Lets connections in; `refused` is told whom it does not, and why."""
+    """Admits connections. Calls `refused(address, why)` for each request that it refuses."""
 
     def __init__(self, access: Access, refused: Callable[[str, str], None] = lambda address, why: None) -> None:
         self._refused = refused
         self.refusals: Counter[str] = Counter()
-        """How many requests were refused, by the status of HTTP, and connections without a word, as `unanswered`."""
+        """The number of refused requests by HTTP status; `unanswered` are connections dropped without an answer."""
         self.places = ConnectionLimits(access.bounds)
         self._arrivals = TokenBucket(ARRIVALS_AT_ONCE + 2 * access.bounds.per_address, ARRIVALS_PER_SECOND)
         self._proxies = Proxies(access.proxies)
@@ -94,10 +94,10 @@ class Admission:
         self._warned = False
 
     def arrive(self, peer: str, address: str | None = None, *, operators: bool = False) -> ConnectionSlot | None:
-        """A place for a connection that was accepted just now; None: it is refused without a word, the cheapest way.
+        """Return a slot for a connection just accepted, or None to drop it without an answer, which costs least.
 
-        `address` is whose it is, where that is known without asking. Where `operators` come in nobody comes too often:
-        anybody on the machine could keep them out so. There it is a stranger's until `recognize` sees the token.
+        `address` is given if it is known without the request. A socket for `operators` has no rate limit: otherwise any
+        user of the machine could keep the operator out. Until `recognize` sees the token, it is a stranger's.
         """
         address = address or address_of(peer)
         if operators:
@@ -109,9 +109,9 @@ class Admission:
         return self.places.take(address, shared=shared)
 
     def recognize(self, request: bytes, place: ConnectionSlot, address: str) -> None:
-        """Give a connection the place of an operator, `address`, if its request is whole and has the token.
+        """Move a connection to the operator's `address` if its request is complete and has the operator's token.
 
-        It is looked at before anything else is done: what strangers cost, and how many they are, is not the operator's.
+        This comes before anything else, so that strangers never use up the operator's limits.
         """
         found = _BEARER.search(request) if request.endswith(_END) else None
         if found is not None and self._is_operators(found[1]):
@@ -123,7 +123,7 @@ class Admission:
         return bool(known) and hmac.compare_digest(token, known)
 
     def refuse(self, asked: ConnectionRequest, place: ConnectionSlot) -> Refusal | None:
-        """Why a request may not become a connection. None: it may, and its place is that of whose it is."""
+        """Return why a request may not become a connection; None if it may, and its slot then has the right address."""
         if asked.method != "GET":
             return Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "GET is what there is, to open a WebSocket", {"Allow": "GET"})
         if "websocket" not in asked.value("Upgrade").lower():
@@ -131,7 +131,7 @@ class Admission:
         shared = self._proxies.trusts(asked.peer)
         address = asked.address or self._proxies.origin(asked.peer, asked.header(FORWARDED_FOR))
         refusal = self._check_origin(asked, shared) or self._check_operator(asked, address)
-        if refusal is None and not asked.operators:  # whom the crowd of all others does not keep out
+        if refusal is None and not asked.operators:  # other clients must not crowd the operator out
             refusal = self._check_limits(asked, address, place, shared)
         if refusal is not None:
             self.refusals[str(refusal.status.value)] += 1
@@ -139,7 +139,7 @@ class Admission:
         return refusal
 
     def _not_for_browsers(self, asked: ConnectionRequest) -> Refusal:
-        """What this is, and where the page is: in words for a person, as a link for a program."""
+        """Explain what this port is and where the web page is: in words for people, as a link for programs."""
         text = "this is a Bot Arena: programs play here over WebSocket, and a browser shows nothing"
         headers = {"Upgrade": "websocket"}
         host = asked.value("Host")
@@ -150,7 +150,7 @@ class Admission:
         return Refusal(HTTPStatus.UPGRADE_REQUIRED, text, headers)
 
     def _check_origin(self, asked: ConnectionRequest, shared: bool) -> Refusal | None:
-        """Why it may come from a page on the web that has no business here, or speaks in another language."""
+        """Refuse a foreign web page, an unknown host name or an unknown subprotocol; None if all are fine."""
         host, origin = asked.value("Host"), asked.value("Origin")
         wrong = None if shared else misdirected(host, asked.local)
         if wrong is not None:
@@ -167,13 +167,13 @@ class Admission:
         return None
 
     def _check_operator(self, asked: ConnectionRequest, address: str) -> Refusal | None:
-        """Why it may not come in as the operator, if it wants to."""
+        """Refuse an operator without the right token; None if the token is right, or the client is no operator."""
         if OPERATOR not in asked.offered:
             text = f"operators alone come in here: offer the subprotocol {OPERATOR}"
             return Refusal(HTTPStatus.FORBIDDEN, text) if asked.operators else None
         kind, _, token = asked.value("Authorization").partition(" ")
         if kind.lower() == "bearer" and self._is_operators(token.encode(errors="surrogateescape")):
-            return None  # whatever others brought from there: it is one of 256 bits, which nobody guesses
+            return None  # even after failures from this address: 256 bits can't be guessed
         wait = self._failures.wait(address, time.monotonic())
         if wait and not asked.operators:
             seconds = math.ceil(wait)
@@ -186,7 +186,7 @@ class Admission:
     def _check_limits(
         self, asked: ConnectionRequest, address: str, place: ConnectionSlot, shared: bool
     ) -> Refusal | None:
-        """Why there are too many for now. None: the connection is seated."""
+        """Refuse a connection beyond the limits; None if it was counted and may stay."""
         forwarded = asked.header(FORWARDED_FOR)
         if forwarded and not shared and is_loopback(asked.peer) and not self._warned:
             self._warned = True

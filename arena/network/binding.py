@@ -1,4 +1,4 @@
-"""Sockets that listen: one for each address of a host, all on the same port; or such as were handed over, listening."""
+"""Listening sockets: one per address of a host, all on the same port, or inherited from a service manager."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from protocol.errors import ArenaFault
 
 ARENA, PAGE = "arena", "page"
 NAMES = (ARENA, PAGE)
-"""What sockets are called that are handed over for the one or the other."""
+"""The names of inherited sockets, by purpose."""
 BACKLOG = 1024
-"""Connections that the system keeps until they are accepted."""
+"""Connections that the kernel queues until they are accepted."""
 
 
 log = logging.getLogger("arena.network.binding")
 
 
 class PortFault(ArenaFault):
-    """The address can't be listened on."""
+    """The process can't listen on this address."""
 
 
 class HandedOver:
-    """The sockets that this process was started with, listening, until each is taken."""
+    """The listening sockets that this process inherited, until each is taken."""
 
     def __init__(self, environment: MutableMapping[str, str]) -> None:
-        """Raises `PortFault` for a socket that can't be used."""
+        """Raise `PortFault` if an inherited socket can't be used."""
         try:
             self._left: list[Handed] = take_sockets(environment)
         except ValueError as exc:
             raise PortFault(f"what was handed over to listen on (LISTEN_FDS) can't be used: {exc}") from exc
 
     def take(self, name: str, port: int) -> list[socket.socket]:
-        """Those of this name, or, where they have names that nobody here knows, those on this port."""
+        """Take the sockets with a name, or else those on a port that have no known name."""
         taken = [one for one in self._left if one.name == name] or [
             one for one in self._left if one.name not in NAMES and port_of([one.socket]) == port
         ]
@@ -48,7 +48,7 @@ class HandedOver:
         return [one.socket for one in taken]
 
     def close(self) -> None:
-        """Close those that nobody took, and say so."""
+        """Close the sockets that were not taken, and log a warning."""
         for one in self._left:
             told = "%s was handed over listening on port %d, which no setting names: it is closed"
             log.warning(told, one.name, port_of([one.socket]))
@@ -63,10 +63,10 @@ def bound(
     *,
     shared: bool = False,
 ) -> list[socket.socket]:
-    """A socket for each address of the host, listening; port 0 is any free one. A `shared` one others of this user can
-    listen on as well, who share it too: the system gives each a part of those who connect.
+    """Return a listening socket for each address of the host; port 0 means any free port.
 
-    Raises `PortFault`; where the port is in use it says what to do `otherwise`.
+    With `shared`, other processes of this user may listen on the same port, and the kernel distributes the connections.
+    Raise `PortFault`; if the port is in use, the message suggests `otherwise`.
     """
     try:
         return _bound(host, port, shared)
@@ -77,14 +77,14 @@ def bound(
 
 
 def reserved(host: str, port: int) -> list[socket.socket]:
-    """Sockets that do not listen, and keep a port for those who share it. Raises `PortFault`."""
+    """Reserve a port for processes that will share it, with sockets that do not listen. Raise `PortFault`."""
     with contextlib.ExitStack() as stack:
         kept: list[socket.socket] = []
-        for one in bound(host, port):  # which finds whether somebody else listens there, as sharing would not
+        for one in bound(host, port):  # unlike a shared one, this fails if another process listens there
             with one:
                 sharing = stack.enter_context(socket.socket(one.family, socket.SOCK_STREAM))
                 address = one.getsockname()
-            for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):  # the former for what was connected a moment ago
+            for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):  # the first because of TIME_WAIT
                 sharing.setsockopt(socket.SOL_SOCKET, option, 1)
             try:
                 sharing.bind(address)
@@ -96,25 +96,24 @@ def reserved(host: str, port: int) -> list[socket.socket]:
 
 
 def port_of(sockets: list[socket.socket]) -> int:
-    """The port that they listen on."""
     port: int = sockets[0].getsockname()[1]
     return port
 
 
 def url_of(scheme: str, host: str, port: int) -> str:
-    """How others reach what listens on a host's port: by the machine's own address, where that is all of them."""
+    """Return the URL for a host and port; if the host means all addresses, the URL has this machine's own address."""
     if host in ("", "0.0.0.0", "::"):  # noqa: S104 - compared, not bound
         host = _outward()
     return url_at(scheme, host, port)
 
 
 def url_at(scheme: str, host: str, port: int) -> str:
-    """Return the URL of a host's name or address and a port; an address of IPv6 stands in brackets."""
+    """Return the URL of a host name or address and a port; an IPv6 address stands in brackets."""
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def _outward() -> str:
-    """The address by which this machine would reach others; nothing is sent."""
+    """Return the address from which this machine would reach other networks. Nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
@@ -133,7 +132,7 @@ def _bound(host: str, port: int, shared: bool) -> list[socket.socket]:
             one = socket.create_server(where, family=family, backlog=BACKLOG, reuse_port=shared)
         except OSError as exc:
             if exc.errno == errno.EADDRNOTAVAIL and (bound or len(found) > 1):
-                continue  # `localhost` has an address of IPv6 where the system has none
+                continue  # `localhost` may have an IPv6 address that this system does not support
             for other in bound:
                 other.close()
             raise

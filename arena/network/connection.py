@@ -1,6 +1,6 @@
-"""One WebSocket: frames in and out without waiting, back-pressure, and how long a frame lay about, as the kernel knows.
+"""A WebSocket connection: sends without waiting, limits buffers, and asks the kernel how long a frame waited unread.
 
-It overrides what websockets does not promise to keep; so the library's version is held in pyproject.toml.
+It overrides internals of the websockets library, so pyproject.toml pins the library's version.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from arena.network.tls import TLS_BEGINS, TlsMismatch
 from protocol.close_codes import READS_TOO_SLOWLY
 from protocol.codec import Frame
 
-# A member looked up in its class costs a call.
+# Looking an enum member up in its class costs as much as a call.
 BINARY, TEXT, CONT, PONG = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
 CONNECTING, OPEN = State.CONNECTING, State.OPEN
 MOST_UNREAD, MOST_UNREAD_OF_ALL = 4 * 1024 * 1024, 256 * 1024 * 1024
-"""Bytes that a client may leave unread, and all of them together; beyond that, who has left more than a fair share."""
+"""Bytes that one client and all may leave unread. Beyond the total, clients above `FAIR_SHARE` are cut off."""
 FAIR_SHARE = 256 * 1024
 LATE = 0.01
-"""Seconds between two ends of the loop's work for one connection that are not worth looking into."""
+"""Pauses of the event loop below this many seconds are not checked for late frames."""
 PIECE = 512
-"""Bytes that are acted on before the clock is looked at: some 80 of the smallest frames, half a millisecond."""
+"""Bytes to process before checking the clock: some 80 of the smallest frames, half a millisecond."""
 TURN = 0.0005
-"""Seconds after which a turn ends, however much there is to do."""
+"""Seconds after which a turn ends, even if more is waiting."""
 TAKEN_AT_ONCE = 64 * 1024
-"""What the kernel holds of what was received, and with it what waits here at most, in bytes; a frame has 16 KiB."""
+"""The kernel's receive buffer in bytes, and so the maximum waiting here as well; a frame has up to 16 KiB."""
 MOST_EARLY = 4
-"""Messages that are kept until it is known who receives them. Pings behind more of them are not answered meanwhile."""
+"""Messages kept until their receiver is known. While there are more, pings behind them are not answered."""
 SENT_AT_ONCE = 128 * 1024
-"""What the kernel holds of what was sent and not received, in bytes; the rest waits here, where it is counted."""
+"""The kernel's send buffer in bytes. The rest waits in this process, where it is counted."""
 OPENING, GREETING, READING = 0.0005, 0.001, 0.00005
-"""Seconds of work that are charged for a connection, a `hello` and a turn, beside what is seen to be worked."""
+"""Seconds of work charged for a connection, a `hello` and a turn, in addition to the measured work."""
 SENDING = 1e-7
-"""Seconds that are charged for a byte of an answer that the arena did not ask for: it costs others' memory and line."""
+"""Seconds charged per byte sent in reply to input that the arena did not await: replies use others' bandwidth."""
 
 # Fields of `struct tcp_info` (linux/tcp.h), which only grows at its end.
 _LAST_DATA_RECEIVED = struct.Struct("=52xI")
@@ -59,29 +59,29 @@ log = logging.getLogger("arena.network.connection")
 
 
 def lain_unread(transport: asyncio.BaseTransport) -> float | None:
-    """Seconds since anything arrived at the socket; None where the kernel doesn't say."""
+    """Return the seconds since data last arrived at the socket; None if the kernel doesn't say."""
     milliseconds = _tcp_info(transport, _LAST_DATA_RECEIVED)
     return None if milliseconds is None else milliseconds / 1e3
 
 
 def least_round_trip(transport: asyncio.BaseTransport) -> float:
-    """The shortest round trip in seconds that the kernel has measured, the connection's making included; 0: unknown."""
+    """Return the kernel's shortest measured round trip in seconds, including the TCP handshake; 0 if unknown."""
     return (_tcp_info(transport, _LEAST_ROUND_TRIP) or 0) / 1e6
 
 
 def _tcp_info(transport: asyncio.BaseTransport, field: struct.Struct) -> int | None:
-    """A field of what the kernel keeps of a connection, on Linux. None where it has no such thing, or no connection."""
+    """Return a field of Linux's `tcp_info`; None on other systems, or if the connection is closed."""
     connection = transport.get_extra_info("socket")
     if sys.platform != "linux" or connection is None:
         return None
     try:
         return int(field.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, field.size))[0])
-    except (OSError, ValueError, struct.error):  # uvloop: the socket of a connection that is closed has no descriptor
+    except (OSError, ValueError, struct.error):  # on uvloop a closed connection's socket has no descriptor
         return None
 
 
 class CloseInfo(NamedTuple):
-    """How a connection ended: with which code, None if without one, for which reason, and whether from here."""
+    """The end of a connection: its close code (None without one), the reason, and whether this side closed it."""
 
     code: int | None
     reason: str
@@ -89,14 +89,13 @@ class CloseInfo(NamedTuple):
 
 
 class Connection(ServerConnection):
-    """A WebSocket that is read in turn, written without waiting, and cut off when the peer does not read.
+    """A WebSocket that is read fairly, written without waiting, and cut off if its peer does not read.
 
-    Everything that comes in, from the first byte on, is acted on in pieces and charged to the connection's share
-    (see `FairScheduler`); reading pauses while some of it waits. Only an answer that the arena waits for is free, and
-    ahead of its turn.
+    All input, from the first byte on, is processed in pieces and charged to the connection's CPU budget (see
+    `FairScheduler`). Reading pauses while input waits. Only an answer that the arena awaits is free, and handled first.
 
-    websockets' own keep-alive waits for a stalled reader, and answers to a flood of pings bypass its flow control; so
-    the buffer is bounded here, and a pause in writing has a time limit.
+    websockets' own keepalive waits for a stalled reader, and answers to a flood of pings bypass its flow control. So
+    the write buffer is bounded here, and a pause in writing has a timeout.
     """
 
     protocol: FastProtocol
@@ -123,39 +122,39 @@ class Connection(ServerConnection):
         self._timeouts = timeouts
         self._flusher = flusher
         self.place = place
-        """What it counts for among the connections."""
+        """The connection's slot in the connection limits."""
         self._stalled: asyncio.TimerHandle | None = None
         self._gave_up = False
         self._unread_by_peer = 0
         self._flushing = False
         self._flushed = 0.0
         self.late: Callable[[float, float], None] | None = None
-        """Told when the loop was held up between a push and its writing: of the writing before, and of this one."""
+        """Called with two times, of the previous write and of this one, when the loop delayed a write for too long."""
         self._foreign = foreign
         self._budget = budget
         self._clock = budget.clock
         self._address = ""
         self._unread = bytearray()
         self._in_line = self._is_next = False
-        """Whether it waits for its turn with what is unread, and whether it has one ahead of that."""
+        """Two flags: unread input waits for its turn, or for a turn ahead of the others."""
         self._reads = True
         self._account: Share
         self._ahead = budget.trust()
-        """What it did ahead of its turn, and was not waited for."""
+        """The budget for work ahead of its turn that the arena did not await."""
         self._message = bytearray()
-        """The parts so far of a message that comes in parts."""
+        """The parts received so far of a fragmented message."""
         self._text = False
         self._early: deque[Frame] = deque()
-        """Messages that came before there was somebody to take them; with `MOST_EARLY`, reading stops until then."""
+        """Messages that arrived before `deliver`. At `MOST_EARLY` of them reading stops until then."""
         self._first: asyncio.Future[None] = self.loop.create_future()
         self._receive: Callable[[Frame], bool] | None = None
         self._awaited: Collection[object] = ()
         self._answers = self._unasked = self._pushed = 0
-        """Messages in the piece that is acted on, asked for and not, and bytes that were sent meanwhile."""
+        """Counts for the current piece: awaited messages, other messages, and bytes sent."""
 
     @property
     def address(self) -> str:
-        """Whose connection it is, as addresses are counted; "" behind a trusted proxy until the request was read."""
+        """The address that counts for this connection; "" behind a trusted proxy until the request is read."""
         return self._address
 
     @address.setter
@@ -165,7 +164,7 @@ class Connection(ServerConnection):
             self._address = address
 
     async def first(self) -> Frame:
-        """The first message. Raises `ConnectionClosed` if none comes."""
+        """Return the first message. Raise `ConnectionClosed` if none arrives."""
         await asyncio.wait([self._first, self.connection_lost_waiter], return_when=asyncio.FIRST_COMPLETED)
         if not self._early:
             raise self.close_exc
@@ -175,9 +174,9 @@ class Connection(ServerConnection):
         return message
 
     async def deliver(self, receive: Callable[[Frame], bool], awaited: Collection[object]) -> None:
-        """Pass every other message to `receive` until the connection is closed.
+        """Pass each further message to `receive` until the connection is closed.
 
-        `receive` says whether the arena had asked for the message; while there is anything in `awaited` it has.
+        `receive` returns whether the arena awaited the message. `awaited` is non-empty while the arena awaits any.
         """
         self._receive, self._awaited = receive, awaited
         now = self._clock()
@@ -188,11 +187,11 @@ class Connection(ServerConnection):
         await self.wait_closed()
 
     def charge(self, seconds: float) -> None:
-        """Count work that this client makes elsewhere, or later."""
+        """Charge the client for work that it causes elsewhere or later."""
         self._account.charge(seconds, self._clock())
 
     def in_turn(self, pieces: Iterator[None]) -> None:
-        """Have work done that this client makes, each piece when it is its turn, which may be now."""
+        """Run work that this client causes, each piece in a fair turn; the first may run now."""
 
         def work() -> None:
             began = self._clock()
@@ -219,7 +218,7 @@ class Connection(ServerConnection):
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        # So nearly all moves come: what is called here is a part of what a ply costs.
+        # Nearly all moves take this path, so each call here adds to the cost of a ply.
         size = len(data)
         self._budget.received += size
         if self._awaited and not self._unread and size <= PIECE:
@@ -239,7 +238,7 @@ class Connection(ServerConnection):
                 if not asked:
                     self._charge(now, self._clock(), ahead=True)
                 return
-        if self.protocol.state is CONNECTING and data.startswith(TLS_BEGINS):  # no request ever does
+        if self.protocol.state is CONNECTING and data.startswith(TLS_BEGINS):  # no HTTP request starts like this
             self._foreign.speaks_tls(self.place.address)
             self.transport.abort()
             return
@@ -274,21 +273,21 @@ class Connection(ServerConnection):
         super().eof_received()
 
     def _is_awaited(self, now: float) -> bool:
-        """Whether the arena waits for a message of this client, which has not sent too much else."""
+        """Return whether the arena awaits a message of this client, and the client has not used up its budget."""
         return bool(self._awaited) and self._account.rests_until <= now and self._ahead.rests_until <= now
 
     @property
     def _is_held(self) -> bool:
-        """Whether what comes has to wait until it is known who receives it: so much has come already."""
+        """True if input must wait because enough messages wait for their receiver already."""
         return len(self._early) >= MOST_EARLY and self._receive is None and self.protocol.state is OPEN
 
     def _go_on(self) -> None:
-        """Have what is unread acted on, in turn unless it is waited for. Nothing more is read until all of it was."""
+        """Schedule the processing of unread input, ahead of others if it is awaited. Reading pauses until then."""
         if self._unread and not self._is_held:
             if not self._is_next and self._is_awaited(self._clock()):
                 self._is_next = True
                 self.loop.call_soon(self._turn, True)
-            elif not (self._is_next or self._in_line or self.paused):  # who does not read is not asked, nor need ask
+            elif not (self._is_next or self._in_line or self.paused):  # a client that does not read gets no turn
                 self._in_line = True
                 self._account.ask(self._turn)
         if self._reads != (not self._unread) and not self.transport.is_closing():
@@ -296,7 +295,7 @@ class Connection(ServerConnection):
             (self.transport.resume_reading if self._reads else self.transport.pause_reading)()
 
     def _turn(self, ahead: bool = False) -> None:
-        """Act on unread pieces until they are too much for one turn; the rest waits for the next."""
+        """Process unread pieces for the length of one turn, and leave the rest for the next."""
         if ahead:
             self._is_next = False
         else:
@@ -314,7 +313,7 @@ class Connection(ServerConnection):
         self._go_on()
 
     def _act(self, piece: bytes, began: float, *, ahead: bool) -> float:
-        """Act on some bytes, and charge it but for nothing else than an answer: the time."""
+        """Process some bytes and return the time. They are charged unless they hold only awaited answers."""
         self._answers = self._unasked = self._pushed = 0
         try:
             super().data_received(piece)
@@ -326,7 +325,7 @@ class Connection(ServerConnection):
         return now
 
     def _take_part(self, part: WebSocketFrame) -> None:
-        """Put a message together, which text is even in one part."""
+        """Collect the parts of a message. A text message comes this way even in a single frame."""
         if part.opcode is not CONT:
             self._text = part.opcode is TEXT
         self._message += part.data
@@ -352,12 +351,12 @@ class Connection(ServerConnection):
 
     @property
     def gone(self) -> bool:
-        """Whether the connection is closed, or about to."""
+        """True if the connection is closed or closing."""
         return self.protocol.state is not OPEN
 
     @property
     def ended(self) -> CloseInfo:
-        """How the connection ended, once it has."""
+        """The way in which the connection ended."""
         if self._gave_up:
             return CloseInfo(READS_TOO_SLOWLY, "does not read", here=True)
         sent, received = self.protocol.close_sent, self.protocol.close_rcvd
@@ -368,11 +367,11 @@ class Connection(ServerConnection):
         return CloseInfo(received.code, received.reason, here=False)
 
     def push(self, frame: Frame) -> None:
-        """Send a frame. On a connection that is no longer open nothing happens: its end is told elsewhere."""
+        """Send a frame. On a closed connection this does nothing: its end is reported elsewhere."""
         self.push_framed(framed(frame))
 
     def push_framed(self, data: bytes) -> None:
-        """Send what `framed` has made."""
+        """Send bytes made by `framed`."""
         protocol = self.protocol
         if protocol._state is OPEN:
             size = len(data)
@@ -384,15 +383,15 @@ class Connection(ServerConnection):
                 self._flusher.soon(self)
 
     def flush(self, queued: float, now: float) -> None:
-        """Write what this turn of the event loop sent. Answers go out together, so a sleeping peer is woken once."""
+        """Write what was sent in this turn of the event loop, all together, so that a sleeping peer wakes up once."""
         self._flushing = False
-        if self.transport.is_closing():  # since this was queued: uvloop refuses to write where a handle is closed
+        if self.transport.is_closing():  # it closed in the meantime: uvloop raises if a closed transport is written to
             return
         self.send_data()
         if now - queued > LATE and self.late is not None:
             self.late(self._flushed, now)
         self._flushed = now
-        if self._in_line and self._awaited:  # an answer is wanted now, which would wait behind what is in line
+        if self._in_line and self._awaited:  # an awaited answer must not wait for its turn behind other input
             self._go_on()
         if self.paused:
             self._count_unread(self.transport.get_write_buffer_size())
@@ -404,12 +403,12 @@ class Connection(ServerConnection):
                 self.transport.write(writes.pop())
             else:
                 super().send_data()
-        except RuntimeError:  # uvloop, of a connection that is closed, which is told elsewhere
+        except RuntimeError:  # raised by uvloop on a closed connection, whose end is reported elsewhere
             if not self.transport.is_closing():
                 raise
 
     def _count_unread(self, size: int) -> None:
-        """Take down how much the peer has left unread, and drop it where that is too much."""
+        """Count what the peer has left unread, and drop the connection if it is too much."""
         self._budget.unread += size - self._unread_by_peer
         self._unread_by_peer = size
         if size > MOST_UNREAD or (size > FAIR_SHARE and self._budget.unread > MOST_UNREAD_OF_ALL):
@@ -417,14 +416,14 @@ class Connection(ServerConnection):
 
     @property
     def round_trip(self) -> float:
-        """Seconds that a frame needs there and back at least; 0 where nobody knows."""
+        """Minimum round trip of a frame in seconds; 0 if unknown."""
         return least_round_trip(self.transport)
 
     @property
     def waited(self) -> float | None:
-        """Seconds that what came in last had lain unread; None where nobody knows.
+        """Seconds that the last input had waited unread; None if unknown.
 
-        An answer at once has not waited, nor what came while the loop was not held up: the kernel is not asked.
+        It is 0, without asking the kernel, for an answer that came at once or while the event loop was not delayed.
         """
         now = self.loop.time()
         if now - self._flushed < LATE or (self._reads and now - self._flusher.polled < LATE):
@@ -444,7 +443,7 @@ class Connection(ServerConnection):
         self._stalled = self.loop.call_later(self._timeouts.write_timeout_s, self._give_up)
 
     def _give_up(self) -> None:
-        """Cut off a peer that reads nothing."""
+        """Cut off a peer that does not read."""
         self._gave_up = True
         self.transport.abort()
 

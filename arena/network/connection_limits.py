@@ -1,4 +1,4 @@
-"""How many connections there are, in all and from each address, and how many of them have not come in yet."""
+"""Limits on connections, in total and per address, with separate limits for those that have not said hello."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Bounds(Struct, frozen=True, kw_only=True):
-    """The most connections at once, in all and from an address; and of those that have not said hello, likewise."""
+    """The maximum number of connections, in total and per address; `waiting` counts those that have not said hello."""
 
     connections: int = 1000
     per_address: int = 100
@@ -18,21 +18,24 @@ class Bounds(Struct, frozen=True, kw_only=True):
 
 
 class ConnectionLimits:
-    """Who comes crowds out who was slow: the oldest that waits, of the address of which most do, is cut off for it.
+    """Counts connections. To make room, it cuts off the oldest waiting one of the address that has the most.
 
-    So whoever opens connections and says nothing is in nobody's way but his own. Those that entered stay.
+    So a client that opens connections and sends nothing harms only itself. Connections that have said hello stay.
     """
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
         self.seated: Counter[str] = Counter()
-        """By address, how many connections count as its own."""
+        """The number of admitted connections, by address."""
         self.waiting: dict[ConnectionSlot, None] = {}
-        """Those that have not said hello, the oldest first."""
+        """The connections that have not said hello, oldest first."""
         self.waiting_by_address: Counter[str] = Counter()
 
     def take(self, address: str, *, shared: bool = False) -> ConnectionSlot:
-        """A place for a connection that was just accepted. `shared` is the address of a proxy: any number may wait."""
+        """Return a slot for a connection that was just accepted.
+
+        `shared` says that the address is a trusted proxy's, behind which any number may wait.
+        """
         place = ConnectionSlot(self, address, shared=shared)
         self.waiting[place] = None
         self.waiting_by_address[address] += 1
@@ -43,7 +46,7 @@ class ConnectionLimits:
         return place
 
     def cut_unseated(self) -> None:
-        """End those that are no connections yet."""
+        """Cut off all connections that have not been admitted yet."""
         for place in [place for place in self.waiting if not place.seated]:
             self._cut(place)
 
@@ -56,19 +59,19 @@ class ConnectionLimits:
 
 
 class ConnectionSlot:
-    """One connection's. It waits from when it was accepted until it `enters`; with `seat` it is one of the bounded."""
+    """The slot of one connection. It is waiting until `enter`; `seat` counts it as one of its address's connections."""
 
     def __init__(self, limits: ConnectionLimits, address: str, *, shared: bool) -> None:
         self.address = address
         self.shared = shared
-        """Whether the address is a proxy's, until it is known for whom that speaks."""
+        """True while the address is a trusted proxy's, before the client's own address is known."""
         self.seated = False
         self.cut: Callable[[], object] = lambda: None
-        """Ends the connection, where another needs the place more."""
+        """Ends the connection when another needs the slot."""
         self._limits = limits
 
     def seat(self, address: str) -> str | None:
-        """Count it among the connections of an address; None if it was. Else why not, in words."""
+        """Count the connection for an address. Return None if that succeeds, else the reason in words."""
         limits = self._limits
         if limits.seated[address] >= limits.bounds.per_address:
             return f"{address} has {limits.bounds.per_address} connections: connection limit reached"
@@ -80,7 +83,7 @@ class ConnectionSlot:
         return None
 
     def move(self, address: str) -> None:
-        """It is of another address than was thought."""
+        """Change the address that the connection counts for."""
         limits = self._limits
         if self in limits.waiting:
             _less(limits.waiting_by_address, self.address)
@@ -88,13 +91,13 @@ class ConnectionSlot:
         self.address = address
 
     def enter(self) -> None:
-        """It said who it is, and waits no more."""
+        """Mark the connection as no longer waiting: it has said hello."""
         if self in self._limits.waiting:
             del self._limits.waiting[self]
             _less(self._limits.waiting_by_address, self.address)
 
     def leave(self) -> None:
-        """It is gone. Once more means nothing."""
+        """Free the slot; a second call does nothing."""
         self.enter()
         if self.seated:
             self.seated = False

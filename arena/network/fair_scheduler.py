@@ -1,4 +1,4 @@
-"""What clients may have the arena do that it did not ask for: a share of the event loop's time, in turn."""
+"""Shares the event loop's time fairly among clients, for work that the arena did not ask for."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections import deque
 from collections.abc import Callable
 
 REST = 9.0
-"""Seconds of rest for a second of work of one address, or connection: it has a tenth of the time."""
+"""Idle seconds owed per second of work, for an address or a connection: each gets a tenth of the time."""
 REST_OF_ALL = 1.0
-"""The same for all of them together: at least half of the time is left to the matches."""
+"""Idle seconds owed per second of work, for all clients together: at least half of the time is left to the matches."""
 LENIENCE, LENIENCE_OF_ALL = 0.01, 0.001
-"""Seconds of rest that may be outstanding: a greeting and a seek in one breath are nothing to wait for."""
+"""Seconds of debt that cause no delay, so that a `hello` and a seek together need not wait."""
 DISTRUST, PATIENCE = 1000.0, 0.3
-"""The same for what a connection does ahead of its turn, as if it were an answer; a large one comes in pieces."""
+"""Idle seconds per second of work ahead of its turn, and the debt tolerated. A large answer arrives in pieces."""
 MOST_REST = 1.0
-"""Nobody rests for longer, whatever was done: others may have the same address."""
+"""Maximum debt in seconds, as other clients may share the address."""
 _SOONEST = 0.001
-"""The event loop's timers know milliseconds; asked for less they ring at once, over and over."""
+"""The resolution of the event loop's timers. A shorter timer would fire at once, again and again."""
 
 
 class Rests:
-    """How often somebody had to rest before its turn, and for how many seconds in all."""
+    """The number of delayed turns, and the total delay in seconds."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -30,10 +30,10 @@ class Rests:
 
 
 class Share:
-    """The work of a connection, of an address, or of all: whoever worked rests, `rest` times as long.
+    """The CPU budget of a connection, an address or all clients. Each second of work costs `rest` idle seconds.
 
-    Accounts stand above each other, and work counts in all of them. Whoever asks for a turn gets it when every account
-    above has rested, and one at a time, in the order of asking.
+    Budgets form a hierarchy, and work counts in all of them. A turn is granted when the budget and all above it have no
+    debt beyond their tolerance; waiting turns run one at a time, in order.
     """
 
     def __init__(
@@ -52,14 +52,14 @@ class Share:
         self._clock = clock
         self._rests = rests or Rests()
         self._rested = 0.0
-        """When all that was charged will have been rested off, on the clock."""
+        """The clock time at which all debt will be paid off."""
         self.rests_until = 0.0
-        """When no more rest is outstanding than is passed over."""
+        """The clock time at which the debt is back within the tolerance."""
         self._waiting: deque[Callable[[], None]] = deque()
         self._asking = False
 
     def charge(self, worked: float, now: float, fined: float = 0.0) -> None:
-        """Count seconds of work that was done by `now`, and such as nobody worked, which all others need not rest."""
+        """Charge `worked` seconds that ended at `now`. `fined` seconds are not charged to the budget of all clients."""
         account: Share | None = self
         while account is not None:
             seconds = worked if account.above is None else worked + fined
@@ -69,11 +69,11 @@ class Share:
             account = account.above
 
     def to_rest(self, now: float) -> float:
-        """Seconds of rest outstanding."""
+        """Return the outstanding debt in seconds."""
         return max(self._rested - now, 0.0)
 
     def ask(self, turn: Callable[[], None]) -> None:
-        """Have `turn` called when it is its turn, which may be now. It should charge what it does, and be short."""
+        """Call `turn` when it is due, possibly now. It must be short, and charge for its work."""
         self._waiting.append(turn)
         if not self._asking:
             self._asking = True
@@ -92,7 +92,7 @@ class Share:
             self.above.ask(self._serve)
 
     def _serve(self) -> None:
-        """Give the first who waits its turn, and ask for the next. Between two turns everyone else is heard."""
+        """Run the first waiting turn and schedule the next. Other work of the event loop runs in between."""
         try:
             self._waiting.popleft()()
         finally:
@@ -103,43 +103,43 @@ class Share:
 
 
 class _AddressShare(Share):
-    """The account of an address, and how many connections it has."""
+    """The budget of an address, with its number of connections."""
 
     connections = 0
     leaving = False
 
 
 class FairScheduler:
-    """The accounts of all addresses. That of an address is kept while it has connections, or has to rest."""
+    """The CPU budgets of all addresses. An address is forgotten when it has neither connections nor debt."""
 
     def __init__(self, loop: AbstractEventLoop, clock: Callable[[], float] = time.perf_counter) -> None:
         self.clock = clock
         self._loop = loop
         self.rests = {whose: Rests() for whose in ("connection", "address", "all")}
-        """Those that were imposed, by whose share was used up."""
+        """Delays, by the budget that was used up."""
         self._all = Share(loop, REST_OF_ALL, LENIENCE_OF_ALL, None, clock, self.rests["all"])
         self._addresses: dict[str, _AddressShare] = {}
         self.unread = 0
         """Bytes that all clients have left unread."""
         self.received = self.sent = 0
-        """Bytes that came from them, and those of messages that were sent to them."""
+        """Bytes received from clients, and bytes of messages sent to them."""
 
     def open(self, address: str) -> Share:
-        """The account of a new connection from an address, "" as long as that is unknown. It needs a `close`."""
+        """Return the budget of a new connection from an address, "" while that is unknown. Call `close` at its end."""
         above = self._enter(address) if address else self._all
         return Share(self._loop, REST, LENIENCE, above, self.clock, self.rests["connection"])
 
     def trust(self) -> Share:
-        """The account of what a new connection does ahead of its turn."""
+        """Return the budget for what a new connection does ahead of its turn."""
         return Share(self._loop, DISTRUST, PATIENCE, None, self.clock)
 
     def move(self, account: Share, old: str, new: str) -> None:
-        """A connection is of another address than was thought. What it did so far counts for the old one."""
+        """Move a connection to another address. Its work so far stays charged to the old one."""
         account.above = self._enter(new)
         self.close(old)
 
     def close(self, address: str) -> None:
-        """A connection of an address is gone; the address rests all the same."""
+        """Remove a connection of an address; the address keeps its debt."""
         if not address:
             return
         account = self._addresses[address]
@@ -156,7 +156,7 @@ class FairScheduler:
         return account
 
     def _leave(self, address: str) -> None:
-        """Forget an address that has nothing to rest any more."""
+        """Forget an address once it has no debt, unless it has new connections."""
         account = self._addresses[address]
         rest = account.to_rest(self.clock())
         account.leaving = not account.connections and rest > 0

@@ -1,4 +1,4 @@
-"""The end of a turn of the event loop: what the turn sent is written then, on all connections at once."""
+"""Writes to all connections at the end of a turn of the event loop."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from collections.abc import Callable
 from typing import Protocol
 
 MOST = 64
-"""So much is put off at once: a turn that is long lets nobody wait for all of it."""
+"""Calls of `end_soon` after which a flush comes at once: in a long turn, the first need not wait for the last."""
 
 log = logging.getLogger("arena.network.flusher")
 
 
 class Flushable(Protocol):
-    """What holds back what it is to write."""
+    """A connection with buffered output."""
 
     def flush(self, queued: float, now: float) -> None:
-        """Write it: the first of the turn was sent at `queued`, in seconds of the event loop."""
+        """Write the output. The first of this turn was buffered at `queued`, in seconds of the event loop."""
 
 
 class Flusher:
-    """Flushes whoever asks for it `soon`, once, when the turn of the loop has ended: an answer leaves with all others;
-    with `MOST` others where there are more.
+    """Flushes registered connections when the event loop's turn ends, or after `MOST` calls of `end_soon`.
 
-    `before` is called first: what it sends leaves as well, and what it needs to be told may wait for that.
+    `before` is called first, and what it sends is flushed as well.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -32,24 +31,24 @@ class Flusher:
         self._loop = loop
         self._waiting: list[Flushable] = []
         self._queued: float | None = None
-        """When the first of what is put off was, in seconds of the loop."""
+        """The loop time of the first registration; None if there is none."""
         self._put_off = 0
         self._is_ending = self._is_due = False
         self._ends = (loop.time(),) * 3
 
     @property
     def polled(self) -> float:
-        """A time since when the loop has surely looked at every socket. Some loops end a turn behind the next look."""
+        """A time since which the loop has certainly polled all sockets. Some loops end a turn after the next poll."""
         return self._ends[0]
 
     def soon(self, one: Flushable) -> None:
-        """Have `one` flushed. It asks once until it was."""
+        """Register a connection to be flushed. Call it once until the connection is flushed."""
         self._waiting.append(one)
         if self._queued is None:
             self.end_soon()
 
     def end_soon(self) -> None:
-        """Have `before` called, and everyone flushed."""
+        """Have `before` called and everything flushed at the end of the turn."""
         self._put_off += 1
         if self._queued is None:
             self._queued = self._loop.time()
@@ -66,7 +65,7 @@ class Flusher:
 
     def _end(self) -> None:
         queued = self._queued
-        if queued is None:  # all of it was written before the turn ended
+        if queued is None:  # everything was written before the turn ended
             return
         self._is_ending = True
         try:

@@ -1,6 +1,6 @@
-"""Small WebSocket frames on a short way: taken without the library's parser, sent with a header made here.
+"""A fast path for small WebSocket frames, which avoids the library's parser and serializer.
 
-What is not exactly one small binary frame goes the library's way; which way it went makes no difference but in time.
+Anything but exactly one small binary frame goes through the library. The result is the same, only slower.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from protocol.codec import Frame
 
 try:
     from websockets.speedups import apply_mask
-except ImportError:  # a wheel without compiled parts
+except ImportError:  # websockets was installed without its compiled part
     from websockets.utils import apply_mask
 
 _OPEN, _CLOSE = State.OPEN, Opcode.CLOSE
 _FINAL_TEXT, _FINAL_BINARY = 0x81, 0x82
 _MASKED = 0x80
 _SHORTEST_MEDIUM, _SHORTEST_LARGE = 126, 65536
-"""Bytes from which on a length takes two, or eight, bytes of its own (RFC 6455, 5.2)."""
+"""Payload sizes from which the length takes two, or eight, additional bytes (RFC 6455, 5.2)."""
 _medium_header, _large_header = struct.Struct("!BBH").pack, struct.Struct("!BBQ").pack
 _SMALL_HEADERS = [bytes((_FINAL_BINARY, size)) for size in range(_SHORTEST_MEDIUM)]
 
 
 def framed(frame: Frame) -> bytes:
-    """A frame as it goes over any connection: what the arena sends is whole, and neither masked nor compressed."""
+    """Return a message as a WebSocket frame: final, unmasked and uncompressed, as all frames of the arena are."""
     first, data = (_FINAL_BINARY, frame) if isinstance(frame, bytes) else (_FINAL_TEXT, frame.encode())
     size = len(data)
     if size >= _SHORTEST_LARGE:
@@ -40,14 +40,16 @@ def framed(frame: Frame) -> bytes:
 
 
 class FastProtocol(ServerProtocol):
-    """The library's protocol, with a short way around its parser for whom `message` is asked first."""
+    """The library's protocol, with a fast path: call `message` before `receive_data`."""
 
     _between = False
-    """Whether a message has ended, and nothing of the next one has come."""
+    """True between two messages, when nothing of the next one has arrived."""
 
     def message(self, data: bytes) -> bytes | None:
-        """The message in `data`, where it is exactly one final small binary frame, and nothing is begun that comes
-        before; None where it has to be given to `receive_data`. `data` is no longer than a message may be."""
+        """Return the message if `data` is exactly one final small binary frame between two messages.
+
+        Return None if it must go to `receive_data`. `data` must not exceed the maximum size of a message.
+        """
         size = len(data)
         if not self._between or size < 6 or data[0] != _FINAL_BINARY or self._state is not _OPEN:
             return None
@@ -64,5 +66,5 @@ class FastProtocol(ServerProtocol):
 
     def recv_frame(self, frame: WebSocketFrame) -> None:
         super().recv_frame(frame)
-        # Behind a close nothing is read, also if it came before the handshake was answered, which then opens.
+        # After a close frame nothing is read, even if it came before the opening handshake was answered.
         self._between = not self.reader.buffer and self.current_size is None and frame.opcode is not _CLOSE

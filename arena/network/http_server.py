@@ -1,4 +1,4 @@
-"""Connections of visitors: uvicorn's HTTP, with an end to whoever is slow and a bound on how many there are."""
+"""An HTTP server for web visitors: uvicorn, with a timeout for slow clients and limits on connections."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from arena.network.connection_limits import Bounds, ConnectionLimits, Connection
 from arena.network.tls import Encryption, TlsMismatch
 
 REQUEST_TIMEOUT = 60.0
-"""Seconds for a request and its answer, from the connection's beginning or from the answer before."""
+"""Seconds for a request and its response, from the start of the connection or the previous response."""
 KEEP_ALIVE_TIMEOUT = 5
-"""Seconds that a connection is kept for a next request."""
+"""Seconds that a connection stays open for another request."""
 SHUTDOWN_TIMEOUT = 1
 MAX_HEADER_BYTES = 16 * 1024
-"""Bytes of a request without its body."""
+"""Maximum bytes of a request without its body."""
 
 
 class BoundedHttp(H11Protocol):
-    """One connection. It ends when a request and its answer take too long, or when another needs its place."""
+    """An HTTP connection. It ends when a request takes too long, or when another connection needs its slot."""
 
     def __init__(self, place: ConnectionSlot, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -35,17 +35,14 @@ class BoundedHttp(H11Protocol):
         self._limit: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """The peer is here."""
         super().connection_made(transport)
         self._begin()
 
     def on_response_complete(self) -> None:
-        """A request was answered."""
         super().on_response_complete()
         self._begin()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The peer is gone."""
         if self._limit is not None:
             self._limit.cancel()
         self.place.leave()
@@ -58,7 +55,7 @@ class BoundedHttp(H11Protocol):
 
 
 class HttpServer(uvicorn.Server):
-    """Serves an ASGI application on sockets that listen already, until it is told to `leave`."""
+    """Serves an ASGI application on listening sockets until `leave` is called."""
 
     def __init__(
         self, app: ASGIApp, bounds: Bounds, encryption: Encryption | None = None, proxies: Sequence[Network] = ()
@@ -83,16 +80,15 @@ class HttpServer(uvicorn.Server):
         self._places = ConnectionLimits(bounds)
 
     def leave(self) -> None:
-        """Take no more visitors, and end soon."""
+        """Accept no more visitors, and stop soon."""
         self.should_exit = True
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals to whoever runs this."""
+        """Leave signals to the caller."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept visitors."""
         self.servers = [Acceptor(sockets or [], self._arrive, self._visit, self._encryption, TlsMismatch())]  # type: ignore[list-item]
         self.started = True
 

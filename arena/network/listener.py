@@ -1,4 +1,4 @@
-"""The WebSocket server: takes connections through its gate, and agrees on a subprotocol."""
+"""The WebSocket server: accepts connections, has `Admission` check them, and negotiates a subprotocol."""
 
 from __future__ import annotations
 
@@ -38,10 +38,9 @@ log = logging.getLogger("arena.network.listener")
 
 
 class Listener:
-    """Takes connections from `open` until `close`; `handle(wire, codec)` is what one does until it ends.
+    """Accepts connections until `close`. Each runs `handle(connection, codec)`; an operator's `operate(connection)`.
 
-    `operate(wire)` is the same for an operator's. `GET /healthz` is answered 200 as long as the loop goes on, and
-    `GET /readyz`, unless there is a reason that `unready` gives: 503.
+    `GET /healthz` returns 200 while the event loop runs; `GET /readyz` returns 503 if `unready` gives a reason.
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class Listener:
         self._servers: list[Server] = []
         self._acceptors: list[Acceptor] = []
         self._opening: set[Any] = set()
-        """Connections whose handshake has begun."""
+        """Connections whose handshake is in progress."""
         self._opened = asyncio.Event()
         self._foreign = TlsMismatch()
         self._budget = FairScheduler(asyncio.get_running_loop(), work_clock)
@@ -71,29 +70,25 @@ class Listener:
 
     @property
     def gate(self) -> Admission:
-        """Who lets connections in."""
         return self._gate
 
     @property
     def scheduler(self) -> FairScheduler:
-        """Whose turn it is."""
         return self._budget
 
     async def open(self, host: str, port: int) -> int:
-        """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
+        """Accept connections on a host and port; 0 means a free port. Return the port. Raise `PortFault`."""
         sockets = bound(host, port)
         await self.open_on(sockets)
         return port_of(sockets)
 
     async def open_on(self, sockets: list[socket.socket]) -> None:
-        """Take connections from sockets that listen already, as `bound` makes them."""
         await self._serve(sockets, None)
 
     async def take(self, listening: socket.socket, address: str, *, operators: bool = False) -> Callable[[], None]:
-        """Take connections also from a socket that listens already, until what is returned is called.
+        """Accept connections from one more listening socket, until the returned function is called.
 
-        They count as from `address`, whatever the socket says, and are not encrypted; with `operators` nobody else
-        may come in there.
+        They count as coming from `address` and are not encrypted. With `operators`, only operators may connect there.
         """
         listening.setblocking(False)
         server = await self._serve([listening], address, operators=operators)
@@ -115,7 +110,7 @@ class Listener:
         return await server
 
     async def close(self, code: int, reason: str) -> None:
-        """Take no more, let handshakes end that have begun, and close all there are with `code` and why."""
+        """Stop accepting, let handshakes in progress finish, and close all connections with `code` and `reason`."""
         for acceptor in self._acceptors:
             acceptor.stop()
         with contextlib.suppress(TimeoutError):
@@ -151,11 +146,11 @@ class Listener:
         )
 
     async def _run(self, look_at: Callable[[Any, Request], Response | None], wire: Any) -> None:
-        """One connection, from its request to its end, as websockets' own `serve` does it."""
+        """Serve one connection from its request to its end, like `serve` of websockets."""
         self._opening.add(wire)
         try:
             async with asyncio.timeout(self._timeouts.request_timeout_s):
-                with contextlib.suppress(ConnectionClosed):  # it ended before it was answered, or no frame followed
+                with contextlib.suppress(ConnectionClosed):  # it ended before the answer, or sent no frame
                     await wire.handshake(look_at, None, None)
             self._end_opening(wire)
             if wire.protocol.state is not State.OPEN:
@@ -185,7 +180,7 @@ class Listener:
         self._opened.set()
 
     def _look_at(self, address: str | None, operators: bool, wire: Any, request: Request) -> Response | None:
-        """The answer to a request that does not become a connection."""
+        """Return the response to a request that does not become a connection, else None."""
         response: Response
         if request.path in (ALIVE, READY):
             reason = self._unready() if request.path == READY else None
@@ -193,7 +188,7 @@ class Listener:
             response = wire.respond(status, f"{reason or 'ok'}\n")
             return response
         peer, local = wire.remote_address, wire.local_address
-        if not peer or not local:  # it is gone
+        if not peer or not local:  # the connection has gone
             return None
         header = request.headers.get_all
         asked = ConnectionRequest(
@@ -209,5 +204,4 @@ class Listener:
 
 
 def _select(protocol: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
-    """The client's first subprotocol that we speak."""
     return next((name for name in offered if name in CODECS or name == OPERATOR), None)

@@ -1,4 +1,4 @@
-"""How often something may fail for each key, as for an address: less and less."""
+"""Backoff after failures, per key such as an address: each failure makes the wait longer."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Hashable
 from machine.token_bucket import MOST_KEYS
 
 FREE_FAILURES = 20
-"""Wrong tokens that an address may bring for a name before it has to wait: people make mistakes."""
+"""Wrong tokens for a name that an address may send without waiting, because people make mistakes."""
 LONGEST_WAIT = 300.0
 FORGOTTEN_AFTER = 3600.0
 
 
 class FailureBackoff:
-    """Failures of each key: `free` of them cost nothing, then each doubles the wait, from `first` to `longest` seconds.
+    """Failures by key. The first `free` cost nothing; then each doubles the wait, from `first` to `longest` seconds.
 
-    Those of a key that was left alone for an hour are forgotten.
+    A key without failures for an hour after its wait is forgotten.
     """
 
     def __init__(self, longest: float, first: float = 1.0, free: int = 0) -> None:
@@ -23,10 +23,10 @@ class FailureBackoff:
         self._first = first
         self._free = free
         self._failures: dict[Hashable, tuple[int, float]] = {}
-        """How many there were, and until when to wait."""
+        """The number of failures and the end of the wait, by key."""
 
     def fail(self, key: Hashable, now: float) -> float:
-        """One more; seconds to wait from now on."""
+        """Count a failure, and return the seconds to wait from now."""
         count, until = self._failures.pop(key, (0, now))
         if now >= until + FORGOTTEN_AFTER:
             count = 0
@@ -37,16 +37,16 @@ class FailureBackoff:
         return seconds
 
     def forgive(self, key: Hashable) -> None:
-        """Count one less; the wait that goes on is not shortened."""
+        """Take one failure back. A wait in progress does not become shorter."""
         count, until = self._failures.pop(key, (0, 0.0))
         if count > 1:
             self._failures[key] = count - 1, until
 
     def count(self, key: Hashable) -> int:
-        """How many there were."""
+        """Return the number of failures of a key."""
         return self._failures.get(key, (0, 0.0))[0]
 
     def wait(self, key: Hashable, now: float) -> float:
-        """Seconds until the next attempt may be made; 0 now."""
+        """Return the seconds until the next attempt is allowed; 0 if it is allowed now."""
         _, until = self._failures.get(key, (0, now))
         return max(until - now, 0.0)

@@ -20,10 +20,10 @@ class NetworkTimeouts:
     ping_interval_s: float = 10.0
     pong_timeout_s: float = 20.0
     write_timeout_s: float = 20.0
-    """A peer that reads nothing for so long is cut off."""
+    """A peer that reads nothing for this long is cut off."""
     close_timeout_s: float = 1.0
     """A peer answers a close within this time."""
     opening_timeout_s: float = 0.5
-    """An arena that stops waits for so long until handshakes that have begun are over."""
+    """A stopping arena waits this long for handshakes in progress."""
     accept_retry_delay_s: float = 0.5
-    """The arena accepts nothing for so long when the system has no more file descriptors or memory."""
+    """The arena accepts nothing for this long when the system has no more file descriptors or memory."""

@@ -1,4 +1,4 @@
-"""TLS: the certificate and its key, read anew when the operator says so; clients that speak it in the wrong place."""
+"""TLS: loads the certificate and key, reloads them on request, and reports clients that use TLS on the wrong port."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from machine.token_bucket import TokenBucket
 from protocol.errors import ArenaFault, os_errors_as
 
 TLS_BEGINS = b"\x16\x03"
-"""The first bytes of whoever speaks TLS: a handshake, of some version."""
+"""The first bytes of a TLS connection: a handshake record of any version."""
 SAID_EVERY = 60.0
 
 log = logging.getLogger("arena.network.tls")
 
 
 class TlsMismatch:
-    """Says what clients do wrong, each kind of it at most once in `SAID_EVERY` seconds."""
+    """Logs clients that use TLS where they should not, or the reverse, each at most once in `SAID_EVERY` seconds."""
 
     def __init__(self) -> None:
         self._said = TokenBucket(1, 1 / SAID_EVERY)
 
     def speaks_tls(self, address: str) -> None:
-        """A client began with TLS, which is not spoken here."""
+        """Log that a client started TLS on a port without TLS."""
         self._say("%s speaks TLS, and this port does not: its URL begins with ws://, not wss://", address)
 
     def failed(self, address: str, exc: BaseException) -> None:
-        """The handshake of a client failed, where TLS is spoken."""
+        """Log a failed handshake if the client spoke plain HTTP on a port with TLS."""
         if isinstance(exc, ssl.SSLError) and exc.reason == "HTTP_REQUEST":
             self._say("%s speaks no TLS, and this port does: its URL begins with wss:// or https://", address)
 
@@ -42,20 +42,20 @@ class TlsMismatch:
 
 
 _ROUNDS = 4
-"""Of messages in which any handshake ends."""
+"""Rounds of messages in which any handshake ends."""
 _NO_CHECK_TIME = 0x200000
-"""X509_V_FLAG_NO_CHECK_TIME of OpenSSL."""
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME."""
 DAY = 24 * 3600.0
 SOON = 14 * DAY
-"""Seconds before its end from which it is said that a certificate ends."""
+"""Seconds before its expiry from which a certificate is reported."""
 
 
 class CertificateFault(ArenaFault):
-    """A certificate or its key can't be used."""
+    """The certificate or its key can't be used."""
 
 
 class Encryption:
-    """Encrypts connections with a certificate (and its chain) and a key out of PEM files. Raises `CertificateFault`."""
+    """Encrypts connections with a certificate (and its chain) and a key from PEM files. Raises `CertificateFault`."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
         self._certificate = certificate
@@ -63,13 +63,13 @@ class Encryption:
         self.reload()
 
     def reload(self) -> None:
-        """Read the files again for connections to come. Raises `CertificateFault`, and what was in use stays so."""
+        """Read the files again for new connections. Raise `CertificateFault`; the old certificate stays in use then."""
         self._context = self._read()
         shown = _as_seen_by_clients(self._context, self._certificate, at_any_time=True)
         self._ends = ssl.cert_time_to_seconds(str(shown["notAfter"]))
 
     def trouble(self) -> str | None:
-        """Why clients will not accept the certificate, whoever signed it: it has expired, or is not yet valid."""
+        """Return why clients will reject the certificate: it has expired or is not valid yet. None if it is valid."""
         try:
             _as_seen_by_clients(self._context, self._certificate)
         except ssl.SSLCertVerificationError as exc:
@@ -77,7 +77,7 @@ class Encryption:
         return None
 
     def ending(self, now: float) -> str | None:
-        """When the certificate ends, in words, where that is soon or was already; `now` is in seconds since 1970."""
+        """Describe when the certificate expires; None if that is far ahead. `now` is in seconds since 1970."""
         left = self._ends - now
         if left > SOON:
             return None
@@ -87,7 +87,7 @@ class Encryption:
         )
 
     def options(self, timeouts: NetworkTimeouts) -> dict[str, Any]:
-        """How the event loop is told to encrypt a connection."""
+        """Return the TLS options for the event loop's `connect_accepted_socket`."""
         return {
             "ssl": self._context,
             "ssl_handshake_timeout": timeouts.tls_handshake_timeout_s,
@@ -113,9 +113,9 @@ class Encryption:
 
 
 def _as_seen_by_clients(context: ssl.SSLContext, certificate: Path, *, at_any_time: bool = False) -> dict[str, Any]:
-    """A certificate as a client has it that trusts it whoever signed it, also one that is not valid now if asked so.
+    """Return the certificate as a client sees it that trusts any issuer; `at_any_time` also accepts an expired one.
 
-    Raises `ssl.SSLCertVerificationError`.
+    Raise `ssl.SSLCertVerificationError`.
     """
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False

@@ -1,4 +1,4 @@
-"""What an operator may have a running server change, and the answers: bots, their tokens, what counts on the ladder."""
+"""The operator's requests that change bots, their tokens, or what counts for ratings."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from msgspec import Meta, Struct
 from arena.operator.requests import Request
 
 TokenHash: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
-"""SHA-256 in hex."""
+"""A SHA-256 hash in hexadecimal."""
 
 
 class Register(Request, frozen=True, tag="register"):
-    """Let new bots in, approved, by the hashes of their tokens; all of them or none."""
+    """Register new, approved bots by the hashes of their tokens; all of them or none."""
 
     hashes: dict[str, TokenHash]
 
@@ -23,7 +23,7 @@ class Register(Request, frozen=True, tag="register"):
 
 
 class Revoke(Request, frozen=True, tag="revoke"):
-    """Let bots in no more, and end their connections; all of them or none."""
+    """Revoke the tokens of bots and end their connections; all of them or none."""
 
     names: list[str]
 
@@ -32,7 +32,7 @@ class Revoke(Request, frozen=True, tag="revoke"):
 
 
 class Rotate(Request, frozen=True, tag="rotate"):
-    """Give a bot another token, of which only the hash is told, and end the connection that has the old one."""
+    """Replace a bot's token, given by its hash, and end the connection that uses the old one."""
 
     name: str
     token_hash: TokenHash
@@ -42,7 +42,10 @@ class Rotate(Request, frozen=True, tag="rotate"):
 
 
 class Approve(Request, frozen=True, tag="approve"):
-    """Have matches of these bots rated where only those between approved bots are, or no more; all of them or none."""
+    """Approve bots, or with `approved` false withdraw that; all of them or none.
+
+    On a server that only rates approved bots, matches between them count.
+    """
 
     names: list[str]
     approved: bool = True
@@ -55,7 +58,7 @@ class Approve(Request, frozen=True, tag="approve"):
 
 
 class SetPeople(Request, frozen=True, tag="set_people"):
-    """Have names be people's, or bots', from their next connection on; all of them or none."""
+    """Mark names as people's or as bots', from their next connection on; all of them or none."""
 
     names: list[str]
     person: bool = True
@@ -74,9 +77,9 @@ class Dismissed(Struct, frozen=True, kw_only=True):
 
 
 class Annul(Request, frozen=True, tag="annul"):
-    """Annul matches, and those of a bot that ended `since` a time (as results have it), or `undo` that.
+    """Annul matches by id, and those of a bot that ended `since` a time (in the format of results), or `undo` that.
 
-    Raises `UsageFault`, having changed nothing, for what there is none of, and a match that was never rated.
+    Raises `UsageFault` and changes nothing if a match or bot does not exist, or a match was never rated.
     """
 
     ids: list[str]
@@ -92,7 +95,7 @@ class Annul(Request, frozen=True, tag="annul"):
 
 
 class StartSeason(Request, frozen=True, tag="start_season"):
-    """Begin ratings anew under this name."""
+    """Start a new season under a name: all ratings begin again."""
 
     name: str
 

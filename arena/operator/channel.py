@@ -1,4 +1,4 @@
-"""The server's end of the operator's channel: each request is a task, answered on the connection that it came by."""
+"""The server's end of the operator's channel. Each request runs as a task and is answered on its own connection."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from protocol.errors import BotFault, Fault, UsageFault
 
 T = TypeVar("T")
 MOST_AT_ONCE = 64
-"""Requests of one connection that are not answered yet."""
+"""Maximum number of unanswered requests of one connection."""
 
 log = logging.getLogger("arena.operator")
 
 
 class ActionLog(Protocol):
-    """Keeps what an operator does."""
+    """The audit log of an operator's actions."""
 
     async def begin(self, by: str, request: Request) -> int:
-        """Keep that somebody asks for a change; a number for it. Raises `Fault`."""
+        """Record a requested change and return its number. Raise `Fault`."""
 
     async def fail(self, number: int, fault: str) -> None:
-        """Keep what was wrong with it. Raises `Fault`."""
+        """Record why the change with a number failed. Raise `Fault`."""
 
 
 class Channel:
-    """Serves the operator's connections with these operations; changes are kept in the log of `actions`."""
+    """Serves operators' connections with some operations, and records changes in the audit log `actions`."""
 
     def __init__(self, operations: Handlers, actions: ActionLog) -> None:
         self._operations = operations
         self._actions = actions
         self._unfinished = Tasks()
         self.connections = 0
-        """Of operators, as of now."""
+        """The number of operators' connections."""
 
     async def serve(self, wire: Connection) -> None:
-        """One connection, which was let in as the operator's, to its end."""
+        """Serve one admitted operator's connection until its end."""
         wire.place.enter()
         wire.protocol.max_message_size = MAX_REQUEST
         tasks: dict[asyncio.Task[None], Handler] = {}
@@ -55,13 +55,13 @@ class Channel:
                     task.cancel()
 
     async def close(self) -> None:
-        """Wait for what was begun and is to be finished."""
+        """Wait for the operations that must finish."""
         await self._unfinished.wait()
 
     def _receive(self, wire: Connection, tasks: dict[asyncio.Task[None], Handler], frame: Frame) -> bool:
-        """Begin what a frame asks for, beside the `tasks` of its connection.
+        """Start the operation that a frame requests, as one of its connection's `tasks`.
 
-        It is charged as anything else that nobody waits for.
+        Return False: the arena did not await the frame, so it is charged to the connection.
         """
         number = None
         try:
@@ -97,11 +97,11 @@ class Channel:
             wire.push(reply(number, ok=answer))
 
     async def _begin(self, by: str, request: Request) -> int | None:
-        """Keep a change before it is made; None where there is nothing to keep, or it can't be kept."""
+        """Record a change before it is made. Return its number; None if nothing is to be recorded, or that fails."""
         return None if request.concerns() is None else await self._keep(request, self._actions.begin(by, request))
 
     async def _keep(self, request: Request, keeping: Awaitable[T]) -> T | None:
-        """What can't be kept is done all the same, and the server's log says so."""
+        """Await a write to the audit log. A failure is only logged, so that the operation still runs."""
         try:
             return await keeping
         except Fault as fault:

@@ -1,4 +1,4 @@
-"""The operator's end of the channel: asks the server that runs on a data folder, or one at a URL."""
+"""The operator's client: sends requests to the server of a data folder, or to one at a URL."""
 
 from __future__ import annotations
 
@@ -36,9 +36,7 @@ class OperatorTimeouts:
     connect_timeout_s: float = 5.0
     ping_interval_s: float = 5.0
     pong_timeout_s: float = 10.0
-    """With the pings before it, a server that hangs is known after a quarter of a minute, however long an answer may
-    take.
-    """
+    """With the ping interval, a hung server is noticed after 15 seconds, however long an answer may take."""
 
 
 class NoServer(ArenaFault):
@@ -46,17 +44,17 @@ class NoServer(ArenaFault):
 
 
 class TokenRefused(ArenaFault):
-    """The server does not take the token."""
+    """The server rejects the token."""
 
 
 class NoAnswer(ArenaFault):
-    """There is a server, and it does not answer."""
+    """There is a server, but it does not answer."""
 
 
 class Operator:
-    """A connection to a server. Requests may be asked beside each other, and each raises `NoAnswer` when it is lost.
+    """A connection to a server. Requests may run concurrently; each raises `NoAnswer` if the connection is lost.
 
-    `by` says in the log of actions where they were made.
+    `by` tells the audit log where the requests come from.
     """
 
     def __init__(self, wire: ClientConnection, where: str, by: str = COMMAND_LINE) -> None:
@@ -70,8 +68,9 @@ class Operator:
     async def ask(
         self, request: Request, answer: type[T], event: type[Any] = dict, tell: Callable[[Any], None] = lambda _: None
     ) -> T:
-        """The answer, once it comes; `tell` is told the events before it. Raises what the server says is wrong:
-        `UsageFault` where the request is, else `ArenaFault`.
+        """Send a request and return its answer, passing the events before it to `tell`.
+
+        Raise the server's error: `UsageFault` if the request is wrong, else `ArenaFault`.
         """
         number = next(self._numbers)
         replies = self._replies[number] = asyncio.Queue()
@@ -91,7 +90,7 @@ class Operator:
             del self._replies[number]
 
     def _read(self, told: Any, kind: type[T]) -> T:
-        """What the server told. Raises `NoAnswer`."""
+        """Convert an answer or event. Raise `NoAnswer` if it does not have the expected type."""
         try:
             return msgspec.convert(told, type=kind)
         except msgspec.ValidationError as exc:
@@ -100,7 +99,7 @@ class Operator:
             ) from exc
 
     async def _listen(self) -> None:
-        """Pass every reply to who waits for it, and an end of the connection to all."""
+        """Pass each reply to its request, and the end of the connection to all."""
         try:
             async for frame in self._wire:
                 reply = msgspec.json.decode(frame, type=Reply)
@@ -113,7 +112,6 @@ class Operator:
                 replies.put_nowait(None)
 
     async def aclose(self) -> None:
-        """Leave."""
         await self._wire.close()
         await self._listening
 
@@ -122,7 +120,7 @@ class Operator:
 async def connected(
     url: str, token: str, by: str = COMMAND_LINE, timeouts: OperatorTimeouts | None = None
 ) -> AsyncIterator[Operator]:
-    """A connection to the server at a URL. Raises `NoServer`, `TokenRefused` or `NoAnswer`."""
+    """Connect to the server at a URL. Raise `NoServer`, `TokenRefused` or `NoAnswer`."""
     where = f"at {url}"
     async with contextlib.aclosing(Operator(await _connect(url, token, where, timeouts), where, by)) as operator:
         yield operator
@@ -130,9 +128,9 @@ async def connected(
 
 @asynccontextmanager
 async def connected_to(data: Path, database: Database | None = None) -> AsyncIterator[Operator]:
-    """A connection to the server that runs on a data folder, and has this `database` open, if one is named.
+    """Connect to the server that runs on a data folder and, if a `database` is given, has that open.
 
-    Raises as `connected`.
+    Raise as `connected` does.
     """
     where = f"on {data}"
     found = credentials.of_running(data)
@@ -149,7 +147,7 @@ async def connected_to(data: Path, database: Database | None = None) -> AsyncIte
 
 
 def asked(data: Path, request: Request, answer: type[T], database: Database | None = None) -> T:
-    """The answer of the server that runs on a data folder, for who has no event loop. Raises as `Operator.ask`."""
+    """Ask the server of a data folder from synchronous code. Raise as `Operator.ask` does."""
 
     async def ask() -> T:
         async with connected_to(data, database) as operator:

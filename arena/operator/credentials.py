@@ -1,4 +1,4 @@
-"""What opens the operator's channel: a token and where the running server listens, kept in the data folder."""
+"""The file in the data folder that opens the operator's channel: its token, and where the running server listens."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ NAME = "operator.json"
 
 
 class Credentials(Struct, frozen=True, kw_only=True):
-    """The operator's token, the URL of the server's own socket for it, and the database that the server has open.
+    """The operator's token, the URL of the operator's socket, and the database that the server uses.
 
-    `public` is the URL at which it takes clients.
+    `public` is the URL for clients.
     """
 
     token: Annotated[str, Meta(min_length=1)]
@@ -34,7 +34,7 @@ class Credentials(Struct, frozen=True, kw_only=True):
     public: str = ""
 
     def is_of(self, database: Database) -> bool:
-        """Whether the server's database is this one."""
+        """Return whether the server uses this database."""
         if database.file is None:
             return self.database == str(database)
         try:
@@ -44,7 +44,7 @@ class Credentials(Struct, frozen=True, kw_only=True):
 
 
 def read(folder: Path) -> Credentials | None:
-    """Those of a data folder; None where no server ever ran. Raises `ArenaFault` for a file that can't be used."""
+    """Return the credentials in a data folder; None if no server ever ran. Raise `ArenaFault` for an unusable file."""
     file = folder / NAME
     try:
         return msgspec.json.decode(decode(file.read_bytes()), type=Credentials)
@@ -58,16 +58,16 @@ def read(folder: Path) -> Credentials | None:
 
 
 def of_running(folder: Path) -> Credentials | None:
-    """Those of the server that runs on a data folder now; None where none does. Raises `ArenaFault`.
+    """Return the credentials of the server running on a data folder; None if none runs. Raise `ArenaFault`.
 
-    Where nobody holds the folder, what listens there is somebody else's, who is not to see the token.
+    If no process holds the folder, the port may belong to a stranger's process, which must not see the token.
     """
     found = read(folder)
     return found if is_held(folder) else None
 
 
 def token_of(folder: Path, file: Path | None = None) -> str:
-    """The token that a file holds; without one that of a data folder, made now if there is none. Raises `Fault`."""
+    """Return the token in a file, by default that of a data folder, or else a new one. Raise `Fault`."""
     if file is None:
         found = read(folder)
         return new_token() if found is None else found.token
@@ -79,7 +79,7 @@ def token_of(folder: Path, file: Path | None = None) -> str:
 
 
 def write(folder: Path, token: str, url: str, database: Database, public: str = "") -> None:
-    """Keep them, for the owner's eyes only. Raises `ArenaFault`."""
+    """Write the credentials, readable only by their owner. Raise `ArenaFault`."""
     credentials = Credentials(
         token=token,
         url=url,
@@ -89,7 +89,7 @@ def write(folder: Path, token: str, url: str, database: Database, public: str = 
     file = folder / NAME
     try:
         with in_place_of(file) as part:
-            part.unlink(missing_ok=True)  # of a start that was cut off, whoever may read it
+            part.unlink(missing_ok=True)  # left by an interrupted start, perhaps with other permissions
             part.touch(mode=FILE, exist_ok=False)
             part.write_bytes(msgspec.json.format(msgspec.json.encode(credentials)) + b"\n")
     except OSError as exc:

@@ -1,4 +1,4 @@
-"""Lists of names as CSV, as whoever runs an arena keeps them: a column `name`, with what stands beside each."""
+"""Lists of names in CSV, like those that operators keep: a column `name`, with any others beside it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SEPARATOR = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
 class NameList(NamedTuple):
-    """The rows of a file of names, with what stands beside each name; `lines` are theirs in the file."""
+    """The rows of a name list and their line numbers in the file."""
 
     columns: list[str]
     rows: list[dict[str, str]]
@@ -28,11 +28,10 @@ class NameList(NamedTuple):
 def parse_name_list(
     text: str, source: str, refused: Mapping[str, str] | None = None, known: Sequence[str] = (NAME,)
 ) -> NameList:
-    """The names of a CSV and all that stands beside them; `refused` are columns that it may not have, and why.
+    """Parse a CSV of names. `refused` maps forbidden columns to reasons.
 
-    Spreadsheets are allowed their ways: fields between commas, semicolons or tabs, a first line `sep=;`, empty columns
-    at the end, and `known` columns in whatever case, which rows have in the usual one. Raises `UsageFault`, naming the
-    `source` and each line that is wrong.
+    Spreadsheet dialects are accepted: commas, semicolons or tabs, a first line `sep=;`, empty columns at the end, and
+    `known` columns in any case (rows use the usual case). Raise `UsageFault` with each wrong line.
     """
     text = text.lstrip("\ufeff")
     delimiter, text, skipped = _delimiter(text)
@@ -64,7 +63,7 @@ def parse_name_list(
 
 
 def _delimiter(text: str) -> tuple[str, str, int]:
-    """What stands between fields, the text without a line that says so, and how many lines that took."""
+    """Return the delimiter, the text without a line that declares it, and the number of lines removed."""
     head, _, rest = text.partition("\n")
     said = _SEPARATOR.fullmatch(head.strip('\r "'))
     if said is not None:
@@ -74,7 +73,7 @@ def _delimiter(text: str) -> tuple[str, str, int]:
 
 
 def _without_empty_end(fields: list[str], least: int) -> list[str]:
-    """Fields without empty ones at their end, as far as there are more than so many."""
+    """Remove empty fields at the end, but keep at least `least` fields."""
     most = len(fields)
     while most > least and not fields[most - 1]:
         most -= 1
@@ -82,13 +81,13 @@ def _without_empty_end(fields: list[str], least: int) -> list[str]:
 
 
 def _keys(columns: Sequence[str], known: Sequence[str]) -> list[str]:
-    """What rows call columns: known ones as they are usually written, unless a column is written so."""
+    """Return the keys of the columns: a known one in its usual case, unless another column is written like that."""
     usual = {name.casefold(): name for name in known if name not in columns}
     return [usual.get(column.casefold(), column) for column in columns]
 
 
 def is_headed(text: str) -> bool:
-    """Return whether a text is a CSV with columns, and not a list of names alone, one a line."""
+    """Return whether a text is a CSV with columns rather than one name per line."""
     head = text.lstrip("\ufeff").partition("\n")[0]
     return any(each in head for each in _DELIMITERS) or head.strip().casefold() == NAME
 

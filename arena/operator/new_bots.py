@@ -1,4 +1,4 @@
-"""New bots, with tokens that are made for them: whether their names can be registered, and the list to be given out."""
+"""New bots and their tokens: checks that their names are free, and writes the list to hand out."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
 
 GIVEN = "token"
-"""The column that is written."""
+"""The column with the new tokens."""
 REFUSED = {GIVEN: "tokens are made here"}
-"""Columns that a list of new names may not have."""
+"""Columns that a list of new names may not have, with the reasons."""
 
 
 class NewBots(NamedTuple):
-    """A list of names that can be registered, and a token for each."""
+    """A list of names that can be registered, with a token for each."""
 
     listed: NameList
     tokens: dict[str, str]
 
     @classmethod
     def of(cls, listed: NameList, source: str, known: Iterable[RegisteredBot]) -> Self:
-        """With tokens that are made now. Raises `UsageFault` with a line for each name that can't be registered; it
-        begins with the `source` and the line there, where there is one.
+        """Make a token for each name. Raise `UsageFault` with a line for each name that can't be registered.
+
+        Each line begins with the `source` and the line number, if there is a source.
         """
         _check(listed, source, {folded(bot.name) for bot in known if bot.token_hash or bot.revoked})
         return cls(listed, {row[NAME]: new_token() for row in listed.rows})
 
     @property
     def request(self) -> Register:
-        """What registers them."""
+        """The request that registers the bots."""
         return Register(hashes={name: hash_token(token) for name, token in self.tokens.items()})
 
     def document(self) -> str:
-        """The rows as they came, with the tokens, as CSV; what a spreadsheet would compute is kept from it."""
+        """Return the rows with their tokens as CSV. Cells that a spreadsheet would evaluate are escaped."""
         text = io.StringIO(newline="")
         writer = csv.writer(text, delimiter=self.listed.delimiter, lineterminator="\n")
         rows = [[*row.values(), self.tokens[row[NAME]]] for row in self.listed.rows]
@@ -50,7 +51,7 @@ class NewBots(NamedTuple):
 
 
 def names_alone(names: Sequence[str]) -> NameList:
-    """A list of nothing but names, in no file."""
+    """Return a list with nothing but names."""
     return NameList([NAME], [{NAME: name} for name in names], [0] * len(names))
 
 

@@ -1,4 +1,4 @@
-"""What goes over the operator's channel, and the table of what a server does when it is asked."""
+"""The messages of the operator's channel, and the type of a server's table of operations."""
 
 from __future__ import annotations
 
@@ -13,38 +13,37 @@ from protocol.errors import UsageFault
 from protocol.field_errors import field_error
 
 COMMAND_LINE = "command line"
-"""By whom what commands ask for is done, in the log of actions."""
+"""The origin of actions by commands, in the audit log."""
 CHANNEL = "operator's channel"
-"""The same of programs that don't say it."""
+"""The origin of actions by programs that name none."""
 MOST_BY = 100
-"""Characters that such words have."""
+"""Maximum characters of an origin."""
 MAX_REQUEST = 1024 * 1024
-"""Bytes; the names of some 40,000 matches."""
+"""Maximum bytes of a request; enough for the ids of some 40,000 matches."""
 Tell: TypeAlias = Callable[[object], None]
-"""Sends an event before the answer."""
+"""A function that sends an event before the answer."""
 
 
 class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something to do, called by the `tag` of its class; its fields are the arguments."""
+    """An operation to perform, named by the `tag` of its class; its fields are the arguments."""
 
     @classmethod
     def do(cls) -> str:
-        """Its name."""
         return str(cls.__struct_config__.tag)
 
     def action_name(self) -> str:
-        """What it is called in the log of actions."""
+        """Return the name of the action in the audit log."""
         return self.do()
 
     def concerns(self) -> Sequence[str] | None:
-        """The names of what it changes, bots, matches or others, for the log of actions; None if it changes nothing."""
+        """Return the bots, matches or other things that it changes, for the audit log; None if it changes nothing."""
         return None
 
 
 class Handler(NamedTuple):
-    """`perform(request, tell)` does it and returns the answer, a struct or what JSON has. It may raise `Fault`.
+    """An operation of the server. `perform(request, tell)` does it and returns the answer, a struct or JSON value.
 
-    One that goes on `while_heard` is cancelled when its operator leaves; any other is brought to its end.
+    It may raise `Fault`. With `while_heard` it is cancelled when its operator disconnects; any other runs to its end.
     """
 
     request: type[Request]
@@ -56,9 +55,9 @@ Handlers: TypeAlias = Mapping[str, Handler]
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is answered to the request `id` (None: it can't be read): an event, or in the end `ok` or `fault`.
+    """A reply to the request `id` (None if that can't be read): an event, or at last `ok` or `fault`.
 
-    With `usage` the fault is the operator's.
+    `usage` says that the request was wrong.
     """
 
     id: int | None = None
@@ -69,7 +68,7 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def encoded(number: int, request: Request, by: str) -> str:
-    """A request as it is sent; `by` says where it was made. Raises `UsageFault` for one that is too large."""
+    """Encode a request; `by` is its origin. Raise `UsageFault` if it is too large."""
     data = msgspec.json.encode({"id": number, "by": by} | msgspec.to_builtins(request) | {"do": request.do()})
     if len(data) > MAX_REQUEST:
         raise UsageFault(f"{len(data)} bytes are too much for one request: ask for less at once, {MAX_REQUEST} at most")
@@ -77,12 +76,12 @@ def encoded(number: int, request: Request, by: str) -> str:
 
 
 def reply(number: int | None, **parts: object) -> str:
-    """An answer as it is sent; `ok` and `event` are values."""
+    """Encode a reply; `ok` and `event` are values."""
     return msgspec.json.encode({"id": number, **parts}).decode()
 
 
 def words_of(text: str) -> dict[str, Any]:
-    """The fields of a request. Raises `UsageFault` for what is none."""
+    """Parse a request into its fields. Raise `UsageFault`."""
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as exc:
@@ -90,7 +89,7 @@ def words_of(text: str) -> dict[str, Any]:
 
 
 def number_of(words: dict[str, Any]) -> int:
-    """The number of a request. Raises `UsageFault`."""
+    """Return the number of a request. Raise `UsageFault`."""
     number = words.get("id")
     if type(number) is not int:
         raise UsageFault(f"id is {shown(number)}: it is a whole number, which comes back with the answer")
@@ -98,7 +97,7 @@ def number_of(words: dict[str, Any]) -> int:
 
 
 def by_of(words: dict[str, Any]) -> str:
-    """Where a request was made, in words. Raises `UsageFault`."""
+    """Return the origin of a request. Raise `UsageFault`."""
     by = words.get("by", CHANNEL)
     if not isinstance(by, str) or not 1 <= len(by) <= MOST_BY:
         raise UsageFault(
@@ -108,7 +107,7 @@ def by_of(words: dict[str, Any]) -> str:
 
 
 def read(words: dict[str, Any], operations: Handlers) -> tuple[Handler, Request]:
-    """What is asked for, and with which arguments. Raises `UsageFault`."""
+    """Return the requested operation and its arguments. Raise `UsageFault`."""
     name = words.get("do")
     operation = operations.get(name) if isinstance(name, str) else None
     if operation is None:

@@ -1,4 +1,4 @@
-"""The state of a running server as it tells its operator: who is connected, what is played and sought, what failed."""
+"""The state of a running server for its operator: connected bots, running matches, seeks and failures."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from arena.operator.requests import Request
 from arena.store.nodes import Node
 
 ALL = 1_000_000
-"""More of each than there are."""
+"""A limit above any real number of entries."""
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """What failed: when (UTC, ISO 8601), whose it is (empty where nobody knows), and how, in words."""
+    """A failure: its time (UTC, ISO 8601), whose it is ("" if unknown), and a description."""
 
     at: str
     who: str
@@ -22,13 +22,13 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 
 class StatusRequest(Request, frozen=True, tag="status"):
-    """Ask what goes on; of bots, matches and failures `most` of each."""
+    """Ask for the server's state, with at most `most` bots, matches and failures."""
 
     most: Annotated[int, Meta(ge=0, le=ALL)] = 20
 
 
 class SeekStatus(Struct, frozen=True, kw_only=True):
-    """A seek and for how many seconds it has waited. `preset` is there where its config is one."""
+    """A seek and the seconds that it has waited. `preset` is None for a custom config."""
 
     game: str
     preset: str | None
@@ -40,7 +40,7 @@ class SeekStatus(Struct, frozen=True, kw_only=True):
 
 
 class BotStatus(Struct, frozen=True, kw_only=True):
-    """A bot that is connected: since when, in how many matches it plays, what it seeks, how long its pace holds it."""
+    """A connected bot: when it connected, how many matches it plays, and the seconds until it may start another."""
 
     bot: str
     version: str
@@ -53,7 +53,7 @@ class BotStatus(Struct, frozen=True, kw_only=True):
 
 
 class MatchStatus(Struct, frozen=True, kw_only=True):
-    """A match; `clock_ms` is what each seat has left, `to_move` a seat, None where nobody's clock runs."""
+    """A match. `clock_ms` is the time left to each seat, `to_move` the seat whose clock runs, or None."""
 
     match: str
     game: str
@@ -67,11 +67,9 @@ class MatchStatus(Struct, frozen=True, kw_only=True):
 
 
 class ServerStatus(Struct, frozen=True, kw_only=True):
-    """The state of a server: bots by name, matches and failures from the newest on, and how many there are of them; and
-    the nodes of its arena, where there are several.
+    """The state of a server: bots by name, matches and failures newest first with their totals, and the nodes.
 
-    `held` says why no match begins, if that is so, `warnings` what to look after. Matches were finished
-    in the last minute and hour.
+    `held` says why no match can start, `warnings` what needs attention; `last_minute` counts finished matches.
     """
 
     at: str

@@ -1,4 +1,4 @@
-"""Tournaments that a server plays among the bots that are connected to it: how they are asked for, and what is told."""
+"""Requests for tournaments that a server plays among its connected bots, and their answers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from msgspec import Meta, Struct, field
 from arena.operator.requests import Request
 
 WAIT = 60.0
-"""Seconds that a match waits for a bot, unless it is said."""
+"""Default seconds that a match waits for a bot."""
 MOST_WAIT = 3600.0
 
 
 class StartTournament(Request, frozen=True, tag="start_tournament"):
-    """Play a tournament, or go on with the one of these arguments and this seed.
+    """Play a tournament, or continue the one with these arguments and this seed.
 
-    Without a seed: with the newest of these arguments that is not finished, or a new one. `clock` is as `60+0.5`; a bot
-    that is not there within `wait_s` seconds forfeits the match.
+    Without a seed, continue the newest unfinished one with these arguments, or start a new one. `clock` is like
+    `60+0.5`. A bot that is absent for `wait_s` seconds forfeits the match.
     """
 
     bots: list[str]
@@ -36,14 +36,14 @@ class StartTournament(Request, frozen=True, tag="start_tournament"):
 
 
 class TournamentStarted(Struct, frozen=True, kw_only=True):
-    """Its id, and how many of its matches were played before."""
+    """The tournament's id, and how many of its matches had been played before."""
 
     tournament: str
     played: int
 
 
 class StopTournament(Request, frozen=True, tag="stop_tournament"):
-    """Begin no match of a tournament any more; what it has played stays."""
+    """Start no more matches of a tournament. Its results stay."""
 
     tournament: str
 
@@ -52,11 +52,11 @@ class StopTournament(Request, frozen=True, tag="stop_tournament"):
 
 
 class ListTournaments(Request, frozen=True, tag="tournaments"):
-    """Ask for the tournaments that this server plays, or has stopped playing since its start for some fault."""
+    """Ask for the tournaments that this server plays, or has had to stop since its start."""
 
 
 class TournamentStatus(Struct, frozen=True, kw_only=True):
-    """A tournament and how many of its matches are played or wait for bots now. `fault`: why it does not go on."""
+    """A tournament, its number of running or waiting matches, and in `fault` why it has stopped."""
 
     tournament: str
     under_way: int

@@ -1,5 +1,6 @@
-"""Makes the coefficients of `measuring/risk/coefficients`: games of random weights against themselves are played, then
-the logit of a win is fitted to their positions, and results to the luck of each feature. Numpy is needed.
+"""Fit the coefficients in `measuring/risk/coefficients` to games of random weights against themselves.
+
+A logistic regression gives a win's odds by position, and a linear one the points by luck. Needs numpy.
 
 `python benchmarks/luck/fit.py GAME MAP [--starts N] [--nodes N] [--jobs N]`
 """
@@ -25,27 +26,27 @@ from protocol import VERSION
 
 ROOT = Path(__file__).parents[2]
 SEED = "fit-1"
-"""Of games that no benchmark plays."""
+"""The seed; no benchmark plays these games."""
 CONFIGS: dict[str, dict[str, Any]] = {"world": {"draft": "classic"}}
-"""What is played on a map, beside the defaults."""
+"""Config keys for a map besides the defaults."""
 LEAST, MOST = 2.0, 10.0
-"""The weights drawn: all four count."""
+"""The range of random weights, in which all four matter."""
 RIDGE = 1e-3
 DIGITS = 5
 COUNT = len(NAMES)
 
 
 class Chances(NamedTuple):
-    """The chance events of a game, a row each: what decides how open it is, and the luck of each feature."""
+    """The chance events of a game, one per row: the features that decide how open the game is, and luck by feature."""
 
     score: float
     before: np.ndarray[Any, Any]
-    """Features, the seat to move as 1 or −1, and that times the attacks left."""
+    """The features, the seat to move as 1 or -1, and that times the attacks left."""
     luck: np.ndarray[Any, Any]
 
 
 def chances(pairs: Sequence[Pair]) -> list[tuple[Chances, ...]]:
-    """Those of both games of each pair."""
+    """Play pairs, and return the chance events of both games of each."""
     return [tuple(map(_chances, play_pair(pair))) for pair in pairs]
 
 
@@ -64,7 +65,7 @@ def _chances(walked: Any) -> Chances:
 
 
 def pairs_of(game: str, map_: str, starts: int, nodes: int | None) -> list[Pair]:
-    """Each start has weights of its own, on both sides."""
+    """Return pairs whose weights are random for each start, and the same on both sides."""
     config = {"map": map_, **(CONFIGS.get(map_, {}) if game == "risk-campaign" else {})}
     pairs = []
     for k in range(starts):
@@ -76,7 +77,7 @@ def pairs_of(game: str, map_: str, starts: int, nodes: int | None) -> list[Pair]
 
 
 def fit_odds(games: Sequence[Chances]) -> np.ndarray[Any, Any]:
-    """The logistic regression of results on the columns of `before`, by Newton's method."""
+    """Fit results to the columns of `before` by logistic regression with Newton's method."""
     x = np.concatenate([each.before for each in games])
     y = np.concatenate([np.full(len(each.before), each.score) for each in games])
     ridge = RIDGE / 1000 * len(x) * np.eye(x.shape[1])
@@ -88,7 +89,7 @@ def fit_odds(games: Sequence[Chances]) -> np.ndarray[Any, Any]:
 
 
 def lucks(games: Sequence[Chances], odds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """By game, the luck of each feature in all, then the same weighed by how open the game was."""
+    """Return, by game, the total luck by feature, then the same weighted by how open the game was."""
     rows = []
     for each in games:
         share = 1 / np.cosh(np.clip(each.before @ odds, -50, 50) / 2) ** 2
@@ -97,20 +98,20 @@ def lucks(games: Sequence[Chances], odds: np.ndarray[Any, Any]) -> np.ndarray[An
 
 
 def fit_points(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The least squares of the difference between the two games of a start: deal and seat cancel out."""
+    """Fit the difference between the two games of a start by least squares: deal and seat cancel out."""
     x, y = luck[0::2] - luck[1::2], scores[0::2] - scores[1::2]
     return np.asarray(np.linalg.solve(x.T @ x + RIDGE / 100 * np.diag((x**2).sum(0) + 1e-12), x.T @ y))
 
 
 def saved(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> float:
-    """Variance of single games over twice that of adjusted pair means, each half adjusted by the fit to the other."""
+    """Return the variance of single games over twice that of adjusted pair means, cross-fitted between two halves."""
     half = len(scores) // 4 * 2
     parts = (luck[:half], scores[:half]), (luck[half:], scores[half:])
     left = []
     for (own, result), (other, others) in (parts, parts[::-1]):
         rest = result - own @ fit_points(other, others)
         left.append((rest[0::2] - rest[1::2]) / 2)
-    seen = np.concatenate([scores[0::2], 1 - scores[1::2]])  # as one of the two bots has them
+    seen = np.concatenate([scores[0::2], 1 - scores[1::2]])  # from the view of one of the two bots
     return float(seen.var(ddof=1) / (2 * np.concatenate(left).var(ddof=1)))
 
 

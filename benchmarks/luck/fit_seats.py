@@ -1,5 +1,6 @@
-"""Makes the coefficients of a campaign of more than two seats: games of `uct` against itself are played, two of each
-deal, and the difference between their results is fitted to that between the lucks of shares. Numpy is needed.
+"""Fit the coefficients of a campaign with more than two seats: result differences to luck differences by share.
+
+The data are games of `uct` against itself, two for each deal. Needs numpy.
 
 `python benchmarks/luck/fit_seats.py PRESET [--starts N] [--sims N] [--jobs N]`
 """
@@ -30,22 +31,19 @@ from referee.result import points_of
 
 ROOT = Path(__file__).parents[2]
 SEED = "fit-seats-1"
-"""Of games that no benchmark plays."""
+"""The seed; no benchmark plays these games."""
 DIGITS = 5
 RIDGE = 1e-2
 
 
 class Told(NamedTuple):
-    """A game: by seat its points; by seat what chance gave it of each share, then the same times the seats in the
-    game.
-    """
+    """A game by seat: its points, and the luck in each share, also weighted by the fraction of seats left."""
 
     points: np.ndarray[Any, Any]
     luck: np.ndarray[Any, Any]
 
 
 def games(preset: str, sims: int, starts: Sequence[int]) -> list[tuple[Told, Told]]:
-    """Both games of every start."""
     rules = load("risk-campaign", {"preset": preset})
     assert isinstance(rules, Campaign)
     return [(_played(rules, sims, start, 0), _played(rules, sims, start, 1)) for start in starts]
@@ -62,8 +60,9 @@ def _played(rules: Campaign, sims: int, start: int, number: int) -> Told:
 
 
 def moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[tuple[Any, Any, Any]]:
-    """A game of `uct` at every seat, which is the raider where it has no simulations, with the state before and after
-    each move.
+    """Yield each move of a game with the states before and after it.
+
+    `uct` plays every seat; with 0 simulations it is the raider.
     """
     state = rules.initial(Dice(start.encode(), 0))[0]
     dice, chance = f"{start}/{number}".encode(), Random(f"{start}/{number}")
@@ -77,7 +76,7 @@ def moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[tuple
 
 
 def fit(pairs: Sequence[tuple[Told, Told]]) -> np.ndarray[Any, Any]:
-    """The least squares of what two games of a deal differ by: who begins where cancels out."""
+    """Fit the difference between the two games of a deal by least squares: the turn order cancels out."""
     x = np.concatenate([one.luck - other.luck for one, other in pairs])
     y = np.concatenate([one.points - other.points for one, other in pairs])
     square = x.T @ x
@@ -85,7 +84,7 @@ def fit(pairs: Sequence[tuple[Told, Told]]) -> np.ndarray[Any, Any]:
 
 
 def saved(pairs: Sequence[tuple[Told, Told]]) -> tuple[float, float]:
-    """Variance of single games over that within deals: as they came out, and less luck by the other half's fit."""
+    """Return the variance of single games over that within deals, raw and adjusted with the other half's fit."""
     half = len(pairs) // 2
     raw, less = [], []
     for own, others in ((pairs[:half], pairs[half:]), (pairs[half:], pairs[:half])):

@@ -1,4 +1,4 @@
-"""Pairs of games between two sets of weights, in process: one deal from both seats, own dice for each game."""
+"""Plays pairs of games between two sets of weights in process: the same deal from both seats, with separate dice."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from protocol.games.base import Game
 
 
 class Pair(NamedTuple):
-    """Two games of a start: `first` and `second` sit on seats 0 and 1, then the other way round.
+    """Two games of a start: `first` and `second` on seats 0 and 1, then with the seats swapped.
 
-    A search is `depth` plies deep or `nodes` large, one of them None.
+    The search is limited to `depth` plies or `nodes` nodes; the other is None.
     """
 
     game: str
@@ -28,7 +28,7 @@ class Pair(NamedTuple):
 
 
 class Walked(NamedTuple):
-    """A game that was played: its rules, seat 0's score, and every move with the state before and after it."""
+    """A played game: its rules, seat 0's score, and every move with the states before and after it."""
 
     rules: Game[Any, Any]
     score: float
@@ -36,7 +36,6 @@ class Walked(NamedTuple):
 
 
 def play_pair(pair: Pair) -> Iterator[Walked]:
-    """Both games."""
     setup = Setup(pair.game, settings_of(pair.game)(), json.dumps(pair.config), pair.depth, pair.nodes)
     rules = ready(setup)[0]
     for order, weights in enumerate([(pair.first, pair.second), (pair.second, pair.first)]):

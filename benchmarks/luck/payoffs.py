@@ -1,7 +1,7 @@
-"""How much of the spread of payoffs is luck: `python benchmarks/luck/payoffs.py`, a row of a table for each pair.
+"""Measure how much of the spread of payoffs is luck: `python benchmarks/luck/payoffs.py` prints a table row per pair.
 
-Payoffs are those of seat 0 a hand, or a round that a match is expected to have; *factor* is their variance as they came
-out over that less luck; *z* is the mean luck over its standard error.
+Payoffs are seat 0's per hand, or per expected round of a match. *factor* is their variance over that of the adjusted
+ones; *z* is the mean luck over its standard error.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ PAIRS: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]] = (
 
 
 def main() -> None:
-    """Play and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--matches", type=int, default=100, help="of each pair")
     parser.add_argument("--only", default="", help="of games whose config has this, as `'rounds': 10`")
@@ -50,7 +49,6 @@ def main() -> None:
 
 
 def row(game: str, config: Mapping[str, Any], bots: Sequence[str], matches: int) -> str:
-    """A pair of bots."""
     units = HANDS
     if game == "dilemma":
         units = (1 - GO_ON ** config["rounds"]) / (1 - GO_ON) if "go_on" in config else config["rounds"]

@@ -1,6 +1,6 @@
-"""How many times fewer games it takes once luck is taken out, by bots, games and values; and whether means agree.
+"""Measure how many times fewer games are needed once luck is removed, by bots, games and values; and compare the means.
 
-Games are played in pairs, the same deal from both seats, with own dice each. `--share 0.1` plays a tenth of them.
+Games are played in pairs, the same deal from both seats with separate dice. `--share 0.1` plays a tenth of them.
 
 `python benchmarks/luck/saves.py [--share X] [--set KEY=VALUE] [--jobs N] [ROW ...]`
 """
@@ -27,13 +27,13 @@ from measuring.value_registry import value_of
 from measuring.variance_reduction import VarianceReduction, factor
 
 SEED = "saves-1"
-"""Of games that no fit played."""
+"""The seed; no fit has played these games."""
 WORLD = {"map": "world", "draft": "classic"}
 LINE = "{:<35} {:<11}{:>7}  {:<16}{:<17}{:>6}  {:<12}{:>5}"
 
 
 class Row(NamedTuple):
-    """A comparison of two bots: sets of weights by name, or the words of `bots.play`; and by what luck is measured."""
+    """A comparison of two bots, given by names of weights or in the words of `bots.play`, and the values to try."""
 
     name: str
     game: str
@@ -71,11 +71,10 @@ ROWS = (
 )
 
 Score = tuple[float, tuple[float, ...]]
-"""What the first bot scored in a game, and its luck by every value."""
+"""The first bot's score in a game, and its luck by each value."""
 
 
 def scores(row: Row, starts: Sequence[int]) -> list[list[Score]]:
-    """Those of both games of every start."""
     return list(map(list, (_by_weights if row.bots[0] not in WORDS.values() else _by_words)(row, starts)))
 
 
@@ -104,7 +103,6 @@ def _in_order(row: Row, starts: Sequence[int], order: int) -> Iterator[Score]:
 
 
 def report(row: Row, crew: WorkerPool, share: float) -> None:
-    """A line for each value."""
     starts = max(2, round(row.starts * share))
     played = dict(spread(crew, partial(scores, row), range(starts)))
     for at, value in enumerate(row.values):
@@ -127,7 +125,7 @@ def _told(estimate: Estimate) -> str:
 
 
 def _saved(saved: VarianceReduction | None) -> tuple[str, str]:
-    """The factor and its interval."""
+    """Return the factor and its interval as text."""
     if saved is None:
         return "-", "-"
     return f"{saved.factor:.1f}", f"{saved.low:.1f}-{'inf' if saved.high is None else f'{saved.high:.1f}'}"

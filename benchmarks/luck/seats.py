@@ -1,11 +1,10 @@
-"""What tests of more than two seats take: how results of starts vary, with luck and less it, and how many games a
-sequential test is long, drawn from the same starts again and again.
+"""Measure the variance of results with more than two seats, with and without luck, and the length of sequential tests.
 
-Every start is played from all seats, bot A in some and bot B in the rest, with own dice each. A bot is `uct` with so
-many simulations, the raider with 0, random with -1.
+Every start is played once from each rotation of the seats, bot A on some and bot B on the rest, with separate dice. A
+bot is `uct` with a number of simulations; 0 means the raider and -1 random. Tests draw from these starts.
 
-`--bias N` instead plays the first plies of N games of random bots on the world of six, and tells the mean luck of each
-seat over its standard error.
+`--bias N` instead plays the first plies of N games of random bots on the world map for six, and prints each seat's mean
+luck over its standard error.
 
 `python benchmarks/luck/seats.py [--share X] [--bias N] [--jobs N] [ROW ...]`
 """
@@ -34,16 +33,14 @@ from protocol.games.risk.campaign import Campaign
 from referee.result import points_of
 
 SEED = "seats-1"
-"""Of games that no fit played."""
+"""The seed; no fit has played these games."""
 TESTS = 200
 OPENING = 60
-"""Plies: luck has no bias wherever a match is cut off."""
+"""Plies; luck has no bias wherever a match is cut off."""
 
 
 class Row(NamedTuple):
-    """A comparison: the simulations of both bots, how many seats are A's, by what luck is measured, and how much better
-    A is to be for h1.
-    """
+    """A comparison: the bots' simulations, the number of A's seats, the value that measures luck, and h1."""
 
     name: str
     preset: str
@@ -63,11 +60,10 @@ ROWS = (
 )
 
 Share = tuple[float, float]
-"""What A's seats made of a match, as a share of B's that they left behind, and the luck in it."""
+"""The share of B's seats that A's seats finished ahead of in a match, and the luck in it."""
 
 
 def scores(row: Row, starts: Sequence[int]) -> list[list[Share]]:
-    """Those of the matches of every start."""
     return [list(_of_start(row, start)) for start in starts]
 
 
@@ -103,7 +99,7 @@ def _moves(rules: Campaign, sims: Sequence[int], start: str, number: str) -> Ite
 
 
 def openings(starts: Sequence[int]) -> list[tuple[float, ...]]:
-    """The luck of each seat in the first plies of games of random bots."""
+    """Return the luck of each seat in the first plies of games of random bots."""
     rules = load("risk-campaign", {"preset": "world"})
     assert isinstance(rules, Campaign)
     value, random_bots = value_of(rules), [-1] * rules.seats
@@ -114,7 +110,7 @@ def openings(starts: Sequence[int]) -> list[tuple[float, ...]]:
 
 
 def report_bias(crew: WorkerPool, count: int) -> None:
-    """How far luck is from 0 on the average."""
+    """Print the mean luck of each seat over its standard error."""
     played = dict(spread(crew, openings, range(count)))
     by_seat = zip(*(played[start] for start in range(count)), strict=True)
     told = (f"{fmean(luck) / (stdev(luck) / math.sqrt(count)):+.1f}" for luck in by_seat)
@@ -122,7 +118,7 @@ def report_bias(crew: WorkerPool, count: int) -> None:
 
 
 def report(row: Row, crew: WorkerPool, share: float) -> None:
-    """What the matches of a row vary by, and how long tests of them are."""
+    """Print the variances of a row's matches and the length of tests."""
     starts = max(2, round(row.starts * share))
     played = dict(spread(crew, partial(scores, row), range(starts)))
     units = [played[start] for start in range(starts)]
@@ -133,7 +129,7 @@ def report(row: Row, crew: WorkerPool, share: float) -> None:
     single = variance(score for unit in units for score, _ in unit)
     print(f"{row.name}: {row.preset}, A in {row.own} of {seats} seats, {seats * starts:,} games, by {row.value}")
     print(f"  score {_told(raw)}, less luck {_told(less)}, z {fmean(given) / (stdev(given) / math.sqrt(starts)):+.1f}")
-    # What a pair of bots differ by is told by games of A among copies: those of more seats of A are surer.
+    # A's advantage refers to games of one A among copies of B; games with more seats of A measure it better.
     alone = single * equal_variance(seats) / equal_variance(seats, row.own)
     factors = ", ".join(f"{alone / variance(each) / seats:.2f}" for each in (raw, less))
     print(f"  variance of single games of one A over that: of starts, of starts less luck: {factors}")
@@ -151,7 +147,7 @@ def _told(units: Sequence[float]) -> str:
 
 
 def _length(units: Sequence[float], games: int, row: Row) -> float:
-    """The mean number of games of tests of units like these, drawn again and moved to where h1 holds."""
+    """Return the mean length, in games, of tests on resampled units, shifted so that h1 holds."""
     chance, moved = Random(row.name), 0.5 + row.h1 - fmean(units)
     taken = []
     for _ in range(TESTS):

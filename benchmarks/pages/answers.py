@@ -1,9 +1,9 @@
-"""How long the pages and the API take to answer over a large store: p50 and p95 in milliseconds, over HTTP, and the
-processor's time for an answer, which says more where the machine is busy.
+"""Measure how long the pages and the API take to answer over a large store, and the processor time per answer.
 
-Every address is asked again and again, one after the other, of an `arena web` process of its own over a made-up store
-(data.py): among them the filters of the matches alone, in twos, in threes and all together. With `--postgresql` the
-store is copied to a PostgreSQL that is started for this (tests/postgres.py), and each address asked there as well.
+Each address is requested repeatedly, one after the other, from an `arena web` process over a made-up store (data.py).
+Among them are the filters of the matches alone, in twos, in threes and all together. Printed are p50 and p95 in
+milliseconds over HTTP; processor time says more on a busy machine. With `--postgresql`, the store is copied to a
+PostgreSQL server started for this (tests/postgres.py), and each address requested there as well.
 Usage: python benchmarks/pages/answers.py [--data DIR] [--matches 1000000] [--bots 1000] [--times 40] [--postgresql]
     [--small]
 Exit status 1 if an answer is not 200, differs between the two, or a p95 of SQLite is above 20 ms (not with --small).
@@ -42,9 +42,9 @@ from arena.store.store import Reader
 from postgres import postgres_server
 
 MOST = 20.0
-"""Milliseconds."""
+"""Maximum p95 in milliseconds."""
 BOT = "bot-0"
-"""The house bot."""
+"""The built-in bot of the made-up store."""
 FILTERS = {
     "bot": BOT,
     "opponent": "bot-1",
@@ -57,7 +57,6 @@ FILTERS = {
 
 
 def addresses(reader: Reader) -> Iterator[str]:
-    """What is asked: pages first, then the API."""
     pool = max(
         reader.read(pools_with_results), key=lambda pool: reader.read(leaderboard_page, pool, limit=1).total or 0
     )
@@ -92,47 +91,47 @@ def addresses(reader: Reader) -> Iterator[str]:
 
 
 def busy(process: int) -> float:
-    """Milliseconds that all threads of a process have been on a processor."""
+    """Return the processor time of all threads of a process in milliseconds."""
     tasks = Path(f"/proc/{process}/task").iterdir()
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6
 
 
 def busy_server(folder: Path) -> float:
-    """The same of a PostgreSQL, with the processes that it has."""
+    """Return the processor time of all processes of a PostgreSQL server in milliseconds."""
     postmaster = (folder / "data" / "postmaster.pid").read_text().split()[0]
     children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
     return sum(busy(int(process)) for process in children)
 
 
 def peak(process: int) -> float:
-    """MiB that a process has had in memory at most."""
+    """Return a process's peak memory in MiB."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
     assert found is not None
     return int(found[1]) / 1024
 
 
 class Database(NamedTuple):
-    """Where it is, and the folder of its server, if it is on one."""
+    """The URL of a database, and the folder of its server, if it has one."""
 
     url: str
     server: Path | None
 
 
 class Site(NamedTuple):
-    """Who answers: a process, its port, the folder of the server that it asks, if it asks one."""
+    """A web process, its port, and the folder of its database server, if it has one."""
 
     process: int
     port: int
     server: Path | None
 
     def busy(self) -> float:
-        """Milliseconds that a processor was at work for it."""
+        """Return the processor time spent for the site in milliseconds."""
         return busy(self.process) + (0.0 if self.server is None else busy_server(self.server))
 
 
 class Answers(NamedTuple):
-    """The worst status of an address, a digest of what it answered, and milliseconds: of each answer but the first,
-    sorted, and of the processor for one.
+    """The answers to one address: the worst status, a digest of the last body, the sorted times in milliseconds without
+    the first, and the processor time of one.
     """
 
     status: int
@@ -150,7 +149,7 @@ class Answers(NamedTuple):
 
 
 def ask(sites: list[Site], address: str, times: int) -> list[Answers]:
-    """Ask an address so many times and once more, of each site in turn."""
+    """Request an address `times` + 1 times from each site in turn."""
     connections = [http.client.HTTPConnection("127.0.0.1", site.port) for site in sites]
     before = [site.busy() for site in sites]
     status, digests = [0] * len(sites), [b""] * len(sites)
@@ -173,7 +172,7 @@ def ask(sites: list[Site], address: str, times: int) -> list[Answers]:
 
 
 def measure(databases: dict[str, Database], asked: list[str], times: int) -> dict[str, dict[str, Answers]]:
-    """Print a line for each address of each database, the slowest last, and what they come to; the answers."""
+    """Measure and return the answers of each database, and print a line per address, slowest last, with totals."""
     with contextlib.ExitStack() as stack:
         sites = [Site(*stack.enter_context(web(where.url)), where.server) for where in databases.values()]
         answers = {address: ask(sites, address, times) for address in asked}
@@ -194,7 +193,7 @@ def measure(databases: dict[str, Database], asked: list[str], times: int) -> dic
 
 @contextlib.contextmanager
 def on_postgresql(file: Path) -> Iterator[Database]:
-    """A copy of a database on a server that is started for it."""
+    """Copy a database to a PostgreSQL server that is started for this."""
     with postgres_server(durable=True) as server:
         server.execute("CREATE DATABASE arena")
         copy_database(database_at(file), database_at(server.url("arena")))
@@ -203,7 +202,7 @@ def on_postgresql(file: Path) -> Iterator[Database]:
 
 
 def compare(here: dict[str, Answers], there: dict[str, Answers]) -> int:
-    """Print how the answers of a server compare with those of a file; how many differ."""
+    """Print how the server's answers compare with the file's. Return how many differ."""
     for name in ("p50", "p95", "busy"):
         ratios = {address: getattr(there[address], name) / getattr(here[address], name) for address in here}
         worst = max(ratios, key=ratios.__getitem__)

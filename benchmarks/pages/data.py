@@ -1,6 +1,6 @@
-"""A store as large as is asked, made up: skewed, with a house bot in three matches of ten, tournaments, every reason.
+"""Make up a large store with skewed data: a built-in bot in three of ten matches, tournaments, every reason.
 
-Rows go straight into the store's own tables; ratings are a walk, and there is nothing in the records.
+Rows go straight into the store's tables. Ratings are a random walk, and records are empty.
 Usage: python benchmarks/pages/data.py DIR [--matches 1000000] [--bots 1000]
 """
 
@@ -26,19 +26,19 @@ from protocol.games import NAMES, game_class, load
 
 SEED = 20_261_122
 HOUSE = 0.3
-"""The share of the matches in which the first bot sits."""
+"""The share of matches with the first bot."""
 BATCH = 20_000
 BEGAN, DAYS = datetime(2025, 1, 1, tzinfo=UTC), 600
 UNRATED, IN_TOURNAMENTS = 0.1, 0.3
 """Shares of the matches."""
 REASONS = {"win": 70, "resigned": 9, "timeout": 8, "disconnected": 5, "illegal": 4, "no_show": 3, "void": 1}
 DRAWN = 0.5
-"""Of the matches of tic-tac-toe that are played to their end."""
+"""The share of completed tic-tac-toe matches that are drawn."""
 VERSIONS = 30
 
 
 class Pool(NamedTuple):
-    """A pool, the config of its matches in canonical JSON, how many sit there."""
+    """A pool with its game, its config as canonical JSON, and its number of seats."""
 
     game: str
     name: str
@@ -47,7 +47,7 @@ class Pool(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A bot in a pool."""
+    """A bot's rating and counts in a pool."""
 
     mu: float = 25.0
     sigma: float = 25 / 3
@@ -57,7 +57,7 @@ class Standing(NamedTuple):
 
 
 class Season:
-    """A history of matches, the same for the same numbers; once all are made, the bots' standings."""
+    """A made-up history of matches, reproducible for the same numbers. `standings` is complete after `matches`."""
 
     def __init__(self, count: int, number_of_bots: int) -> None:
         self._chance = Random(SEED)
@@ -95,7 +95,7 @@ class Season:
         return {"id": name, "arguments": text, "seed": seed, "started": began, "finished": began}
 
     def matches(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        """The rows of each match, and those of its seats."""
+        """Yield the row of each match with the rows of its seats."""
         chance = self._chance
         reasons, weights = list(REASONS), list(itertools.accumulate(REASONS.values()))
         for number in range(1, self._count + 1):
@@ -181,7 +181,7 @@ class Season:
 
 
 def make(file: Path, count: int, number_of_bots: int) -> None:
-    """Make the database, which must not be there yet."""
+    """Create the database file, which must not exist yet."""
     season = Season(count, number_of_bots)
     created = written(BEGAN)
     database_at(file).create()
@@ -220,7 +220,7 @@ def _rating(bot: int, pool: str, standing: Standing) -> dict[str, Any]:
 
 
 def _put(connection: Connection, table: str, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert rows, past SQLAlchemy, which would take longer than SQLite."""
+    """Insert rows without SQLAlchemy, which would take longer than SQLite."""
     names = ", ".join(rows[0])
     values = ", ".join(f":{name}" for name in rows[0])
     raw = connection.connection.driver_connection

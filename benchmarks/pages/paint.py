@@ -1,7 +1,7 @@
-"""What every page weighs over the wire and how it appears, as Chromium measures it: compressed bytes with all that the
-page loads, first contentful paint, and cumulative layout shift.
+"""Measure the weight and the appearance of every page in Chromium.
 
-The pages are those of the matches that scripts/screenshots shows, from `arena web`, each loaded with an empty cache.
+Printed are the compressed size with everything that the page loads, the first contentful paint and the cumulative
+layout shift. The pages show the matches of scripts/screenshots from `arena web`, each loaded with an empty cache.
 Usage: python benchmarks/pages/paint.py [--rounds 5] [--small]
 Exit status 1 if a page weighs more than 150 KiB.
 """
@@ -40,7 +40,7 @@ MEASURED = """new Promise((done) => {
 
 
 class Appearance(NamedTuple):
-    """KiB over the wire, milliseconds to the first contentful paint, cumulative layout shift."""
+    """KiB over the wire, milliseconds to the first contentful paint, and cumulative layout shift."""
 
     weight: float
     paint: float
@@ -48,7 +48,7 @@ class Appearance(NamedTuple):
 
 
 async def look(browser: Browser, home: str, address: str, size: tuple[int, int]) -> Appearance:
-    """A page in a browser that has never seen it."""
+    """Load a page in a fresh browser context and measure it."""
     async with visit(browser, home, size) as seen:
         page = await seen.context.new_page()
         network = await seen.context.new_cdp_session(page)

@@ -1,11 +1,10 @@
-"""What the pages cost those who play: plies a second of a busy arena with many watchers of one match, and with a page
-refreshed again and again, over those without.
+"""Measure what spectators and page views cost the players, in plies per second of a busy arena.
 
-Pairs of bots play as fast as the arena lets them. Stretches alone and beside each of the others take turns; a ratio is
-that of a stretch to those alone before and after it. The watched match is one of those that are played at full speed.
+Pairs of bots play at full speed. Stretches without load alternate with stretches in which many clients watch one of
+the matches, or a page is refreshed repeatedly. A ratio compares a stretch with those just before and after it.
 Usage: python benchmarks/pages/watching.py [--watchers 500] [--refreshes 10] [--pairs 16] [--seconds 5] [--rounds 8]
        [--data DIR] [--small]
-Exit status 1 if a watcher lost its connection, or a page did not come.
+Exit status 1 if a watcher lost its connection, or a page did not load.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ sys.path.append(str(Path(__file__).parents[1] / "reliability"))
 from rig import JSON, PING, PONG, Raw, Server, attackers, frame, small_or_asked
 
 CONFIG = {"heaps": [500, 500], "take": [1]}
-"""1,000 plies a match."""
+"""1,000 plies per match."""
 ADDRESSES = 20
 SETTLE = 1.0
-"""Seconds after a change before a stretch is measured."""
+"""Seconds between a change of load and the next measurement."""
 
 
 class Ratio(NamedTuple):
-    """Of several stretches: the geometric mean, and where that of many more lies with 95 %."""
+    """The geometric mean of several ratios with its 95 % interval."""
 
     mean: float
     least: float
@@ -54,19 +53,19 @@ class Ratio(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Plies a second, and the server's processor time for each in seconds; or the ratios of both, as speeds."""
+    """Plies per second, and the server's processor seconds per ply; or ratios of both, as speeds."""
 
     rate: float
     cost: float
 
     def over(self, *others: Stretch) -> Stretch:
-        """This one over the mean of others."""
+        """Return the ratio of this stretch to the mean of others."""
         rate, cost = (statistics.fmean(column) for column in zip(*others, strict=True))
         return Stretch(self.rate / rate, cost / self.cost)
 
 
 class Pair:
-    """Two bots that play each other without a pause; `plies` is how many moves they have made."""
+    """Two bots that play each other without a pause; `plies` counts their moves."""
 
     def __init__(self, number: int) -> None:
         self.names = (f"bot-{number}-a", f"bot-{number}-b")
@@ -79,7 +78,7 @@ class Pair:
         def seek() -> None:
             raw.send(type="seek", id="s", game="nim", config=CONFIG, rated=False, opponent=opponent)
 
-        if not raw.welcome["resumed"]:  # a match of an earlier run goes on where the data folder is kept
+        if not raw.welcome["resumed"]:  # with a kept data folder, a match of an earlier run resumes
             seek()
         while True:
             told = await raw.receive()
@@ -96,7 +95,7 @@ class Pair:
 
 
 def watch(number: int, port: int, count: int, wanted: Event, lost: Event) -> None:
-    """A process of watchers, who watch the matches of the first pair while that is wanted."""
+    """Run a process of watchers, which watch the first pair's matches while `wanted` is set."""
     uvloop.run(watch_all(port, count, wanted, lost))
 
 
@@ -129,7 +128,7 @@ async def watch_all(port: int, count: int, wanted: Event, lost: Event) -> None:
 
 
 class Onlooker(asyncio.Protocol):
-    """Reads what a watcher is told as fast as it comes, and answers pings."""
+    """Reads what a watcher receives, at full speed, and answers pings."""
 
     def __init__(self, transport: asyncio.WriteTransport, lost: Event) -> None:
         self._transport = transport
@@ -156,7 +155,7 @@ class Onlooker(asyncio.Protocol):
 
 
 def refresh(number: int, port: int, times: int, wanted: Event, lost: Event) -> None:
-    """A process that asks for a page so many times a second while that is wanted."""
+    """Run a process that requests a page `times` times per second while `wanted` is set."""
     asked = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Accept-Encoding": "gzip"})
     while wanted.wait():
         began = time.monotonic()
@@ -169,7 +168,7 @@ def refresh(number: int, port: int, times: int, wanted: Event, lost: Event) -> N
 
 
 async def measure(options: argparse.Namespace) -> int:
-    """Measure, print the ratios, and say by the exit status whether all watchers and pages were served."""
+    """Measure and print the ratios. Return 1 if a watcher was lost or a page failed, else 0."""
     processes = multiprocessing.get_context("spawn")
     kinds = {f"{options.watchers} watchers of one match": processes.Event()}
     kinds[f"a page refreshed {options.refreshes} times a second"] = processes.Event()

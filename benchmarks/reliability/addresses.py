@@ -1,8 +1,8 @@
-"""What one address may do to the others: silent connections, connections without end, names, tokens; and open files.
+"""Check that one address can't harm others: by silent, many or short connections, new names, tokens or open files.
 
-An honest pair plays from an address of its own, beside `--attackers` processes of each kind, each with its own.
-A newcomer from another address comes in meanwhile. Then the server may have no more than `--files` files open, and
-strangers take all that they can get.
+An honest pair plays from its own address, beside `--attackers` processes of each kind with addresses of their own,
+while a newcomer connects from another. Then the server is limited to `--files` open files, and strangers take all they
+can get.
 Usage: python benchmarks/reliability/addresses.py [--attackers 2] [--seconds 10] [--files 256] [--small]
 Exit status 1 if the pair lost its connection, the newcomer did not come in, an address got more than its share, or the
 server ran out of files.
@@ -24,13 +24,13 @@ import uvloop
 from rig import Closed, HonestPair, Raw, Server, attackers, small_or_asked
 
 PER_ADDRESS, NAMES = 100, 100
-"""Connections, and new names in an hour, that an address has."""
+"""The limits of an address: connections, and new names per hour."""
 HONEST, NEWCOMER = "127.0.0.2", "127.0.0.3"
 REFUSED = (OSError, Closed, asyncio.IncompleteReadError, TimeoutError)
 
 
 async def silent(port: int, source: str) -> None:
-    """Open connections, and say nothing."""
+    """Open connections and send nothing."""
     held = []
     while True:
         with contextlib.suppress(*REFUSED):
@@ -39,7 +39,7 @@ async def silent(port: int, source: str) -> None:
 
 
 async def halfway(port: int, source: str) -> None:
-    """Ask for a WebSocket, and never say hello."""
+    """Complete WebSocket handshakes, but never say hello."""
     held = []
     while True:
         with contextlib.suppress(*REFUSED):
@@ -49,7 +49,7 @@ async def halfway(port: int, source: str) -> None:
 
 
 async def watching(port: int, source: str) -> None:
-    """Take all the connections there are."""
+    """Take as many connections as possible."""
     held = []
     while True:
         with contextlib.suppress(*REFUSED):
@@ -57,21 +57,21 @@ async def watching(port: int, source: str) -> None:
 
 
 async def coming_and_going(port: int, source: str) -> None:
-    """Connect and leave, as fast as can be."""
+    """Connect and disconnect as fast as possible."""
     while True:
         with contextlib.suppress(*REFUSED):
             (await Raw.connect(port, source=source)).close()
 
 
 async def registering(port: int, source: str) -> None:
-    """New names without end."""
+    """Register new names without end."""
     for number in count():
         with contextlib.suppress(*REFUSED):
             (await Raw.enter(port, f"new-{source}-{number}", source=source)).close()
 
 
 async def guessing(port: int, source: str) -> None:
-    """Tokens of the honest, without end."""
+    """Try wrong tokens for the honest bot's name without end."""
     for number in count():
         with contextlib.suppress(*REFUSED):
             (await Raw.enter(port, "honest-a", source=source, token=f"a guess, number {number}")).close()
@@ -83,12 +83,11 @@ KINDS: dict[str, Callable[[int, str], Coroutine[Any, Any, None]]] = {
 
 
 def attack(number: int, port: int, kind: str) -> None:
-    """A process that attacks from an address of its own."""
     uvloop.run(KINDS[kind](port, f"127.0.1.{1 + number}"))
 
 
 async def newcomer(port: int) -> float:
-    """Seconds until a client from an address of its own is welcomed; infinite if it is not within ten."""
+    """Return the seconds until a client from another address is welcomed; infinite if that takes over ten."""
     began = time.perf_counter()
     while time.perf_counter() - began < 10:
         with contextlib.suppress(*REFUSED):
@@ -102,7 +101,7 @@ async def newcomer(port: int) -> float:
 
 
 def names(server: Server, count: int) -> bool:
-    """Whether no address registered more names than it may."""
+    """Return whether no address registered more than `count` names."""
     with contextlib.closing(sqlite3.connect(server.data / "arena.db")) as connection:
         found = connection.execute("SELECT name FROM bots WHERE name LIKE 'new-%'").fetchall()
     sources = [name.split("-")[1] for (name,) in found]
@@ -110,7 +109,7 @@ def names(server: Server, count: int) -> bool:
 
 
 async def beside(options: argparse.Namespace, kind: str) -> bool:
-    """Play beside attackers of a kind; whether everything was as it should be."""
+    """Play beside attackers of one kind. Return whether everything was as it should be."""
     with Server() as server:
         async with HonestPair(server.port, source=HONEST) as pair:
             await pair.feel(1)
@@ -128,7 +127,7 @@ async def beside(options: argparse.Namespace, kind: str) -> bool:
 
 
 async def exhausted(options: argparse.Namespace) -> bool:
-    """Play where there are few files, all of which strangers want."""
+    """Play while strangers take all of the few open files. Return whether everything was as it should be."""
     with Server("--max-per-address", "1000", files=options.files) as server:
         async with HonestPair(server.port, source=HONEST) as pair:
             with (

@@ -1,8 +1,8 @@
-"""A thousand bots in five hundred matches at once, on one core: is anything lost, how long a ply takes, what it weighs.
+"""Run a thousand bots in five hundred matches on one core: count losses, and measure the time of a ply and the memory.
 
-All seek unrated nim and move after `--pace` seconds. The server is held to one core, the bots have the others.
+All seek unrated nim and move after `--pace` seconds. The server is pinned to one core; the bots use the others.
 Usage: python benchmarks/reliability/capacity.py [--bots 1000] [--seconds 600] [--pace 0.2] [--small]
-Exit status 1 if a match ended by the server's doing, or was told and is not stored.
+Exit status 1 if a match ended because of the server, or its end was sent but not stored.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import uvloop
 from rig import WITHIN, Closed, Felt, Raw, Server, finished_matches, small_or_asked
 
 CONFIG = {"heaps": [20, 20]}
-"""40 plies a match, as every bot takes one."""
+"""40 plies per match, as bots take one at a time."""
 FAIR = frozenset({"win"})
-"""What a match ends with unless something went wrong."""
+"""The reasons with which matches end when nothing goes wrong."""
 
 
 class Crowd:
@@ -29,20 +29,20 @@ class Crowd:
         self.felt = Felt()
         self.reasons: Counter[str] = Counter()
         self.told: set[str] = set()
-        """Matches whose end was told."""
+        """Matches whose end was sent."""
         self.under_way = 0
         self._port, self._pace = port, pace
         self._stopping = False
         self.complete = asyncio.Event()
-        """Set once all that can be paired play."""
+        """Set once all bots that can be paired are playing."""
         self._bots = bots
 
     def stop(self) -> None:
-        """Play what is begun to its end."""
+        """Finish the current matches, and start no more."""
         self._stopping = True
 
     async def play(self, number: int) -> None:
-        """One bot; a hundred of them share an address."""
+        """Play as one bot; a hundred of them share an address."""
         raw = await Raw.enter(self._port, f"bot-{number}", source=f"127.0.0.{1 + number // 100}")
         moved = 0.0
         try:
@@ -51,7 +51,7 @@ class Crowd:
                 told = await raw.receive()
                 now = time.perf_counter()
                 if moved and told["type"] in ("turn", "end"):
-                    self.felt.plies.append(now - moved - self._pace)  # of which the opponent took its pace
+                    self.felt.plies.append(now - moved - self._pace)  # the pace is the opponent's own delay
                     moved = 0.0
                 match told["type"]:
                     case "start":
@@ -80,7 +80,6 @@ class Crowd:
 
 
 async def measure(server: Server, bots: int, seconds: float, pace: float) -> Crowd:
-    """Let the bots come in and play for so long, and finish."""
     crowd = Crowd(server.port, bots, pace)
     empty = server.memory()
     async with asyncio.TaskGroup() as group:
@@ -96,7 +95,7 @@ async def measure(server: Server, bots: int, seconds: float, pace: float) -> Cro
         crowd.stop()
         await asyncio.sleep(60 * pace)
         for task in playing:
-            task.cancel()  # whoever waits for an opponent that has stopped
+            task.cancel()  # those waiting for an opponent that has stopped
     return crowd
 
 

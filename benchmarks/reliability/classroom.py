@@ -1,9 +1,9 @@
-"""A class of forty behind one router, with the settings as they are: does anybody meet a bound?
+"""Check that a class of forty behind one router meets no limit with the default settings.
 
-Forty bots of one address come at once and play the ladder, two of three games each, in four matches at a time; as many
-browsers of the same address watch every match and some from close by, and turn the pages twice a second and more often.
+Forty bots from one address connect at once and play the ladder, two of three games each, in four matches at a time. As
+many browsers from the same address watch every match, some of them in detail, and load a page twice a second or more.
 Usage: python benchmarks/reliability/classroom.py [--people 40] [--seconds 60] [--small]
-Exit status 1 if anybody was refused anything or lost a connection.
+Exit status 1 if anything was refused or a connection was lost.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ ROUTER = "127.0.0.9"
 SLOTS = 4
 GAMES = ("nim", "tictactoe", "risk-duel")
 EARLY = "/bots/", "/api/v1/leaderboard"
-"""Who has not finished a match has no page, and nobody is on a leaderboard before."""
+"""Paths that are missing at first: a bot has no page, and no place on a leaderboard, before its first match ends."""
 PATHS = ("/", "/matches", "/bots/{bot}", "/matches/{match}", "/api/v1/matches", "/api/v1/leaderboard/nim/classic")
 
 
 class Lesson:
-    """What everybody of a class met."""
+    """Counts of everything that a class experienced."""
 
     def __init__(self) -> None:
         self.refusals: Counter[str] = Counter()
         self.ends = 0
         self.pages: list[float] = []
-        """Seconds for each."""
+        """Seconds to load each page."""
         self.turns = 0
-        """That were watched."""
+        """The number of turns that were watched."""
         self.finished: list[str] = []
 
 
 async def play(port: int, name: str, lesson: Lesson) -> None:
-    """A bot that plays the first legal move after a moment's thought."""
+    """Play as a bot that takes a random legal move after a short pause."""
     raw = await Raw.enter(port, name, source=ROUTER, slots=SLOTS)
     if raw.welcome["type"] == "error":
         lesson.refusals[raw.welcome["message"]] += 1
@@ -67,7 +67,7 @@ async def play(port: int, name: str, lesson: Lesson) -> None:
 
 
 async def watch(port: int, lesson: Lesson) -> None:
-    """A browser's connection: all matches from afar, and now and then one from close by."""
+    """Watch as a browser does: all matches, and now and then one in detail."""
     raw = await Raw.enter(port, source=ROUTER)
     raw.send(type="watch", match="*")
     watched: set[str] = set()
@@ -78,12 +78,12 @@ async def watch(port: int, lesson: Lesson) -> None:
             raw.send(type="watch", match=told["match"])
         elif told["type"] == "turn":
             lesson.turns += 1
-        elif told["type"] == "error" and not told["message"].startswith("watch: no match"):  # it was over by then
+        elif told["type"] == "error" and not told["message"].startswith("watch: no match"):  # the match had ended
             lesson.refusals[told["message"]] += 1
 
 
 async def turn_pages(port: int, names: list[str], lesson: Lesson) -> None:
-    """One page after the other."""
+    """Load one page after the other."""
     while True:
         path = random.choice(PATHS)
         if "{match}" in path and not lesson.finished:
@@ -102,7 +102,6 @@ async def turn_pages(port: int, names: list[str], lesson: Lesson) -> None:
 
 
 async def hold_lesson(people: int, seconds: float) -> Lesson:
-    """Have it go on for so long."""
     lesson = Lesson()
     names = [f"pupil-{number}" for number in range(people)]
     with Server("--web-port", "0", "--max-matches-per-hour", "600") as server:

@@ -1,8 +1,8 @@
-"""Whether anybody gains time: a bot thinks while the arena is held up, and what it thought is laid beside its clock.
+"""Check that no bot gains time while the arena is delayed: compare a bot's thinking time with its clock.
 
-Puppets send the heaviest requests that are allowed; the server is stopped by a signal, while the bot thinks and while
-its move lies unread; pings are answered late. Thought is from a turn's coming in to a move's going out, by the clock of
-the bot; gained is what its bank did not pay of it; given back is what the record says.
+Puppets send the heaviest requests allowed; the server is stopped by a signal, while the bot thinks or while its move
+waits unread; pings are answered late. Thinking lasts from a turn's arrival to the move's departure, by the bot's own
+clock. `gained` is the part that its bank did not pay; `given back` is what the record says.
 Usage: python benchmarks/reliability/clock.py [--seconds 20] [--puppets 2] [--small]
 Exit status 1 if more was gained than given back, or more given back than 1 % of the bank.
 """
@@ -25,11 +25,11 @@ from rig import PING, PONG, Closed, Raw, Server, attackers, frame, message, smal
 
 BANK = 60.0
 MOVES = 10
-"""Of each seat: it takes one at a time from a heap of twice as many."""
+"""The moves of each seat: it takes one at a time from a heap of twice as many."""
 STOPPED = 0.5
 """Seconds for which the server is stopped."""
 LATE = 0.15
-"""Seconds after which a late pong is sent."""
+"""Seconds by which a pong is delayed."""
 HEAVY = {"heaps": [990, 990, 990, 990], "take": [1, 2, 3], "start": "p-position"}
 
 
@@ -46,12 +46,12 @@ class LatePongs(Raw):
 
 @dataclass
 class Thinker:
-    """The bot that thinks, and what it took."""
+    """The bot that thinks, and its total thinking time."""
 
     raw: Raw
     pace: float
     disturb: Callable[[Callable[[], None]], Awaitable[None]] | None = None
-    """Called in place of every third move with what sends it."""
+    """Called for every third move, with the function that sends it."""
     thought: float = 0.0
 
     async def move(self, told: dict[str, Any]) -> None:
@@ -85,7 +85,7 @@ def _options() -> argparse.Namespace:
 
 
 def _one(server: Server, options: argparse.Namespace, what: str, how: str) -> bool:
-    """One match; whether nothing was gained but what was given back."""
+    """Play one match. Return whether nothing was gained beyond what was given back."""
     pace = options.seconds / MOVES
     attack = attackers(options.puppets, flood, server.port) if how == "flood" else contextlib.nullcontext()
     with attack:
@@ -97,14 +97,14 @@ def _one(server: Server, options: argparse.Namespace, what: str, how: str) -> bo
     charged: float = BANK * 1000 - plies[-1]["clock"][seat]
     given: list[int] = [sum(line.get("given", 0) for line in plies if line["event"]["seat"] == at) for at in (0, 1)]
     gained = thought * 1000 - charged
-    fair = gained <= given[seat] + MOVES and max(given) <= BANK * 10  # clocks count in milliseconds
+    fair = gained <= given[seat] + MOVES and max(given) <= BANK * 10  # clocks count whole milliseconds
     line = f"{what:46}{thought * 1000:9.0f}{charged:9.0f}{gained:8.0f}{given[seat]:12}"
     print(line + ("" if fair else "  NOT FAIR"), flush=True)
     return fair
 
 
 async def _match(server: Server, pace: float, how: str) -> tuple[str, int, float]:
-    """Play one match; its id, the thinker's seat, and the seconds it thought."""
+    """Play one match. Return its id, the thinker's seat and its seconds of thinking."""
     kind = LatePongs if how == "pongs" else Raw
     thinker = Thinker(await kind.enter(server.port, f"thinker-{how}"), pace)
     if how in ("thinking", "unread"):
@@ -125,18 +125,16 @@ async def _match(server: Server, pace: float, how: str) -> tuple[str, int, float
 
 
 async def _answer(raw: Raw) -> None:
-    """Move at once, every time."""
     while (told := await raw.receive("turn", "end"))["type"] == "turn":
         take_one(raw, told)
 
 
 def take_one(raw: Raw, told: dict[str, Any]) -> None:
-    """Answer a turn."""
     raw.send(type="move", match=told["match"], ply=told["ply"], move={"heap": 0, "take": 1})
 
 
 def _stopping(server: Server, *, early: bool) -> Callable[[Callable[[], None]], Awaitable[None]]:
-    """Stop the server for a while; the move is sent as that begins, or as it ends."""
+    """Return a disturbance that stops the server for a while, and sends the move before (`early`) or after that."""
 
     async def disturb(send: Callable[[], None]) -> None:
         server.process.send_signal(signal.SIGSTOP)
@@ -151,7 +149,7 @@ def _stopping(server: Server, *, early: bool) -> Callable[[Callable[[], None]], 
 
 
 def flood(number: int, port: int) -> None:
-    """One puppet: seeks with costly deals, taken back at once, as fast as they are read; over and over."""
+    """Run a puppet that sends seeks with costly deals and withdraws them at once, without end."""
 
     async def puppet(name: int) -> None:
         raw = await Raw.enter(port, f"puppet-{number}-{name}", source=f"127.0.1.{1 + number}", slots=64)

@@ -1,9 +1,9 @@
-"""What the costliest legal request of each kind takes of the event loop at once, in processor time, for every game.
+"""Measure how long the costliest legal request of each kind blocks the event loop, in processor time, for every game.
 
-A server in this process is asked by clients in another thread; of each request the longest callback of the loop
-counts, and of several runs the shortest. `deal` is what one deal in 10⁹ takes, reckoned from the mean.
+Clients in another thread send requests to a server in this process. The longest callback of each request counts, and
+the shortest of several runs. `deal` is extrapolated from the mean to one deal in 10⁹.
 Usage: python benchmarks/reliability/costs.py [--runs 2] [--games nim,grundy] [--small]
-Exit status 1 if a request holds up the loop for more than ten times the limit of 5 ms: no slow machine explains that.
+Exit status 1 if a request blocks the loop for more than ten times the limit of 5 ms: no slow machine explains that.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from protocol.games.risk.board import MOST, MOST_BORDERS
 
 LIMIT_MS = 5.0
 WITHIN = 300.0
-"""Seconds that a run may take."""
+"""Timeout of a run in seconds."""
 KINDS = ("hello", "seek", "unseek", "start", "ready", "deal", "move", "strike", "back", "watch", "end")
 SLOTS = 64
 TAIL = -math.log(1e-9)
-"""So many times the mean is exceeded by one in 10⁹ of what is drawn again and again until it fits."""
+"""A deal that is redrawn until it fits takes this many times the mean in one of 10⁹ cases."""
 
 Message = dict[str, Any]
 Choose = Callable[[Message, random.Random], Any]
 
 
 class Case(NamedTuple):
-    """A match that is dear in some way: how it is played, and for how many plies."""
+    """A costly match: its game and config, how moves are chosen, and for how many plies it is played."""
 
     game: str
     config: Mapping[str, Any]
@@ -57,23 +57,21 @@ class Case(NamedTuple):
 
 
 def movers(turn: Message) -> list[int]:
-    """The seats that are to move."""
     to_move = turn["to_move"]
     return [to_move] if isinstance(to_move, int) else to_move
 
 
 def any_move(turn: Message, chance: random.Random) -> Any:
-    """One of those that are listed."""
     return chance.choice(turn["legal"])
 
 
 def halves(turn: Message, chance: random.Random) -> Any:
-    """The move that leaves the most moves: of the heaps of Grundy's game, all are split."""
+    """Return the move that leaves the most moves in Grundy's game, as it splits every heap."""
     return turn["legal"][len(turn["legal"]) // 2]
 
 
 def hoard(turn: Message, chance: random.Random) -> Any:
-    """Every unit of a campaign on one border, until the greatest battle that there can be in the last round."""
+    """Choose campaign moves that gather all units on one border, for the largest possible battle in the last round."""
     state, seat = turn["state"], turn["to_move"]
     at = state["owner"].index(seat)
     if state["phase"] == "draft":
@@ -84,7 +82,7 @@ def hoard(turn: Message, chance: random.Random) -> Any:
 
 
 def largest_map() -> Message:
-    """As many territories and borders as a map may have, in as many continents."""
+    """Return a map with the maximum numbers of territories, continents and borders."""
     territories = [{"name": f"{i:02}", "continent": i, "x": i % 101, "y": i % 101} for i in range(MOST)]
     borders = [[i, i + far] for far in range(1, MOST) for i in range(MOST - far)][:MOST_BORDERS]
     continents = [{"name": f"c{i}", "bonus": 1} for i in range(MOST)]
@@ -92,7 +90,7 @@ def largest_map() -> Message:
 
 
 def cases(*, small: bool) -> list[Case]:
-    """The extremes of every game's configs."""
+    """Return the extremes of every game's configs."""
     large = {"map": largest_map()}
     plies = 10 if small else 200
     armies = {**large, "initial_units": 85, "max_rounds": 20, "max_attacks": 20}
@@ -115,7 +113,7 @@ def cases(*, small: bool) -> list[Case]:
 
 
 class Meter:
-    """The longest callback, in seconds of processor time, of the loop that runs in this thread."""
+    """Measures the longest callback of this thread's event loop, in seconds of processor time."""
 
     def __init__(self) -> None:
         self.longest = 0.0
@@ -132,14 +130,14 @@ class Meter:
         asyncio.Handle._run = timed  # type: ignore[assignment, method-assign]
 
     async def settle(self) -> None:
-        """Return some turns of the measured loop later."""
+        """Wait for some turns of the measured loop."""
         assert self._loop is not None
         for _ in range(5):
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self._loop))
 
 
 class Run:
-    """All cases once: by kind and game the longest callback in milliseconds."""
+    """One run of all cases. `longest` holds the longest callback in milliseconds, by kind and game."""
 
     def __init__(self, port: int, meter: Meter, number: int) -> None:
         self.longest: dict[tuple[str, str], float] = {}
@@ -147,18 +145,18 @@ class Run:
         self._names = self._entered = 0
 
     async def enter(self, *name: str, **more: Any) -> Raw:
-        self._entered += 1  # an address of one's own each: what one address asks for has to wait
+        self._entered += 1  # each from its own address, as requests from one address are throttled
         source = f"127.{self._number}.{self._entered // 250}.{1 + self._entered % 250}"
         return await Raw.enter(self._port, *name, source=source, **more)
 
     def name(self) -> str:
-        """One that nobody has."""
+        """Return an unused name."""
         self._names += 1
         return f"bot-{self._number}-{self._names}"
 
     @contextlib.asynccontextmanager
     async def measured(self, kind: str, game: str) -> AsyncIterator[None]:
-        """Measure what is asked inside, once it is answered."""
+        """Measure the requests made inside, once they are answered."""
         self._meter.longest = 0.0
         yield
         await self._meter.settle()
@@ -166,7 +164,7 @@ class Run:
         self.longest[kind, game] = max(took, self.longest.get((kind, game), 0.0))
 
     async def play(self, case: Case) -> None:
-        """One match of a case, with every kind of request."""
+        """Play one match of a case, with every kind of request."""
         game, chance = case.game, random.Random(1)
         rules = load(game, case.config)
         names = [self.name() for _ in range(rules.seats)]
@@ -198,7 +196,7 @@ class Run:
             bot.close()
 
     async def _moves(self, case: Case, seats: dict[int, Raw], turn: Message, chance: random.Random) -> Message:
-        """Play on; the turn that comes then, or the end."""
+        """Play on. Return the next turn, or the end."""
         for _ in range(case.plies):
             for seat in movers(turn):
                 move = case.choose(turn, chance)
@@ -209,12 +207,12 @@ class Run:
         return turn
 
     async def _next(self, seats: dict[int, Raw]) -> Message:
-        """What comes next to whoever is to move, of several to the first; all follow."""
+        """Return the next message to the seat that is to move, or to the first of several. All seats follow."""
         told = await asyncio.gather(*(bot.receive("turn", "end") for bot in seats.values()))
         return told[0] if told[0]["type"] == "end" else told[list(seats).index(movers(told[0])[0])]
 
     async def _interrupt(self, case: Case, seats: dict[int, Raw], turn: Message) -> None:
-        """What may come between the moves, and the end."""
+        """Make the other requests that are possible during a match, and end it."""
         game, match, seat = case.game, turn["match"], movers(turn)[0]
         async with self.measured("strike", game):
             wrong: tuple[Any, ...] = ({"do": "attack", "from": 0, "to": 99, "units": 1}, [[[]] * 1000] * 15)
@@ -237,7 +235,7 @@ class Run:
                 await bot.receive("end")
 
     async def many(self, case: Case) -> None:
-        """As many matches as a bot may have at once, all of which it comes back to."""
+        """Play as many matches as a bot may have at once, and let the bot reconnect to all of them."""
         names = [self.name() for _ in range(load(case.game, case.config).seats)]
         bots = [await self.enter(name, slots=SLOTS) for name in names]
         for number in range(SLOTS):
@@ -254,7 +252,7 @@ class Run:
 
 
 def deal_ms(case: Case) -> float:
-    """Milliseconds of processor time that one deal in 10⁹ takes."""
+    """Return the milliseconds of processor time that one deal in 10⁹ exceeds."""
     rules, deals = load(case.game, case.config), 300
     began = time.thread_time()
     for number in range(deals):
@@ -263,7 +261,7 @@ def deal_ms(case: Case) -> float:
 
 
 async def ask(port: int, meter: Meter, options: argparse.Namespace) -> dict[tuple[str, str], float]:
-    """The least of several runs, by kind and game."""
+    """Return the minimum over several runs, by kind and game."""
     least: dict[tuple[str, str], float] = {}
     for number in range(options.runs):
         run = Run(port, meter, number)
@@ -280,7 +278,7 @@ async def ask(port: int, meter: Meter, options: argparse.Namespace) -> dict[tupl
 
 
 def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
-    """Serve from this thread while another one asks."""
+    """Serve in this thread while another one makes the requests."""
     meter, ports, found = Meter(), queue.Queue[int](), dict[tuple[str, str], float]()
 
     class Ports(logging.Handler):

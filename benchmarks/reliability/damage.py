@@ -1,10 +1,10 @@
 """Damage a database in one place at a time, and count what `arena db check` finds.
 
-Random bits of the file are turned over, and random fields of rows are written over. Damage that changes nothing that
-can be read (free space in a page) is no damage and is counted apart. Nothing else tells of some fields: when a bot was
-registered or seen, whether it is approved or revoked, a token's hash that is still one, a tournament's times, whether
-a match was rated anew since its record was closed. A claim is broken by damage to anything else that is not found, and
-by a check that ends otherwise than in lines.
+Random bits of the file are flipped, and random fields of rows overwritten. Damage that changes nothing readable (free
+space in a page) is counted separately. Some fields can't be checked against anything: when a bot was registered or
+seen, whether it is approved or revoked, a valid but wrong token hash, a tournament's times, and whether a match was
+rerated after its record was closed. A claim is broken by any other damage that is not found, and by a check that ends
+in an unexpected error.
 
     python benchmarks/reliability/damage.py [--bits 300] [--fields 300] [--seconds 5] [--seed 1] [--quick] [--small]
 """
@@ -40,12 +40,11 @@ UNTOLD = {
     "tournaments": {"started", "finished"},
     "matches": {"rerated"},
 }
-"""By table, what nothing else tells of."""
+"""The columns of each table that can't be checked against anything."""
 Row = tuple[object, ...]
 
 
 async def played(server: Server, seconds: float) -> None:
-    """Have bots play on a server."""
     await asyncio.to_thread(server.start)
     ledger = Ledger()
     players = [Player(ledger, server.port, number, "nim", pace=0) for number in range(4)]
@@ -59,16 +58,15 @@ async def played(server: Server, seconds: float) -> None:
 
 
 def rows_of(file: Path) -> dict[str, list[Row]] | None:
-    """All that can be read; None where something can't."""
+    """Return all rows by table; None if some can't be read."""
     try:
         with closing(sqlite3.connect(file)) as connection:
             return {table: connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in TABLES}
-    except (sqlite3.Error, UnicodeDecodeError):  # the latter for an error whose words are damaged
+    except (sqlite3.Error, UnicodeDecodeError):  # the latter if even the error message is damaged
         return None
 
 
 def columns_of(file: Path) -> dict[str, list[str]]:
-    """The names of the columns of every table."""
     with closing(sqlite3.connect(file)) as connection:
         return {
             table: [row[1] for row in connection.execute(f"SELECT * FROM pragma_table_info('{table}')")]
@@ -77,7 +75,7 @@ def columns_of(file: Path) -> dict[str, list[str]]:
 
 
 def checked(file: Path, *, quick: bool) -> str:
-    """What a check comes to: found, not found, or how it failed."""
+    """Return the outcome of a check: found, not found, or how it failed."""
     try:
         with closing(Store.open(file, create=False)) as store:
             return "found" if list(store.iterate(check_database, partial(look, quick=quick))) else "not found"
@@ -88,7 +86,7 @@ def checked(file: Path, *, quick: bool) -> str:
 
 
 def turned_over(whole: bytes, count: int, chance: random.Random) -> Iterator[bytes]:
-    """Copies with one bit that is another."""
+    """Yield copies with one flipped bit."""
     for _ in range(count):
         damaged = bytearray(whole)
         damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
@@ -96,7 +94,7 @@ def turned_over(whole: bytes, count: int, chance: random.Random) -> Iterator[byt
 
 
 def written_over(file: Path, count: int, chance: random.Random) -> Iterator[bytes]:
-    """Copies with one field that is another value of its kind."""
+    """Yield copies with one field replaced by another value of the same type."""
     columns = columns_of(file)
     whole = file.read_bytes()
     for _ in range(count):
@@ -114,7 +112,6 @@ def written_over(file: Path, count: int, chance: random.Random) -> Iterator[byte
 
 
 def other(value: object, chance: random.Random) -> object:
-    """Another value of the same kind."""
     if isinstance(value, (int, float)):
         return value + chance.choice((-1, 1))
     if isinstance(value, (str, bytes)) and value:
@@ -125,7 +122,7 @@ def other(value: object, chance: random.Random) -> object:
 
 
 def untold(before: dict[str, list[Row]], after: dict[str, list[Row]], columns: dict[str, list[str]]) -> bool:
-    """Whether nothing was changed but what nothing else tells of."""
+    """Return whether all changes are in columns that can't be checked."""
     for table in TABLES:
         if len(before[table]) != len(after[table]):
             return False
@@ -137,7 +134,6 @@ def untold(before: dict[str, list[Row]], after: dict[str, list[Row]], columns: d
 
 
 def _difference(before: dict[str, list[Row]], after: dict[str, list[Row]] | None) -> str:
-    """The rows that are others now."""
     if after is None:
         return "what can't be read"
     rows = [(old, new) for table in TABLES for old, new in zip(before[table], after[table], strict=False) if old != new]
@@ -145,9 +141,7 @@ def _difference(before: dict[str, list[Row]], after: dict[str, list[Row]] | None
 
 
 def _equal(a: object, b: object) -> bool:
-    """Whether two values are the same, but for the last digits of a rating, which machines may differ in, and for bits
-    of a packed record that change nothing when it is unpacked.
-    """
+    """Return whether two values are equal, up to the last digits of ratings and irrelevant bits of packed records."""
     if isinstance(a, float) and isinstance(b, float):
         return rating_system.nearly_equal(a, b)
     return a == b or (isinstance(a, bytes) and isinstance(b, bytes) and _unpacked(a) == _unpacked(b))

@@ -1,8 +1,8 @@
-"""A tournament of many bots of which some fail, killed at random moments and gone on with, against one that was let be.
+"""Kill and resume a tournament with failing bots, and compare it with an undisturbed one.
 
-Of the bots one dies at its start, one in every match, one by `exit(3)`, one never says hello, one always resigns. It
-fails where the tournaments differ in results, table or ratings, where a stored match is played again, or a failing bot
-is not named.
+Of the bots, one dies at its start, one in every match, one exits with status 3, one never says hello, and one always
+resigns. Fails if results, table or ratings of the two tournaments differ, a stored match is played again, or a failing
+bot is not reported.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ POOL = "nim/classic"
 
 
 def main() -> None:
-    """Play both tournaments and print what came of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bots", type=int, default=30)
     parser.add_argument("--kills", type=int, default=3)
@@ -103,7 +102,7 @@ def _played(command: list[str], data: Path) -> dict[str, Any]:
 
 
 def _killed(command: list[str], data: Path, given: argparse.Namespace, seconds: float) -> list[dict[str, str]]:
-    """Kill it again and again; after each time the matches that are stored, with when they ended."""
+    """Kill the tournament repeatedly. Return, after each kill, the stored matches with the times of their ends."""
     chance = random.Random(given.seed)
     stored = []
     for _ in range(given.kills):

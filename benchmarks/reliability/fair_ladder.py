@@ -1,10 +1,10 @@
-"""What attacks on the ladder gain, each beside an honest bot of equal strength under the same circumstances.
+"""Measure what attacks on the ladder gain over an honest bot of equal strength in the same conditions.
 
-The server waits as many times shorter as `--haste` says: for `ready`, and in pauses. Scores are mu - 3 sigma, with the
-95 % interval of a mean over the rounds.
+`--haste` divides the server's waiting times, for `ready` and in pauses. Scores are mu - 3 sigma, with the 95 % interval
+of a mean over the rounds.
 Usage: python benchmarks/reliability/fair_ladder.py [--rounds 10] [--seconds 20] [--haste 20] [--small]
-Exit status 1 if an attack gained more than the honest bot, beyond the interval, or took a tenth of others' matches;
-a small run is too short to judge the two that chance has a part in.
+Exit status 1 if an attack gained more than the honest bot, beyond the interval, or prevented a tenth of others'
+matches; a small run is too short to judge the two attacks that depend on chance.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ PER_PAIR = 50
 TROLLS = 6
 HONEST = 8
 PACE = 0.02
-"""Seconds for a move of the honest bots that trolls annoy."""
+"""Seconds per move of the honest bots in the attack by trolls."""
 
 Choose = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 @dataclass
 class Player:
-    """A bot that seeks one match after the other; `played` counts those with an end, by whether they were rated."""
+    """A bot that seeks one match after the other and counts rated and unrated ones."""
 
     raw: Raw
     name: str
     choose: Choose
     only_seat: int | None = None
-    """The seat on which it plays. On the others it is silent."""
+    """The seat on which it plays; on the others it stays silent."""
     resigns: bool = False
     pace: float = 0.0
     haste: float = 1.0
@@ -73,14 +73,13 @@ class Player:
         return cls(await Raw.enter(server.port, name, source=source), name, choose, **more)
 
     async def play(self, preset: str, *, count: int | None = None, rated: bool = True) -> None:
-        """So many matches of nim, or without end."""
         while count is None or len(self.reasons) < count:
             await self._match(preset, rated)
 
     async def _match(self, preset: str, rated: bool) -> None:
         self.raw.send(type="seek", id="s", game="nim", config={"preset": preset}, rated=rated)
         told = await self.raw.receive("start", "error")
-        if told["type"] == "error":  # a pause
+        if told["type"] == "error":  # the bot may not seek yet
             await asyncio.sleep(1 / self.haste)
             return
         if self.resigns:
@@ -99,7 +98,7 @@ class Player:
 
 
 def perfect(turn: dict[str, Any]) -> dict[str, Any]:
-    """The best move of nim; classic is won by whoever begins."""
+    """Return the best move of nim. In the classic preset the first player can always win."""
     heaps = turn["state"]["heaps"]
     nimber = functools.reduce(operator.xor, heaps)
     for heap, size in enumerate(heaps):
@@ -109,20 +108,18 @@ def perfect(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 def first(turn: dict[str, Any]) -> dict[str, Any]:
-    """Any move."""
     move: dict[str, Any] = turn["legal"][0]
     return move
 
 
 def boards(server: Server) -> dict[str, set[str]]:
-    """The bots of each pool."""
     command = [sys.executable, "-m", "arena", "leaderboard", "--json", "--data", str(server.data)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return {board["pool"]: {row["bot"] for row in board["rows"]} for board in json.loads(said)}
 
 
 async def king(server: Server, options: argparse.Namespace) -> bool:
-    """Puppets resign to their king on a preset that nobody seeks; a champion beats as many newcomers by playing."""
+    """Let puppets resign to a king on a preset without other players; a champion beats as many newcomers by playing."""
     others = [await Player.enter(server, f"other-{number}", perfect) for number in (0, 1)]
     await asyncio.gather(*(other.play("classic", count=4) for other in others))
     scores = []
@@ -145,7 +142,7 @@ async def king(server: Server, options: argparse.Namespace) -> bool:
 
 
 def min_nim(turn: dict[str, Any]) -> dict[str, Any]:
-    """The best move where 1 to 3 may be taken."""
+    """Return the best move if 1 to 3 may be taken."""
     heaps = turn["state"]["heaps"]
     nimber = functools.reduce(operator.xor, (size % 4 for size in heaps))
     for move in turn["legal"]:
@@ -155,7 +152,7 @@ def min_nim(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 def worst(turn: dict[str, Any]) -> dict[str, Any]:
-    """A move that leaves the other a won position, where there is one."""
+    """Return a move that leaves the opponent a won position, if there is one."""
     heaps = turn["state"]["heaps"]
     nimber = functools.reduce(operator.xor, (size % 4 for size in heaps))
     for move in turn["legal"]:
@@ -165,7 +162,7 @@ def worst(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 async def dodger(server: Server, options: argparse.Namespace) -> bool:
-    """Two perfect players meet; one is silent unless it begins, and so wins all that it plays."""
+    """Let a perfect player meet an equal, and stay silent unless it begins: it wins all matches that it plays."""
     dodging: list[float] = []
     alike: list[float] = []
     for number in range(options.rounds):
@@ -188,7 +185,7 @@ async def dodger(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def pair(server: Server, options: argparse.Namespace) -> bool:
-    """One of two bots resigns to the other without end."""
+    """Let one of two bots resign to the other without end."""
     strong = await Player.enter(server, "forever", perfect)
     weak = await Player.enter(server, "again", first, resigns=True)
     scores = []
@@ -203,7 +200,7 @@ async def pair(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def trolls(server: Server, options: argparse.Namespace) -> bool:
-    """Silent bots with 64 slots each seek what honest bots seek."""
+    """Let silent bots with 64 slots each seek the same matches as honest bots."""
     alone: list[int] = []
     beside: list[int] = []
     for number in range(options.rounds):
@@ -219,7 +216,7 @@ async def trolls(server: Server, options: argparse.Namespace) -> bool:
 
 
 async def _honest_matches(server: Server, options: argparse.Namespace, trolls: int, label: str) -> int:
-    """How many matches honest bots play in the time given, beside so many trolls that were there before."""
+    """Return how many matches honest bots play in the given time beside trolls that connected before them."""
     silent = [
         asyncio.create_task(_silent(server, f"troll-{label}-{number}", options.haste)) for number in range(trolls)
     ]
@@ -250,7 +247,7 @@ async def _silent(server: Server, name: str, haste: float) -> None:
 
 
 def mean(values: Sequence[float]) -> tuple[float, float]:
-    """The mean and half of its 95 % interval."""
+    """Return the mean and half of its 95 % interval."""
     if len(values) < 2:
         return values[0], math.inf
     return statistics.fmean(values), 1.96 * statistics.stdev(values) / math.sqrt(len(values))

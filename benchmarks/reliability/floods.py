@@ -1,7 +1,7 @@
-"""What an honest pair of bots feels while others flood the arena: alone, beside one flooder, and beside eight.
+"""Measure what an honest pair of bots feels while others flood the arena: alone, beside one flooder, and beside eight.
 
-A flooder is one connection, or one after the other, that sends as fast as it is read; eight have eight addresses, and
-the flooder of `--beside` that of the pair. For each kind the pair is measured alone, then with flooders.
+A flooder is one connection, or one after the other, that sends as fast as it is read. Eight flooders have eight
+addresses; with `--beside` they share the pair's address. For each kind the pair is measured alone, then with flooders.
 Usage: python benchmarks/reliability/floods.py [--seconds 5] [--kinds ping,unseek] [--flooders 1,8] [--beside] [--small]
 Exit status 1 if the pair lost its connection or was refused anything.
 """
@@ -41,7 +41,7 @@ SMALL = ("ping", "before hello", "unseek")
 
 
 def map_of_errors() -> dict[str, Any]:
-    """A map as large as may be, which is found wrong at its last border."""
+    """Return a map of maximum size whose last border is invalid."""
     borders = [[low, low + step] for step in range(1, 11) for low in range(100 - step)]
     return {
         "name": "wrong",
@@ -72,7 +72,7 @@ FRAMES = {
 
 
 async def pump(raw: Raw, data: bytes) -> None:
-    """Send it over and over until the server closes."""
+    """Send the data repeatedly until the server closes the connection."""
     reading = asyncio.create_task(raw.discard())
     block = data * max(1, BLOCK // len(data))
     with contextlib.suppress(ConnectionError):
@@ -81,32 +81,31 @@ async def pump(raw: Raw, data: bytes) -> None:
 
 
 async def send_messages(port: int, source: str, encoding: str, kind: str) -> None:
-    """As a bot, a message over and over."""
+    """Send a message repeatedly, as a bot."""
     raw = await Raw.enter(port, f"flood-{source}", encoding=encoding, source=source, slots=64)
     await pump(raw, message(encoding, **MESSAGES[kind]))
 
 
 async def send_frames(port: int, source: str, encoding: str, kind: str) -> None:
-    """As a watcher, a frame over and over."""
+    """Send a frame repeatedly, as a spectator."""
     await pump(await Raw.enter(port, encoding=encoding, source=source), FRAMES[kind])
 
 
 async def send_before_hello(port: int, source: str, encoding: str, kind: str) -> None:
-    """As nobody, pings."""
     raw = await Raw.connect(port, source=source)
     await raw.upgrade(encoding)
     await pump(raw, FRAMES["ping"])
 
 
 async def send_parts(port: int, source: str, encoding: str, kind: str) -> None:
-    """As a watcher, a message of empty parts without end."""
+    """Send a message of endlessly many empty fragments, as a spectator."""
     raw = await Raw.enter(port, encoding=encoding, source=source)
     await raw.write(frame(b"", TEXT if encoding == JSON else BINARY, fin=False))
     await pump(raw, frame(b"", CONTINUATION, fin=False))
 
 
 async def watch_again(port: int, source: str, encoding: str, kind: str) -> None:
-    """As a watcher, to watch each match that begins and no more, over and over."""
+    """Watch and unwatch each new match repeatedly, as a spectator."""
     raw = await Raw.enter(port, encoding=encoding, source=source)
     raw.send(type="watch", match="*")
     match = (await raw.receive("start"))["match"]
@@ -116,14 +115,14 @@ async def watch_again(port: int, source: str, encoding: str, kind: str) -> None:
 
 
 async def shake_half_a_hand(port: int, source: str, encoding: str, kind: str) -> None:
-    """Half of the handshake of HTTP, then another connection."""
+    """Send half of an HTTP handshake, then close."""
     raw = await Raw.connect(port, source=source)
     await raw.write(b"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n")
     raw.close()
 
 
 async def drip(port: int, source: str, encoding: str, kind: str) -> None:
-    """A header of HTTP byte by byte, on fifty connections."""
+    """Send an HTTP header byte by byte, on fifty connections."""
 
     async def one() -> None:
         raw = await Raw.connect(port, source=source)
@@ -135,7 +134,7 @@ async def drip(port: int, source: str, encoding: str, kind: str) -> None:
 
 
 async def storm(port: int, source: str, encoding: str, kind: str) -> None:
-    """A connection to its welcome, then another; twenty at a time."""
+    """Connect until welcomed, then close; twenty at a time."""
 
     async def one() -> None:
         (await Raw.enter(port, encoding=encoding, source=source)).close()
@@ -144,7 +143,7 @@ async def storm(port: int, source: str, encoding: str, kind: str) -> None:
 
 
 async def register(port: int, source: str, encoding: str, kind: str, numbers: Any = count()) -> None:  # noqa: B008
-    """A new name, then another; twenty at a time."""
+    """Register a new name, then close; twenty at a time."""
 
     async def one() -> None:
         (await Raw.enter(port, f"new-{source}-{next(numbers)}", encoding=encoding, source=source)).close()
@@ -153,7 +152,7 @@ async def register(port: int, source: str, encoding: str, kind: str, numbers: An
 
 
 async def resign(port: int, source: str, encoding: str, kind: str) -> None:
-    """Two bots with all slots seek and resign."""
+    """Let two bots seek and resign with all their slots."""
 
     async def one(name: str, opponent: str) -> None:
         raw = await Raw.enter(port, name, encoding=encoding, source=source, slots=64)
@@ -169,7 +168,7 @@ async def resign(port: int, source: str, encoding: str, kind: str) -> None:
 
 
 async def play_fast(port: int, source: str, encoding: str, kind: str) -> None:
-    """Two bots with all slots play long matches as fast as they can; their moves are asked for, and free."""
+    """Let two bots play long matches at full speed with all their slots. Their moves are awaited, and so free."""
 
     async def one(name: str, opponent: str) -> None:
         raw = await Raw.enter(port, name, encoding=encoding, source=source, slots=64)
@@ -200,11 +199,11 @@ KINDS: dict[str, tuple[Attack, bool]] = {
     "seek and resign": (resign, True),
     "fast matches": (play_fast, True),
 }
-"""What is flooded with, how, and whether the two encodings differ."""
+"""The function of each kind of flood, and whether it differs between the encodings."""
 
 
 def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, kind: str) -> None:
-    """A process of flooders, which begin again whenever they were cut off."""
+    """Run a process of flooders, which start again whenever they are cut off."""
 
     async def flood(source: str) -> None:
         while True:
@@ -218,7 +217,7 @@ def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, k
 
 
 async def measure(server: Server, pair: HonestPair, options: argparse.Namespace, kind: str, encoding: str) -> bool:
-    """One kind: a line for the pair alone and for each number of flooders. Whether the pair was left in peace."""
+    """Print what the pair feels alone and beside each number of flooders. Return whether it had no drops."""
     name = f"{kind} ({encoding.rpartition('.')[2]})" if KINDS[kind][1] else kind
     alone = await pair.feel(options.seconds / 2)
     print(f"{name:32} alone    {alone}", flush=True)
@@ -237,7 +236,7 @@ async def measure(server: Server, pair: HonestPair, options: argparse.Namespace,
 
 
 async def settled(server: Server) -> None:
-    """Return when the server has worked off what flooders have left behind."""
+    """Wait until the server has processed what the flooders left behind."""
     while True:
         used = server.processor_time()
         await asyncio.sleep(0.5)

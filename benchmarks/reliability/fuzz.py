@@ -1,12 +1,11 @@
-"""Frames that nobody meant: does anything but a complaint come of one, and does an honest pair feel them?
+"""Send malformed frames, and check that each causes only an error reply and does not affect an honest pair.
 
-First the codec and what reads its messages, alone, and what its short decoder makes of them beside the long way; then
-WebSocket frames in pieces of any kind, by the arena's way and the library's; then a server, with an honest pair and
-with bots that play in both encodings, of whose messages most are broken on their way.
+First come the codec and the readers of its messages, with the fast decoder compared with the general one; then
+WebSocket frames in arbitrary pieces, through the arena's path and the library's; then a server, with an honest pair and
+with bots in both encodings whose messages are mostly broken in transit.
 Usage: python benchmarks/reliability/fuzz.py [--frames 200000] [--both 300000] [--live 20000] [--seed 1] [--small]
-Exit status 1 if something else than a fault of the bot came of a frame, or two ways did not come to the same; or on the
-server: if it ended, wrote a traceback or left data that is not sound; or if the honest pair lost its connection or was
-told of an error.
+Exit status 1 if a frame causes anything but a fault of the bot, or two paths disagree; or, on the server, if it ends,
+writes a traceback or leaves inconsistent data, or if the honest pair loses its connection or receives an error.
 """
 
 from __future__ import annotations
@@ -92,7 +91,6 @@ FUZZERS = 6
 
 
 def meant(chance: random.Random) -> dict[str, Any]:
-    """A message as clients send it."""
     match = f"m-{chance.randrange(4)}"
     return chance.choice(
         [
@@ -117,7 +115,7 @@ def meant(chance: random.Random) -> dict[str, Any]:
 
 
 def bent(value: Any, chance: random.Random) -> Any:
-    """A value with something in it replaced, left out, doubled or put deeper."""
+    """Return a value with something in it replaced, removed, repeated or nested deeper."""
     if isinstance(value, dict) and value and chance.random() < 0.8:
         key = chance.choice(list(value))
         if chance.random() < 0.2:
@@ -136,7 +134,7 @@ def bent(value: Any, chance: random.Random) -> Any:
 
 
 def broken(data: bytes, chance: random.Random) -> bytes:
-    """Bytes with some changed, left out, repeated or put in."""
+    """Return the bytes with some changed, removed, repeated or inserted."""
     made = bytearray(data)
     for _ in range(chance.randrange(1, 6)):
         at = chance.randrange(len(made) + 1)
@@ -153,7 +151,7 @@ def broken(data: bytes, chance: random.Random) -> bytes:
 
 
 def packed(message: Any, encoding: str) -> bytes:
-    """A message in an encoding; what msgpack can't hold is left to its JSON."""
+    """Encode a message; values that msgpack can't hold become JSON."""
     try:
         return msgspec.json.encode(message) if encoding == JSON else msgpack.packb(message)
     except (OverflowError, ValueError):
@@ -161,7 +159,7 @@ def packed(message: Any, encoding: str) -> bytes:
 
 
 def fuzzed(message: dict[str, Any], encoding: str, chance: random.Random) -> bytes:
-    """A message that is bent, or whose bytes are broken, or neither."""
+    """Encode a message, after bending it, breaking its bytes, both or neither."""
     for _ in range(chance.randrange(3)):
         message = bent(message, chance)
     data = packed(message, encoding)
@@ -170,21 +168,21 @@ def fuzzed(message: dict[str, Any], encoding: str, chance: random.Random) -> byt
 
 @dataclass
 class Alone:
-    """What came of frames in the codec and what reads its messages."""
+    """The outcomes of frames in the codec and the readers of its messages."""
 
     came: Counter[str] = field(default_factory=Counter)
     """The kinds of messages and faults."""
     escaped: int = 0
-    """How often it was something that must not be."""
+    """The number of unexpected errors."""
     packed: int = 0
     plain: int = 0
-    """Frames in msgpack, and those of them that the short decoder took."""
+    """The number of msgpack frames, and of those that the fast decoder handled."""
     unlike: int = 0
-    """How often the long way came to something else."""
+    """The number of frames for which the general decoder gave another result."""
 
 
 def alone(frames: int, chance: random.Random) -> Alone:
-    """What came of so many frames."""
+    """Read a number of frames and return the outcomes."""
     positions = [(game, game.initial(Dice(bytes(32), 0))[0]) for game in map(load, GAMES)]
     so_far = Alone()
     for number in range(frames):
@@ -206,7 +204,7 @@ def alone(frames: int, chance: random.Random) -> Alone:
 
 
 def _compare(data: bytes, so_far: Alone) -> None:
-    """Decode a frame with the short decoder and without."""
+    """Decode a frame with and without the fast decoder."""
     so_far.packed += 1
     so_far.plain += is_plain(data)
     short, long = decoded_both_ways(data)
@@ -217,20 +215,20 @@ def _compare(data: bytes, so_far: Alone) -> None:
 
 @dataclass
 class BothWays:
-    """What came of WebSocket frames by the arena's way and by the library's."""
+    """The outcomes of WebSocket frames through the arena's path and the library's."""
 
     frames: int = 0
-    """How many were read, whole and before the end."""
+    """Complete frames read before the end."""
     streams: int = 0
     short: int = 0
-    """Those that took the short way."""
+    """Frames that took the fast path."""
     closed: Counter[int | None] = field(default_factory=Counter)
-    """The codes that streams were closed with."""
+    """Close codes of the streams."""
     differences: int = 0
 
 
 def pieces(frames: int, seed: int) -> BothWays:
-    """What came of so many frames; after a few differences of no more."""
+    """Send a number of frames through both paths, stopping after a few differences."""
     so_far = BothWays()
     for sent in framed_otherwise():
         so_far.differences += 1
@@ -251,7 +249,7 @@ def pieces(frames: int, seed: int) -> BothWays:
 
 
 def _streams(number: int, chance: random.Random) -> Iterator[TwoWays]:
-    """A long stream in pieces of any kind, or a short one cut once, at every place."""
+    """Compare a long stream in arbitrary pieces, or a short one cut once at every place."""
     if number % 200:
         yield both_ways(chance, chance.randrange(1, 60))
     else:
@@ -259,7 +257,7 @@ def _streams(number: int, chance: random.Random) -> Iterator[TwoWays]:
 
 
 def _read(data: bytes, encoding: str, positions: list[tuple[Any, Any]]) -> str:
-    """What becomes of a frame: the kind of message, or of the fault."""
+    """Return what becomes of a frame: the kind of message, or the code of the fault."""
     received: codec.Frame = data
     if encoding == JSON:
         try:
@@ -283,20 +281,19 @@ def _read(data: bytes, encoding: str, positions: list[tuple[Any, Any]]) -> str:
 
 
 def _play(game: Any, position: Any, move: Any) -> None:
-    """Play a move, if it is one."""
     with contextlib.suppress(BotFault):
         game.apply(position, game.decode_move(move), Dice(bytes(32), 1))
 
 
 class Fuzzer:
-    """A bot that seeks and plays, and sends most of what it says in pieces."""
+    """A bot that seeks and plays, and breaks most of its messages."""
 
     def __init__(self, number: int, port: int, budget: list[int], chance: random.Random) -> None:
         self._number, self._port, self._budget, self._chance = number, port, budget, chance
         self.ends = 0
 
     async def run(self) -> None:
-        """Come in again whenever it was thrown out, until there is nothing left to send."""
+        """Reconnect whenever it is thrown out, until the budget is used up."""
         while self._budget[0] > 0:
             encoding = self._chance.choice([MSGPACK, JSON])
             try:
@@ -338,7 +335,6 @@ class Fuzzer:
 
 
 async def _garble(port: int, budget: list[int], chance: random.Random) -> None:
-    """Handshakes that are none."""
     request = b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
     while budget[0] > 0:
         raw = await Raw.connect(port, source="127.0.0.9")
@@ -350,7 +346,7 @@ async def _garble(port: int, budget: list[int], chance: random.Random) -> None:
 
 
 async def live(server: Server, frames: int, seed: int) -> tuple[Any, int]:
-    """What the honest pair felt, and how many matches the fuzzers were told the end of."""
+    """Run the fuzzers. Return what the honest pair felt, and the number of ends that the fuzzers were sent."""
     budget = [frames]
     fuzzers = [Fuzzer(n, server.port, budget, random.Random(f"{seed}/{n}")) for n in range(FUZZERS)]
     async with HonestPair(server.port) as pair:

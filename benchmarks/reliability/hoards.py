@@ -1,10 +1,10 @@
-"""What an honest pair of bots feels while others have the arena keep all that it keeps for them, and when they go.
+"""Measure what an honest pair of bots feels while others use up their quotas, and when they are cut off.
 
-From each of so many addresses bots hold as many matches as they are let begin, of one of these kinds: `matches`, small
-ones that stand; `maps`, such on large maps, each its own; `notes`, which are played as fast as they go, with a note to
-every move; `views`, the same, and the latest are watched anew every second. Then all of them are cut off at once.
+From each of several addresses, bots hold as many matches as they may start, of one of these kinds: `matches`, small
+ones that stand still; `maps`, each on its own large map; `notes`, played at full speed with a note on every move;
+`views`, the same, with the latest watched again every second. Then all are cut off at once.
 Usage: python benchmarks/reliability/hoards.py [--kinds matches,maps] [--addresses 1,8,64] [--seconds 20] [--small]
-Exit status 1 if an address held more than it may, the pair was refused anything, or memory went beyond what it may.
+Exit status 1 if an address exceeded a quota, the pair was refused anything, or memory exceeded its limit.
 """
 
 from __future__ import annotations
@@ -23,18 +23,17 @@ from typing import Any
 from rig import Closed, HonestPair, Raw, Server, attackers, small_or_asked
 
 MATCHES, MEMORY, STORED = 400, 96, 32
-"""Matches, MiB of memory and MiB of the disk in a day that an address may have: less than by default, as time is short.
-"""
+"""Quotas of an address: matches, MiB of memory, and MiB of disk per day. Below the defaults, as the runs are short."""
 MEMORY_OF_ALL = 512
 CONNECTIONS = 800
 PROCESSES = 8
 SLOTS = 64
 OWN = 160.0
-"""MiB that the server takes beside what it keeps for clients: connections, and results on their way to the store."""
+"""MiB that the server needs besides the quotas: connections, and results on their way to the store."""
 
 
 def large_map(name: str) -> dict[str, Any]:
-    """A map with as many territories as may be, unlike all others."""
+    """Return a map with the maximum number of territories, unique by its name."""
     borders = [[one, one + 1] for one in range(99)]
     return {
         "name": name,
@@ -45,7 +44,7 @@ def large_map(name: str) -> dict[str, Any]:
 
 
 def sought(kind: str, names: tuple[str, str], number: int) -> dict[str, Any]:
-    """What both bots of a pair seek as their match of this number."""
+    """Return what both bots of a pair seek as their match of this number."""
     if kind == "maps":
         name = f"{names[0]} {number}"
         return {"game": "risk-campaign", "config": {"map": large_map(name), "players": 2}}
@@ -53,7 +52,7 @@ def sought(kind: str, names: tuple[str, str], number: int) -> dict[str, Any]:
 
 
 async def hold(port: int, source: str, seat: int, kind: str, names: tuple[str, str]) -> None:
-    """One of two bots that begin matches with each other, as many as they have slots and are let."""
+    """Play as one of two bots that start as many matches with each other as their slots and quotas allow."""
     raw = await Raw.enter(port, names[seat], source=source, slots=SLOTS)
     numbers = count()
 
@@ -77,7 +76,7 @@ async def hold(port: int, source: str, seat: int, kind: str, names: tuple[str, s
                 if told["type"] == "start":
                     viewed.append(told["match"])
                     raw.send(type="ready", match=told["match"])
-                    for _ in range(0 if begun else SLOTS - 1):  # only who came to a match may begin more
+                    for _ in range(0 if begun else SLOTS - 1):  # only a bot that came to a match may start more
                         seek(next(numbers))
                     begun = True
                 elif told["type"] == "turn" and kind in ("notes", "views"):
@@ -91,7 +90,7 @@ async def hold(port: int, source: str, seat: int, kind: str, names: tuple[str, s
 
 
 async def view(port: int, source: str, matches: list[str]) -> None:
-    """Watch the latest of these matches anew every second."""
+    """Watch the latest matches again every second."""
     raw = await Raw.enter(port, source=source)
     reading = asyncio.create_task(raw.discard())
     while not reading.done():
@@ -101,7 +100,7 @@ async def view(port: int, source: str, matches: list[str]) -> None:
 
 
 async def hoard(port: int, sources: list[str], kind: str, pairs: int) -> None:
-    """From each of these addresses so many pairs of bots; they come one after the other, as newcomers have to."""
+    """Run pairs of bots from each address; they connect one after the other, as newcomers must."""
 
     async def pair(source: str, number: int) -> None:
         await asyncio.sleep(number * 0.3)
@@ -112,7 +111,7 @@ async def hoard(port: int, sources: list[str], kind: str, pairs: int) -> None:
 
 
 def run_hoard(number: int, port: int, addresses: int, kind: str) -> None:
-    """One process of those that hold, for its share of the addresses."""
+    """Run the process for this number's share of the addresses."""
     sources = [f"127.0.4.{one + 1}" for one in range(number, addresses, PROCESSES)]
     pairs = max(1, min(45, CONNECTIONS // addresses // 2))
     with contextlib.suppress(KeyboardInterrupt):
@@ -120,7 +119,7 @@ def run_hoard(number: int, port: int, addresses: int, kind: str) -> None:
 
 
 def answered(port: int) -> float:
-    """Seconds until /healthz is answered."""
+    """Return the seconds until /healthz is answered."""
     began = time.perf_counter()
     with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=60) as answer:
         answer.read()
@@ -132,12 +131,12 @@ def under_way(server: Server) -> int:
 
 
 def stored(server: Server) -> float:
-    """MiB in the data folder."""
+    """Return the MiB in the data folder."""
     return sum(file.stat().st_size for file in server.data.rglob("*") if file.is_file()) / 2**20
 
 
 async def measure(kind: str, addresses: int, seconds: float) -> bool:
-    """One line of the table; whether all kept to what they may."""
+    """Measure a kind and print it. Return whether all quotas were kept."""
     options = ["--slow-clock", "3000+0", "--registrations-per-hour", "100000"]
     options += ["--max-matches-per-address", str(MATCHES), "--match-memory-per-address", str(MEMORY)]
     options += ["--match-memory", str(MEMORY_OF_ALL), "--stored-per-day-per-address", str(STORED)]

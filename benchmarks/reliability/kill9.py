@@ -1,7 +1,8 @@
-"""Kill servers at random instants, in random calls that change a file, and while they make their database.
+"""Kill servers at random instants, in random calls that change a file, and while they create their database.
 
-Then what the bots were told is compared with what was kept. A claim is broken by one end, move or match that was lost,
-told otherwise than kept or rated twice, by ratings that do not follow, by a match that hangs, by a folder refused.
+Then everything that the bots were sent is compared with what was stored. A claim is broken by a lost end, move or
+match, by one stored differently or rated twice, by ratings that do not follow, by a match that hangs, or by an unusable
+folder.
 
     python benchmarks/reliability/kill9.py [--kills 200] [--worlds 2] [--creations 80] [--games nim kuhn] [--small]
 
@@ -41,11 +42,11 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "leduc": ("leduc", {"preset": "short"}),
 }
 MOST_CALLS = 600
-"""A server is killed in one of so many calls that change a file; it makes some hundreds in a second."""
+"""A server is killed in one of this many calls that change a file; it makes some hundreds per second."""
 
 
 class World:
-    """A server on its folder, its players, and how often it was killed."""
+    """A server with its data folder and players, and counts of its kills."""
 
     def __init__(self, number: int, seed: int, library: Path, games: Sequence[str]) -> None:
         self.server = Server("--clock", "5+0.2", environment={"LD_PRELOAD": str(library)})
@@ -53,12 +54,12 @@ class World:
         self.kills: Counter[str] = Counter()
         self.players: list[Player] = []
         self._games = [game for game in games for _ in range(2)]
-        """Two players each."""
+        """Two players per game."""
         self._number = number
         self._random = random.Random(f"{seed}/{number}")
 
     async def live(self, kills: int) -> list[str]:
-        """Be killed so often, then come to an end: what is wrong."""
+        """Kill the server a number of times, finish all matches, and return what is wrong."""
         self._environ(None)
         await asyncio.to_thread(self.server.start)
         self.players = [
@@ -85,7 +86,6 @@ class World:
         return [f"{count} x {what}" for what, count in (+found).items()]
 
     async def _die(self) -> None:
-        """One more life, however short."""
         how = self._random.choice(["at an instant", "at an instant", "in a call", "in a call, by half", "at the start"])
         alive = self.server.process.poll() is None
         if how == "at an instant":
@@ -120,7 +120,7 @@ class World:
 
 
 def creations(count: int, library: Path, chance: random.Random) -> tuple[int, list[str]]:
-    """Kill a program in calls by which it makes its database: how often, and which folders are refused afterwards."""
+    """Kill a program in the calls that create its database. Return the number of kills and the unusable folders."""
     refused = []
     killed = 0
     for at in chance.sample(range(1, 81), count):

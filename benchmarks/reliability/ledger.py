@@ -1,6 +1,6 @@
-"""Raw players who write down all they are told, and the comparison of that with what an arena kept.
+"""Players that record everything they are sent, and a comparison of that with what an arena stored.
 
-Also the library that is preloaded into a server to see what it does to its files (storage.c), compiled here.
+Also compiles storage.c, the library that is preloaded into a server to observe its file operations.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from referee.result import Ratings, Result
 
 SLOTS = 3
 SETTLED = 90.0
-"""Seconds in which everything that is under way comes to its end."""
+"""Seconds in which all running matches end."""
 
 
 def compiled(folder: Path) -> Path:
-    """The library to be preloaded, made with gcc."""
+    """Compile the preloaded library with gcc and return its path."""
     library = folder / "storage.so"
     source = Path(__file__).with_name("storage.c")
     subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
@@ -45,7 +45,7 @@ def compiled(folder: Path) -> Path:
 
 @dataclass
 class Told:
-    """An `end` or the events of a `turn`, who was told, and when (seconds of the monotonic clock)."""
+    """An `end` or a `turn` that a bot was sent, and when (monotonic clock, seconds)."""
 
     bot: str
     message: dict[str, Any]
@@ -54,10 +54,10 @@ class Told:
 
 @dataclass
 class Ledger:
-    """What all players of an arena were told."""
+    """Everything that the players of an arena were sent."""
 
     starts: dict[str, float] = field(default_factory=dict)
-    """When a match was first told of."""
+    """By match, when it was first announced."""
     turns: list[Told] = field(default_factory=list)
     ends: dict[str, list[Told]] = field(default_factory=dict)
 
@@ -70,10 +70,9 @@ class Ledger:
         quick: bool = False,
         forgotten: Collection[str] = (),
     ) -> Counter[str]:
-        """What was told before `until` and is not what the database holds; the database itself is checked too.
+        """Count what was sent before `until` but differs in the database, and what is wrong in the database itself.
 
-        Without `moves`, matches that were told of without their end may be lost. Of those `forgotten` only the end
-        counts.
+        Without `moves`, matches whose end was not sent may be lost. For matches in `forgotten` only the end counts.
         """
         found: Counter[str] = Counter()
         with closing(Store.open(where, create=False)) as store:
@@ -108,7 +107,7 @@ class Ledger:
 
 
 class _Seen:
-    """What a bot may have been told of a match before its end, as its record has it."""
+    """The events and states that a bot may have been sent before the end of a match, according to the record."""
 
     def __init__(self, record: Record, bot: str) -> None:
         game = rules_of(record.header.game, record.header.config)
@@ -117,7 +116,7 @@ class _Seen:
         self.events = [msgspec.to_builtins(game.view_event(line.event, seat)) for line in lines]
         self.digests = [line.digest for line in lines]
         self.states: dict[str, Any] = {}
-        """By digest, of a game in which something is hidden."""
+        """The bot's views of the state by digest, in games with hidden information."""
         if game.hidden:
             for _, course in replay(record):
                 self.states[course.digest.hex()] = msgspec.to_builtins(game.view(course.wire, seat))
@@ -155,7 +154,7 @@ def _wrong_end(told: Told, kept: Result | None, rated: Ratings | None) -> Iterat
 
 
 class Player:
-    """A bot that plays at random, as many matches at once as it has slots, and comes back whenever it is cut off."""
+    """A bot that plays random moves, as many matches as it has slots, and reconnects whenever it is cut off."""
 
     def __init__(
         self,
@@ -170,7 +169,7 @@ class Player:
         self.name = f"player-{number}"
         self.seeking = True
         self.seats: dict[str, int] = {}
-        """By match that goes on, its seat."""
+        """The bot's seat in each running match."""
         self._ledger, self._port, self._pace = ledger, port, pace
         self._wanted = {"game": game, "config": config or {}}
         self._source = f"127.0.1.{number + 1}"
@@ -178,7 +177,6 @@ class Player:
         self._sought = 0
 
     async def run(self) -> None:
-        """Play for ever."""
         while True:
             try:
                 raw = await Raw.enter(self._port, self.name, source=self._source, slots=SLOTS)
@@ -197,7 +195,7 @@ class Player:
             await asyncio.sleep(0.3)
             return
         seeks: set[str] = set()
-        self.seats.clear()  # those of matches that go on are told anew; others came to their end meanwhile
+        self.seats.clear()  # running matches are announced again; the others ended in the meantime
         while True:
             while self.seeking and len(seeks) + len(self.seats) < SLOTS:
                 self._sought += 1
@@ -225,7 +223,7 @@ class Player:
 
 
 async def run_out(players: list[Player], data: Path) -> list[str]:
-    """Let all that is under way come to its end: the matches that hang."""
+    """Let all running matches end, within `SETTLED` seconds."""
     for player in players:
         player.seeking = False
     async with asyncio.timeout(SETTLED):

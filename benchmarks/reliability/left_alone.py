@@ -1,8 +1,8 @@
-"""A ladder that is left alone: eight reference bots seek the next match of Nim as soon as the last is over.
+"""Run a ladder of eight reference bots that seek the next match of Nim as soon as one is over.
 
-More options than these are those of `arena serve`.
+Further options are passed to `arena serve`.
 Usage: python benchmarks/reliability/left_alone.py [--seconds 240] [--small] [--max-matches-per-hour 600]
-Exit status 1 if a pair never met, a bot had less than half the mean of matches, or `perfect` is not first;
+Exit status 1 if a pair never met, a bot had less than half the mean number of matches, or `perfect` is not first;
 a small run is too short to judge that.
 """
 
@@ -31,7 +31,6 @@ BOTS = ("random", "random-2", "greedy", "greedy-2", "minimax", "alphabeta", "ga"
 
 @contextlib.contextmanager
 def playing(server: Server) -> Iterator[None]:
-    """The bots play, inside."""
     environment = os.environ | {"XDG_CONFIG_HOME": str(server.data)}
     bots = []
     for name in BOTS:
@@ -48,7 +47,7 @@ def playing(server: Server) -> Iterator[None]:
 
 
 def show(data: Path, seconds: float) -> bool:
-    """Print who played how often; whether the ladder is as it should be."""
+    """Print who played how often. Return whether the ladder is as it should be."""
     store = Store.open(data / "arena.db")
     board = store.read(leaderboard_of, POOL)
     met = Counter[tuple[str, str]]()

@@ -1,7 +1,7 @@
 """Kill and stop a server that publishes over MQTT, and its broker, at random instants.
 
-The broker here notes each end before it acknowledges it. A claim is broken by a stored match whose end it was never
-told, or was told otherwise.
+The broker in this program records each end before it acknowledges it. A claim is broken by a stored match whose end was
+never published, or published differently.
 
     python benchmarks/reliability/mqtt_kills.py [--kills 40] [--seed 1] [--small]
 """
@@ -30,11 +30,11 @@ CONNECT, PUBLISH, PINGREQ, DISCONNECT = 1, 3, 12, 14
 
 
 class Broker:
-    """Takes what is published, to nobody's use, and writes down the digest of every end before it says so."""
+    """A broker without subscribers that records the digest of every end before it acknowledges it."""
 
     def __init__(self) -> None:
         self.ends: dict[str, list[str]] = {}
-        """By match, as often as it was told."""
+        """By match, the digests, once for each time that its end was published."""
         self.news = asyncio.Event()
         """Set at every end."""
         self.port = 0
@@ -42,12 +42,12 @@ class Broker:
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def start(self) -> None:
-        """Listen, on the same port as before."""
+        """Listen, on the same port after a restart."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def kill(self) -> None:
-        """Be gone, with what was sent and not read."""
+        """Abort all connections, losing data that was not read."""
         assert self._server is not None
         self._server.close()
         for writer in self._connections.values():
@@ -95,7 +95,7 @@ class Broker:
 
 
 async def come_and_go(broker: Broker, chance: random.Random, how: Counter[str]) -> None:
-    """Have the broker be killed now and then, and count that."""
+    """Kill and restart the broker now and then, and count that in `how`."""
     while True:
         await asyncio.sleep(chance.uniform(0.5, 4))
         await broker.kill()

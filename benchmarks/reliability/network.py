@@ -1,10 +1,10 @@
-"""Matches over a bad network: does one hang, are two told different things of it, is one stored otherwise than told?
+"""Play matches over a bad network, and check that none hangs, is reported inconsistently or is stored differently.
 
-Bots of the client library play rated nim through a cable that delays, slices, stalls, resets and goes dead at random.
+Bots of the client library play rated nim through a proxy that randomly delays, slices, stalls, resets or drops data.
 Usage: python benchmarks/reliability/network.py [--matches 1000] [--bots 24] [--slots 4] [--seed 1]
     [--clock 20+0.2] [--small]
-Exit status 1 if a match hangs, was told in two ways, or is stored otherwise than told; or a record or the ratings are
-wrong.
+Exit status 1 if a match hangs, was reported in two ways, or is stored differently from what was reported; or a record
+or the ratings are wrong.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from protocol.messages import End, Start
 from referee.record_reader import read
 
 SETTLED_WITHIN = 120.0
-"""Seconds in which a match ends whose bots are gone: a bank for each seat, and as long again."""
+"""Seconds in which a match without its bots ends: the time of each seat, and as much again."""
 SILENCE = 60.0
-"""Seconds after which nobody is left on a connection that fell silent."""
+"""Seconds after which a connection that fell silent has certainly been given up."""
 CHANCES = {"delay": 0.05, "slice": 0.1, "stall": 0.004, "reset": 0.004, "silence": 0.0004}
-"""Of each piece of data that comes in."""
+"""Probability of each fault per piece of received data."""
 HANG_UP = 0.05
-"""Of each connection."""
+"""Probability that a new connection is closed at once."""
 
 
 class BadCable(TcpProxy):
-    """A cable to which something happens now and then; `done` counts what."""
+    """A proxy that injects faults at random; `done` counts them."""
 
     def __init__(self, port: int, chance: random.Random) -> None:
         super().__init__(port)
@@ -54,7 +54,7 @@ class BadCable(TcpProxy):
 
     @property
     def hangs_up(self) -> bool:
-        """Whether the next connection is closed at once."""
+        """Draw whether the next connection is closed at once."""
         hangs_up = self._chance.random() < HANG_UP
         self.done["hang-up"] += hangs_up
         return hangs_up
@@ -64,7 +64,6 @@ class BadCable(TcpProxy):
         pass
 
     async def carry(self, link: Link, data: bytes, to: asyncio.StreamWriter) -> None:
-        """Pass it on, or not."""
         fault = self._fault()
         self.done[fault] += 1
         if fault == "reset":
@@ -95,7 +94,7 @@ class BadCable(TcpProxy):
 
 
 class Witness(Bot):
-    """Plays any legal move and writes down what it is told."""
+    """Plays random legal moves and records what it is sent."""
 
     def __init__(self, name: str, told: dict[str, list[End]], started: set[str]) -> None:
         super().__init__(name)
@@ -112,7 +111,7 @@ class Witness(Bot):
 
 
 async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[End]], set[str], Counter[str]]:
-    """What was told of each match, the matches that were begun, and what was done to the connections."""
+    """Play, and return the ends that bots were sent (by match), the matches begun, and the faults injected."""
     told: dict[str, list[End]] = {}
     started: set[str] = set()
     cable = BadCable(port, random.Random(options.seed))
@@ -135,7 +134,7 @@ async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[E
 
 
 def hanging(data: Path) -> set[str]:
-    """The matches that do not end although nobody is left to play them."""
+    """Return the matches that do not end although no bot is left to play them."""
     deadline = time.monotonic() + SETTLED_WITHIN
     while (left := {path.stem for path in (data / "journal").glob("*.jsonl")}) and time.monotonic() < deadline:
         time.sleep(0.5)
@@ -143,7 +142,7 @@ def hanging(data: Path) -> set[str]:
 
 
 def different(told: Mapping[str, list[End]], data: Path) -> set[str]:
-    """The matches of which two were told different things, or something else than is stored."""
+    """Return the matches whose ends differ from each other or from what is stored."""
     wrong = set()
     with contextlib.closing(Store.open(f"sqlite:///{data / 'arena.db'}", create=False)) as store:
         for match, ends in told.items():
@@ -159,7 +158,7 @@ def different(told: Mapping[str, list[End]], data: Path) -> set[str]:
 
 
 def command(*words: str) -> str:
-    """What an `arena` command complains of; nothing if it does not."""
+    """Return the output of an `arena` command that fails, "" if it succeeds."""
     done = subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True)
     return "" if done.returncode == 0 else (done.stdout + done.stderr).strip()
 

@@ -1,9 +1,8 @@
-"""Kill and freeze the servers that share an arena, crash its database, take a node's volume away, and let two processes
-have one name.
+"""Kill and freeze servers that share an arena, crash their database, delete volumes, and reuse a node's name.
 
-Then what the bots were told is compared with what is kept. A claim is broken by one end or match that was lost, told
-otherwise than kept or numbered with a gap, by ratings that do not follow, by a frame of a process that was frozen for
-longer than its name was kept, by games that nobody pairs, by a bot that the operator sent away and that stays.
+Then everything that the bots were sent is compared with what is stored. A claim is broken by an end or match that is
+lost, stored differently or numbered with a gap; by ratings that do not follow; by a frame from a process frozen beyond
+its lease; by games that are not paired; or by a revoked bot that stays connected.
 
     python benchmarks/reliability/nodes.py [--faults 100] [--seed 1] [--small]
 
@@ -50,11 +49,11 @@ GAMES: tuple[tuple[str, dict[str, Any]], ...] = (
 PLAYERS_OF_A_GAME = 3
 SLOTS = 3
 PATIENCE = 8.0
-"""Seconds without a word after which a player takes a node for gone to which it has said something."""
+"""Seconds of silence after which a player that awaits an answer gives a node up."""
 IN_FLIGHT = 0.5
-"""Seconds in which everything is read that a node had sent when it was frozen."""
+"""Seconds in which everything arrives that a node had sent before it was frozen."""
 MOVED_AFTER_KILL, MOVED_AFTER_FREEZE, SENT_AWAY = 15.0, 30.0, 1.0
-"""Seconds in which it is promised that others pair a node's games, and that a revoked bot is gone everywhere."""
+"""Seconds within which others pair a node's games after a kill and a freeze, and a revoked bot has left all nodes."""
 FAULTS = {
     "kill -9": 8,
     "kill -9, started again at once": 4,
@@ -65,12 +64,12 @@ FAULTS = {
     "two processes of one name": 2,
     "a bot revoked": 3,
 }
-"""How often each comes, as weights."""
+"""The relative frequencies of the faults."""
 
 
 @dataclass
 class Node:
-    """A server, and when it was frozen for longer than it may say anything afterwards."""
+    """A server, and when it was frozen beyond its lease, after which it must send nothing more."""
 
     name: str
     server: Server
@@ -80,7 +79,7 @@ class Node:
 
 @dataclass
 class Started:
-    """A match that began: of which game, where, when (seconds of the monotonic clock)."""
+    """A match that began: its game, its node and the time (monotonic clock, seconds)."""
 
     game: str
     node: Node
@@ -89,19 +88,19 @@ class Started:
 
 @dataclass
 class Figures:
-    """What was told and measured."""
+    """Everything that was sent and measured."""
 
     ledger: Ledger = field(default_factory=Ledger)
     starts: dict[str, Started] = field(default_factory=dict)
     moved: dict[str, list[float]] = field(default_factory=dict)
-    """By what was done to a node, seconds until another one began a match of its game."""
+    """Seconds until another node began a match of the faulty node's game, by fault."""
     gone: list[float] = field(default_factory=list)
     """Seconds until a revoked bot had left all nodes."""
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     """Set at every start."""
 
     def start(self, told: dict[str, Any], node: Node, game: str) -> None:
-        """A match began, or goes on."""
+        """Record that a match began or resumed."""
         started = self.starts.setdefault(told["match"], Started(game, node, time.monotonic()))
         self.ledger.starts.setdefault(told["match"], started.at)
         self.begun.set()
@@ -109,27 +108,26 @@ class Figures:
 
 
 class Player:
-    """A bot that is connected to all nodes, plays at random, seeks where it is told to, and comes back when cut off."""
+    """A bot on all nodes that plays random moves, seeks where it is redirected, and reconnects when cut off."""
 
     def __init__(self, name: str, nodes: list[Node], game: str, config: dict[str, Any], figures: Figures) -> None:
         self.name = name
         self.seeking = True
         self.seats: dict[str, Node] = {}
-        """By match that goes on, where."""
+        """The node of each running match."""
         self._nodes = nodes
         self._game = game
         self._config = config
         self._figures = figures
         self._random = random.Random(name)
         self._here: dict[str, Raw] = {}
-        """By node."""
+        """The connections by node."""
         self._seeks: dict[str, str] = {}
-        """By id, the node that was asked."""
+        """The node that was asked, by the id of the seek."""
         self._pairing = self._random.choice(nodes).name
         self._sought = 0
 
     async def run(self) -> None:
-        """Play for ever."""
         async with asyncio.TaskGroup() as group:
             for node in self._nodes:
                 group.create_task(self._visit(node))
@@ -154,7 +152,7 @@ class Player:
                 raw.close()
 
     async def _play(self, raw: Raw, node: Node) -> None:
-        self.seats = {match: at for match, at in self.seats.items() if at is not node}  # they are told anew
+        self.seats = {match: at for match, at in self.seats.items() if at is not node}  # they are announced again
         self._here[node.name] = raw
         while True:
             self._seek()
@@ -203,7 +201,7 @@ class Player:
             self._pairing = self._random.choice(sorted(self._here))
         playing = sum(
             node.name in self._here for node in self.seats.values()
-        )  # the others go on when their node is back
+        )  # the others resume when their node is back
         while self.seeking and len(self._seeks) + playing < SLOTS:
             self._sought += 1
             self._seeks[f"s{self._sought}"] = self._pairing
@@ -211,7 +209,7 @@ class Player:
 
 
 class Arena:
-    """The nodes on their database, the players, and what is done to them."""
+    """The nodes with their database and players, and the faults inflicted on them."""
 
     def __init__(self, postgres: PostgresServer, seed: int) -> None:
         self.figures = Figures()
@@ -233,7 +231,7 @@ class Arena:
         return Node(name, Server("--clock", "5+0.2", "--db", self._url, "--node", name))
 
     async def live(self, faults: int) -> None:
-        """Bear so many faults, then come to an end."""
+        """Run a number of faults, then let all matches end."""
         await asyncio.gather(*(self._start(node) for node in self.nodes))
         tasks = [asyncio.create_task(player.run()) for player in self.players]
         programs = [self._program(name, node) for name, node in zip(("random", "greedy"), self.nodes, strict=False)]
@@ -259,7 +257,7 @@ class Arena:
                 node.server.stop()
 
     def _program(self, name: str, node: Node) -> tuple[str, subprocess.Popen[bytes]]:
-        """A reference bot, which was told of one node."""
+        """Start a reference bot that knows one node."""
         url = f"ws://127.0.0.1:{node.server.port}"
         command = [sys.executable, "-m", "bots", "run", name, "--url", url, "--game", "nim", "--game", "tictactoe"]
         return name, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -306,11 +304,11 @@ class Arena:
                 self.broken.append(f"{game} was not paired for {waits[-1]:.1f} s after {how}")
 
     def _games_of(self, node: Node) -> list[str]:
-        """The games that a node pairs while all are here."""
+        """Return the games that a node pairs while all nodes are up."""
         return [game for game, _ in GAMES if max(NODES, key=lambda name: weight(name, game)) == node.name]
 
     async def _moved(self, game: str, node: Node, since: float, most: float) -> float:
-        """Seconds until a match of a game began on another node; a little more than `most` where none did."""
+        """Return the seconds until a match of a game began on another node; slightly more than `most` if none did."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(most + 1.0 - (time.monotonic() - since)):
                 while True:
@@ -321,7 +319,7 @@ class Arena:
         return most + 1.0
 
     async def _until_begun(self, games: set[str], most: float) -> None:
-        """Wait until a match of each of these games began from now on."""
+        """Wait until a match of each game has begun after this call."""
         since = time.monotonic()
         try:
             async with asyncio.timeout(most):
@@ -331,7 +329,7 @@ class Arena:
             self.broken.append(f"no match of all games began for {most:g} s")
 
     async def _freeze(self, node: Node, seconds: float) -> None:
-        """Stop a node's process for so long; beyond its lease it has to end then, without another word."""
+        """Freeze a node's process. Beyond its lease, it must exit when it wakes up, without sending anything."""
         process = node.server.process
         process.send_signal(signal.SIGSTOP)
         since = time.monotonic()
@@ -360,7 +358,7 @@ class Arena:
         process.send_signal(signal.SIGCONT)
 
     async def _lose(self, node: Node) -> None:
-        """Have a node die with its data, and give its matches up."""
+        """Kill a node, delete its data, and give up its matches."""
         node.server.kill()
         shutil.rmtree(node.server.data)
         node.server.data.mkdir()
@@ -371,7 +369,6 @@ class Arena:
         await self._start(node)
 
     async def _double(self, node: Node) -> None:
-        """Start a second process with a node's name."""
         second = self._node(node.name)
         try:
             await asyncio.to_thread(second.server.start)
@@ -386,7 +383,6 @@ class Arena:
             await self._start(node)
 
     async def _revoke(self) -> None:
-        """Send away a bot that is connected to all nodes."""
         name = f"guest-{self.faults.total()}"
         guests = [await Raw.enter(node.server.port, name) for node in self.nodes]
 
@@ -408,14 +404,13 @@ class Arena:
         return subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True, check=False)
 
     async def _run_out(self) -> None:
-        """Let all that is under way come to its end."""
         for player in self.players:
             player.seeking = False
         if hanging := await asyncio.to_thread(self._hanging):
             self.broken.append(f"{hanging} matches hang")
 
     def _hanging(self) -> int:
-        """How many matches are still under way, as players or the database have it, when all should be over."""
+        """Return the number of matches still running, according to players or database, after all should have ended."""
         until = time.monotonic() + SETTLED
         with closing(Reader.open(self._url)) as reader:
             while True:
@@ -426,7 +421,6 @@ class Arena:
                 time.sleep(0.5)
 
     def judge(self) -> list[str]:
-        """What is wrong."""
         words = sum(node.words_of_a_zombie for node in self.nodes)
         found = self.figures.ledger.wrong(self._url, forgotten=self.forgotten)
         return [

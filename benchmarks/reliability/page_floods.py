@@ -1,11 +1,11 @@
-"""What a visitor of the page feels while 1, 8 and 64 addresses flood it, and how much memory its process takes.
+"""Measure what a visitor of the page feels while 1, 8 and 64 addresses flood it, and the memory of its process.
 
-`arena web` shows a short and a very long match. The visitor asks for small pages, one after the other, and every second
-for the short match with the state of every ply. Each address has four connections, which ask for the long match in the
-same way and hang up, or read it slowly, or send bodies without end.
+`arena web` shows a short and a very long match. The visitor requests small pages one after the other, and every second
+the short match with the state of every ply. Each address has four connections, which request the long match likewise
+and hang up, or read it slowly, or send endless bodies.
 Usage: python benchmarks/reliability/page_floods.py [--seconds 10] [--rounds 1000] [--small]
 Exit status 1 if an answer to the visitor failed, or the process took more than 300 MiB; without --small also if the
-visitor's p50 is more than three times that without a flood, or an answer came later by more than a second.
+visitor's p50 is more than three times that without a flood, or its slowest answer more than a second slower.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from bots.playing.matches import play_all
 from protocol.messages import Clock
 
 MOST_MEMORY = 300.0
-"""MiB."""
+"""Maximum memory of the page's process in MiB."""
 MOST_TIMES, MOST_LATE = 3.0, 1.0
-"""The visitor's p50, compared to that without a flood; seconds that an answer may come later."""
+"""Maximum ratio of the visitor's p50 to that without a flood, and maximum additional seconds of the slowest answer."""
 CONNECTIONS = 4
 CLOCK = Clock(bank_ms=60_000_000, increment_ms=1000)
 TERRITORIES = 100
@@ -40,7 +40,7 @@ VISITOR = "127.0.0.9"
 
 
 def store(data: Path, rounds: int) -> tuple[str, str]:
-    """A data folder with a short match and a campaign of so many rounds; their ids."""
+    """Fill a data folder with a short match and a campaign of `rounds` rounds. Return their ids."""
     territories = [{"name": f"t{i}", "continent": 0, "x": i % 10 * 11, "y": i // 10 * 11} for i in range(TERRITORIES)]
     chain = {
         "name": "chain",
@@ -62,7 +62,6 @@ def store(data: Path, rounds: int) -> tuple[str, str]:
 
 
 def flood(number: int, port: int, kind: str, addresses: int, match: str) -> None:
-    """A process of attackers from so many addresses."""
     uvloop.run(_flood(port, kind, addresses, match))
 
 
@@ -84,7 +83,6 @@ async def _again(attack: object, port: int, source: str, match: str) -> None:
 
 
 async def ask(raw: Raw, match: str) -> None:
-    """Ask for the long match."""
     await raw.write(f"GET /api/v1/matches/{match} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
 
 
@@ -96,28 +94,27 @@ async def hang_up(raw: Raw, match: str) -> None:
 
 
 async def read_slowly(raw: Raw, match: str) -> None:
-    """Take a little of the answer now and then."""
+    """Read a little of the answer now and then."""
     await ask(raw, match)
     while await raw.reader.read(4096):  # noqa: ASYNC110 - slowness is the point
         await asyncio.sleep(0.5)
 
 
 async def send_bodies(raw: Raw, match: str) -> None:
-    """Send a body without end."""
     await raw.write(b"POST /api/v1/games HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000000\r\n\r\n")
     while True:
         await raw.write(bytes(65536))
 
 
 class Felt:
-    """What the visitor felt: seconds of each small page, and of each short match; statuses but 200."""
+    """The visitor's experience: seconds for each small page and each short match, and failures."""
 
     def __init__(self) -> None:
         self.pages: list[float] = []
         self.matches: list[float] = []
         self.failed: list[str] = []
         self.memory = 0.0
-        """The greatest of the page's process, MiB."""
+        """The page process's peak memory in MiB."""
 
     @property
     def longest(self) -> float:
@@ -126,12 +123,11 @@ class Felt:
 
     @property
     def p50(self) -> float:
-        """Seconds of a small page."""
+        """Median seconds of a small page."""
         return statistics.median(self.pages)
 
 
 def visit(process: int, port: int, match: str, seconds: float) -> Felt:
-    """Ask for so long."""
     felt = Felt()
     began = time.perf_counter()
     number = 0
@@ -176,7 +172,6 @@ def main() -> int:
 
 
 def say(what: str, felt: Felt, quiet: Felt) -> None:
-    """Print a line."""
     failed = f"; {len(felt.failed)} failed: {felt.failed[0]}" if felt.failed else ""
     print(
         f"{what:26} {len(felt.pages):5} pages: p50 {1000 * felt.p50:6.1f} ms ({felt.p50 / quiet.p50:4.1f} times), "

@@ -1,13 +1,13 @@
-"""Cut the power: what was not synced is lost, in part or out of order. Are matches there whose end was told?
+"""Simulate power cuts, which lose unsynced writes in part or out of order, and check that no end is lost.
 
-A server plays with every change of its files noted (storage.c). For each of many instants the folder is made again as a
-disk might hold it then: all that was synced, and of the writes since then none, all, or any of their sectors. A claim
-is broken by an end that was told before and is lost, by a database that does not add up, by a server that does not
-start; with `--durability machine` also by a move that was told and is lost.
+A server plays while every change of its files is logged (storage.c). For each of many instants the folder is rebuilt as
+a disk might hold it: everything synced, and of later writes none, all, or any of their sectors. A claim is broken by an
+end that was sent before and is lost, an inconsistent database, or a server that does not start; with `--durability
+machine` also by a lost move.
 
     python benchmarks/reliability/power_loss.py [--seconds 20] [--instants 200] [--durability machine] [--small]
 
-Needs gcc. A name in a folder counts as kept when its file was synced, as ext4, XFS and Btrfs have it, or the folder.
+Needs gcc. A file's name counts as durable once the file or its folder was synced, as on ext4, XFS and Btrfs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HEAD = struct.Struct("=cdQQI")
 
 
 class Change(NamedTuple):
-    """What was done to a file: `w`rite, `t`runcate, `s`ync, `c`reate, `u`nlink."""
+    """A change of a file: `w`rite, `t`runcate, `s`ync, `c`reate, `u`nlink."""
 
     what: str
     at: float
@@ -46,7 +46,6 @@ class Change(NamedTuple):
 
 
 def changes(log: Path) -> Iterator[Change]:
-    """What storage.c has noted."""
     data = log.read_bytes()
     at = 0
     while at + _HEAD.size <= len(data):
@@ -57,13 +56,13 @@ def changes(log: Path) -> Iterator[Change]:
 
 
 class File:
-    """A file as it was written, and what of that is on disk for certain."""
+    """A file as written, and the part of it that is certainly on disk."""
 
     def __init__(self) -> None:
         self.kept: bytearray | None = None
-        """None: nothing of it was ever synced."""
+        """The synced content; None if it was never synced."""
         self.is_named = False
-        """Whether its folder was synced."""
+        """True once its folder was synced, and so its name."""
         self.now = bytearray()
         self.since: list[Change] = []
 
@@ -75,7 +74,10 @@ class File:
             self.since.append(change)
 
     def after(self, chance: random.Random, share: float) -> bytes | None:
-        """What a disk holds that has taken this share of the sectors written since; None: not even the name."""
+        """Return the content on a disk that has taken `share` of the sectors written since the last sync.
+
+        None means that not even the name exists.
+        """
         if self.kept is None and not self.is_named and chance.random() >= share:
             return None
         found = bytearray(self.kept or b"")
@@ -101,7 +103,7 @@ def _apply(content: bytearray, change: Change) -> None:
 
 
 class Disk:
-    """The files of a folder by name, as they come to be."""
+    """The files of a folder by name, replayed from the logged changes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -110,7 +112,7 @@ class Disk:
         self._files: dict[int, File] = {}
 
     def change(self, change: Change) -> None:
-        """Do what was done."""
+        """Apply a change."""
         if change.what == "c":
             name = str(Path(change.data.decode()).relative_to(self._folder))
             if self._names.get(name) != change.inode:
@@ -126,16 +128,16 @@ class Disk:
             self._files[change.inode].change(change)
 
     def write(self, folder: Path, chance: random.Random, share: float) -> None:
-        """Make the folder as a disk might hold it when the power is cut now."""
+        """Write the folder as a disk might hold it after a power cut now."""
         for name, inode in self._names.items():
             content = self._files[inode].after(chance, share)
-            if content is not None and not name.endswith("-shm"):  # that is memory, and made again
+            if content is not None and not name.endswith("-shm"):  # SQLite's shared memory, which is recreated
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(content)
 
 
 async def played(server: Server, seconds: float) -> Ledger:
-    """What bots were told while they played."""
+    """Let bots play, kill the server, and return what the bots were sent."""
     await asyncio.to_thread(server.start)
     ledger = Ledger()
     players = [Player(ledger, server.port, number, game) for number, game in enumerate(GAMES)]
@@ -151,7 +153,7 @@ async def played(server: Server, seconds: float) -> Ledger:
 def wrong_after(
     disk: Disk, at: float, ledger: Ledger, share: float, chance: random.Random, *, moves: bool, start: bool
 ) -> Counter[str]:
-    """What is lost when the power is cut then; with `start` a server is started on what is left, and stopped."""
+    """Count what is lost in a power cut at a time. With `start`, first start a server on the remains and stop it."""
     server = Server("--clock", "5+0.2")
     disk.write(server.data, chance, share)
     if start:
@@ -175,7 +177,6 @@ def wrong_after(
 
 
 async def _settled(server: Server) -> None:
-    """Let the bots come back and end what is under way."""
     players = [Player(Ledger(), server.port, number, game) for number, game in enumerate(GAMES)]
     for player in players:
         player.seeking = False

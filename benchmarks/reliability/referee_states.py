@@ -1,10 +1,10 @@
-"""The referee under whatever happens to a match, in any order: does anything that holds of every match break?
+"""Test the referee with random sequences of events, and check the invariants of a match.
 
-The state machine of tests/referee_machine.py: moves, strikes, seats that leave and return, clocks that run out, an
-arena that is late, held, killed and started again, or loses an event. After each event the match is played again from
-its journal.
+Runs the state machine of tests/referee_machine.py: moves, strikes, seats that leave and return, clocks that expire, an
+arena that is late, held, killed and restarted, or that loses an event. After each event the match is replayed from its
+journal.
 Usage: python benchmarks/reliability/referee_states.py [--runs 5000] [--steps 50] [--seed 1] [--small]
-Exit status 1, with the shortest course of events that breaks it, if something does.
+Exit status 1, with the shortest failing sequence of events, if an invariant breaks.
 """
 
 from __future__ import annotations

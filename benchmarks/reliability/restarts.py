@@ -1,8 +1,9 @@
-"""A server that starts anew again and again while bots play and others connect: is anybody refused, how long does a
-handshake take then, how long is a bot away, and does a match or a bot's program end by it?
+"""Restart a server repeatedly while bots play and others connect: no one may be refused, no match lost.
+
+Also measures the longest handshake and how long bots are away.
 
 Usage: python benchmarks/reliability/restarts.py [--restarts 20] [--bots 8] [--visitors 4] [--every 3] [--small]
-It starts anew on SIGUSR2, as the same process. Exit status 1 if a connection is refused or a handshake fails, if a
+It restarts on SIGUSR2, as the same process. Exit status 1 if a connection is refused or a handshake fails, if a
 bot's program ends, if a match is void or lost, or if a record or the ratings are wrong.
 """
 
@@ -32,12 +33,12 @@ from bots.client.settings import Settings
 from protocol.messages import Start
 
 PACE = 0.05
-"""Seconds that a bot thinks about a move, so that matches are under way at any time."""
+"""Seconds that a bot thinks about a move, so that matches are always running."""
 KNOCK_EVERY, VISIT_EVERY = 0.01, 0.1
 
 
 class Player(Bot):
-    """Moves at random, and notes which matches it began."""
+    """Plays random moves, and records which matches it began."""
 
     def __init__(self, name: str, started: set[str]) -> None:
         super().__init__(name)
@@ -52,7 +53,7 @@ class Player(Bot):
 
 
 class Absences(io.StringIO):
-    """What bots print, of which it notes how long each was away."""
+    """Collects how long each bot was away from what the bots print."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,7 +70,7 @@ class Absences(io.StringIO):
 
 
 async def knock(port: int, done: asyncio.Event, refused: list[str]) -> int:
-    """Connect, and go again, without end: how often."""
+    """Connect and disconnect until `done`. Return how often."""
     count = 0
     while not done.is_set():
         try:
@@ -83,7 +84,7 @@ async def knock(port: int, done: asyncio.Event, refused: list[str]) -> int:
 
 
 async def visit(url: str, address: str, done: asyncio.Event, refused: list[str]) -> list[float]:
-    """Shake hands with the arena, and go again: the seconds that it took each time."""
+    """Complete handshakes with the arena until `done`. Return the seconds of each."""
     took = []
     while not done.is_set():
         began = time.monotonic()
@@ -97,7 +98,7 @@ async def visit(url: str, address: str, done: asyncio.Event, refused: list[str])
 
 
 def restart(server: Server) -> None:
-    """Have the server start anew, and return when it listens again."""
+    """Restart the server, and return when it listens again."""
     begun = sum("listening on" in line for line in server.log)
     server.process.send_signal(signal.SIGUSR2)
     until = time.monotonic() + WITHIN
@@ -108,7 +109,7 @@ def restart(server: Server) -> None:
 
 
 async def run(server: Server, options: argparse.Namespace) -> tuple[list[str], set[str], str]:
-    """What was broken, the matches that were begun, and what it took."""
+    """Return what was broken, the matches begun, and a summary of the measurements."""
     url, started, absences, refused, done = (
         f"ws://127.0.0.1:{server.port}",
         set[str](),

@@ -1,6 +1,6 @@
-"""What the programs here share: `--small`, a server, raw connections, an honest pair of bots that measures its plies.
+"""Shared by these programs: `--small`, a server, raw connections, and an honest pair of bots that measures its plies.
 
-They are run from anywhere with the project's Python, and use this machine's loopback alone.
+The programs run from any folder with the project's Python, and only use this machine's loopback.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ import msgpack
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 MSGPACK, JSON = "arena.v1.msgpack", "arena.v1.json"
 WITHIN = 60.0
-"""Seconds in which everything comes that comes at all."""
+"""Timeout in seconds for everything that these programs wait for."""
 PAGE = r"the page is at http://\S+:(\d+)"
 
 
 def small_or_asked(parser: argparse.ArgumentParser, **small: Any) -> argparse.Namespace:
-    """The options of the command line; with `--small`, which every program has, these values instead."""
+    """Parse the command line; with `--small`, which every program has, use these values instead."""
     parser.add_argument("--small", action="store_true", help="a run of seconds")
     options = parser.parse_args()
     if options.small:
@@ -50,14 +50,13 @@ def small_or_asked(parser: argparse.ArgumentParser, **small: Any) -> argparse.Na
 
 
 class Server:
-    """`arena serve` with more options, at any pace, on a free port and a folder of its own; `with` starts and stops it.
+    """Runs `arena serve` with additional options, on a free port and its own folder, without rate limits on matches.
 
-    It may have so many `files` open, where that is given.
-    `start` after `stop` or `kill` goes on with the same folder, on the same port.
+    `with` starts and stops it. A later `start` continues with the same folder and port. `files` limits its open files.
     """
 
     program: tuple[str, ...] = ("-m", "arena")
-    """What Python runs."""
+    """The arguments of Python before the command `serve`."""
 
     def __init__(self, *options: str, environment: dict[str, str] | None = None, files: int | None = None) -> None:
         self._options = options
@@ -67,7 +66,7 @@ class Server:
         self.data = Path(self._folder.name)
         self.port = 0
         self.log: list[str] = []
-        """What it said, line by line."""
+        """The lines that it logged."""
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
@@ -79,7 +78,7 @@ class Server:
         self._folder.cleanup()
 
     def start(self) -> None:
-        """Return as soon as it listens. Raises `RuntimeError` with what it said if it ends before."""
+        """Start the server and wait until it listens. Raise `RuntimeError` with its log if it ends before."""
         command = [
             sys.executable,
             *self.program,
@@ -104,18 +103,17 @@ class Server:
         self.port = port
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal and wait for the end: the exit status."""
+        """Send a signal, wait for the end, and return the exit status."""
         process = self.process
         if process.poll() is None:
             process.send_signal(number)
         return process.wait(WITHIN)
 
     def kill(self) -> None:
-        """As `kill -9` does."""
         self.stop(signal.SIGKILL)
 
     def add_bot(self, name: str) -> str:
-        """Register a bot by hand: its token."""
+        """Register a bot and return its token."""
         command = [sys.executable, "-m", "arena", "bot", "add", name, "--data", str(self.data)]
         said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         token = re.search(r"[\w-]{32,}", said)
@@ -124,12 +122,12 @@ class Server:
 
     @property
     def process(self) -> subprocess.Popen[str]:
-        """Its process, which may have ended."""
+        """The server's process, which may have ended."""
         assert self._process is not None
         return self._process
 
     async def page_port(self) -> int:
-        """The port of its page, once that stands."""
+        """Return the port of the web page, once it is up."""
         async with asyncio.timeout(WITHIN):
             while True:
                 for line in self.log:
@@ -138,16 +136,16 @@ class Server:
                 await asyncio.sleep(0.05)
 
     def memory(self) -> float:
-        """MiB resident."""
+        """Return the resident memory in MiB."""
         return memory_of(self.process.pid)
 
     def processor_time(self) -> float:
-        """Seconds used so far."""
+        """Return the processor time used so far in seconds."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def descriptors(self) -> int:
-        """Open files and sockets."""
+        """Return the number of open files and sockets."""
         return descriptors_of(self.process.pid)
 
     def _listen(self, process: subprocess.Popen[str], ports: queue.Queue[int]) -> None:
@@ -161,7 +159,7 @@ class Server:
 
 @contextlib.contextmanager
 def web(database: str | Path) -> Iterator[tuple[int, int]]:
-    """`arena web` over a database, by its file or URL; its process and its port."""
+    """Run `arena web` on a database, given by file or URL; yield its process id and port."""
     command = [sys.executable, "-m", "arena", "web", "--db", str(database), "--web-port", "0"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -176,7 +174,7 @@ def web(database: str | Path) -> Iterator[tuple[int, int]]:
 
 
 def get(port: int, path: str, source: str, encoding: str = "identity") -> int:
-    """The status with which a page is answered to a loopback address, which reads it whole."""
+    """Request a page from a loopback address, read it completely, and return the status."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WITHIN, source_address=(source, 0))
     try:
         connection.request("GET", path, headers={"Accept-Encoding": encoding})
@@ -188,7 +186,7 @@ def get(port: int, path: str, source: str, encoding: str = "identity") -> int:
 
 
 def tell_broken(broken: Sequence[str], sound: str) -> bool:
-    """Print which claims are broken, or that all is `sound`; whether any is."""
+    """Print the broken claims, or `sound` if there are none. Return whether there are any."""
     for line in broken:
         print("BROKEN:", line)
     print(f"{len(broken)} claims broken" if broken else sound)
@@ -196,24 +194,24 @@ def tell_broken(broken: Sequence[str], sound: str) -> bool:
 
 
 def memory_of(process: int) -> float:
-    """MiB resident of a process."""
+    """Return the resident memory of a process in MiB."""
     return int(Path(f"/proc/{process}/status").read_text().partition("VmRSS:")[2].split()[0]) / 1024
 
 
 def descriptors_of(process: int) -> int:
-    """Open files and sockets of a process."""
+    """Return the number of open files and sockets of a process."""
     return len(list(Path(f"/proc/{process}/fd").iterdir()))
 
 
 def finished_matches(data: Path) -> set[str]:
-    """The ids of the matches in a data folder's store."""
+    """Return the ids of the matches in a data folder's store."""
     command = [sys.executable, "-m", "arena", "matches", "--json", "--data", str(data)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return {match["match"] for match in json.loads(said)}
 
 
 def frame(payload: bytes, opcode: int = BINARY, *, fin: bool = True) -> bytes:
-    """A client's WebSocket frame. Its mask is zero, which is allowed and leaves the payload as it is."""
+    """Return a client's WebSocket frame. Its mask is zero, which is allowed and leaves the payload unchanged."""
     size = len(payload)
     head = bytes([opcode | fin << 7])
     if size < 126:
@@ -226,12 +224,12 @@ def frame(payload: bytes, opcode: int = BINARY, *, fin: bool = True) -> bytes:
 
 
 def message(encoding: str = MSGPACK, **fields: Any) -> bytes:
-    """A frame with a message of the protocol; `encoding` is the name of a subprotocol."""
+    """Return a frame with a message of the protocol; `encoding` is the name of a subprotocol."""
     return frame(json.dumps(fields).encode(), TEXT) if encoding == JSON else frame(msgpack.packb(fields))
 
 
 class Closed(Exception):
-    """The server closed the connection; `code` is 1006 where it said none."""
+    """The server closed the connection; `code` is 1006 if it sent none."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"closed with {code}")
@@ -239,18 +237,18 @@ class Closed(Exception):
 
 
 class Raw:
-    """A connection at the level of bytes: TCP with `connect`, then `upgrade`, then `hello`; stop wherever you like."""
+    """A low-level connection: `connect` for TCP, then `upgrade`, then `hello`. Each step is optional."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int) -> None:
         self.reader, self.writer = reader, writer
         self.encoding = MSGPACK
         self.welcome: dict[str, Any] = {}
-        """What `hello` was answered with."""
+        """The answer to `hello`."""
         self._port = port
 
     @classmethod
     async def connect(cls, port: int, *, source: str = "127.0.0.1", receive_buffer: int = 0) -> Self:
-        """A TCP connection from a loopback address, 127.0.0.x, with a receive buffer of so many bytes."""
+        """Open a TCP connection from a loopback address; `receive_buffer` is in bytes, 0 meaning the default."""
         sock = socket.socket(socket.AF_INET)
         sock.setblocking(False)
         if receive_buffer:
@@ -261,7 +259,7 @@ class Raw:
 
     @classmethod
     async def enter(cls, port: int, name: str | None = None, *, encoding: str = MSGPACK, **more: Any) -> Self:
-        """All three steps. `name` None: a watcher; `more`: `source` and `receive_buffer`, or fields of `hello`."""
+        """Do all three steps, without a name as a spectator. `more`: `source`, `receive_buffer`, fields of `hello`."""
         options = {key: more.pop(key) for key in ("source", "receive_buffer") if key in more}
         raw = await cls.connect(port, **options)
         await raw.upgrade(encoding)
@@ -269,7 +267,7 @@ class Raw:
         return raw
 
     async def upgrade(self, encoding: str = MSGPACK, *headers: str) -> None:
-        """The handshake of HTTP, with more headers. Raises `ConnectionRefusedError` with how the answer begins."""
+        """Do the HTTP handshake, with additional headers. Raise `ConnectionRefusedError` with the status line."""
         self.encoding = encoding
         lines = ["GET / HTTP/1.1", f"Host: 127.0.0.1:{self._port}", "Upgrade: websocket", "Connection: Upgrade"]
         lines += [f"Sec-WebSocket-Key: {base64.b64encode(secrets.token_bytes(16)).decode()}"]
@@ -281,7 +279,7 @@ class Raw:
             raise ConnectionRefusedError(first)
 
     async def hello(self, name: str | None = None, **more: Any) -> dict[str, Any]:
-        """Say hello: the `welcome` or `error`. A bot's token is made from its name where none is given."""
+        """Say hello and return the `welcome` or `error`. A bot's default token is made from its name."""
         if name is not None:
             more = {"bot": name, "token": f"the token of {name}"} | more
         self.send(type="hello", **more)
@@ -289,16 +287,15 @@ class Raw:
         return self.welcome
 
     def send(self, **fields: Any) -> None:
-        """Send a message."""
         self.writer.write(message(self.encoding, **fields))
 
     async def write(self, data: bytes) -> None:
-        """Send any bytes, and wait while the server does not take them."""
+        """Send any bytes, and wait while the server does not read them."""
         self.writer.write(data)
         await self.writer.drain()
 
     async def receive(self, *types: str) -> dict[str, Any]:
-        """The next message, or the next of these types; pings are answered meanwhile. Raises `Closed`."""
+        """Return the next message, or the next of these types, answering pings. Raise `Closed`."""
         while True:
             opcode, payload = await self._frame()
             if opcode == PING:
@@ -311,7 +308,7 @@ class Raw:
                     return fields
 
     async def discard(self) -> int:
-        """Read and throw away, unanswered, until the server closes: how many bytes."""
+        """Read and discard everything, unanswered, until the server closes. Return the number of bytes."""
         count = 0
         with contextlib.suppress(ConnectionError):
             while data := await self.reader.read(2**16):
@@ -319,7 +316,6 @@ class Raw:
         return count
 
     def close(self) -> None:
-        """Cut the connection off."""
         self.writer.transport.abort()
 
     async def _frame(self) -> tuple[int, bytes]:
@@ -335,17 +331,17 @@ class Raw:
 
 @dataclass
 class Felt:
-    """What an honest pair felt since it was last asked. Times are in seconds."""
+    """The experience of an honest pair in a period. Times are in seconds."""
 
     plies: list[float] = field(default_factory=list)
-    """From each move to the turn, or end, that it brought; what is still waited for counts as long as it has taken."""
+    """Times from a move to the turn or end that follows. A pending one counts as long as it has taken so far."""
     starts: list[float] = field(default_factory=list)
-    """From each seek to its start."""
+    """Times from a seek to its start."""
     drops: list[str] = field(default_factory=list)
-    """Why connections were lost, and errors and rejections."""
+    """Reasons of lost connections, errors and rejections."""
 
     def quantile(self, share: float) -> float:
-        """The time of a ply that this share of them does not exceed; not a number without plies."""
+        """Return the quantile `share` of the ply times; NaN without plies."""
         times = sorted(self.plies)
         return times[min(int(share * len(times)), len(times) - 1)] if times else float("nan")
 
@@ -356,9 +352,9 @@ class Felt:
 
 
 class HonestPair:
-    """Two bots that play unrated nim against each other without end, over the real protocol; `async with` runs it.
+    """Two bots that play unrated nim against each other without end, over the real protocol; `async with` runs them.
 
-    Each takes `pace` seconds for a move. A lost connection is made again.
+    Each takes `pace` seconds per move and reconnects if it is cut off.
     """
 
     def __init__(
@@ -376,7 +372,7 @@ class HonestPair:
         self._tokens = tokens or tuple(f"the token of {name}" for name in names)
         self._felt = Felt()
         self._moved: dict[str, float] = {}
-        """When the last move of each match was sent that is still unanswered."""
+        """By match, when its last unanswered move was sent."""
         self._tasks: list[asyncio.Task[None]] = []
         self._playing = asyncio.Event()
 
@@ -391,13 +387,13 @@ class HonestPair:
         await asyncio.wait(self._tasks)
 
     async def feel(self, seconds: float) -> Felt:
-        """What they feel in the next seconds."""
+        """Return what they experience in the next seconds."""
         self.take()
         await asyncio.sleep(seconds)
         return self.take()
 
     def take(self) -> Felt:
-        """What they felt since the last call."""
+        """Return what they have experienced since the last call."""
         felt, self._felt = self._felt, Felt()
         felt.plies += [time.perf_counter() - moved for moved in self._moved.values()]
         return felt
@@ -454,7 +450,7 @@ class HonestPair:
 
 @contextlib.contextmanager
 def attackers(count: int, attack: Callable[..., None], *arguments: Any) -> Iterator[None]:
-    """So many processes of their own that run `attack(number, *arguments)` (of a module) meanwhile, then are ended."""
+    """Run `count` processes of `attack(number, *arguments)`, a module-level function, and kill them at the end."""
     processes = multiprocessing.get_context("spawn")
     running = [processes.Process(target=attack, args=(number, *arguments), daemon=True) for number in range(count)]
     for process in running:

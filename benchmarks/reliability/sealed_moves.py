@@ -1,12 +1,12 @@
-"""Whether an opponent's accepted move can be noticed by the clock: what a seat's own requests take before and after it.
+"""Check whether a sealed move of the opponent can be detected by timing a seat's own requests before and after it.
 
-Two bots play rounds of a dilemma. In each a coin decides whether the opponent has moved `--before` milliseconds ago, or
-not yet, when the other seat asks for something (`unseek`, or by coming back to the match over a new connection) and
-takes the time until it is answered; then whoever has not moved does. Both distributions are printed, with a rank-sum
-test: p is how likely ranks that differ so much, or more, are if there is no difference.
+Two bots play rounds of a dilemma. In each round a coin decides whether the opponent moves `--before` milliseconds
+before the other seat's request (`unseek`, or a reconnection to the match), or only after it. The request is timed. Both
+distributions are printed, with a rank-sum test: p is the probability of ranks that differ as much or more if there is
+no difference.
 Usage: python benchmarks/reliability/sealed_moves.py [--rounds 600] [--returns 100] [--before 0,50] [--small]
 
-Some 250 returns in a row, of all kinds together, are more than the arena takes from one address.
+More than some 250 reconnections in a row, of all kinds together, are throttled by the arena for one address.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ONE, TWO = NAMES = ("prober", "opponent")
 
 
 class Pair:
-    """Two seats of one match of many rounds: the one that takes the time, and its opponent."""
+    """The two seats of a match of many rounds: the one that measures, and its opponent."""
 
     def __init__(self, port: int, prober: Raw, opponent: Raw) -> None:
         self._port = port
@@ -34,7 +34,6 @@ class Pair:
         self.match = ""
 
     async def begin(self, rounds: int) -> None:
-        """Begin a match of so many rounds."""
         for raw, other in ((self._prober, TWO), (self._opponent, ONE)):
             raw.send(
                 type="seek", id=f"s{rounds}", game="dilemma", config={"rounds": rounds}, opponent=other, rated=False
@@ -44,27 +43,25 @@ class Pair:
             raw.send(type="ready", match=self.match)
 
     async def asked(self) -> int:
-        """Both are told the turn of a round; its ply."""
+        """Wait until both are sent the turn of a round. Return its ply."""
         await self._opponent.receive("turn")
         return int((await self._prober.receive("turn"))["ply"])
 
     async def ended(self) -> None:
-        """Both are told the end."""
         for raw in (self._prober, self._opponent):
             await raw.receive("end")
 
     def move(self, ply: int, *, opponent: bool) -> None:
-        """One of them moves."""
         raw = self._opponent if opponent else self._prober
         raw.send(type="move", match=self.match, ply=ply, move={"choose": random.randrange(2)})
 
     async def ask(self) -> None:
-        """A request that is always answered."""
+        """Make a request that is always answered."""
         self._prober.send(type="unseek", id="none")
         await self._prober.receive("unseeked")
 
     async def come_back(self) -> None:
-        """A new connection, until it is told the turn again."""
+        """Reconnect, and wait until the turn is sent again."""
         older, self._prober = self._prober, await Raw.enter(self._port, ONE)
         await self._prober.receive("turn")
         older.close()
@@ -73,7 +70,7 @@ class Pair:
 async def measure(
     pair: Pair, rounds: int, before: float, probe: Callable[[], Awaitable[None]]
 ) -> tuple[list[float], list[float]]:
-    """Milliseconds that the probe took in rounds in which the opponent had not moved, and in which it had."""
+    """Return the milliseconds of the probe in rounds in which the opponent had not moved, and in which it had."""
     took: tuple[list[float], list[float]] = [], []
     await pair.begin(rounds)
     for _ in range(rounds):
@@ -93,7 +90,9 @@ async def measure(
 
 
 def rank_sum(one: list[float], two: list[float]) -> tuple[float, float]:
-    """The chance that a value of the second is above one of the first, and p, two-sided (Mann and Whitney, 1947)."""
+    """Return the probability that a value of the second exceeds one of the first, and the two-sided p (Mann and
+    Whitney, 1947).
+    """
     n, m = len(one), len(two)
     ordered = sorted([(value, 0) for value in one] + [(value, 1) for value in two])
     ranks = sum(rank for rank, (_, of) in enumerate(ordered, 1) if of)
@@ -103,7 +102,7 @@ def rank_sum(one: list[float], two: list[float]) -> tuple[float, float]:
 
 
 def line(values: list[float]) -> str:
-    """Percentiles in milliseconds."""
+    """Return percentiles in milliseconds as text."""
     ordered = sorted(values)
     at = [ordered[min(len(ordered) - 1, int(part * len(ordered)))] for part in (0.1, 0.5, 0.9, 0.99)]
     return f"{len(values):5} times   p10 {at[0]:6.3f}   p50 {at[1]:6.3f}   p90 {at[2]:6.3f}   p99 {at[3]:6.3f} ms"

@@ -1,9 +1,9 @@
-"""An hour of ladder: do memory, open files and tasks of the server grow?
+"""Run an hour of ladder, and check that the server's memory, open files and tasks do not grow.
 
 Bots play rated nim and tic-tac-toe without end; some resign, drop their connection in a match, watch, or never come
-back, and new names register all the time. The slopes are those of a straight line through the second half.
+back, and new names register all the time. The slopes are from a linear regression over the second half.
 Usage: python benchmarks/reliability/soak.py [--seconds 3600] [--bots 24] [--small]
-Exit status 1 if tasks or files grow by more than one an hour and twice the slope's error.
+Exit status 1 if tasks or files grow by more than one an hour plus twice the slope's error.
 """
 
 from __future__ import annotations
@@ -34,21 +34,19 @@ from machine import event_loop
 
 PACE = 0.01
 NEWCOMERS = 20
-"""At once at most: on a slow machine more would pile up, which is no growth of the server's."""
+"""Maximum newcomers at a time: on a slow machine more would pile up, which is no growth of the server."""
 GAMES = (("nim", "classic"), ("nim", "min-nim"), ("tictactoe", "classic"))
 COUNTED = ("MiB of memory", "open files", "tasks", "objects")
 
 
 class Sample(NamedTuple):
-    """What the server holds `at` seconds after its start."""
+    """A measurement `at` seconds after the server's start; `held` is in the order of `COUNTED`."""
 
     at: float
     held: tuple[float, ...]
 
 
 async def _serve(data: Path, every: float) -> None:
-    """The server, which tells of itself on standard output."""
-
     async def tell() -> None:
         while True:
             await asyncio.sleep(every)
@@ -63,14 +61,14 @@ async def _serve(data: Path, every: float) -> None:
 
 
 class Regular:
-    """A bot of the ladder, which does now and then what bots do that nobody likes."""
+    """A bot of the ladder that occasionally resigns or drops its connection."""
 
     def __init__(self, port: int, name: str, chance: random.Random) -> None:
         self._port, self._name, self._chance = port, name, chance
         self.matches = 0
 
     async def live(self, *, matches: float = math.inf) -> None:
-        """Come in again and again, until so many matches are over."""
+        """Reconnect again and again, until a number of matches are over."""
         while self.matches < matches:
             try:
                 await self._visit(matches)
@@ -111,7 +109,7 @@ class Regular:
 
 
 async def _watch(port: int) -> None:
-    """Hear of every match and follow each from its start; come back now and then."""
+    """Subscribe to all matches and watch each from its start; reconnect now and then."""
     while True:
         raw = await Raw.enter(port)
         raw.send(type="watch", match="*")
@@ -128,7 +126,7 @@ async def _watch(port: int) -> None:
 
 
 async def _play(port: int, bots: int) -> None:
-    """The regulars, a watcher, and a newcomer every second who plays one match, unless too many have not yet."""
+    """Run the regulars, a spectator, and a newcomer every second for one match, unless too many are still playing."""
     regulars = [Regular(port, f"regular-{number}", random.Random(number)) for number in range(bots)]
     playing = {asyncio.create_task(regular.live()) for regular in regulars} | {asyncio.create_task(_watch(port))}
     number = 0
@@ -143,7 +141,7 @@ async def _play(port: int, bots: int) -> None:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The slope of the line of least squares, and its standard error."""
+    """Return the slope of the least squares line, and its standard error."""
     count = len(points)
     x_mean, y_mean = (sum(column) / count for column in zip(*points, strict=True))
     spread = sum((x - x_mean) ** 2 for x, _ in points)
@@ -173,11 +171,11 @@ def main() -> None:
         first, last = samples[0].held[number], samples[-1].held[number]
         print(f"{what:14} {first:10.1f} at first, {last:10.1f} at last, {rise:10.2f} ± {error:.2f} an hour")
         grows |= what in ("open files", "tasks") and rise > 1 + 2 * error
-    raise SystemExit(grows and not options.small)  # in seconds there is no slope to speak of
+    raise SystemExit(grows and not options.small)  # a few seconds are too short for a slope
 
 
 def _measure(seconds: float, bots: int) -> tuple[list[Sample], int]:
-    """What the server held every now and then, and how many matches are in its store."""
+    """Return samples of what the server held, and the number of matches in its store."""
     samples: list[Sample] = []
     with tempfile.TemporaryDirectory() as data:
         command = [sys.executable, __file__, "--seconds", str(seconds), "--serve", data]
@@ -185,7 +183,7 @@ def _measure(seconds: float, bots: int) -> tuple[list[Sample], int]:
             assert server.stdout is not None
             assert server.stderr is not None
             port = next(found[1] for line in server.stderr if (found := re.search(r"listening on \S+:(\d+)", line)))
-            threading.Thread(target=server.stderr.read, daemon=True).start()  # else it would wait to be heard some day
+            threading.Thread(target=server.stderr.read, daemon=True).start()  # or the server would block on a full pipe
             players = subprocess.Popen([sys.executable, "-c", _PLAYERS, port, str(bots)], cwd=Path(__file__).parent)
             start = time.monotonic()
             for line in server.stdout:

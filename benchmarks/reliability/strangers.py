@@ -1,7 +1,7 @@
-"""What a hostile bot of a tournament gets hold of, what a sandbox costs, and who outlives a tournament that is killed.
+"""Measure what a hostile bot can get in a tournament, what a sandbox costs, and what survives a killed tournament.
 
 Usage: python benchmarks/reliability/strangers.py [--rounds 1000] [--small]
-Exit status 1 if a bot in a sandbox gets anything, or if a process is left. Without bubblewrap the rest is measured.
+Exit status 1 if a bot in a sandbox gets anything, or a process survives. Without bubblewrap the rest is measured.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from rig import WITHIN, small_or_asked
 TESTS = Path(__file__).parents[2] / "tests"
 NOTHING: tuple[Any, ...] = ([], False, None)
 OWN = {"arena", "processes", "scratch"}
-"""What is a bot's in its sandbox too; the last two within limits."""
+"""The things that a bot may have in its sandbox too; the last two up to the limits in `WORST`."""
 WORST = {"processes": 300, "scratch": 64}
 
 
 class Ground:
-    """A folder with the programs of the bots, each in a folder of its own, and the data of tournaments."""
+    """A folder with the bots' programs, each in its own folder, and the data of tournaments."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.chmod(0o755)  # a sandbox's user is another one where root measures
+        folder.chmod(0o755)  # if root runs this, a sandbox has another user
         for bot, files in {"steady": ["faulty_bots.py"], "hostile": ["faulty_bots.py", "hostile_bot.py"]}.items():
             (folder / bot).mkdir()
             for file in files:
@@ -47,13 +47,12 @@ class Ground:
         (folder / "diary").write_text("dear diary")
 
     def command(self, name: str, bots: Sequence[str], kind: str, *options: str) -> list[str]:
-        """The command of a tournament of Nim among these bots."""
         words = [f"{bot}={sys.executable} {self.folder / program}" for bot, program in (b.split("=") for b in bots)]
         words += ["--game", "nim", "--seed", "5", "--sandbox", kind, "--data", str(self.folder / f"{name}-{kind}")]
         return [sys.executable, "-m", "arena", "tournament", *words, *options]
 
     def play(self, name: str, bots: Sequence[str], kind: str, *options: str, **environ: str) -> Any:
-        """Play it: what it wrote as JSON. Raises `RuntimeError` with what it said if it failed."""
+        """Play a tournament and return its JSON. Raise `RuntimeError` with the error output if it fails."""
         written = self.folder / f"{name}-{kind}.json"
         command = self.command(name, bots, kind, "--json", str(written), *options)
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environ})
@@ -63,11 +62,11 @@ class Ground:
 
 
 BOTS = ["rival=steady/faulty_bots.py steady", "steady=steady/faulty_bots.py steady"]
-"""Two that play the first legal move."""
+"""Two bots that play the first legal move."""
 
 
 def taken(ground: Ground, kind: str) -> dict[str, Any]:
-    """What the hostile bot says that it got."""
+    """Return what the hostile bot reports that it got."""
     sys.path.insert(0, str(TESTS))
     from hostile_bot import TAKES
 
@@ -81,7 +80,7 @@ def taken(ground: Ground, kind: str) -> dict[str, Any]:
         }
         bots = [BOTS[0], "hostile=hostile/hostile_bot.py"]
         environ = {"HUNT": json.dumps(hunt), "ARENA_MQTT": "mqtt://me:secret@host"}
-        patient = ("--clock", f"{WITHIN:g}", "--pass-env", "HUNT")  # the hunt is one turn, on a busy machine a long one
+        patient = ("--clock", f"{WITHIN:g}", "--pass-env", "HUNT")  # the hunt takes one turn, long on a busy machine
         content = ground.play("hunt", bots, kind, *patient, **environ)
     log = Path(hunt["data"], "tournaments", content["tournament"], "hostile.log")
     found: dict[str, Any] = json.loads(log.read_text().splitlines()[0])
@@ -89,20 +88,20 @@ def taken(ground: Ground, kind: str) -> dict[str, Any]:
 
 
 def got(name: str, value: Any) -> bool:
-    """Whether this is something that a sandbox is to keep from a bot."""
+    """Return whether this is something that a sandbox must keep from a bot."""
     if name in WORST:
         return bool(value > WORST[name])
     return name not in OWN and value not in NOTHING and not (isinstance(value, str) and "Error:" in value)
 
 
 def processor_time() -> float:
-    """Seconds that whatever was started here, and is over, has worked."""
+    """Return the processor seconds of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def pace(ground: Ground, kind: str, rounds: int) -> tuple[float, float]:
-    """Matches per second, from the beginning of the first to the end of the last, and processor time of each."""
+    """Return the matches per second, from the first start to the last end, and the processor seconds per match."""
     before = processor_time()
     content = ground.play("pace", BOTS, kind, "--rounds", str(rounds))
     times = [datetime.fromisoformat(match[when]) for match in content["matches"] for when in ("started", "finished")]
@@ -111,7 +110,7 @@ def pace(ground: Ground, kind: str, rounds: int) -> tuple[float, float]:
 
 @contextmanager
 def held_up(ground: Ground, kind: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A tournament that a bot holds up in its third match."""
+    """Run a tournament that a bot blocks in its third match."""
     fifo = ground.folder / "steady" / f"halted-{kind}"
     os.mkfifo(fifo)
     fifo.chmod(0o666)
@@ -123,13 +122,12 @@ def held_up(ground: Ground, kind: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def family(pid: int) -> list[int]:
-    """All that descend from a process."""
     children = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return children + [pid for child in children for pid in family(child)]
 
 
 def outlived(ground: Ground, kind: str) -> tuple[int, float, int]:
-    """How many processes a tournament had when it was killed, the seconds until they were gone, how many never were."""
+    """Kill a tournament. Return its number of processes, the seconds until they were gone, and how many survived."""
     with held_up(ground, kind) as process:
         ends = [os.pidfd_open(pid) for pid in family(process.pid)]
         process.send_signal(signal.SIGKILL)

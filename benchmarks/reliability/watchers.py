@@ -1,9 +1,9 @@
-"""What watchers cost those who play: a large audience of one match, and readers that do not read beside many bots.
+"""Measure what spectators cost the players: a large audience of one match, and clients that do not read.
 
 First a pair of bots plays, without and with an audience that watches each of its matches. Then `--bots` bots play,
-without and with `--stalled` watchers that ask for every match, from twenty addresses, and read nothing.
+without and with `--stalled` spectators that ask for every match, from twenty addresses, and read nothing.
 Usage: python benchmarks/reliability/watchers.py [--audience 300] [--bots 100] [--stalled 200] [--seconds 10] [--small]
-Exit status 1 if a bot lost its connection, or the memory of the server grew by more than it may.
+Exit status 1 if a bot lost its connection, or the server's memory grew by more than it may.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import uvloop
 from rig import JSON, MSGPACK, Felt, HonestPair, Raw, Server, attackers, small_or_asked
 
 UNREAD = 4.0
-"""MiB that one connection may leave unread, and all of them together:"""
+"""MiB that one connection may leave unread; `UNREAD_IN_ALL` is for all of them together."""
 UNREAD_IN_ALL = 256.0
 ADDRESSES = 20
 
 
 def watch(number: int, port: int, count: int, reads: bool) -> None:
-    """A process of watchers; the first hears of each match, and all ask for it."""
+    """Run a process of spectators; the first hears of each match, and all watch it."""
     uvloop.run(watch_all(port, count, reads))
 
 
@@ -47,7 +47,7 @@ async def watch_all(port: int, count: int, reads: bool) -> None:
 
 
 async def audience(options: argparse.Namespace) -> bool:
-    """One match and many that watch it. Whether its bots were left in peace."""
+    """Measure one match with many spectators. Return whether its bots had no drops."""
     with Server() as server:
         async with HonestPair(server.port) as pair:
             await pair.feel(1)
@@ -66,7 +66,7 @@ async def audience(options: argparse.Namespace) -> bool:
 
 
 async def stalled(options: argparse.Namespace) -> bool:
-    """Many matches, and watchers that read nothing. Whether the bots were left in peace, and memory in its bounds."""
+    """Measure many matches beside spectators that do not read. Return whether drops and memory were within bounds."""
     with Server() as server:
         async with AsyncExitStack() as stack:
             pairs = [
@@ -96,7 +96,7 @@ async def stalled(options: argparse.Namespace) -> bool:
 
 
 async def feel(pairs: list[HonestPair], seconds: float) -> Felt:
-    """What all of them feel in the next seconds."""
+    """Return what all pairs experience in the next seconds."""
     every = await asyncio.gather(*(pair.feel(seconds) for pair in pairs))
     return Felt([ply for felt in every for ply in felt.plies], [], [drop for felt in every for drop in felt.drops])
 
