@@ -148,6 +148,7 @@ class AsyncStore:
     def stop_retrying(self) -> None:
         """Try once more what waits, and from now on nothing twice: the process is about to end."""
         self._hurry.set()
+        self._store.hurry()
         for timer, one in list(self._aside.items()):
             timer.cancel()
             self._requeue(timer, one)

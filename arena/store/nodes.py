@@ -69,9 +69,11 @@ class UnderWay(NamedTuple):
     bots: Sequence[str]
 
 
-def beat(connection: Connection, node: int, url: str) -> list[Node]:
-    """This node is here, at a URL; all nodes."""
+def beat(connection: Connection, node: int, url: str, echo: str | None = None) -> list[Node]:
+    """This node is here, at a URL; all nodes. Once that is committed it is sent over the channel `echo`, if any."""
     execute(connection, f"UPDATE nodes SET seen = {NOW}, url = :url WHERE id = :node", {"node": node, "url": url})
+    if echo is not None:
+        execute(connection, "SELECT pg_notify(:echo, '')", {"echo": echo})
     return list_nodes(connection)
 
 
