@@ -35,27 +35,38 @@ def of_server(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> Databa
 
 
 class AnswerLimit:
-    """When sessions that do not answer are given up. Any thread may ask."""
+    """When sessions that do not answer are given up. Any thread may ask. One of a `process` hurries with that."""
 
-    def __init__(self, timeouts: DatabaseTimeouts, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        timeouts: DatabaseTimeouts,
+        clock: Callable[[], float] = time.monotonic,
+        process: AnswerLimit | None = None,
+    ) -> None:
         self.timeouts = timeouts
         self.clock = clock
+        self._process = process
         self.last_hang = float("-inf")
         """When a session was last given up: others that were made before may hang too, and are replaced."""
-        self._stopping_since: float | None = None
+        self._hurried: float | None = None
+
+    @property
+    def _stopping_since(self) -> float | None:
+        return self._hurried if self._process is None else self._process._stopping_since
 
     def hurry(self) -> None:
         """Wait less from now on, for statements under way too: the process is about to end."""
-        if self._stopping_since is None:
-            self._stopping_since = self.clock()
+        if self._hurried is None:
+            self._hurried = self.clock()
 
     def deadline(self, asked: float) -> float:
         """Return when a session is given up that was asked something at that time."""
         patient = asked + self.timeouts.statement_timeout_s + self.timeouts.answer_timeout_s
-        if self._stopping_since is None:
+        stopping = self._stopping_since
+        if stopping is None:
             return patient
-        soon = max(asked, self._stopping_since) + self.timeouts.stop_answer_timeout_s
-        return min(patient, soon, self._stopping_since + self.timeouts.stop_timeout_s)
+        soon = max(asked, stopping) + self.timeouts.stop_answer_timeout_s
+        return min(patient, soon, stopping + self.timeouts.stop_timeout_s)
 
     def connect_timeout_s(self) -> int:
         """Return for how many whole seconds a new connection is waited for, as psycopg takes them."""

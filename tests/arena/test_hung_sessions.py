@@ -156,6 +156,7 @@ def test_how_long_an_answer_is_waited_for() -> None:
     assert limit.deadline(1000.0) == 1025.0
     limit.hurry()
     assert [limit.deadline(asked) for asked in (980.0, 999.0, 1003.0, 1007.0)] == [1002.5, 1002.5, 1005.5, 1007.5]
+    assert AnswerLimit(DatabaseTimeouts(), clock=lambda: now, process=limit).deadline(1003.0) == 1005.5
     now = 1100.0
     limit.hurry()
     assert limit.deadline(1100.0) == 1007.5, "it is about to end since the first time"
@@ -272,7 +273,7 @@ class Deaf:
 
     async def notifications(self, *channels: str) -> AsyncGenerator[str, None]:
         self.listened += 1
-        self._sent = sent = asyncio.Queue()
+        self._sent = sent = asyncio.Queue[str]()
         yield ""
         while True:
             yield await sent.get()
