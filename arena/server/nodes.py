@@ -125,7 +125,7 @@ class OnlyNode:
         return None
 
     async def resume(self, header: Header, seed: bytes) -> None:
-        """The same of one that goes on. Raises `StoreError`."""
+        """The same of one that goes on. Raises `StoreError`, and `BotGone` for one that never began."""
 
     async def end(self, match: str) -> None:
         """Have all nodes know that a match is over whose result is not stored here. Raises `StoreError`."""
@@ -230,7 +230,9 @@ class Nodes(OnlyNode):
         if self._noted is None:
             self._noted = {one.match for one in await self._store.read(matches_of, self._name)}
         if header.match not in self._noted:
-            await self._store.write(begin_matches, [self._under_way(header, seed)])
+            gone = await self._store.write(begin_matches, [self._under_way(header, seed)])
+            for fault in gone.values():
+                raise fault
 
     async def end(self, match: str) -> None:
         await self._store.write(end_matches, [match])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -10,15 +11,18 @@ from typing import Any
 
 import pytest
 
+from arena.operations.administration import Play
 from arena.server.nodes import PATIENCE, Nodes, OnlyNode
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
-from arena.store.nodes import Node, UnderWay
+from arena.store.nodes import BotGone, Node, UnderWay
 from arena.store.registry import rename_bot, revoke_bots, rotate_token
 from arena.store.tokens import hash_token
+from machine.arguments import read_clock
 from machine.timestamps import written
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault
+from referee.record import Header
 from seasons import header
 
 OTHER = "ws://arena/b"
@@ -56,9 +60,10 @@ class Noted:
     async def read(self, query: Any, *words: Any) -> list[UnderWay]:
         return list(self.under_way)
 
-    async def write(self, change: Any, matches: list[UnderWay]) -> None:
+    async def write(self, change: Any, matches: list[UnderWay]) -> dict[str, Any]:
         self.writes += 1
         self.under_way += matches
+        return {}
 
     async def write_first(self, change: Any, *words: Any) -> list[Node]:
         return self.nodes
@@ -144,6 +149,71 @@ async def test_seeks_of_a_game_that_moves_are_sent_on_and_who_pairs_it_is_comput
         ("s2", "elsewhere", OTHER),
     }
     assert nodes.asked == {"nim": 1, "tictactoe": 1}
+
+
+class Gone(Scripted):
+    """A bot is renamed on another node between the pairing of its first match and when that is noted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_gone = True
+
+    def begin(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
+        if not self.is_gone:
+            return None
+        self.is_gone = False
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future.set_exception(BotGone("ann"))
+        return future
+
+    async def resume(self, header: Header, seed: bytes) -> None:
+        raise BotGone("ann")
+
+
+@pytest.mark.virtual_time
+async def test_a_match_whose_bot_is_gone_before_it_is_noted_leaves_nothing_and_its_seats_seek_again(
+    serve: Any,
+) -> None:
+    served = await serve(nodes=Gone(), rated_per_pair=1)
+    clients = [await served.enter(name) for name in ("ann", "bob")]
+    for number, client in enumerate(clients):
+        await client.send(type="seek", id=f"s{number}", game="nim")
+    await served.matched(*clients)
+    for number, client in enumerate(clients):
+        told = await client.expect("error")
+        assert (told["code"], told["ref"]) == ("unavailable", f"s{number}")
+        assert told["message"] == "no match begins, as ann was renamed or deleted a moment ago: seek again"
+    assert list((served.data / "journal").glob("*.jsonl")) == []
+    assert served.arena.host.clients.runners == {}
+    for client in clients:
+        await client.send(type="seek", id="again", game="nim")
+    await served.matched(*clients)
+    start = await clients[0].expect("start")
+    assert start["rated"], "the one that did not begin does not count"
+
+
+async def test_an_assigned_match_whose_bot_is_gone_is_refused_to_who_asked_for_it(serve: Any) -> None:
+    served = await serve(nodes=Gone())
+    for name in ("ann", "bob"):
+        await served.enter(name)
+    play = Play(
+        match="t-1",
+        tournament="t",
+        game="nim",
+        config={},
+        bots=["ann", "bob"],
+        seed="00" * SEED_BYTES,
+        clock=read_clock("60+0"),
+        place=0,
+    )
+    with pytest.raises(BotGone, match="no match begins, as ann was renamed or deleted"):
+        await served.perform(play)
+    assert served.arena.host.clients.runners == {}
+
+
+async def test_a_match_of_the_journal_that_nobody_was_told_of_does_not_go_on_without_its_bots(serve: Any) -> None:
+    served = await serve(nodes=Gone())
+    assert not await served.arena.resumes(header("m-1"), bytes(SEED_BYTES))
 
 
 async def test_of_matches_that_go_on_those_are_noted_that_were_not() -> None:
