@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -49,18 +51,27 @@ def url() -> Iterator[str]:
     give_back(url)
 
 
+def documented(start: str) -> str:
+    """Return the block of SQL in the documents that begins so."""
+    text = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
+    (block,) = re.findall(rf"```\n({re.escape(start)}.*?)```", text, re.DOTALL)
+    return str(block)
+
+
 @pytest.fixture
 def reader(url: str) -> Iterator[psycopg.Connection]:
-    """A connection of a role to which the three views are granted, and no more."""
-    role = f"reader_{secrets.token_hex(6)}"
+    """A connection of a role as the documents make it, to which the three views are granted, and no more."""
+    role, database = f"reader_{secrets.token_hex(6)}", conninfo_to_dict(url)["dbname"]
+    make = documented("CREATE ROLE reader ").replace("ROLE reader", f"ROLE {role}")
     with psycopg.connect(url, autocommit=True) as owner:
-        owner.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 2".encode())
+        owner.execute(make.replace("DATABASE arena", f"DATABASE {database}").encode())
         owner.execute(f"GRANT USAGE ON SCHEMA arena TO {role}".encode())
         owner.execute(f"GRANT SELECT ON {VIEWS} TO {role}".encode())
         try:
             with psycopg.connect(**(conninfo_to_dict(url) | {"user": role}), autocommit=True) as connection:
                 yield connection
         finally:
+            owner.execute(f"GRANT TEMPORARY ON DATABASE {database} TO PUBLIC".encode())
             owner.execute(f"DROP OWNED BY {role}".encode())
             owner.execute(f"DROP ROLE {role}".encode())
 
@@ -111,10 +122,17 @@ def test_whatever_locks_it_holds_nodes_begin_and_write(url: str, reader: psycopg
         assert [one.match for one in a.iterate(iter_results)] == ["m2", "m1"]
 
 
-def test_it_has_no_more_connections_than_it_was_given(reader: psycopg.Connection) -> None:
+def test_it_has_no_more_connections_and_temporary_files_than_the_documents_give_it(reader: psycopg.Connection) -> None:
     words: Any = conninfo_to_dict(reader.info.dsn)
-    with psycopg.connect(**words), pytest.raises(psycopg.OperationalError, match="too many connections for role"):
-        psycopg.connect(**words)
+    with ExitStack() as stack:
+        for _ in range(2):
+            stack.enter_context(psycopg.connect(**words))
+        with pytest.raises(psycopg.OperationalError, match="too many connections for role"):
+            psycopg.connect(**words)
+    assert reader.execute("SHOW temp_file_limit").fetchone() == ("1GB",)
+    for statement in ("SET temp_file_limit = -1", "CREATE TEMPORARY TABLE large (line text)"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            reader.execute(statement.encode())
 
 
 class Direct:
