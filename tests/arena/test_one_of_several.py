@@ -5,25 +5,27 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from arena.operations.administration import Play
-from arena.server.nodes import PATIENCE, Nodes, OnlyNode
-from arena.store.announcements import Announcement
+from arena.server.nodes import MIN_READ_INTERVAL_S, PATIENCE, Nodes, OnlyNode
+from arena.store.announcements import Announced, Announcement
 from arena.store.async_store import AsyncStore
 from arena.store.nodes import BotGone, Node, UnderWay
 from arena.store.registry import rename_bot, revoke_bots, rotate_token
 from arena.store.tokens import hash_token
 from machine.arguments import read_clock
+from machine.event_loop import running
 from machine.timestamps import written
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault
 from referee.record import Header
 from seasons import header
+from virtual_time import advance
 
 OTHER = "ws://arena/b"
 
@@ -71,6 +73,27 @@ class Noted:
 
 def node(name: str, matches: int = 0, *, alive: bool = True, draining: bool = False, seen: str | None = None) -> Node:
     return Node(name=name, url=f"ws://arena/{name}", seen=seen, alive=alive, draining=draining, matches=matches)
+
+
+class Waking(Noted):
+    """In place of the store and the database: whoever listens is woken a hundred times a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    async def read(self, query: Any, *words: Any) -> Any:
+        self.reads += 1
+        return Announced([], 0) if words else 0
+
+    async def write(self, change: Any, *words: Any) -> Any:
+        return "arena_channel"
+
+    async def notifications(self, *channels: str) -> AsyncGenerator[str, None]:
+        yield ""
+        while True:
+            await asyncio.sleep(0.01)
+            yield channels[0]
 
 
 CHANGES: dict[str, Callable[[Any], None]] = {
@@ -224,6 +247,15 @@ async def test_of_matches_that_go_on_those_are_noted_that_were_not() -> None:
         await nodes.resume(header(match), bytes(SEED_BYTES))
     assert store.writes == 1
     assert [one.match for one in store.under_way] == ["m-1", "m-2", "m-3"]
+
+
+@pytest.mark.virtual_time
+async def test_whoever_wakes_a_node_often_has_it_read_ten_times_a_second() -> None:
+    store: Any = Waking()
+    nodes = Nodes(store, store, "a", 1, "ws://arena/a")
+    async with running(nodes.listen()), running(nodes.hear()):
+        await advance(10.0)
+    assert 10.0 / MIN_READ_INTERVAL_S - 1 <= store.reads <= 10.0 / MIN_READ_INTERVAL_S + 1
 
 
 async def test_it_is_said_which_nodes_stay_away_with_matches() -> None:
