@@ -6,13 +6,15 @@ itself. Neither helps against a backend that stands still, or a proxy that ackno
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Generator
 from typing import Any
 
-from psycopg import AsyncConnection, Connection, OperationalError, waiting
+from psycopg import AsyncConnection, Connection, Error, OperationalError, capabilities, waiting
 
 from arena.store.answer_limit import AnswerLimit
 
+CANCEL_TIMEOUT_S = 1.0
 CHECK_INTERVAL_S = 0.1
 """Seconds between two looks at the clock while an answer is waited for."""
 
@@ -22,15 +24,24 @@ class NoAnswer(OperationalError):
 
 
 class BoundedConnection(Connection[Any]):
-    """A connection on which every answer is waited for until `limit`."""
+    """A connection on which every answer is waited for until `limit`. Where that is interrupted it is closed: the
+    process is about to end.
+    """
 
     limit: AnswerLimit
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return super().wait(_bounded(gen, self.limit), *args, **kwargs)
+        try:  # not as psycopg does it, which waits ten seconds more at an interruption
+            return waiting.wait(_bounded(gen, self.limit), self.pgconn.socket, interval=CHECK_INTERVAL_S)
         except NoAnswer:
             self.limit.last_hang = self.limit.clock()
+            self.close()
+            raise
+        except (KeyboardInterrupt, SystemExit):
+            self.limit.hurry()
+            if capabilities.has_cancel_safe():  # else it may wait for ever
+                with contextlib.suppress(Error):  # a statement that takes long is to go no further
+                    self.cancel_safe(timeout=CANCEL_TIMEOUT_S)
             self.close()
             raise
 

@@ -150,6 +150,27 @@ def test_once_a_session_was_closed_all_others_that_were_there_are_replaced_witho
         finish(store, result("m2"))
 
 
+def test_who_is_interrupted_while_a_session_stands_still_waits_no_longer(url: str) -> None:
+    database = at(url)
+    times = iter([0.0, KeyboardInterrupt()])
+
+    def clock() -> float:
+        now = next(times, 1.0)
+        if isinstance(now, KeyboardInterrupt):
+            raise now
+        return now
+
+    with closing(Store.open(database)) as store:
+        pid = store.read(backend)
+        with stopped(pid):
+            database.limit.clock = clock
+            with pytest.raises(KeyboardInterrupt):
+                store.read(list_nodes)
+            assert store.read(backend) != pid
+        assert database.limit.deadline(1.0) == 1.0 + TIMEOUTS.stop_answer_timeout_s
+        wait_until_ended(url, pid)
+
+
 def test_how_long_an_answer_is_waited_for() -> None:
     now = 1000.0
     limit = AnswerLimit(TIMEOUTS, clock=lambda: now)
