@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import ExitStack, closing
@@ -188,11 +189,20 @@ async def test_at_the_end_nobody_waits_for_a_session_that_stands_still(url: str)
     with closing(Store.open(database)) as store:
         archive = AsyncStore(store)
         with stopped(store.write(backend)):
+            now, looks, waits = 1000.0, itertools.count(), threading.Event()
+
+            def clock() -> float:
+                if next(looks) >= 2:  # one is for the pool, one for when it was asked
+                    waits.set()
+                return now
+
+            database.limit.clock = clock
             asked = asyncio.create_task(archive.write(backend))
-            await asyncio.sleep(0)
+            await asyncio.to_thread(waits.wait)
             archive.stop_retrying()
-            with skipping(database):
-                with pytest.raises(StoreUnavailable, match=CLOSED):
+            now += TIMEOUTS.stop_answer_timeout_s + 0.5
+            async with asyncio.timeout(WITHIN):
+                with pytest.raises(StoreUnavailable, match="no answer for 3 s: the session is closed"):
                     await asked
                 await archive.drain()
 
