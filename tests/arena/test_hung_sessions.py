@@ -175,8 +175,9 @@ def test_who_is_interrupted_while_a_session_stands_still_waits_no_longer(url: st
 def test_how_long_an_answer_is_waited_for() -> None:
     now = 1000.0
     limit = AnswerLimit(TIMEOUTS, clock=lambda: now)
-    assert limit.deadline(1000.0) == 1025.0
+    assert (limit.deadline(1000.0), limit.connect_timeout_s()) == (1025.0, 5)
     limit.hurry()
+    assert limit.connect_timeout_s() == 2
     assert [limit.deadline(asked) for asked in (980.0, 999.0, 1003.0, 1007.0)] == [1002.5, 1002.5, 1005.5, 1007.5]
     assert AnswerLimit(DatabaseTimeouts(), clock=lambda: now, process=limit).deadline(1003.0) == 1005.5
     now = 1100.0
