@@ -380,8 +380,9 @@ class Nodes(OnlyNode):
         except ArenaFault as fault:
             log.debug("a new session does not work either: %s", fault)
             return
-        if self._away and not self._see(nodes).alive:
-            log.debug("a new session works: bots are sent to nodes that are alive")
+        is_listed = any(node.name == self._name for node in nodes)  # not once the operator has given it up
+        if self._away and is_listed:
+            self._see(nodes)
 
     async def listen(self) -> None:
         """Be woken when something is announced."""

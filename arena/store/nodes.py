@@ -72,9 +72,9 @@ class UnderWay(NamedTuple):
 
 def beat(connection: Connection, node: int, url: str, echo: str | None = None) -> list[Node]:
     """This node is here, at a URL; all nodes. Once that is committed it is sent over the channel `echo`, if any."""
-    execute(connection, f"UPDATE nodes SET seen = {NOW}, url = :url WHERE id = :node", {"node": node, "url": url})
-    if echo is not None:
-        execute(connection, "SELECT pg_notify(:echo, '')", {"echo": echo})
+    told = "" if echo is None else "RETURNING pg_notify(:echo, '')"  # in one statement, as the server may be far away
+    statement = f"UPDATE nodes SET seen = {NOW}, url = :url WHERE id = :node {told}"
+    execute(connection, statement, {"node": node, "url": url, "echo": echo})
     return list_nodes(connection)
 
 

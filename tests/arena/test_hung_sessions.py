@@ -381,6 +381,20 @@ async def test_bots_are_sent_on_too_while_no_session_that_writes_can_be_had(deaf
 
 
 @pytest.mark.virtual_time
+async def test_a_node_that_was_given_up_while_its_session_hangs_asks_on(deaf: Any) -> None:
+    nodes = nodes_of(deaf)
+    await nodes.beat()
+    async with running(nodes.run()):
+        deaf.answers.clear()
+        deaf.nodes = [alive("b")]
+        await advance(30.0)
+        assert deaf.anew > 1
+        deaf.answers.set()
+        await advance(1.0)
+        assert nodes.away() is None
+
+
+@pytest.mark.virtual_time
 async def test_a_listening_session_that_hears_no_sign_of_life_is_replaced_and_what_was_announced_is_read(
     deaf: Any,
 ) -> None:
