@@ -230,10 +230,8 @@ class Arena(HostHandler):
         """The bot of a `hello`, with its ratings at hand, and its token if that was made just now."""
         if hello.bot is not None and folded(hello.bot) in self._closed_names:
             raise TooOften(f"the operator is about to change the name {hello.bot}: come back later")
-        away = self.nodes.away()
-        if (
-            away is not None and hello.bot is not None
-        ):  # other nodes may know; who waits here waits as long as a session hangs
+        away = self.nodes.hangs()
+        if away is not None and hello.bot is not None:  # another node may know it
             raise StoreUnavailable(away)
         revocations = self._revocations
         events = self.host.events

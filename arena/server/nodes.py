@@ -58,6 +58,8 @@ MAX_UNREAD_S = ANNOUNCEMENT_TTL_S / 2
 """After this long without the database a node reads everything anew."""
 AGAIN = 1.0
 """Seconds until the database is listened to again."""
+MAX_HELLO_SILENCE_S = 2.0 * ALIVE_S
+"""Bots that come wait for a database that is slow, but not for one that has not answered for so long."""
 PROBE_INTERVAL_S = 5.0
 """A node whose session does not answer asks over a new one which others are alive, with this time in between."""
 
@@ -98,6 +100,10 @@ class OnlyNode:
 
     def away(self) -> str | None:
         """Why the database can't be reached, in a line; None where it can, or is a file."""
+        return None
+
+    def hangs(self) -> str | None:
+        """The same once it is away for so long that nobody should wait for it to answer."""
         return None
 
     def elsewhere(self, game: str) -> str | None:
@@ -205,6 +211,9 @@ class Nodes(OnlyNode):
     def away(self) -> str | None:
         silent = self._clock() - self._seen
         return f"the database is away: it last answered {silent:.0f} s ago" if self._away or silent > ALIVE_S else None
+
+    def hangs(self) -> str | None:
+        return self.away() if self._clock() - self._seen > MAX_HELLO_SILENCE_S else None
 
     def elsewhere(self, game: str) -> str | None:
         pairing = [node for node in self._nodes if node.alive and not node.draining]

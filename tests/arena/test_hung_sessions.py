@@ -355,8 +355,10 @@ async def test_while_a_session_hangs_bots_are_sent_to_nodes_that_a_new_one_finds
         assert deaf.anew == 1
         assert [game for game in GAMES if nodes.elsewhere(game) is None] == ([] if works else at_a)
         assert len(changes) == works
+        assert nodes.hangs() is None
         await advance(PROBE_INTERVAL_S)
         assert deaf.anew == 2
+        assert nodes.hangs() == nodes.away() == "the database is away: it last answered 12 s ago"
         deaf.fault = None
         deaf.answers.set()
         await advance(0.1)

@@ -215,6 +215,22 @@ async def test_a_match_whose_bot_is_gone_before_it_is_noted_leaves_nothing_and_i
     assert start["rated"], "the one that did not begin does not count"
 
 
+async def test_nobody_waits_to_be_let_in_for_a_database_that_hangs(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = Scripted()
+    served = await serve(nodes=nodes)
+    monkeypatch.setattr(nodes, "hangs", lambda: "the database is away")
+    client = await served.connect()
+    await client.send(type="hello", bot="ann", token=f"{'ann':*>16}")
+    told = await client.expect("error")
+    assert (told["code"], told["message"]) == (
+        "unavailable",
+        "hello: the arena can't look bots up now: come back later",
+    )
+    watcher = await served.connect()
+    await watcher.send(type="hello")
+    await watcher.expect("welcome")
+
+
 async def test_an_assigned_match_whose_bot_is_gone_is_refused_to_who_asked_for_it(serve: Any) -> None:
     served = await serve(nodes=Gone())
     for name in ("ann", "bob"):
