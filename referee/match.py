@@ -142,6 +142,10 @@ class Match:
         """Make `Show` effects, or none: whether anybody watches."""
         self._watched = wanted
 
+    def seek_of(self, seat: int) -> str | None:
+        """Return the id of the seek by which a seat came to this match, if it sought it."""
+        return self._seeks[seat]
+
     def start(self, seat: int | None = None, *, resumed: bool = False) -> Start:
         """The `start` for a seat, or for a watcher."""
         seek = None if seat is None or resumed else self._seeks[seat]

@@ -16,7 +16,7 @@ from arena.store.registry import Incident
 from machine.log_output import about
 from machine.timestamps import utc
 from protocol import error_codes
-from protocol.errors import BotFault
+from protocol.errors import BotFault, Fault
 from protocol.messages import ClientMessage, Error, Hello, ListedSeek, Player
 from referee.footer import Closed
 from referee.record import Header
@@ -162,6 +162,9 @@ class HostHandler(ABC):
     def before_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         """What has to be done before anybody is told that a match begins; None: nothing."""
         return None
+
+    def not_begun(self, match: str, fault: Fault) -> None:
+        """A match does not begin after all, as what had to be done before says: there is nothing left of it."""
 
     def match_added(self, runner: Runner) -> None:
         """A match is about to begin, or to go on after a restart."""
