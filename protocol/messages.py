@@ -49,6 +49,7 @@ RequestId = Annotated[
 PresetName = Annotated[str, Meta(max_length=64, description="the name of a preset of the game")]
 MAX_PRESETS = 64
 """Presets that an open seek may name."""
+MAX_WARMING_GAMES = 64
 GameName = Annotated[str, Meta(max_length=64, description="the name of a game, as welcome has them")]
 Followed = Annotated[str, Meta(max_length=40, description="the id of a match, or * for all")]
 Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 bytes in lower-case hex, 32 digits")]
@@ -154,7 +155,7 @@ class ListedSeek(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class ListedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who is here, in a listing: in how many matches it plays, what it seeks, how long the ladder's pace holds that;
-    `person` where the name is a person's.
+    `person` where the name is a person's; `warming` has the games for which it warms up, since `warming_s` seconds.
     """
 
     bot: str
@@ -164,6 +165,8 @@ class ListedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
     playing: int = 0
     seeks: list[ListedSeek] = []
     pace_s: int = 0
+    warming: list[str] = []
+    warming_s: int = 0
 
 
 class ListedMatch(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -234,6 +237,12 @@ class Unseek(FromClient, frozen=True, kw_only=True):
     """Take a seek back."""
 
     id: RequestId
+
+
+class Warming(FromClient, frozen=True, kw_only=True):
+    """Say for which games a bot warms up that it is going to seek; with none, that it has done so."""
+
+    games: Annotated[list[GameName], Meta(max_length=MAX_WARMING_GAMES)] = []
 
 
 class Ready(FromClient, frozen=True, kw_only=True):
@@ -392,5 +401,5 @@ class Error(FromServer, frozen=True, kw_only=True):
     url: str | None = None
 
 
-ClientMessage = Hello | Seek | Unseek | Ready | Move | Resign | Watch | Unwatch | List
+ClientMessage = Hello | Seek | Unseek | Warming | Ready | Move | Resign | Watch | Unwatch | List
 ServerMessage = Welcome | Unseeked | Start | Turn | Rejected | End | Listing | Error

@@ -60,6 +60,9 @@ class Session:
         self.client = hello.client
         self.slots = hello.slots
         self.follow = hello.follow
+        self.warming: list[str] = []
+        """The games for which it says that it warms up; `warming_since` is in seconds of the loop's clock."""
+        self.warming_since = 0.0
         self.since = utc()
         self.round_trip = wire.round_trip
         """Seconds that a frame needs to the client and back at least, as of now; 0 where nobody knows."""

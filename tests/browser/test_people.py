@@ -43,7 +43,8 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
         )
         assert await barriers(page) == ""
         await page.get_by_role("button", name="Give up waiting").click()
-        await page.get_by_role("radio", name="rival").check()
+        await expect(page.get_by_role("radio", name="rival")).to_have_count(0)
+        await page.get_by_label("Somebody else, by name").fill("rival")
         await start_playing(page)
         says = "rival is here, but does not want to play Tic-tac-toe with you now: the match begins when it does."
         await expect(why).to_have_text(says)
@@ -52,13 +53,14 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
 
 
 @pytest.mark.nightly
-async def test_nothing_is_said_of_waiting_where_somebody_wants_the_game(visiting: Visits, tmp_path: Path) -> None:
+async def test_who_waits_is_told_who_wants_the_same_game_in_another_variant(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit, player(house.url, "rival") as rival:
         page = await sit_down(visit, "ann", "game=nim&preset=classic")
         why = page.locator("#absent")
         await expect(why).to_contain_text("Nobody else here wants to play Nim now")
         await rival.seek("nim", rated=False, config={"preset": "sticks"})
-        await expect(why).to_have_text("")
+        told = "Nobody else here wants to play Nim, classic now, but rival wants Nim, 21 sticks, the last one loses."
+        await expect(why).to_have_text(told)
 
 
 @pytest.mark.nightly

@@ -34,6 +34,16 @@ export async function loadBoards(...games) {
 }
 
 /**
+ * Whether the board of a game can be made: load it, if it is not there yet.
+ * @param {string} game
+ * @returns {Promise<boolean>}
+ */
+export async function hasBoard(game) {
+  await loadBoards(game).catch(() => {});
+  return loaded.has(game);
+}
+
+/**
  * The board of a match, whose game was loaded.
  * @param {string} game
  * @param {{config: object, seats: {bot: string}[]}} match as in `start` or the header of a record

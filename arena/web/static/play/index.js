@@ -1,21 +1,22 @@
 /** The play page: a person's name, what to play, the search for opponents, the match. */
 
-import { GAMES, loadBoards } from "../board/index.js";
+import { GAMES, hasBoard, knows } from "../board/index.js";
 import { toHex } from "../check/hash.js";
 import { showConnection } from "../connection-banner.js";
 import { say } from "../dom.js";
 import { accepted, goBy, goByNone, identity, isTaken, refused } from "../identity.js";
 import { openSocket } from "../arena-socket.js";
 import { listed, sentence } from "../format.js";
-import { poolTitle } from "../titles.js";
+import { gameTitle, poolTitle } from "../titles.js";
 import { invitationIn, makeLink } from "./invitation.js";
 import { Invited } from "./invited.js";
 import { Offer } from "./seek-form.js";
-import { hindrance } from "./opponents.js";
+import { hindrance, wishOf } from "./who-plays.js";
 import { Table } from "./match.js";
 
 const LIST_EVERY = 3000; // ms
 const NONCE_BYTES = 16;
+const MAX_FAILURE = 200; // characters
 
 const socket = openSocket();
 if (socket !== null) play(socket);
@@ -23,7 +24,7 @@ if (socket !== null) play(socket);
 /** @param {import("../arena-socket.js").ArenaSocket} socket */
 function play(socket) {
   const usual = document.title;
-  const boards = loadBoards(...GAMES);
+  const boards = Promise.all(GAMES.map(hasBoard));
   const part = (id) => document.querySelector(`#${id}`);
   const games = JSON.parse(part("games").textContent);
   const offer = new Offer(part("offer"), games, JSON.parse(part("strengths").textContent));
@@ -52,14 +53,9 @@ function play(socket) {
       showForm();
       form.focus();
     },
-    rematch: () => {
-      const { start, rivals } = table;
-      search({ bot: start.seats[start.seat].bot, what: { game: start.game, config: start.config }, opponents: rivals });
-    },
-    meet: (rival) => {
-      const { start } = table;
-      search({ bot: start.seats[start.seat].bot, what: { game: start.game, config: start.config }, opponents: [rival] });
-    },
+    rematch: () => again(table.start, table.rivals),
+    meet: (rival) => again(table.start, [rival]),
+    fail: (error) => fail(table.start, table.hasChosen, error),
   };
 
   function show(name) {
@@ -82,8 +78,48 @@ function play(socket) {
     socket.start({ bot, token, follow: true, person: true });
   }
 
+  /** Seek what was just played. */
+  function again({ game, preset, config, seats, seat }, opponents) {
+    search({ bot: seats[seat].bot, what: { game, config: preset === undefined ? config : { preset } }, opponents });
+  }
+
+  /**
+   * The page can't show a match. Where this person has not moved, the arena calls that off, and nobody is rated; else
+   * it goes on, and another page may show it.
+   */
+  function fail({ match, game, resumed = false }, hasChosen, error) {
+    console.error(error);
+    const goesOn = resumed || hasChosen;
+    const failure = `the page can't show it: ${error.message}`.replace(/\p{C}/gu, " ").slice(0, MAX_FAILURE);
+    if (!goesOn) socket.send({ type: "resign", match, failure });
+    table?.close();
+    table = null;
+    showForm();
+    const what = `This page can’t show your match of ${gameTitle(game)}`;
+    say(part("failed"), goesOn ? `${what}, which goes on: reload the page.` : `${what}, so it is called off, and not rated. Reload the page before you try again.`);
+  }
+
+  /** Why a game can't be played on this page; empty where it can. */
+  async function wrongWithBoard(game) {
+    if (await hasBoard(game)) return "";
+    return knows(game)
+      ? `The board of ${gameTitle(game)} did not load, and nothing was sought. Reload this page, and try again.`
+      : `${gameTitle(game)} has no board on this page, so people can’t play it here: connect a program.`;
+  }
+
+  /** Seek a match, if its board is there. */
+  async function search(wanted) {
+    const wrong = await wrongWithBoard(wanted.what.game);
+    if (wrong === "") {
+      seekMatch(wanted);
+    } else {
+      showForm();
+      say(part("failed"), wrong);
+    }
+  }
+
   /** Seek a match; with `invites` one with a friend who gets a link, and with nobody else. */
-  function search({ bot, what, opponents, invites = false }) {
+  function seekMatch({ bot, what, opponents, invites = false }) {
     table?.close();
     table = null;
     seek = { type: "seek", id: `${Date.now()}-${++seeks}`, ...what, rated: !invites, slow: true, opponents, private: invites };
@@ -115,7 +151,13 @@ function play(socket) {
     form = offer;
     if (table === null || table.match !== start.match || table.over) {
       table?.close();
-      table = new Table(start, ways);
+      table = null;
+      try {
+        table = new Table(start, ways);
+      } catch (error) {
+        fail(start, false, error);
+        return;
+      }
       part("table").replaceChildren(table.element);
       say(part("failed"), "");
       show("table");
@@ -155,8 +197,12 @@ function play(socket) {
   onMatch("start", (message) => (message.seat === undefined ? (recalling = message.match) : sit(message)));
   onMatch("turn", (message) => {
     if (!ours(message)) return;
-    if (recalling === message.match) recall(message);
-    table.turn(message);
+    try {
+      if (recalling === message.match) recall(message);
+      table.turn(message);
+    } catch (error) {
+      fail(table.start, table.hasChosen, error);
+    }
   });
   onMatch("rejected", (message) => ours(message) && table.rejected(message));
   onMatch("end", (message) => ours(message) && table.end(message));
@@ -168,7 +214,7 @@ function play(socket) {
   socket.on("listing", (listing) => {
     form.here(listing);
     table?.here(listing);
-    if (seek !== null) say(part("absent"), hindrance(seek, socket.welcome.bot, listing));
+    if (seek !== null) say(part("absent"), hindrance(seek, wishOf(games, seek), socket.welcome.bot, listing));
   });
   socket.on("state", ({ name, reason, code, closed }) => {
     const replaced = closed === 4003;

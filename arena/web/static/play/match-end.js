@@ -2,7 +2,7 @@
 
 import { el, put, say } from "../dom.js";
 import { listed } from "../format.js";
-import { asks } from "./opponents.js";
+import { asks } from "./who-plays.js";
 
 const LEVEL = /^level-([1-8])$/;
 

@@ -2,14 +2,16 @@
 
 import { complain, el, put, say } from "../dom.js";
 import { wrongWith } from "../identity.js";
-import { Opponents, asks } from "./opponents.js";
+import { Opponents } from "./opponents.js";
+import { asks } from "./who-plays.js";
 import { gameTitle, poolTitle, presetTitle } from "../titles.js";
 import { configInWords } from "./match-text.js";
 
 /**
  * @typedef {object} GameOffered
  * @property {string} game
- * @property {{preset: string, config: object, seats: number[], usual: number, graded: string}[]} presets
+ * @property {{preset: string, config: object, seats: number[], usual: number, pools: Record<number, string>, graded: string}[]} presets
+ * @property {string} first  the preset that is chosen at first
  * @property {boolean} tutorial  whether there is one
  *
  * @typedef {object} Wanted
@@ -135,13 +137,15 @@ export class Offer {
 
   /** Have as many opponents to choose as the table has other seats; a friend can be invited to the only one. */
   #lay() {
-    this.opponents.table(this.#game.game, this.#preset?.preset, this.#seats);
+    const { game } = this.#game;
+    this.opponents.table({ game, preset: this.#preset?.pools[this.#seats], seats: this.#seats });
     put(this.#form.querySelector(".invite"), "hidden", this.#seats !== 2);
   }
 
   #fillPresets() {
     const presets = this.#game.presets.map(({ preset }) => new Option(presetTitle(this.#game.game, preset), preset));
     this.#field("preset").replaceChildren(...presets, new Option("A config of your own …", ""));
+    this.#field("preset").value = this.#game.first;
   }
 
   /** How many may sit at the table: of an own config nobody knows before the arena does. */
