@@ -121,7 +121,7 @@ async def test_an_invitation_says_when_its_host_is_not_there_or_a_name_will_not_
         await accept(bob, host.upper(), host)
         await expect(bob.get_by_role("alert").filter(has_text=f"{host} is who invites")).to_be_visible()
         await accept(bob, cid.name, host)
-        taken = f"{cid.name} is somebody else's name here: choose another."
+        taken = f"{cid.name} is somebody's name here: choose another, or give its token."
         await expect(bob.locator("#wrong-guest")).to_have_text(taken)
         assert await barriers(bob) == ""
         await accept(bob, guest, host)

@@ -72,7 +72,9 @@ async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
         await expect(page.locator("#wrong-bot")).to_contain_text("Zoe-Muller, for instance")
         await page.get_by_label("Your name").fill("Ann")
         await start_playing(page)
-        await expect(page.locator("#wrong-bot")).to_have_text("Ann is somebody else's name here: choose another.")
+        await expect(page.locator("#wrong-bot")).to_have_text(
+            "Ann is somebody's name here: choose another, or give its token."
+        )
         assert await barriers(page) == ""
         await page.get_by_label("Your name").fill("zoe")
         await start_playing(page)

@@ -3,6 +3,8 @@
 const KEY = "arena.identity";
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
 const TOKEN_BYTES = 24;
+const [MIN_TOKEN, MAX_TOKEN] = [16, 128]; // characters
+const UNSEEN_AROUND = /^[\s\p{C}]+|[\s\p{C}]+$/gu;
 
 /**
  * @typedef {object} Identity
@@ -16,16 +18,17 @@ const TOKEN_BYTES = 24;
  */
 export function identity() {
   const { bot, tokens, claims } = read();
-  return bot === null ? null : { bot, token: tokens[folded(bot)] ?? claims[folded(bot)] };
+  return bot === null ? null : { bot, token: claims[folded(bot)] ?? tokens[folded(bot)] };
 }
 
 /**
  * Go by a name from now on.
  * @param {string} bot
+ * @param {string} [given]  its token, where somebody typed it
  * @returns {Identity}
  */
-export function goBy(bot) {
-  const token = claim(bot);
+export function goBy(bot, given = "") {
+  const token = given === "" ? claim(bot) : claimBy(bot, given);
   write({ ...read(), bot });
   return { bot, token };
 }
@@ -40,6 +43,13 @@ export function claim(bot) {
   const { claims, ...known } = read();
   const token = known.tokens[folded(bot)] ?? claims[folded(bot)] ?? newToken();
   if (!(folded(bot) in known.tokens)) write({ ...known, claims: { ...claims, [folded(bot)]: token } });
+  return token;
+}
+
+/** Claim a name by the token that somebody typed, also in place of one that this browser keeps. */
+function claimBy(bot, token) {
+  const { claims, ...known } = read();
+  write({ ...known, claims: { ...claims, [folded(bot)]: token } });
   return token;
 }
 
@@ -69,6 +79,35 @@ export function refused(bot) {
  */
 export function tokenOf(bot) {
   return read().tokens[folded(bot)];
+}
+
+/**
+ * Keep nothing of a name any more: who uses this browser next can't play under it.
+ * @param {string} bot
+ */
+export function forget(bot) {
+  const known = read();
+  const { [folded(bot)]: _, ...tokens } = known.tokens;
+  const { [folded(bot)]: __, ...claims } = known.claims;
+  write({ bot: null, tokens, claims });
+}
+
+/**
+ * A token as somebody pasted it, without what is not seen around it.
+ * @param {string} text
+ */
+export function readToken(text) {
+  return text.replace(UNSEEN_AROUND, "");
+}
+
+/**
+ * What is wrong with a token, in a sentence; empty if nothing is.
+ * @param {string} token
+ */
+export function wrongWithToken(token) {
+  const length = [...token].length;
+  if (length >= MIN_TOKEN && length <= MAX_TOKEN) return "";
+  return `A token has ${MIN_TOKEN} to ${MAX_TOKEN} characters: this one has ${length}.`;
 }
 
 /** Go by no name any more. The tokens are kept: whoever comes back to a name needs its token. */

@@ -30,7 +30,7 @@ function play(socket) {
   const offer = new Offer(part("offer"), games, JSON.parse(part("strengths").textContent));
   const asked = new URLSearchParams(location.search);
   const invitation = invitationIn(asked, games);
-  const invited = invitation === null ? null : new Invited(part("invited"), invitation);
+  const invited = invitation === null ? null : new Invited(part("invited"), invitation, part("offer").dataset.closed !== undefined);
   let form = invited ?? offer; // the first that a person sees
   let table = null;
   let seek = null; // the seek in force, or to be in force as soon as the connection is open
@@ -119,7 +119,7 @@ function play(socket) {
   }
 
   /** Seek a match; with `invites` one with a friend who gets a link, and with nobody else. */
-  function seekMatch({ bot, what, opponents, invites = false }) {
+  function seekMatch({ bot, token, what, opponents, invites = false }) {
     table?.close();
     table = null;
     seek = { type: "seek", id: `${Date.now()}-${++seeks}`, ...what, rated: !invites, slow: true, opponents, private: invites };
@@ -129,7 +129,7 @@ function play(socket) {
     say(part("absent"), "");
     show("search");
     (part("link") ?? part("give-up")).focus();
-    const me = goBy(bot);
+    const me = goBy(bot, token);
     if (socket.welcome?.bot?.toLowerCase() === bot.toLowerCase()) {
       socket.send(seek);
       socket.send({ type: "list" });
@@ -191,6 +191,7 @@ function play(socket) {
     if (bot !== undefined) {
       accepted(bot);
       call(bot);
+      for (const each of [offer, form]) each.token.accept(bot);
     }
     socket.send({ type: "list" });
   });
@@ -226,16 +227,20 @@ function play(socket) {
   /** The name was not accepted: say why where the name is, and look on without one. */
   function refuse(reason, code) {
     const bot = identity()?.bot ?? form.bot;
+    const isTyped = form.token.value !== "";
     refused(bot);
     goByNone();
     seek = null;
     showForm();
-    form.wrong("bot", isTaken(code) ? `${bot} is somebody else's name here: choose another.` : sentence(reason));
+    if (isTaken(code)) form.token.ask(bot);
+    if (isTaken(code) && isTyped) form.token.wrong(`That is not the token of ${bot}.`);
+    else form.wrong("bot", isTaken(code) ? `${bot} is somebody's name here: choose another, or give its token.` : sentence(reason));
     socket.start();
   }
 
   showConnection(socket);
   offer.onPlay = form.onPlay = search;
+  offer.onForget = () => socket.start();
   offer.onInvite = (wanted) => search({ ...wanted, invites: true });
   part("give-up").addEventListener("click", () => giveUp());
   part("take-back").addEventListener("click", () => enter(identity()));

@@ -1,8 +1,9 @@
 /** The form in which a person says what to play, and against whom. */
 
 import { complain, el, put, say } from "../dom.js";
-import { wrongWith } from "../identity.js";
+import { forget, tokenOf, wrongWith } from "../identity.js";
 import { Opponents } from "./opponents.js";
+import { TokenField } from "./token-field.js";
 import { asks } from "./who-plays.js";
 import { gameTitle, poolTitle, presetTitle } from "../titles.js";
 import { configInWords } from "./match-text.js";
@@ -16,6 +17,7 @@ import { configInWords } from "./match-text.js";
  *
  * @typedef {object} Wanted
  * @property {string} bot  the person's name
+ * @property {string} [token]  of the name, where it was typed
  * @property {{game: string, config: object}} what
  * @property {string[]} opponents  named ones; others may be anybody
  */
@@ -26,6 +28,8 @@ export class Offer {
   onPlay = () => {};
   /** @type {(wanted: Wanted) => void} */
   onInvite = () => {};
+  /** Called when the person's name is to be forgotten here. */
+  onForget = () => {};
   #form;
   #games;
 
@@ -48,7 +52,14 @@ export class Offer {
     this.#field("preset").addEventListener("change", () => this.#presetChanged());
     this.#field("seats").addEventListener("change", () => this.#seatsChanged());
     this.#field("own").addEventListener("change", () => this.#keepAddress());
-    this.#field("bot").addEventListener("input", () => this.wrong("bot", ""));
+    const isClosed = form.dataset.closed !== undefined;
+    this.token = new TokenField(this.#field("token"), form.querySelector("#wrong-token"), isClosed);
+    this.#field("bot").addEventListener("input", () => {
+      this.wrong("bot", "");
+      this.#named();
+    });
+    form.querySelector("#forget")?.addEventListener("click", () => this.#forget());
+    this.#named();
     this.#fromAddress(new URLSearchParams(location.search));
   }
 
@@ -59,6 +70,21 @@ export class Offer {
 
   set bot(name) {
     this.#field("bot").value = name;
+    this.#named();
+  }
+
+  /** The name is another one: whether its token is to be typed, or can be forgotten. */
+  #named() {
+    this.token.name(this.bot);
+    const button = this.#form.querySelector("#forget");
+    if (button !== null) put(button, "hidden", tokenOf(this.bot) === undefined);
+  }
+
+  #forget() {
+    forget(this.bot);
+    this.bot = "";
+    this.onForget();
+    this.#field("bot").focus();
   }
 
   /** A `listing`: who is here. */
@@ -204,12 +230,12 @@ export class Offer {
     const wrong = wrongWith(this.bot);
     this.wrong("bot", wrong);
     const config = this.#config();
-    if (wrong !== "" || config === null) return;
+    if (wrong !== "" || config === null || !this.token.check()) return;
     const unfit = opponents.length === 0 ? "" : this.opponents.wrongFor(this.bot);
     this.wrong("named", unfit);
     if (unfit === "") {
       const { game } = this.#game;
-      then({ bot: this.bot, what: { game, config }, opponents });
+      then({ bot: this.bot, token: this.token.value, what: { game, config }, opponents });
     }
   }
 
