@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
+from protocol.display_names import DISPLAY_FORM, MAX_DISPLAY_LENGTH
 from protocol.field_errors import SECRET
 from protocol.names import MATCH_PATTERN, NAME_FORM, NAME_PATTERN, NOTE_PATTERN, TEXT_PATTERN
 
@@ -28,6 +29,7 @@ MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN, description="the id of a ma
 Label = Annotated[
     str, Meta(max_length=64, pattern=TEXT_PATTERN, description="at most 64 characters, none a control or invisible one")
 ]
+DisplayName = Annotated[str, Meta(max_length=MAX_DISPLAY_LENGTH, pattern=TEXT_PATTERN, description=DISPLAY_FORM)]
 Token = Annotated[
     str,
     Meta(
@@ -154,11 +156,14 @@ class ListedSeek(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ListedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who is here, in a listing: in how many matches it plays, what it seeks, how long the ladder's pace holds that;
-    `person` where the name is a person's; `warming` has the games for which it warms up, since `warming_s` seconds.
+    """Who is here, in a listing: in how many matches it plays, what it seeks, how long the ladder's pace holds that.
+
+    `display` is what people call who plays, `person` that the name is a person's. For the games of `warming` it has
+    warmed up for `warming_s` seconds.
     """
 
     bot: str
+    display: str = ""
     person: bool = False
     version: str = ""
     client: str = ""
@@ -202,7 +207,8 @@ class FromServer(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fiel
 
 class Hello(FromClient, frozen=True, kw_only=True):
     """The first message of a connection. Without `bot` the client is a watcher; a `person` plays under a name
-    that was not rated yet, or is a person's.
+    that was not rated yet, or is a person's. `display` is what people call who plays: it counts where the name is
+    registered by this very message.
     """
 
     bot: BotName | None = None
@@ -212,6 +218,7 @@ class Hello(FromClient, frozen=True, kw_only=True):
     slots: Annotated[int, Meta(ge=1, le=MAX_SLOTS)] = 1
     follow: bool = False
     person: bool = False
+    display: DisplayName = ""
 
 
 class Seek(FromClient, frozen=True, kw_only=True):

@@ -209,6 +209,7 @@ class ClientRegistry:
             bots=[
                 ListedBot(
                     bot=session.bot or "",
+                    display=session.display or "",
                     person=session.person,
                     version=session.version,
                     client=session.client,

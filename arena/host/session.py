@@ -49,6 +49,7 @@ class Session:
         token_hash: str | None = None,
         *,
         person: bool = False,
+        display: str | None = None,
     ) -> None:
         self.bot = bot
         self.key = "" if bot is None else folded(bot)
@@ -56,6 +57,8 @@ class Session:
         """That of the token with which it came in; None where nobody takes it away."""
         self.person = person
         """Whether its name is a person's."""
+        self.display = display
+        """What people call who plays, beside the name."""
         self.version = hello.version
         self.client = hello.client
         self.slots = hello.slots

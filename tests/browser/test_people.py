@@ -68,8 +68,8 @@ async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
     visiting: Visits, tmp_path: Path
 ) -> None:
     async with open_house(tmp_path) as house, player(house.url, "ann"), visiting(house.page) as visit:
-        page = await sit_down(visit, "Zoë Müller", "game=nim")
-        await expect(page.locator("#wrong-bot")).to_contain_text("Zoe-Muller, for instance")
+        page = await sit_down(visit, "王伟", "game=nim")
+        await expect(page.locator("#wrong-bot")).to_contain_text("A name has 1 to 32 letters from A to Z")
         await page.get_by_label("Your name").fill("Ann")
         await start_playing(page)
         await expect(page.locator("#wrong-bot")).to_have_text(
@@ -139,3 +139,21 @@ async def test_where_nothing_is_live_the_page_says_how_to_start_an_arena(reading
         page = await visit.open("/play")
         await expect(page.get_by_text("Nothing is live here: these pages")).to_be_visible()
         await expect(page.get_by_text("arena serve --demo")).to_be_visible()
+
+
+async def test_a_person_types_their_own_name_and_is_shown_by_it_beside_one_that_a_bot_can_have(
+    visiting: Visits, tmp_path: Path
+) -> None:
+    async with open_house(tmp_path) as house, visiting(house.page, PHONE) as hers, visiting(house.page) as his:
+        page = await sit_down(hers, " Zoë  Müller", "game=nim&preset=classic")
+        told = page.locator("#wrong-bot")
+        await expect(told).to_contain_text("You play as Zoe-Muller")
+        await expect(told).to_contain_text("Zoë Müller is shown beside it")
+        await expect(page.get_by_label("Your name")).to_have_value("Zoe-Muller")
+        assert await sideways(page) == 0
+        assert await barriers(page) == ""
+        await start_playing(page)
+        await expect(page.get_by_role("button", name="Give up waiting")).to_be_visible()
+        other = await come(his, "ben", "game=nim&preset=classic")
+        row = other.locator(".opponent", has_text="Zoe-Muller")
+        await expect(row.locator("bdi.display")).to_have_text(" Zoë Müller")

@@ -15,6 +15,7 @@ import pytest
 from arena.web.pages.taking_part import offered
 from arena.web.site import STATIC
 from programs import program
+from protocol.display_names import PLAIN_LETTERS, nearest_bot_name
 from protocol.games import NAMES, load
 from timeouts import WITHIN
 
@@ -164,3 +165,33 @@ def test_people_are_offered_a_short_match_first() -> None:
     assert (first["kuhn"], first["leduc"], first["dilemma"], first["nim"]) == ("short", "short", "short", "classic")
     assert all(load(game, {"preset": first[game]}).config["hands"] == 10 for game in ("kuhn", "leduc"))
     assert load("dilemma", {"preset": first["dilemma"]}).config["rounds"] == 10
+
+
+def test_the_page_proposes_the_same_names_as_the_commands(ask: Ask) -> None:
+    assert ask("PLAIN_LETTERS") == PLAIN_LETTERS
+    typed = [
+        "Chloé",
+        "O'Brien",
+        "Wang Wei",
+        "Łukasz  Groß",
+        "王伟",
+        "x" * 40,
+        "İpek Işık",
+        " .Ann ",
+        "a\u202eb",
+        "z" + "\u0335" * 5,
+    ]
+    assert [ask("near", text) for text in typed] == [nearest_bot_name(text) for text in typed]
+    assert ask("proposed", " Chloe\u0301  Dupont ") == {"bot": "Chloe-Dupont", "display": "Chloé Dupont"}
+    for text in ("chloe", "王伟", "a\u202eb", "z" + "\u0335" * 5, "é" * 49, ""):
+        assert ask("proposed", text) is None, text
+
+
+@pytest.mark.parametrize(
+    ("token", "told"),
+    [("x" * 16, ""), ("é" * 128, ""), ("x" * 15, "this one has 15."), ("x" * 129, "this one has 129.")],
+)
+def test_a_typed_token_is_checked_by_its_length(ask: Ask, token: str, told: str) -> None:
+    assert ask("readToken", f"\ufeff {token}\r\n\u200b") == token
+    assert str(ask("wrongWithToken", token)).endswith(told)
+    assert bool(ask("wrongWithToken", token)) == bool(told)

@@ -2,8 +2,15 @@
 
 const KEY = "arena.identity";
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
+/** Latin letters that are not made of a plain one and marks. */
+export const PLAIN_LETTERS = {
+  ß: "ss", ẞ: "SS", æ: "ae", Æ: "AE", œ: "oe", Œ: "OE", ø: "o", Ø: "O", ł: "l", Ł: "L", đ: "d", Đ: "D",
+  ð: "d", Ð: "D", þ: "th", Þ: "Th", ı: "i", ħ: "h", Ħ: "H", ŧ: "t", Ŧ: "T",
+};
 const TOKEN_BYTES = 24;
 const [MIN_TOKEN, MAX_TOKEN] = [16, 128]; // characters
+const MAX_DISPLAY = 48; // characters of a display name
+const UNSHOWN = /\p{C}|\p{M}{5}/u;
 const UNSEEN_AROUND = /^[\s\p{C}]+|[\s\p{C}]+$/gu;
 
 /**
@@ -136,6 +143,19 @@ export function isTaken(code) {
   return code === "auth_failed" || code === "name_taken";
 }
 
+/**
+ * What a person is called who typed something that is no name for a bot: the nearest that is one, and beside it what they
+ * typed; null where there is none.
+ * @param {string} typed
+ * @returns {{bot: string, display: string} | null}
+ */
+export function proposed(typed) {
+  const display = typed.normalize("NFC").trim().replace(/\s+/g, " ");
+  const bot = near(typed);
+  const fits = [...display].length <= MAX_DISPLAY && !UNSHOWN.test(display);
+  return NAME.test(typed) || !NAME.test(bot) || !fits ? null : { bot, display };
+}
+
 /** A secret that nobody can guess. */
 function newToken() {
   const bytes = crypto.getRandomValues(new Uint8Array(TOKEN_BYTES));
@@ -144,9 +164,13 @@ function newToken() {
     .replaceAll("/", "_");
 }
 
-/** The name that comes nearest to what somebody typed; may be empty. */
-function near(text) {
-  const plain = text.normalize("NFKD").replaceAll("ß", "ss").replace(/\p{M}/gu, "").trim().replace(/\s+/g, "-");
+/**
+ * The name that comes nearest to what somebody typed; may be empty.
+ * @param {string} text
+ */
+export function near(text) {
+  const letters = [...text].map((letter) => PLAIN_LETTERS[letter] ?? letter).join("");
+  const plain = letters.normalize("NFKD").replace(/\p{M}/gu, "").trim().replace(/\s+/g, "-");
   return plain
     .replace(/[^A-Za-z0-9._-]/g, "")
     .replace(/^[._-]+/, "")

@@ -10,6 +10,7 @@ import { listed, sentence } from "../format.js";
 import { gameTitle, poolTitle } from "../titles.js";
 import { invitationIn, makeLink } from "./invitation.js";
 import { Invited } from "./invited.js";
+import { displayOf } from "./person-fields.js";
 import { Offer } from "./seek-form.js";
 import { hindrance, wishOf } from "./who-plays.js";
 import { Table } from "./match.js";
@@ -75,7 +76,8 @@ function play(socket) {
 
   /** Come in under the person's name, which may be another than the connection has. */
   function enter({ bot, token }) {
-    socket.start({ bot, token, follow: true, person: true });
+    const display = displayOf(bot);
+    socket.start({ bot, token, follow: true, person: true, ...(display === "" ? {} : { display }) });
   }
 
   /** Seek what was just played. */

@@ -2,7 +2,7 @@
 
 import { complain, el, say } from "../dom.js";
 import { wrongWith } from "../identity.js";
-import { TokenField } from "./token-field.js";
+import { TokenField, propose } from "./person-fields.js";
 import { poolTitle } from "../titles.js";
 
 /** The form of an invitation. `onPlay(wanted)` is called with what is complete, as that of `Offer`. */
@@ -95,6 +95,10 @@ export class Invited {
 
   #submit(event) {
     event.preventDefault();
+    if (propose(this.#name, (sentence) => this.wrong("bot", sentence))) {
+      this.token.name(this.bot);
+      return;
+    }
     const { host, what } = this.#invitation;
     const isHost = this.bot.toLowerCase() === host.toLowerCase();
     const wrong = isHost ? `${host} is who invites: send this page's address to a friend.` : wrongWith(this.bot);

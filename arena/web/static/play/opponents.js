@@ -114,8 +114,8 @@ export class Opponents {
     const type = this.#others === 1 ? "radio" : "checkbox";
     const full = type === "checkbox" && this.chosen.length >= this.#others;
     this.#keepOnly(new Set(shown.map(({ name }) => name)));
-    for (const [at, { name, version, strength, how }] of shown.entries()) {
-      const row = this.#row(name, version, type);
+    for (const [at, { name, display = "", version, strength, how }] of shown.entries()) {
+      const row = this.#row(name, display, version, type);
       row.input.checked = name === "" ? this.chosen.length === 0 : this.#wanted.has(name);
       row.input.disabled = full && !row.input.checked;
       say(row.note, how);
@@ -144,7 +144,7 @@ export class Opponents {
       const soon = readiness(bot, this.#wish, this.#me, this.#matches, isRated);
       if (soon === null && !this.#wanted.has(bot.bot)) return [];
       const what = soon ?? { how: "online, but not for this now", order: 5 };
-      return { name: bot.bot, version: bot.version ?? "", strength: known?.word ?? "", ...what };
+      return { name: bot.bot, display: bot.display ?? "", version: bot.version ?? "", strength: known?.word ?? "", ...what };
     });
     for (const name of this.#wanted) {
       if (!here.some(({ bot }) => bot === name))
@@ -172,7 +172,7 @@ export class Opponents {
     return `Choose up to ${this.#others}. The others are the next to come or, after a short wait, bots${few}.`;
   }
 
-  #row(name, version, type) {
+  #row(name, display, version, type) {
     const kept = this.#rows.get(name);
     if (kept !== undefined) return kept;
     const input = el("input", { type, name: "opponent", value: name });
@@ -183,7 +183,7 @@ export class Opponents {
       "label",
       { class: "opponent" },
       input,
-      el("span", {}, label, version === "" ? null : el("span", { class: "faint" }, ` ${version}`)),
+      el("span", {}, label, display === "" ? null : el("bdi", { class: "display" }, ` ${display}`), version === "" ? null : el("span", { class: "faint" }, ` ${version}`)),
       strength,
       note,
     );

@@ -3,7 +3,7 @@
 import { complain, el, put, say } from "../dom.js";
 import { forget, tokenOf, wrongWith } from "../identity.js";
 import { Opponents } from "./opponents.js";
-import { TokenField } from "./token-field.js";
+import { TokenField, propose } from "./person-fields.js";
 import { asks } from "./who-plays.js";
 import { gameTitle, poolTitle, presetTitle } from "../titles.js";
 import { configInWords } from "./match-text.js";
@@ -227,6 +227,10 @@ export class Offer {
   }
 
   #submit(opponents, then) {
+    if (propose(this.#field("bot"), (sentence) => this.wrong("bot", sentence))) {
+      this.#named();
+      return;
+    }
     const wrong = wrongWith(this.bot);
     this.wrong("bot", wrong);
     const config = this.#config();

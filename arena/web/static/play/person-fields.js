@@ -1,7 +1,34 @@
-/** The field for the token of a name: shown where names are given by who runs the arena, and where one is refused. */
+/** Who a person is: the name that is proposed for what they typed, and the field for the token of a name, shown where names
+ * are given by who runs the arena, and where one is refused. */
 
 import { complain, put } from "../dom.js";
-import { readToken, tokenOf, wrongWithToken } from "../identity.js";
+import { proposed, readToken, tokenOf, wrongWithToken } from "../identity.js";
+
+/** The names that were proposed to a person on this page, by name: what they had typed, which is shown beside it. */
+const DISPLAYS = new Map();
+
+/**
+ * Put the nearest name for a bot into a field in which a person typed their own, which is to be shown beside it.
+ * @param {HTMLInputElement} input
+ * @param {(sentence: string) => void} tell  says it where something is wrong with the field
+ * @returns {boolean} whether there is one, to be looked at first
+ */
+export function propose(input, tell) {
+  const found = proposed(input.value.trim());
+  if (found === null) return false;
+  input.value = found.bot;
+  DISPLAYS.set(found.bot, found.display);
+  tell(`You play as ${found.bot}, as a name has letters from A to Z; ${found.display} is shown beside it where the name is new here. Go on if that is right.`);
+  return true;
+}
+
+/**
+ * What is shown beside a name that was proposed; empty where none was.
+ * @param {string} bot
+ */
+export function displayOf(bot) {
+  return DISPLAYS.get(bot) ?? "";
+}
 
 export class TokenField {
   #input;
