@@ -232,13 +232,15 @@ async def test_a_person_resigns_and_plays_again(visiting: Visits, house: House, 
         assert (await play(page, rival, click_list))["reason"] in ("win", "draw")
 
 
-async def test_who_lost_to_a_level_is_offered_the_one_below(visiting: Visits, house: House) -> None:
+async def test_who_lost_to_a_level_is_offered_the_nearest_below(visiting: Visits, house: House) -> None:
     async with (
-        player(house.url, "level-3") as three,
+        player(house.url, "level-4") as four,
         player(house.url, "level-2") as two,
+        player(house.url, "level-1"),
+        player(house.url, "level-6"),
         visiting(house.page) as visit,
     ):
-        page, _ = await begin(visit, three, "tictactoe")
+        page, _ = await begin(visit, four, "tictactoe")
         await two.seek("tictactoe", open=True)
         await resign(page)
         await expect(page.locator(".rated")).to_contain_text("Your rating among people: 25.0 before, 2")
