@@ -236,10 +236,12 @@ async def test_who_lost_to_a_level_is_offered_the_nearest_below(visiting: Visits
     async with (
         player(house.url, "level-4") as four,
         player(house.url, "level-2") as two,
+        player(house.url, "level-3") as three,
         player(house.url, "level-1"),
         player(house.url, "level-6"),
         visiting(house.page) as visit,
     ):
+        await three.seek("grundy", open=True)  # is here for something else
         page, _ = await begin(visit, four, "tictactoe")
         await two.seek("tictactoe", open=True)
         await resign(page)

@@ -85,7 +85,7 @@ def test_who_is_busy_is_offered_where_it_is_known_to_play_this(ask: Ask) -> None
 
 def test_people_are_offered_whatever_is_wanted_and_who_warms_up_with_how_long_that_takes(ask: Ask) -> None:
     assert how(ask, PERSON, DUEL) == "a person: agree with them to name each other"
-    assert how(ask, COLD, WORLD) == "gets ready for this game: about half a minute the first time"
+    assert how(ask, COLD, WORLD) == "gets ready for this game: half a minute or more the first time"
     assert how(ask, COLD, {"game": "nim", "preset": "classic", "seats": 2}) is None
 
 
@@ -111,7 +111,7 @@ def waiting(ask: Ask, wish: Map, *bots: Map, opponents: Any = (), **more: Any) -
 
 def test_a_table_of_three_says_which_seats_are_filled_and_who_gets_ready(ask: Ask) -> None:
     assert waiting(ask, WORLD) == "1 seat of 3 is filled, by you."
-    slow = "its code is compiled, which takes about half a minute the first time."
+    slow = "its code is compiled, which takes half a minute or more the first time."
     ready = f"alphabeta gets ready for this game (12 s so far): {slow}"
     assert waiting(ask, WORLD, GREEDY, BLUFFER, COLD) == f"2 seats of 3 are filled, by you and greedy. {ready}"
     third = {**GREEDY, "bot": "random"}

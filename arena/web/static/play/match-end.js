@@ -2,7 +2,7 @@
 
 import { el, put, say } from "../dom.js";
 import { listed } from "../format.js";
-import { asks } from "./who-plays.js";
+import { asks, readiness } from "./who-plays.js";
 
 const LEVEL = /^level-([1-8])$/;
 const LEVELS = 8;
@@ -54,13 +54,16 @@ export function levelsAfter(end, { seat, seats }) {
 }
 
 /**
- * Offer the level to meet next, where it is here.
+ * Offer the level to meet next, the nearest that is here for the same.
  * @param {HTMLElement} ending  what `makeEnding` made is in it
- * @param {{bots: {bot: string}[]}} listing
+ * @param {object} start  the message
+ * @param {{bots: object[], matches?: object[]}} listing
  */
-export function offerNext(ending, { bots }) {
+export function offerNext(ending, { game, preset, seat, seats }, { bots, matches = [] }) {
   const step = ending.querySelector(".next");
-  const here = new Set(bots.map(({ bot }) => bot));
+  const wish = { game, preset, seats: seats.length };
+  const me = seats[seat].bot.toLowerCase();
+  const here = new Set(bots.filter((bot) => readiness(bot, wish, me, matches, false) !== null).map(({ bot }) => bot));
   const next = step.dataset.levels.split(" ").find((level) => here.has(level)) ?? "";
   put(step, "hidden", next === "");
   step.value = next;

@@ -126,7 +126,7 @@ export class Table {
   here(listing) {
     if (this.ending.hidden) return;
     const called = tellCalls(this.ending, this.start, listing);
-    offerNext(this.ending, listing);
+    offerNext(this.ending, this.start, listing);
     this.#ways.entitle(called === "" ? this.#ended : `● ${called}`);
   }
 

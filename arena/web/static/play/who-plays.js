@@ -8,7 +8,7 @@ import { gameTitle, poolTitle } from "../titles.js";
 export const AT_ONCE = "plays at once";
 const MAX_LISTED_SEEKS = 8; // of a bot: it may have more
 const MAX_TOLD = 3; // who wants another variant
-const USUAL_WARM_UP = "about half a minute the first time";
+const USUAL_WARM_UP = "half a minute or more the first time";
 
 /**
  * @typedef {object} Wish  what a person wants to play
