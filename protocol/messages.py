@@ -101,9 +101,10 @@ Note = Annotated[
 
 
 class Player(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who sits on a seat, with the rating it brings."""
+    """Who sits on a seat, with the rating it brings; `display` is what people call who plays."""
 
     bot: str
+    display: str = ""
     version: str = ""
     mu: float | None = None
     sigma: float | None = None

@@ -405,6 +405,12 @@ async def test_who_registers_a_name_brings_a_display_name_that_only_the_operator
     await again.send(type="list")
     told = (await again.expect("listing"))["bots"]
     assert [(bot["bot"], bot.get("display")) for bot in told] == [("Chloe", "Chloé Dupont")]
+    other = await served.enter("ben")
+    for client in (again, other):
+        await client.send(type="seek", id="s", game="nim")
+    await served.matched(again, other)
+    seats = (await other.expect("start"))["seats"]
+    assert {seat["bot"]: seat.get("display") for seat in seats} == {"Chloe": "Chloé Dupont", "ben": None}
 
 
 @pytest.mark.parametrize("display", ["a\u202eb", "a\x07b", "x" * 49, "...", "z" + "\u0335" * 5, "a\ue000b"])

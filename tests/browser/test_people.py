@@ -157,3 +157,6 @@ async def test_a_person_types_their_own_name_and_is_shown_by_it_beside_one_that_
         other = await come(his, "ben", "game=nim&preset=classic")
         row = other.locator(".opponent", has_text="Zoe-Muller")
         await expect(row.locator("bdi.display")).to_have_text(" Zoë Müller")
+        await row.get_by_role("radio").check()
+        await start_playing(other)
+        await expect(other.locator(".player bdi.display")).to_have_text(" Zoë Müller")
