@@ -10,6 +10,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
 
@@ -32,7 +33,7 @@ from machine.terminal import say
 from machine.timeouts import scaled
 from protocol.display import shown
 from protocol.errors import Fault, UsageFault
-from protocol.games import load
+from protocol.games import game_class, load
 from protocol.games.base import Game
 
 INTERRUPTED = 130
@@ -80,6 +81,7 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
     if settings.name is not None:
         bot.name = settings.name
     check_name(bot.name, "the bot's name")
+    settings = for_people(settings) if bot.person else settings
     game = None if settings.game is None else load(settings.game, settings.config)
     if game is not None:
         bot.check_game(game)
@@ -93,6 +95,14 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
     except KeyboardInterrupt:
         exit_code = INTERRUPTED
     client.leave(exit_code)
+
+
+def for_people(settings: Settings) -> Settings:
+    """Return the settings of a person: where no config is asked for, a match that is not too long for one."""
+    if settings.game is None or settings.config or settings.assigned:
+        return settings
+    preset = game_class(settings.game).preset_for_people
+    return settings if preset is None else replace(settings, config={"preset": preset})
 
 
 def _token(settings: Settings, bot: str) -> str:

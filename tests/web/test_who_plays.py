@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from arena.web.pages import taking_part
 from arena.web.pages.taking_part import offered
 from arena.web.site import STATIC
 from programs import program
@@ -158,6 +159,25 @@ def test_seats_are_offered_up_to_the_most_that_a_game_has_and_no_number_is_tried
             assert max(preset.seats) <= max(preset.usual, 6)
     campaign = next(one for one in offered() if one.game == "risk-campaign")
     assert [preset.seats for preset in campaign.presets] == [[2, 3, 4, 5, 6]] * len(campaign.presets)
+
+
+def test_seats_are_counted_no_further_than_a_game_has_them_whatever_its_rules_accept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+
+    def accepting(game: str, config: Map) -> Any:
+        asked.append(config.get("players", 0))
+        return load(game, {"preset": config["preset"]})
+
+    monkeypatch.setattr(taking_part, "load", accepting)
+    offered.cache_clear()
+    try:
+        found = {one.game: one.presets[0].seats for one in offered()}
+    finally:
+        offered.cache_clear()
+    assert found["risk-campaign"] == [2, 3, 4, 5, 6]
+    assert max(asked) == 6
 
 
 def test_people_are_offered_a_short_match_first() -> None:
