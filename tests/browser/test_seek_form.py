@@ -136,3 +136,27 @@ async def test_a_wait_for_three_says_who_sits_and_who_gets_ready(visiting: Visit
         )
         assert await barriers(page) == ""
         assert await sideways(page) == 0
+
+
+async def test_an_address_that_names_an_opponent_alone_leads_to_what_that_one_plays(
+    visiting: Visits, tmp_path: Path
+) -> None:
+    async with (
+        open_house(tmp_path) as house,
+        visiting(house.page) as visit,
+        player(house.url, "fair") as fair,
+        player(house.url, "bluffer") as bluffer,
+    ):
+        await fair.seek("risk-duel", open=True, presets=["europe-fair"])
+        await bluffer.seek("kuhn", open=True)
+        for address, game, preset in (
+            ("game=risk-duel&opponent=fair", "Risk: the duel", "europe-fair"),
+            ("opponent=fair", "Risk: the duel", "europe-fair"),
+            ("game=kuhn&opponent=bluffer", "Kuhn poker", "short"),
+            ("game=kuhn&preset=classic&opponent=bluffer", "Kuhn poker", "classic"),
+        ):
+            page = await visit.open(f"/play?{address}")
+            await expect(page.get_by_label("Variant")).to_have_value(preset)
+            await expect(page.get_by_role("radio", name=game)).to_be_checked()
+            chosen = page.locator(".opponent", has=page.locator("input:checked"))
+            await expect(chosen).to_contain_text("plays at once")

@@ -31,7 +31,8 @@ function play(socket) {
   const offer = new Offer(part("offer"), games, JSON.parse(part("strengths").textContent));
   const asked = new URLSearchParams(location.search);
   const invitation = invitationIn(asked, games);
-  const invited = invitation === null ? null : new Invited(part("invited"), invitation, part("offer").dataset.closed !== undefined);
+  const isClosed = part("offer").dataset.closed !== undefined;
+  const invited = invitation === null ? null : new Invited(part("invited"), invitation, wishOf(games, invitation.what), isClosed);
   let form = invited ?? offer; // the first that a person sees
   let table = null;
   let seek = null; // the seek in force, or to be in force as soon as the connection is open

@@ -10,6 +10,7 @@ export class Invited {
   /** @type {(wanted: import("./seek-form.js").Wanted) => void} */
   onPlay = () => {};
   #invitation;
+  #wish;
   #name;
   #wrong;
   #told;
@@ -17,9 +18,11 @@ export class Invited {
   /**
    * @param {HTMLElement} place
    * @param {import("./invitation.js").Invitation} invitation
+   * @param {import("./who-plays.js").Wish} wish  what it invites to
    * @param {boolean} isClosed  whether no name is registered by who comes
    */
-  constructor(place, invitation, isClosed) {
+  constructor(place, invitation, wish, isClosed) {
+    this.#wish = wish;
     const { host, what } = invitation;
     this.#invitation = invitation;
     this.title = `${host} invites you to ${poolTitle(what.game, what.config.preset)}`;
@@ -74,9 +77,10 @@ export class Invited {
 
   /** A `listing`: whether the host is here, and waits. */
   here({ bots, more_bots: more = 0 }) {
-    const { host, what } = this.#invitation;
+    const { host } = this.#invitation;
+    const { game, preset } = this.#wish;
     const found = bots.find(({ bot }) => bot.toLowerCase() === host.toLowerCase());
-    const waits = found?.seeks?.some((seek) => seek.private && seek.game === what.game);
+    const waits = found?.seeks?.some((seek) => seek.private && seek.game === game && seek.preset === preset);
     if (waits) say(this.#told, `${host} waits for you.`);
     else if (found?.playing) say(this.#told, `${host} is playing now. Play, and your match begins when ${host} comes back to you.`);
     else if (found || more) say(this.#told, `${host} is here, but waits for nobody now. Play, and ${host} is asked to join you.`);

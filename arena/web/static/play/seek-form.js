@@ -4,7 +4,7 @@ import { complain, el, put, say } from "../dom.js";
 import { forget, tokenOf, wrongWith } from "../identity.js";
 import { Opponents } from "./opponents.js";
 import { TokenField, propose } from "./person-fields.js";
-import { asks } from "./who-plays.js";
+import { asks, readiness } from "./who-plays.js";
 import { gameTitle, poolTitle, presetTitle } from "../titles.js";
 import { configInWords } from "./match-text.js";
 
@@ -32,6 +32,7 @@ export class Offer {
   onForget = () => {};
   #form;
   #games;
+  #isOpen = false; // an address names an opponent, and leaves open what is played
 
   /**
    * @param {HTMLFormElement} form
@@ -89,8 +90,30 @@ export class Offer {
 
   /** A `listing`: who is here. */
   here(listing) {
+    if (this.#isOpen) this.#follow(listing);
     this.opponents.here(listing, this.bot);
     this.#invitations(listing.bots);
+  }
+
+  /** Of what an address leaves open, choose what the opponent that it names plays. */
+  #follow({ bots, matches = [] }) {
+    const [name = ""] = this.opponents.chosen;
+    const found = bots.find(({ bot }) => bot.toLowerCase() === name.toLowerCase());
+    if (found === undefined) return;
+    this.#isOpen = false;
+    const asked = new URLSearchParams(location.search);
+    const games = this.#games.filter(({ game }) => !asked.has("game") || game === asked.get("game"));
+    const first = [this.#preset, ...this.#game.presets].map((preset) => [this.#game, preset]);
+    const plays = ([{ game }, { preset, usual, pools }]) =>
+      readiness(found, { game, preset: pools[usual], seats: usual }, this.bot.toLowerCase(), matches, false) !== null;
+    const all = games.flatMap((game) => game.presets.map((preset) => [game, preset]));
+    const choice = [...first, ...all].filter(([game]) => games.includes(game)).find(plays);
+    if (choice === undefined) return;
+    const [{ game }, { preset }] = choice;
+    this.#form.querySelector(`[name=game][value="${CSS.escape(game)}"]`).checked = true;
+    this.#fillPresets();
+    this.#field("preset").value = preset;
+    this.#presetChanged();
   }
 
   /** Say what is wrong with a field, or no more. */
@@ -158,6 +181,7 @@ export class Offer {
     if (this.#field("seats").value === "") this.#field("seats").selectedIndex = 0;
     this.#describe();
     this.opponents.want(asked.getAll("opponent"));
+    this.#isOpen = asked.getAll("opponent").length === 1 && !asked.has("preset") && !asked.has("config");
     this.#lay();
   }
 
@@ -186,6 +210,7 @@ export class Offer {
   }
 
   #gameChanged() {
+    this.#isOpen = false;
     this.#field("own").value = "";
     this.#fillPresets();
     this.#presetChanged();
@@ -218,6 +243,7 @@ export class Offer {
 
   /** The address says what is chosen, so that it can be shared. */
   #keepAddress() {
+    this.#isOpen = false;
     const said = new URLSearchParams({ game: this.#game.game });
     if (this.#preset === undefined) said.set("config", this.#field("own").value);
     else said.set("preset", this.#preset.preset);
