@@ -70,3 +70,22 @@ async def test_a_match_whose_board_fails_at_the_first_turn_is_called_off_and_not
             "Reload the page before you try again."
         )
         visit.expects("no picture")
+
+
+async def test_a_match_whose_board_does_not_load_is_still_read_move_by_move(
+    visiting: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async with visiting(library, fresh=True) as visit:
+        await answer(visit, "board/nim.js", None)
+        page = await visit.open(f"/matches/{kept['nim']}")
+        await expect(page.locator(".viewer")).to_contain_text("There is no picture of Nim here.")
+        await expect(page.locator("table tbody tr:not(.spacer)").first).to_be_visible()
+        visit.expects("nim.js")
+
+
+async def test_a_lesson_whose_board_does_not_load_says_so(visiting: Visits, house: House) -> None:
+    async with visiting(house.page, fresh=True) as visit:
+        await answer(visit, "board/duel.js", None)
+        page = await visit.open("/play/tutorial/risk-duel")
+        await expect(page.get_by_role("alert")).to_have_text("The board did not load. Reload this page, and try again.")
+        visit.expects("duel.js")

@@ -44,6 +44,14 @@ export async function hasBoard(game) {
 }
 
 /**
+ * Whether the board of a game is there to be made.
+ * @param {string} game
+ */
+export function isLoaded(game) {
+  return loaded.has(game);
+}
+
+/**
  * The board of a match, whose game was loaded.
  * @param {string} game
  * @param {{config: object, seats: {bot: string}[]}} match as in `start` or the header of a record
