@@ -258,6 +258,7 @@ async def test_who_gives_up_a_rematch_sees_who_comes_in(visiting: Visits, house:
         await page.get_by_role("button", name="Rematch").click()
         await page.get_by_role("button", name="Give up waiting").click()
         async with player(house.url, new("late")) as late:
+            await late.seek("tictactoe", open=True)
             await expect(page.locator(".opponent", has_text=late.name)).to_be_visible()
 
 
