@@ -104,8 +104,8 @@ class FinishedMatch:
 
 class Identity(NamedTuple):
     """The name of a bot as registered, None for a spectator, a token that was made for it just now, the URLs of other
-    nodes where it has matches, the hash of the token that it brought, where others may take that away, and whether the
-    name is a person's.
+    nodes where it has matches, the hash of the token that it brought, where others may take that away, whether the
+    name is a person's, and what people call who plays.
     """
 
     bot: str | None
@@ -113,6 +113,7 @@ class Identity(NamedTuple):
     elsewhere: Sequence[str] = ()
     token_hash: str | None = None
     person: bool = False
+    display: str | None = None
 
 
 class HostHandler(ABC):

@@ -260,7 +260,16 @@ class MatchHost:
             return None
         bot = identity.bot
         acting = partial(act, self.clients)
-        session = Session(connection, codec, hello, bot, acting, identity.token_hash, person=identity.person)
+        session = Session(
+            connection,
+            codec,
+            hello,
+            bot,
+            acting,
+            identity.token_hash,
+            person=identity.person,
+            display=identity.display,
+        )
         resumed = self.clients.enter(session) if bot is not None else []
         limits = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=hello.slots)
         session.send(

@@ -284,7 +284,10 @@ class Arena(HostHandler):
         return self.ladder.listed(bot)
 
     def players(self, header: Header) -> list[Player]:
-        return self._bots.players(header)
+        sessions = [self.host.clients.session(seat.bot) for seat in header.seats]
+        displays = ["" if session is None else session.display or "" for session in sessions]
+        players = self._bots.players(header)
+        return [replace(player, display=display) for player, display in zip(players, displays, strict=True)]
 
     def unready(self) -> str | None:
         if self.stopping:

@@ -35,8 +35,12 @@ class Game(ABC, Generic[S, M]):
     config: dict[str, Any]
     """The whole config, normalised, ready for the wire: every key present but `late_keys` at their defaults."""
     seats: int = 2
+    max_seats: ClassVar[int] = 2
+    """The most seats that any config gives a match."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
     """The configs on which matches are rated; the first is played where nobody names one."""
+    preset_for_people: ClassVar[str | None] = None
+    """The preset that people are offered first, a match of some minutes; None: the first of all."""
     preset_titles: ClassVar[Mapping[str, str]]
     """What people call the presets, as said after the game's title: `Nim, classic`."""
     late_keys: ClassVar[Mapping[str, Any]] = {}
