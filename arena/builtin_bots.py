@@ -35,11 +35,10 @@ from protocol.names import folded
 RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE, or levels for all eight of level"
 EVERY_LEVEL = "levels"
 """Short for all of `level`."""
-OPEN = "random,greedy,perfect,alphabeta:nodes=2000"
-SEEKING = (
-    "minimax:depth=2,theory=perfect,rookie=random,lucky=random,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
-)
-"""One for each game. Most need no warm-up, and begin at once."""
+OPEN = "random,greedy,perfect,level:2,level:4,level:6"
+"""Some levels are for people, who are offered the next after a match; all eight would take much memory."""
+SEEKING = "minimax:depth=2,theory=perfect,rookie=random,level:1,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
+"""One for each game. Most need no warm-up, and begin at once; by `level-1` the page knows how weak random moves are."""
 PACE = ("--min-move-time", "0.7")
 """So that people can follow."""
 FIRST_WAIT = 1.0

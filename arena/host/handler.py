@@ -16,7 +16,7 @@ from arena.store.registry import Incident
 from machine.log_output import about
 from machine.timestamps import utc
 from protocol import error_codes
-from protocol.errors import BotFault
+from protocol.errors import BotFault, Fault
 from protocol.messages import ClientMessage, Error, Hello, ListedSeek, Player
 from referee.footer import Closed
 from referee.record import Header
@@ -104,8 +104,8 @@ class FinishedMatch:
 
 class Identity(NamedTuple):
     """The name of a bot as registered, None for a spectator, a token that was made for it just now, the URLs of other
-    nodes where it has matches, the hash of the token that it brought, where others may take that away, and whether the
-    name is a person's.
+    nodes where it has matches, the hash of the token that it brought, where others may take that away, whether the
+    name is a person's, and what people call who plays.
     """
 
     bot: str | None
@@ -113,6 +113,7 @@ class Identity(NamedTuple):
     elsewhere: Sequence[str] = ()
     token_hash: str | None = None
     person: bool = False
+    display: str | None = None
 
 
 class HostHandler(ABC):
@@ -162,6 +163,9 @@ class HostHandler(ABC):
     def before_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         """What has to be done before anybody is told that a match begins; None: nothing."""
         return None
+
+    def not_begun(self, match: str, fault: Fault) -> None:
+        """A match does not begin after all, as what had to be done before says: there is nothing left of it."""
 
     def match_added(self, runner: Runner) -> None:
         """A match is about to begin, or to go on after a restart."""

@@ -7,6 +7,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from arena.host.recorder import Recorder
 from arena.host.work_queue import WorkQueue
 from machine.log_output import about
 from protocol.error_codes import UNAVAILABLE
+from protocol.errors import Fault
 from protocol.messages import Error, FromServer, ListedMatch, Turn
 from referee.effects import (
     Absent,
@@ -160,8 +162,13 @@ class Runner:
         self._ratings: Ratings | None = None
         """That everyone was told, once the match is over."""
 
-    def open(self, before_start: Callable[[], asyncio.Future[None] | None] = lambda: None) -> None:
-        """Begin: journal, then what has to be done `before_start`, then `start` to every seat.
+    def open(
+        self,
+        before_start: Callable[[], asyncio.Future[None] | None] = lambda: None,
+        on_refused: Callable[[Fault], None] = lambda fault: None,
+    ) -> None:
+        """Begin: journal, then what has to be done `before_start`, then `start` to every seat. Where that first thing
+        fails with a `Fault` the match does not begin, and `on_refused` is called.
 
         Raises `JournalFault`; then nobody has been told anything.
         """
@@ -172,11 +179,16 @@ class Runner:
             self._carry_out(effects)
         else:
             self._unrecorded, self._waits_since = effects, self._loop.time()
-            first.add_done_callback(self._is_noted)
+            first.add_done_callback(partial(self._is_noted, on_refused))
 
-    def _is_noted(self, first: asyncio.Future[None]) -> None:
+    def _is_noted(self, on_refused: Callable[[Fault], None], first: asyncio.Future[None]) -> None:
         """What had to be done before its start is done, unless there was no time: then it stays in its journal."""
-        if not first.cancelled():
+        if first.cancelled():
+            return
+        fault = first.exception()
+        if isinstance(fault, Fault):
+            on_refused(fault)
+        else:
             self.recorded(self._loop.time() - self._waits_since)
 
     def resume(self, recalled: Recalled) -> None:
@@ -425,6 +437,14 @@ class Runner:
         if self._journal.size > self._most_bytes and not self._ended:
             self._most_bytes, most = math.inf, self._most_bytes
             self.call_off(f"its record has {self._journal.size} bytes, of {most:.0f} at most where no preset is played")
+
+    def refuse(self, why: str) -> None:
+        """Tell the seats of a match that does not begin, by the seeks of which it came."""
+        for seat, peer in enumerate(self._seats):
+            if peer is not None:
+                seek = self._match.seek_of(seat)
+                message = why if seek is None else f"{why}: seek again"
+                self._send(peer, Error(code=UNAVAILABLE, message=message, ref=seek or self.id))
 
     def call_off(self, why: str) -> None:
         """Void the match, and tell the seats `why`."""

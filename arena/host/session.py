@@ -49,6 +49,7 @@ class Session:
         token_hash: str | None = None,
         *,
         person: bool = False,
+        display: str | None = None,
     ) -> None:
         self.bot = bot
         self.key = "" if bot is None else folded(bot)
@@ -56,10 +57,15 @@ class Session:
         """That of the token with which it came in; None where nobody takes it away."""
         self.person = person
         """Whether its name is a person's."""
+        self.display = display
+        """What people call who plays, beside the name."""
         self.version = hello.version
         self.client = hello.client
         self.slots = hello.slots
         self.follow = hello.follow
+        self.warming: list[str] = []
+        """The games for which it says that it warms up; `warming_since` is in seconds of the loop's clock."""
+        self.warming_since = 0.0
         self.since = utc()
         self.round_trip = wire.round_trip
         """Seconds that a frame needs to the client and back at least, as of now; 0 where nobody knows."""
