@@ -35,11 +35,10 @@ from protocol.names import folded
 RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE, or levels for all eight of level"
 EVERY_LEVEL = "levels"
 """Short for all levels of `level`."""
-OPEN = "random,greedy,perfect,alphabeta:nodes=2000"
-SEEKING = (
-    "minimax:depth=2,theory=perfect,rookie=random,lucky=random,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
-)
-"""One bot for each game. Most need no warm-up and start at once."""
+OPEN = "random,greedy,perfect,level:2,level:4,level:6"
+"""Some levels are for people, who are offered the next after a match; all eight would take much memory."""
+SEEKING = "minimax:depth=2,theory=perfect,rookie=random,level:1,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
+"""One for each game. Most need no warm-up, and begin at once; by `level-1` the page knows how weak random moves are."""
 PACE = ("--min-move-time", "0.7")
 """Options that slow bots down so that people can follow."""
 FIRST_WAIT = 1.0
@@ -100,7 +99,7 @@ def _bot(word: str, known: Sequence[str]) -> BuiltinBot:
 
 
 def demo_bots() -> list[BuiltinBot]:
-    pairs = zip(NAMES, house_bots(SEEKING), strict=False)  # open bots also play the games that have no bot here
+    pairs = zip(NAMES, house_bots(SEEKING), strict=False)  # a game without one is still played by those that are open
     seeking = [bot.with_options("--game", game, *PACE) for game, bot in pairs]
     return [bot.with_options("--open", *PACE) for bot in house_bots(OPEN)] + seeking
 
@@ -130,7 +129,7 @@ def _register(store: Store, name: str, token_hash: str) -> None:
     try:
         store.write(add_bots, {name: token_hash})
     except NameInUse as exc:
-        bot = store.read(registered_bot, name)  # another node may have registered this very bot in the meantime
+        bot = store.read(registered_bot, name)  # maybe another node has registered this very bot meanwhile
         if bot is None or bot.token_hash != token_hash:
             raise UsageFault(_taken(name)) from exc
 

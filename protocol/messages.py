@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
+from protocol.display_names import DISPLAY_FORM, MAX_DISPLAY_LENGTH
 from protocol.field_errors import SECRET
 from protocol.names import MATCH_PATTERN, NAME_FORM, NAME_PATTERN, NOTE_PATTERN, TEXT_PATTERN
 
@@ -27,6 +28,7 @@ MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN, description="the id of a ma
 Label = Annotated[
     str, Meta(max_length=64, pattern=TEXT_PATTERN, description="at most 64 characters, none a control or invisible one")
 ]
+DisplayName = Annotated[str, Meta(max_length=MAX_DISPLAY_LENGTH, pattern=TEXT_PATTERN, description=DISPLAY_FORM)]
 Token = Annotated[
     str,
     Meta(
@@ -48,6 +50,7 @@ RequestId = Annotated[
 PresetName = Annotated[str, Meta(max_length=64, description="the name of a preset of the game")]
 MAX_PRESETS = 64
 """Presets that an open seek may name."""
+MAX_WARMING_GAMES = 64
 GameName = Annotated[str, Meta(max_length=64, description="the name of a game, as welcome has them")]
 Followed = Annotated[str, Meta(max_length=40, description="the id of a match, or * for all")]
 Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 bytes in lower-case hex, 32 digits")]
@@ -97,9 +100,10 @@ Note = Annotated[
 
 
 class Player(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who sits on a seat, with the rating it brings."""
+    """Who sits on a seat, with the rating it brings; `display` is what people call who plays."""
 
     bot: str
+    display: str = ""
     version: str = ""
     mu: float | None = None
     sigma: float | None = None
@@ -152,17 +156,22 @@ class ListedSeek(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ListedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who is here, in a listing: in how many matches it plays, what it seeks, how long the ladder's pace holds that;
-    `person` where the name is a person's.
+    """Who is here, in a listing: in how many matches it plays, what it seeks, how long the ladder's pace holds that.
+
+    `display` is what people call who plays, `person` that the name is a person's. For the games of `warming` it has
+    warmed up for `warming_s` seconds.
     """
 
     bot: str
+    display: str = ""
     person: bool = False
     version: str = ""
     client: str = ""
     playing: int = 0
     seeks: list[ListedSeek] = []
     pace_s: int = 0
+    warming: list[str] = []
+    warming_s: int = 0
 
 
 class ListedMatch(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -198,7 +207,8 @@ class FromServer(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fiel
 
 class Hello(FromClient, frozen=True, kw_only=True):
     """The first message of a connection. Without `bot` the client is a watcher; a `person` plays under a name
-    that was not rated yet, or is a person's.
+    that was not rated yet, or is a person's. `display` is what people call who plays: it counts where the name is
+    registered by this very message.
     """
 
     bot: BotName | None = None
@@ -208,6 +218,7 @@ class Hello(FromClient, frozen=True, kw_only=True):
     slots: Annotated[int, Meta(ge=1, le=MAX_SLOTS)] = 1
     follow: bool = False
     person: bool = False
+    display: DisplayName = ""
 
 
 class Seek(FromClient, frozen=True, kw_only=True):
@@ -233,6 +244,12 @@ class Unseek(FromClient, frozen=True, kw_only=True):
     """Take a seek back."""
 
     id: RequestId
+
+
+class Warming(FromClient, frozen=True, kw_only=True):
+    """Say for which games a bot warms up that it is going to seek; with none, that it has done so."""
+
+    games: Annotated[list[GameName], Meta(max_length=MAX_WARMING_GAMES)] = []
 
 
 class Ready(FromClient, frozen=True, kw_only=True):
@@ -391,5 +408,5 @@ class Error(FromServer, frozen=True, kw_only=True):
     url: str | None = None
 
 
-ClientMessage = Hello | Seek | Unseek | Ready | Move | Resign | Watch | Unwatch | List
+ClientMessage = Hello | Seek | Unseek | Warming | Ready | Move | Resign | Watch | Unwatch | List
 ServerMessage = Welcome | Unseeked | Start | Turn | Rejected | End | Listing | Error

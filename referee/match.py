@@ -6,7 +6,7 @@ each event does in each phase.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from protocol.codec import read_info
 from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
 from protocol.games import rules_of
 from protocol.messages import CHANCE, MAX_STRIKES, End, Event, Info, ListedMatch, Player, Start, Turn
+from protocol.pools import is_of_people
 from protocol.reasons import DISCONNECTED, FAILED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
 from referee import messages
 from referee.clock import TimeBanks
@@ -139,6 +140,10 @@ class Match:
     def watch(self, *, wanted: bool) -> None:
         """Turn `Show` effects on or off: they are needed while there are watchers."""
         self._watched = wanted
+
+    def seek_of(self, seat: int) -> str | None:
+        """Return the id of the seek by which a seat came to this match, if it sought it."""
+        return self._seeks[seat]
 
     def start(self, seat: int | None = None, *, resumed: bool = False) -> Start:
         """Build the `start` for a seat, or for a watcher (None)."""
@@ -291,13 +296,32 @@ class Match:
         effects: list[Effect] = [Write(line), Tell(seat, rejected)]
         return effects if strikes < MAX_STRIKES else effects + self._leave(seat, ILLEGAL, now)
 
+    def _needs_both(self, *seats: int) -> bool:
+        """Whether the match is called off by seats that leave without a move.
+
+        One with people is, as a page may have failed. Where more than two play, the others go on once it has begun.
+        """
+        pool, standing = self.header.pool, self.standing
+        if pool is None or not is_of_people(pool) or any(seat in standing.answered for seat in seats):
+            return False
+        return self.game.seats == 2 or standing.phase is Phase.WAITING
+
+    def _called_off_by(self, reasons: Mapping[int, str], now: float) -> list[Effect]:
+        """Call the match off, and note who left it, and why."""
+        self.standing.quitting = {**self.standing.quitting, **reasons}
+        return self._voided(Voided(), now)
+
     def _resigned(self, event: Resigned, now: float) -> list[Effect]:
+        if event.failed and self._needs_both(event.seat):
+            return self._called_off_by({event.seat: FAILED}, now)
         return self._leave(event.seat, FAILED if event.failed else RESIGNED, now)
 
     def _quit_early(self, event: Resigned | Absent, now: float) -> list[Effect]:
         """Let a seat drop out before play. With more than two seats, the others keep their time to be ready."""
         standing, seats = self.standing, self.game.seats
         reason = NO_SHOW if isinstance(event, Absent) else FAILED if event.failed else RESIGNED
+        if reason == FAILED and self._needs_both(event.seat):
+            return self._called_off_by({event.seat: reason}, now)
         standing.quitting = {**standing.quitting, event.seat: reason}
         standing.nonces = {event.seat: b"", **standing.nonces}
         alone = len(standing.quitting) >= seats - 1
@@ -347,6 +371,8 @@ class Match:
         if len(standing.nonces) == len(standing.quitting):
             return self._voided(Voided(), now)
         absent = [seat for seat in range(self.game.seats) if seat not in standing.nonces]
+        if self._needs_both(*absent):
+            return self._called_off_by(dict.fromkeys(absent, NO_SHOW), now)
         standing.quitting = {**standing.quitting, **dict.fromkeys(absent, NO_SHOW)}
         return self._set_off(now)
 
@@ -359,10 +385,12 @@ class Match:
             gone = len(standing.away.keys() | course.out.keys()) == self.game.seats
             standing.until = None
             return self._voided(Voided(), now) if gone else self._run_clock(now)
-        if deadline != standing.clock.deadline:
-            return self._leave(standing.longest_away(), DISCONNECTED, now)
-        seat = standing.clock.first
-        return self._leave(seat, DISCONNECTED if seat in standing.away else TIMEOUT, now)
+        is_away = deadline != standing.clock.deadline
+        seat = standing.longest_away() if is_away else standing.clock.first
+        reason = DISCONNECTED if is_away or seat in standing.away else TIMEOUT
+        if self._needs_both(seat):
+            return self._called_off_by({seat: reason}, now)
+        return self._leave(seat, reason, now)
 
     def _delayed(self, event: Delayed, now: float) -> list[Effect]:
         standing = self.standing

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from protocol.errors import MalformedMessage
 from protocol.messages import Event, Info
-from protocol.reasons import ABSENCES
+from protocol.reasons import ABSENCES, FAILED
 from referee.clock import TimeBanks
 from referee.course import Course
 from referee.footer import moves_of
@@ -238,9 +238,11 @@ class MatchStanding(Struct, gc=False):
         self.told = {**self.told, seat: self.answered.get(seat, 0)}
 
     def absent(self, seat: int) -> bool:
-        """Return whether a seat dropped out for not answering, without a single move."""
+        """Whether a seat that never moved dropped out because nothing was heard of it, or had the match called off."""
         course = self.course
-        out = None if course is None or course.called_off else course.out.get(seat)
+        if course is not None and course.called_off:
+            return self.quitting.get(seat) in (*ABSENCES, FAILED) and seat not in self.answered
+        out = None if course is None else course.out.get(seat)
         return out in ABSENCES and seat not in self.answered
 
     def stayed(self, seat: int) -> bool:

@@ -32,6 +32,7 @@ from protocol.messages import (
     Unseek,
     Unseeked,
     Unwatch,
+    Warming,
     Watch,
     Welcome,
 )
@@ -81,6 +82,7 @@ FROM_CLIENT: dict[type[FromClient], st.SearchStrategy[Any]] = {
         slow=st.booleans(),
     ),
     Unseek: st.builds(Unseek, id=st.text("abc", min_size=1, max_size=64)),
+    Warming: st.builds(Warming, games=st.lists(words, max_size=3)),
     Ready: st.builds(Ready, match=matches, nonce=st.none() | nonces),
     Move: st.builds(Move, match=matches, ply=counts, move=values, info=values),
     Resign: st.builds(Resign, match=matches),

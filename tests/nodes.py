@@ -22,13 +22,13 @@ class TwoNodes:
 
 
 @asynccontextmanager
-async def two_nodes(folder: Path, *options: str) -> AsyncIterator[TwoNodes]:
+async def two_nodes(folder: Path, *options: str, **environ: str) -> AsyncIterator[TwoNodes]:
     """Nodes called a and b, which see each other."""
     url = new_database()
     first, second = sorted(("a", "b"), key=lambda name: weight(name, "nim"), reverse=True)
     async with (
-        serving(folder / first, "--db", url, "--node", first, *options) as nim,
-        serving(folder / second, "--db", url, "--node", second, *options) as other,
+        serving(folder / first, "--db", url, "--node", first, *options, **environ) as nim,
+        serving(folder / second, "--db", url, "--node", second, *options, **environ) as other,
     ):
         for one in (nim, other):
             await one.says("takes matches")

@@ -43,14 +43,15 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(data: Path, *options: str, files: int | None = None) -> AsyncIterator[Served]:
+async def serving(data: Path, *options: str, files: int | None = None, **environ: str) -> AsyncIterator[Served]:
     """Run `arena serve` on a free port; it is told to stop at the end, and must then stop by itself.
 
-    It has a page only where `options` give its port, and may have so many `files` open, where that is given.
+    It has a page only where `options` give its port, may have so many `files` open, where that is given, and has
+    `environ` beside what tests set.
     """
     page = () if "--web-port" in options else ("--no-web",)
     command = ("arena", "serve", "--port", "0", *page, "--data", str(data), *options)
-    process = await _start(*command, folder=data, files=files)
+    process = await _start(*command, folder=data, files=files, **environ)
     assert process.stderr is not None
     said: list[str] = []
     reading = None

@@ -7,16 +7,20 @@ import re
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from arena.commands import watch
 from arena.server.arena import REPLACED, REVOKED
 from conftest import free_port
+from hung_sessions import stopped
 from in_process import call_beside, play, playing
 from nodes import two_nodes
 from players import meet, player
 from postgres import new_database
 from processes import run, serving
+from processes import stopped as stopped_process
+from web_client import answer
 
 
 async def test_bots_that_come_to_any_node_play_where_their_game_is_and_who_knows_of_none_is_told_where(
@@ -181,3 +185,34 @@ async def test_a_node_that_is_drained_sends_bots_away_and_ends_what_goes_on(tmp_
         code, out, _ = await draining
         assert code == 0
         assert out.endswith("has no match under way\n")
+
+
+def writing_backend(url: str, name: str) -> int:
+    """Return the id of the server's process of the session by which a node writes."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        found = connection.execute("SELECT split_part(session, ' ', 1) FROM arena.nodes WHERE name = %s", (name,))
+        (pid,) = found.fetchone() or ("",)
+    return int(pid)
+
+
+async def test_a_node_whose_session_hangs_sends_bots_to_one_that_works_comes_back_and_ends_when_it_is_told(
+    tmp_path: Path,
+) -> None:
+    async with AsyncExitStack() as stack:
+        environ = {"ARENA_TIMEOUT_FACTOR": "1"}
+        nodes = await stack.enter_async_context(two_nodes(tmp_path, "--database-timeout", "4", **environ))
+        ann = await stack.enter_async_context(player(nodes.nim.url, "ann"))
+        name = nodes.nim.data.name
+        with stopped(writing_backend(nodes.db, name)):
+            await ann.seek()
+            error = await ann.expect("error")
+            assert (error["code"], error["url"]) == ("elsewhere", nodes.other.url)
+            told = await asyncio.to_thread(answer, nodes.nim.url.replace("ws://", "http://") + "/readyz")
+            assert told.status == 503
+            assert told.text.startswith("the database is away: it last answered ")
+            await nodes.nim.says("the database is away: no answer for 6 s; its session is closed after 9 s without one")
+            await nodes.nim.says("the session is closed")
+            await nodes.nim.says("the database is back after ")
+            with stopped(writing_backend(nodes.db, name)):
+                await stopped_process(nodes.nim.process)
+                assert nodes.nim.process.returncode == 0

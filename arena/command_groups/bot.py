@@ -21,13 +21,20 @@ def bot_add(
         Path | None, typer.Option("--from", metavar="FILE", help="CSV with a column name; others travel along.")
     ] = None,
     tokens_to: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the tokens go: CSV, new.")] = None,
+    display: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What people read beside the name, as in Chloé.")
+    ] = None,
+    ascii_names: Annotated[
+        bool, typer.Option("--ascii-names", help="Chloé is registered as Chloe, with Chloé as display name.")
+    ] = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
     """Register bots, all or none, and give their tokens, this once."""
     from arena.commands.bot_add import add_bots
 
-    add_bots(database_of(db, data), data_folder(data), names or (), source, tokens_to)
+    where = database_of(db, data)
+    add_bots(where, data_folder(data), names or (), source, tokens_to, display=display, ascii_names=ascii_names)
 
 
 @app.command("list")
@@ -70,6 +77,20 @@ def bot_rename(
     from arena.commands.bots import rename_bot
 
     rename_bot(database_of(db, data), data_folder(data), name, new)
+
+
+@app.command("display")
+def bot_display(
+    name: BotName,
+    display: Annotated[str | None, typer.Argument(metavar="[TEXT]")] = None,
+    off: Annotated[bool, typer.Option("--off", help="None but the name.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Have people read another name beside a bot's, as in Chloé beside chloe."""
+    from arena.commands.bots import set_display
+
+    set_display(database_of(db, data), data_folder(data), name, display, off=off)
 
 
 @app.command("delete")

@@ -10,7 +10,7 @@ from pathlib import Path
 from arena.commands.name_list import read_name_list
 from arena.commands.output import check_is_file, writing
 from arena.commands.server_or_local import by_server_or_local
-from arena.operator.new_bots import REFUSED, NewBots, names_alone
+from arena.operator.new_bots import REFUSED, NewBots, names_alone, with_bot_names
 from arena.store import registry
 from arena.store.data_folder import FILE
 from arena.store.database import DatabaseNotFound
@@ -22,8 +22,22 @@ from protocol.display import counted
 from protocol.errors import UsageFault
 
 
-def add_bots(where: str, data: Path, names: Sequence[str], source: Path | None, tokens_to: Path | None) -> None:
-    """Register bots, and print their tokens, this once, or write them to a new file."""
+def add_bots(
+    where: str,
+    data: Path,
+    names: Sequence[str],
+    source: Path | None,
+    tokens_to: Path | None,
+    *,
+    display: str | None = None,
+    ascii_names: bool = False,
+) -> None:
+    """Register bots, and print their tokens, this once, or write them to a new file.
+
+    `display` is the display name of the only one; with `ascii_names` names that a bot can't have become display names.
+    """
+    if display is not None and source is not None:
+        raise UsageFault("--display goes with a name: with --from, write a column display")
     if (source is None) == (not names):
         raise UsageFault("name the bots, or a file of names with --from")
     if source is not None and tokens_to is None:
@@ -32,8 +46,11 @@ def add_bots(where: str, data: Path, names: Sequence[str], source: Path | None, 
         check_is_file("--tokens-to", tokens_to)
     if tokens_to is not None and os.path.lexists(tokens_to):
         raise UsageFault(f"{tokens_to} already exists; not overwritten: choose another name")
-    listed = names_alone(names) if source is None else read_name_list(source, REFUSED)
-    new = NewBots.of(listed, "" if source is None else str(source), _known(where))
+    listed = names_alone(names, display) if source is None else read_name_list(source, REFUSED)
+    known = _known(where)
+    if ascii_names:
+        listed = with_bot_names(listed, known)
+    new = NewBots.of(listed, "" if source is None else str(source), known)
     if tokens_to is not None:
         _write(tokens_to, new.document())
     try:
@@ -64,7 +81,12 @@ def _write(file: Path, document: str) -> None:
 def _register(where: str, data: Path, new: NewBots) -> None:
     request = new.request
     by_server_or_local(
-        where, data, request, type(None), lambda store: store.write(registry.add_bots, request.hashes), create=True
+        where,
+        data,
+        request,
+        type(None),
+        lambda store: store.write(registry.add_bots, request.hashes, request.displays),
+        create=True,
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from arena.commands.output import columns, minute, print_document, table
 from arena.commands.server_or_local import by_server, by_server_or_local
 from arena.operations.names import Delete, Deleted, Rename
-from arena.operator.changes import Approve, Dismissed, Revoke, Rotate, SetPeople
+from arena.operator.changes import Approve, Dismissed, Revoke, Rotate, SetDisplay, SetPeople
 from arena.operator.client import NoServer
 from arena.operator.status import ALL, BotStatus, ServerStatus, StatusRequest
 from arena.store import registry
@@ -21,6 +21,7 @@ from arena.store.thinning import RecordsOfBot, remove_all
 from arena.store.tokens import hash_token, new_token
 from machine.terminal import say
 from protocol.display import counted
+from protocol.display_names import normalize_display
 from protocol.errors import ArenaFault, UsageFault
 from protocol.names import folded
 
@@ -65,6 +66,18 @@ def set_people(where: str, data: Path, names: Sequence[str], *, person: bool) ->
         where, data, request, type(None), lambda store: store.write(registry.set_people, names, person=person)
     )
     say(f"{', '.join(names)}: {'people' if person else 'bots'}, from the next connection on")
+
+
+def set_display(where: str, data: Path, name: str, display: str | None, *, off: bool) -> None:
+    """Give a bot another display name, or none."""
+    if (display is None) != off:
+        raise UsageFault("say the display name, or --off for none")
+    told = None if display is None else normalize_display(display)
+    request = SetDisplay(name=name, display=told)
+    by_server_or_local(
+        where, data, request, type(None), lambda store: store.write(registry.set_display, name, request.display)
+    )
+    say(f"{name} is shown as {told} too, from its next connection on" if told else f"{name} is shown by its name alone")
 
 
 def rename_bot(where: str, data: Path, name: str, new: str) -> None:
@@ -123,7 +136,7 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
     else:
         rows = [
             (
-                bot.name,
+                f"{bot.name} ({bot.display})" if bot.display else bot.name,
                 "person" if bot.person else "",
                 _token(bot),
                 minute(bot.created),
@@ -152,6 +165,7 @@ def _listed(bot: RegisteredBot, online: BotStatus | None) -> dict[str, object]:
     connection = None if online is None else {name: getattr(online, name) for name in _OF_A_CONNECTION}
     return {
         "bot": bot.name,
+        "display": bot.display,
         "token": _token(bot),
         "created": bot.created[:16],
         "approved": bot.approved,

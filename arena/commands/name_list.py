@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from arena.operator.name_list import NAME, NameList, parse_name_list
+from arena.operator.name_list import DISPLAY, NAME, NameList, parse_name_list
 from machine.input_file import read_text
 from protocol.display import among, shown
+from protocol.display_names import no_bot_name
 from protocol.errors import UsageFault
-from protocol.names import NAME_FORM, folded, is_bot_name
+from protocol.names import folded, is_bot_name
 
 COMMAND, BOT, SETTINGS = "command", "bot", "settings"
 _KEYS = (NAME, COMMAND, BOT, SETTINGS)
@@ -26,7 +27,7 @@ def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> Name
         raise UsageFault(f"{file} can't be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
         raise UsageFault(f"{file} is not text in UTF-8: save it as CSV UTF-8") from exc
-    return parse_name_list(text, str(file), refused, _KEYS)
+    return parse_name_list(text, str(file), refused, (*_KEYS, DISPLAY))
 
 
 def read_entrants(file: Path) -> list[str]:
@@ -83,7 +84,7 @@ def _wrong(entries: list[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
     for where, entry in entries:
         name = entry.get(NAME, "")
         if not is_bot_name(name):
-            yield f"{where}: {name!r} is no name for a bot: {NAME_FORM}" if name else f"{where}: there is no name"
+            yield f"{where}: {no_bot_name(name)}" if name else f"{where}: there is no name"
             continue
         if COMMAND in entry and (BOT in entry or SETTINGS in entry):
             yield f"{where}: {name} has a command and a {BOT if BOT in entry else SETTINGS}: it is one of them"

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from arena.server.arena import Arena
-from arena.server.nodes import Nodes
+from arena.server.nodes import Nodes, NodeTimeouts
 from arena.server.stall_guard import StallGuard
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
@@ -21,10 +21,13 @@ from arena.store.node_store import LEASE, NodeStore, NodeTaken
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.store import Store
 from machine.event_loop import running
+from machine.timeouts import scaled
 from protocol.errors import ArenaFault
 
 AGAIN = 0.2
 """Seconds until a name that another process has is tried again."""
+MAX_SILENCE_S = 3.0
+"""A node that works asks the database something every second."""
 LOST = os.EX_TEMPFAIL
 """The exit code of a node that has to begin anew: 75."""
 
@@ -32,17 +35,20 @@ log = logging.getLogger("arena.node")
 
 
 async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
-    """The store of a node; who had its name is given the time in which the database finds that it is gone.
+    """The store of a node; who had its name is given the time in which the database finds that it is gone, or hangs.
 
     Raises `NodeTaken`, and as `Store.open` does.
     """
     until = asyncio.get_running_loop().time() + LEASE + 2.0
+    timeouts = database.limit.timeouts
+    longest = until + timeouts.statement_timeout_s + timeouts.answer_timeout_s
     told = False
     while True:
         try:
             return await asyncio.to_thread(NodeStore.open_as, database, name)
-        except NodeTaken:
-            if asyncio.get_running_loop().time() > until:
+        except NodeTaken as fault:
+            now = asyncio.get_running_loop().time()
+            if now > (until if fault.silent_s < MAX_SILENCE_S else longest):
                 raise
             if not told:
                 log.info("node %s runs already, or did a moment ago: waiting for its name", name)
@@ -54,7 +60,7 @@ def nodes_of(store: Store, archive: AsyncStore, url: str) -> Nodes | None:
     """The nodes, as the one sees them that has this store; None where there is no other."""
     if not isinstance(store, NodeStore) or not isinstance(store.database, PostgresDatabase):
         return None
-    return Nodes(archive, store.database, store.name, store.node, url)
+    return Nodes(archive, store.database, store.name, store.node, url, timeouts=scaled(NodeTimeouts()))
 
 
 @contextlib.asynccontextmanager
@@ -66,6 +72,7 @@ async def being_a_node(nodes: Nodes, arena: Arena) -> AsyncIterator[None]:
     nodes.changed = arena.nodes_changed
     nodes.warn = partial(arena.warnings.tell, "nodes that are away")
     nodes.warn_of_clock = partial(arena.warnings.tell, "the clock of this machine")
+    nodes.warn_of_deafness = partial(arena.warnings.tell, "announcements")
     nodes.taken = lambda fault: _end(str(fault))
     async with running(_for_ever(guard.run())):
         arena.host.before_frames(guard.look)

@@ -46,6 +46,7 @@ from arena.server.auth import Authenticator, Registration
 from arena.server.bot_cache import BotCache
 from arena.server.matchmaking import MatchRate
 from arena.server.nodes import Nodes
+from arena.store.answer_limit import of_server
 from arena.store.async_store import AsyncStore
 from arena.store.data_folder import FOLDER
 from arena.store.database import Database, StoreError
@@ -162,7 +163,8 @@ async def serve(
         encryption = encryption_of(settings, others, manager)
         held_signals.release()
         where = database(settings.db, data)
-        stored_in = database_at(where)
+        stored_in = database_at(where, of_server(settings.database_timeout))
+        await stack.enter_async_context(running(_hurry(stop, stored_in)))
         folders = {data} if stored_in.file is None else {data, stored_in.file.parent}
         feed = _feed(settings)
         await wait_for_room(folders, [*ports.arena, *ports.page], encryption, stop)
@@ -214,6 +216,13 @@ async def serve(
         await stack.enter_async_context(running(manager.watch(lambda: _status(arena))))
         await _until(stop, arena, restoring)
         arena.stopping = True
+        stored_in.hurry()
+
+
+async def _hurry(stop: asyncio.Event, database: Database) -> None:
+    """Wait less for the database once the server is told to stop, also while it starts."""
+    await stop.wait()
+    database.hurry()
 
 
 def _obey_signals(stop: asyncio.Event, ports: Ports, restart: Restart | None) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
+from arena.store.answer_limit import SERVER_STATEMENT_TIMEOUT_S
 from arena.store.server_url import is_on_server
 from machine.arguments import text_or_file
 from protocol import PORT
@@ -55,6 +56,12 @@ class ServerSettings:
     db: Annotated[str | None, Setting("The database, or @FILE that has its URL.", "a database URL or file", "URL")] = (
         None
     )
+    database_timeout: Annotated[
+        int,
+        Setting(
+            "When a statement of a database on a server is given up.", "seconds from 1", "SECONDS", least=1, most=86400
+        ),
+    ] = SERVER_STATEMENT_TIMEOUT_S
     node: Annotated[
         str,
         Setting(

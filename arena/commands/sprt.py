@@ -27,6 +27,7 @@ from arena.ratings.tournament_pairing import TEST
 from arena.sprt.evidence import Evidence, Question, Sample
 from arena.sprt.hypotheses import hypotheses_of
 from arena.sprt.summary import before_it_starts, conclusion, joint_conclusion, warnings
+from arena.store.answer_limit import of_server
 from arena.store.database_url import database_at
 from arena.store.match_luck import luck_of_tournament
 from arena.store.result_queries import tournament_results
@@ -109,7 +110,10 @@ def _under_one_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list
     options = against[0][0].options
     if options.seed is not None:
         return [*against]
-    with hold_data_dir(options.data, options.db) as where, closing(Store.open(where)) as store:
+    with (
+        hold_data_dir(options.data, options.db) as where,
+        closing(Store.open(database_at(where, of_server()))) as store,
+    ):
         stored = store.read(stored_seeds, [setup.key for setup, _ in against])
     if stored.open is None and stored.finished is not None:
         say(f"arena: a test like this was finished, --seed {stored.finished} shows it; this is another one", err=True)

@@ -24,6 +24,8 @@ from arena.commands.tournament_options import TournamentSetup
 from arena.sprt.evidence import Evidence, Question
 from arena.sprt.pilot import RAW, Prospect, pair_means, prospects
 from arena.sprt.summary import amount
+from arena.store.answer_limit import of_server
+from arena.store.database_url import database_at
 from arena.store.result_queries import RecordRemoved, record_of, tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import (
@@ -133,7 +135,10 @@ def _but_own(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _of_matches(options: SprtOptions, setup: TournamentSetup, question: Question) -> Pilot:
     """Those of a former test in the data folder, else of a pilot that is played. Raises `Fault`."""
-    with hold_data_dir(setup.options.data, setup.options.db) as where, closing(Store.open(where)) as store:
+    with (
+        hold_data_dir(setup.options.data, setup.options.db) as where,
+        closing(Store.open(database_at(where, of_server()))) as store,
+    ):
         former = _former(store, setup)
         if former is not None:
             said = f"a former test of these bots, seed {former.seed}, id {former.id}"

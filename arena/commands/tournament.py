@@ -20,6 +20,8 @@ from arena.commands.tournament_options import TournamentOptions, TournamentSetup
 from arena.commands.tournament_report import Report
 from arena.processes.warmup_notice import tell_warm_ups
 from arena.ratings.tournament_pairing import Pairing
+from arena.store.answer_limit import of_server
+from arena.store.database_url import database_at
 from arena.store.result_queries import bot_failures, tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament, tournament_randomness
@@ -171,7 +173,7 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
         _with_users(setup) as environment,
         processes(setup.jobs) if options.dask is None else cluster(options.dask) as workers,
         hold_data_dir(options.data, options.db) as where,
-        closing(Store.open(where)) as store,
+        closing(Store.open(database_at(where, of_server()))) as store,
     ):
         tournament, seed = store.write(open_tournament, setup.key, options.seed, setup.chance)
         plan = setup.plan(tournament, seed, *store.read(tournament_randomness, tournament))

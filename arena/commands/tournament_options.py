@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from arena.commands.settings import database
 from arena.operator import credentials
-from arena.operator.client import NoServer
+from arena.operator.client import no_server
 from arena.processes.bot_commands import BOT_SETTINGS, check_names
 from arena.processes.launch_spec import passed
 from arena.store.database_url import database_at
@@ -197,7 +197,7 @@ def _server(options: TournamentOptions) -> Server | None:
         return ServerAt(options.at, strip_invisible(options.operator_token))
     folder = Path(options.at).absolute()
     if credentials.of_running(folder) is None:
-        raise NoServer(f"no server runs on {options.at}: --at takes a server's data folder, or its URL")
+        raise no_server(Path(options.at), "--at takes a server's data folder, or its URL")
     return ServerOn(folder)
 
 

@@ -81,6 +81,9 @@ def run(options: TryOptions) -> None:
         given = counted(len(options.bots), "bot is", "bots are")
         raise UsageFault(f"a match of {rules.name} has {rules.seats} seats under this config: {given} given")
     bots = contestants(options.bots, settings, in_process=True)
+    people = [seat for seat, bot in enumerate(bots) if bot.reference and bot.spec and bot.spec.bot == PERSON]
+    if people and not config and rules.preset_for_people is not None:
+        rules = load(options.game, {"preset": rules.preset_for_people})
     told = read_clock(options.clock)
     pace = options.moves_per_second
     if pace is not None and not 0 < pace <= FASTEST:
@@ -104,7 +107,6 @@ def run(options: TryOptions) -> None:
         clock=told,
         started=utc(),
     )
-    people = [seat for seat, bot in enumerate(bots) if bot.reference and bot.spec and bot.spec.bot == PERSON]
     shown = _Shown(header, rules, people, quiet=options.quiet, pace=pace)
     specs = [replace(bot.spec, seed=f"{seed}/{bot.name}") for bot in bots if bot.spec is not None]
     with shown.heard(), _placed(_files(bots)):

@@ -18,7 +18,7 @@ from websockets.typing import Subprotocol
 from arena.commands.match_view import clocks, outcome
 from arena.commands.output import columns, redraw
 from arena.operator import credentials
-from arena.operator.client import NoServer
+from arena.operator.client import no_server
 from arena.replay.transcript import describe_line
 from machine.backoff import Backoff
 from machine.terminal import say
@@ -79,7 +79,7 @@ def _url_of(data: Path) -> str:
     """Where the server of a data folder takes clients."""
     found = credentials.of_running(data)
     if found is None or not found.public:
-        raise NoServer(f"no server runs on {data}: --url names one elsewhere, like wss://arena.example.org:8765")
+        raise no_server(data, "--url names one elsewhere, like wss://arena.example.org:8765")
     return found.public
 
 

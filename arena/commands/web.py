@@ -20,6 +20,8 @@ from arena.commands.settings import ServerSettings, node_of
 from arena.network.addresses import host_names
 from arena.network.binding import bound, port_of, url_of
 from arena.processes.process import keep_running
+from arena.store.answer_limit import of_server
+from arena.store.database_url import database_at
 from arena.store.store import Reader
 from arena.store.tokens import hash_token
 from arena.web.admin_config import PREFIX, AdminConfig
@@ -49,15 +51,19 @@ def web(where: str, host: str, port: int) -> None:
 
     async def serve() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, server.leave)
+            asyncio.get_running_loop().add_signal_handler(number, leave)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, say_nothing_is_read_again)
         log.info("the page is at %s", url_of("http", host, port_of(listening)))
         await server.serve(listening)
 
+    def leave() -> None:
+        server.leave()
+        reader.hurry()
+
     standard_streams.tolerate_lost_output()
     write_log("info", "text")
     give_memory_back()
-    with contextlib.closing(Reader.open(where)) as reader:
+    with contextlib.closing(Reader.open(database_at(where, of_server()))) as reader:
         listening = bound(host, port, "choose another one with --web-port, or 0 for a free one")
         server = PageServer(Site(reader))
         event_loop.run(serve())
@@ -171,6 +177,7 @@ async def shown(
     """
     order = WebServerConfig(
         where=where,
+        statement_timeout_s=settings.database_timeout,
         descriptors=[one.fileno() for one in sockets],
         socket=settings.socket_url or settings.public_url or str(port),
         registration=settings.registration == "open",

@@ -10,7 +10,8 @@ from arena.host.handler import NotAllowed, NotUnderWay, Unavailable
 from arena.host.session import Session
 from protocol import error_codes
 from protocol.errors import MalformedMessage
-from protocol.messages import ClientMessage, Hello, List, Move, Ready, Rejected, Resign, Unwatch, Watch
+from protocol.games import NAMES
+from protocol.messages import ClientMessage, Hello, List, Move, Ready, Rejected, Resign, Unwatch, Warming, Watch
 from referee.effects import Played, Readied, Resigned
 
 EVERY_MATCH = "*"
@@ -93,6 +94,15 @@ def _unwatch(clients: ClientRegistry, session: Session, message: Unwatch) -> Non
         clients.unwatch(session, message.match)
 
 
+def _warming(clients: ClientRegistry, session: Session, message: Warming) -> None:
+    """Note for which games of this arena a bot warms up, for who looks for an opponent."""
+    require_bot(session)
+    games = [game for game in dict.fromkeys(message.games) if game in NAMES]
+    if games and not session.warming:
+        session.warming_since = clients.now()
+    session.warming = games
+
+
 def _list(clients: ClientRegistry, session: Session, message: List) -> None:
     session.show(clients.listing())
 
@@ -112,4 +122,5 @@ _ACTIONS: dict[type[ClientMessage], Callable[[ClientRegistry, Session, Any], Non
     Watch: _watch,
     Unwatch: _unwatch,
     List: _list,
+    Warming: _warming,
 }

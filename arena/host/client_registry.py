@@ -192,6 +192,10 @@ class ClientRegistry:
         playing = self._playing.get(session.key)
         return None if playing is None else playing.get(match)
 
+    def now(self) -> float:
+        """Return the time of the loop, in seconds."""
+        return self._loop.time()
+
     def listing(self) -> EncodedMessages:
         """Return the listing of bots and matches. It is made at most once in `KEPT` seconds."""
         now = self._loop.time()
@@ -204,12 +208,15 @@ class ClientRegistry:
             bots=[
                 ListedBot(
                     bot=session.bot or "",
+                    display=session.display or "",
                     person=session.person,
                     version=session.version,
                     client=session.client,
                     playing=len(self._playing.get(session.key, ())),
                     seeks=seeks,
                     pace_s=pace_s,
+                    warming=session.warming,
+                    warming_s=int(self.now() - session.warming_since) if session.warming else 0,
                 )
                 for session in islice(self.sessions.values(), MOST_BOTS)
                 for seeks, pace_s in [self.handler.seeks(session.key)]

@@ -16,7 +16,7 @@ from arena.store.registry import Incident
 from machine.log_output import about
 from machine.timestamps import utc
 from protocol import error_codes
-from protocol.errors import BotFault
+from protocol.errors import BotFault, Fault
 from protocol.messages import ClientMessage, Error, Hello, ListedSeek, Player
 from referee.footer import Closed
 from referee.record import Header
@@ -106,11 +106,9 @@ class FinishedMatch:
 
 
 class Identity(NamedTuple):
-    """The result of authenticating a client.
-
-    `bot` is the registered name, None for a spectator. `token` is one created just now, if any. `elsewhere` holds the
-    URLs of other nodes where the bot has matches. `token_hash` is the hash of the client's token if it can be revoked.
-    `person` says that the name belongs to a person.
+    """The name of a bot as registered, None for a spectator, a token that was made for it just now, the URLs of other
+    nodes where it has matches, the hash of the token that it brought, where others may take that away, whether the
+    name is a person's, and what people call who plays.
     """
 
     bot: str | None
@@ -118,6 +116,7 @@ class Identity(NamedTuple):
     elsewhere: Sequence[str] = ()
     token_hash: str | None = None
     person: bool = False
+    display: str | None = None
 
 
 class HostHandler(ABC):
@@ -167,6 +166,9 @@ class HostHandler(ABC):
     def before_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         """Return a future for work that must finish before the match is announced; None if there is none."""
         return None
+
+    def not_begun(self, match: str, fault: Fault) -> None:
+        """A match does not begin after all, as what had to be done before says: there is nothing left of it."""
 
     def match_added(self, runner: Runner) -> None:
         """Handle a match that is about to start, or to resume after a restart."""

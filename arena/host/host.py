@@ -165,16 +165,27 @@ class MatchHost:
         match = Match(header, seed, players, seeks, journal.events_before, self._timeouts.match)
         runner = self._add(match, journal)
         try:
-            runner.open(partial(self._handler.before_start, header, seed))
+            runner.open(partial(self._handler.before_start, header, seed), partial(self._take_back, runner))
         except ArenaFault:
-            runner.stop()
-            self.clients.remove_match(runner)
-            with contextlib.suppress(JournalFault):
-                self._journal.forget(match.id)
+            self._remove(runner)
             raise
         self.events.begun(header)
         for event in [Voided()] if len(absent) == len(header.seats) else map(Absent, absent):
             runner.receive(event)
+
+    def _take_back(self, runner: Runner, fault: Fault) -> None:
+        """Have a match not begin of which nobody was told; the seats may seek another one."""
+        log.warning("match %s does not begin: %s", runner.id, fault, extra=about(match=runner.id))
+        self._remove(runner)
+        self._handler.not_begun(runner.id, fault)
+        runner.refuse(str(fault))
+
+    def _remove(self, runner: Runner) -> None:
+        """Have nothing left of a match that did not begin."""
+        runner.stop()
+        self.clients.remove_match(runner)
+        with contextlib.suppress(JournalFault):
+            self._journal.forget(runner.id)
 
     async def disconnect(self, code: int) -> None:
         """Stop accepting connections, and close the existing ones with `code`."""
@@ -248,7 +259,16 @@ class MatchHost:
             return None
         bot = identity.bot
         acting = partial(act, self.clients)
-        session = Session(connection, codec, hello, bot, acting, identity.token_hash, person=identity.person)
+        session = Session(
+            connection,
+            codec,
+            hello,
+            bot,
+            acting,
+            identity.token_hash,
+            person=identity.person,
+            display=identity.display,
+        )
         resumed = self.clients.enter(session) if bot is not None else []
         limits = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=hello.slots)
         session.send(

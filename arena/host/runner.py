@@ -7,6 +7,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from arena.host.recorder import Recorder
 from arena.host.work_queue import WorkQueue
 from machine.log_output import about
 from protocol.error_codes import UNAVAILABLE
+from protocol.errors import Fault
 from protocol.messages import Error, FromServer, ListedMatch, Turn
 from referee.effects import (
     Absent,
@@ -159,10 +161,15 @@ class Runner:
         self._ratings: Ratings | None = None
         """The ratings that were sent with the end of the match."""
 
-    def open(self, before_start: Callable[[], asyncio.Future[None] | None] = lambda: None) -> None:
-        """Write the journal, wait for the future of `before_start`, then send `start` to every seat.
+    def open(
+        self,
+        before_start: Callable[[], asyncio.Future[None] | None] = lambda: None,
+        on_refused: Callable[[Fault], None] = lambda fault: None,
+    ) -> None:
+        """Begin: journal, then what has to be done `before_start`, then `start` to every seat. Where that first thing
+        fails with a `Fault` the match does not begin, and `on_refused` is called.
 
-        Raise `JournalFault` before anything is sent.
+        Raises `JournalFault`; then nobody has been told anything.
         """
         effects = self._match.open(self._loop.time())
         self._journal.write(_lines(effects))
@@ -171,11 +178,16 @@ class Runner:
             self._carry_out(effects)
         else:
             self._unrecorded, self._waits_since = effects, self._loop.time()
-            first.add_done_callback(self._is_noted)
+            first.add_done_callback(partial(self._is_noted, on_refused))
 
-    def _is_noted(self, first: asyncio.Future[None]) -> None:
+    def _is_noted(self, on_refused: Callable[[Fault], None], first: asyncio.Future[None]) -> None:
         """Start the match after its preparation. If that was cancelled, the match stays in its journal."""
-        if not first.cancelled():
+        if first.cancelled():
+            return
+        fault = first.exception()
+        if isinstance(fault, Fault):
+            on_refused(fault)
+        else:
             self.recorded(self._loop.time() - self._waits_since)
 
     def resume(self, recalled: Recalled) -> None:
@@ -193,7 +205,7 @@ class Runner:
         if self._stopped and not self._ended:
             return
         if self._unrecorded is not None:
-            if not (self._fails and isinstance(event, (Expired, Delayed))):  # the clocks stand still
+            if not (self._fails and isinstance(event, (Expired, Delayed))):  # time stands still
                 self._wait().keep(event)
             return
         try:
@@ -206,7 +218,7 @@ class Runner:
         log.exception("match %s is void: the arena failed at %s", self.id, failed, extra=about(match=self.id))
         if not self._ended:
             effects = self._match.receive(Voided(undo=undo), self._loop.time())
-            self._perform(effects or [Deadline(None), Finish()])  # nothing is left to void, but the match must finish
+            self._perform(effects or [Deadline(None), Finish()])  # nothing is left to be called off, but to be finished
 
     def _wait(self) -> Backlog:
         """Return the backlog for events that arrive while the match waits to be recorded."""
@@ -258,7 +270,7 @@ class Runner:
             view = self._match.view(now)
             self._view = EncodedMessages([self._match.start()] if view is None else [self._match.start(), view])
             self._viewed = now
-            self._loop.call_later(ANEW, self._forget_view)  # the view of a long match is large
+            self._loop.call_later(ANEW, self._forget_view)  # that of a long match is large
         self._show(peer, self._view)
 
     def _forget_view(self) -> None:
@@ -424,6 +436,14 @@ class Runner:
         if self._journal.size > self._most_bytes and not self._ended:
             self._most_bytes, most = math.inf, self._most_bytes
             self.call_off(f"its record has {self._journal.size} bytes, of {most:.0f} at most where no preset is played")
+
+    def refuse(self, why: str) -> None:
+        """Tell the seats of a match that does not begin, by the seeks of which it came."""
+        for seat, peer in enumerate(self._seats):
+            if peer is not None:
+                seek = self._match.seek_of(seat)
+                message = why if seek is None else f"{why}: seek again"
+                self._send(peer, Error(code=UNAVAILABLE, message=message, ref=seek or self.id))
 
     def call_off(self, why: str) -> None:
         """Void the match, and send the seats the reason."""

@@ -49,6 +49,7 @@ class Session:
         token_hash: str | None = None,
         *,
         person: bool = False,
+        display: str | None = None,
     ) -> None:
         self.bot = bot
         self.key = "" if bot is None else folded(bot)
@@ -56,10 +57,15 @@ class Session:
         """The hash of the token that authenticated it; None if that can't be revoked."""
         self.person = person
         """True if the name belongs to a person."""
+        self.display = display
+        """What people call who plays, beside the name."""
         self.version = hello.version
         self.client = hello.client
         self.slots = hello.slots
         self.follow = hello.follow
+        self.warming: list[str] = []
+        """The games for which it says that it warms up; `warming_since` is in seconds of the loop's clock."""
+        self.warming_since = 0.0
         self.since = utc()
         self.round_trip = wire.round_trip
         """Minimum round trip of a frame in seconds, measured when the session began; 0 if unknown."""
@@ -91,7 +97,7 @@ class Session:
                 self.awaited.add(message.match)
             elif message.code in _BAD_REJECTIONS and not self.told_end_of(message.match):
                 self.fault = message.message
-                self._count()  # the client's fault, unless the match has just ended
+                self._count()  # no other rejection of a move is innocent
 
     def show(self, shown: EncodedMessages) -> None:
         """Send messages that other peers get as well."""

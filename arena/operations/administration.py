@@ -10,7 +10,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from arena.operations import draining, names, status, thinning, tournaments
-from arena.operator.changes import Annul, Approve, Dismissed, Register, Revoke, Rotate, SetPeople, StartSeason
+from arena.operator.changes import (
+    Annul,
+    Approve,
+    Dismissed,
+    Register,
+    Revoke,
+    Rotate,
+    SetDisplay,
+    SetPeople,
+    StartSeason,
+)
 from arena.operator.requests import Handler, Tell
 from arena.server.arena import REPLACED, REVOKED
 from arena.store import registry, result_queries, seasons
@@ -19,9 +29,10 @@ from arena.store.rating_decisions import DecidedMeanwhile
 from arena.tournament.play_request import Play, PlayReply
 from protocol.dice import SEED_BYTES
 from protocol.display import shown
+from protocol.display_names import no_bot_name, normalize_display
 from protocol.errors import UsageFault
 from protocol.games import load
-from protocol.names import MATCH_PATTERN, NAME_FORM, folded, is_bot_name
+from protocol.names import MATCH_PATTERN, folded, is_bot_name
 from referee.record import Header
 
 if TYPE_CHECKING:
@@ -55,8 +66,9 @@ def _about_bots(arena: Arena) -> Iterator[Handler]:
     async def register(request: Register, tell: Tell) -> None:
         for name in request.hashes:
             if not is_bot_name(name):
-                raise UsageFault(f"{shown(name)} is no name for a bot: {NAME_FORM}")
-        await store.write(registry.add_bots, request.hashes)
+                raise UsageFault(no_bot_name(name))
+        displays = {name: normalize_display(display) for name, display in request.displays.items()}
+        await store.write(registry.add_bots, request.hashes, displays)
 
     async def revoke(request: Revoke, tell: Tell) -> Dismissed:
         await store.write(registry.revoke_bots, request.names)
@@ -73,11 +85,16 @@ def _about_bots(arena: Arena) -> Iterator[Handler]:
     async def set_people(request: SetPeople, tell: Tell) -> None:
         await store.write(partial(registry.set_people, person=request.person), request.names)
 
+    async def set_display(request: SetDisplay, tell: Tell) -> None:
+        display = None if request.display is None else normalize_display(request.display)
+        await store.write(registry.set_display, request.name, display)
+
     yield Handler(Register, register)
     yield Handler(Revoke, revoke)
     yield Handler(Rotate, rotate_token)
     yield Handler(Approve, approve)
     yield Handler(SetPeople, set_people)
+    yield Handler(SetDisplay, set_display)
 
 
 def _about_the_ladder(arena: Arena) -> Iterator[Handler]:
@@ -148,7 +165,7 @@ def _check(request: Play, seats: int) -> None:
     if not re.match(MATCH_PATTERN, request.match):
         raise UsageFault(f"match is {shown(request.match)}: it is 1 to 40 lower-case letters, digits and dashes")
     if wrong := [bot for bot in bots if not is_bot_name(bot)]:
-        raise UsageFault(f"{shown(wrong[0])} is no name for a bot: {NAME_FORM}")
+        raise UsageFault(no_bot_name(wrong[0]))
     if len(bots) != seats or len(set(map(folded, bots))) != seats:
         raise UsageFault(f"bots are {shown(bots)}: {request.game} has {seats} seats, each for another bot")
     if not 0 <= request.wait_s <= MOST_WAIT:

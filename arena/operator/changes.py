@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
+import msgspec
 from msgspec import Meta, Struct
 
 from arena.operator.requests import Request
@@ -14,9 +15,10 @@ TokenHash: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 
 
 class Register(Request, frozen=True, tag="register"):
-    """Register new, approved bots by the hashes of their tokens; all of them or none."""
+    """Let new bots in, approved, by the hashes of their tokens, some with display names; all of them or none."""
 
     hashes: dict[str, TokenHash]
+    displays: dict[str, str] = msgspec.field(default_factory=dict)
 
     def concerns(self) -> Sequence[str]:
         return list(self.hashes)
@@ -68,6 +70,16 @@ class SetPeople(Request, frozen=True, tag="set_people"):
 
     def concerns(self) -> Sequence[str]:
         return self.names
+
+
+class SetDisplay(Request, frozen=True, tag="set_display"):
+    """Have people read another name beside that of a bot, from its next connection on; None: no other."""
+
+    name: str
+    display: str | None = None
+
+    def concerns(self) -> Sequence[str]:
+        return [self.name]
 
 
 class Dismissed(Struct, frozen=True, kw_only=True):

@@ -156,8 +156,18 @@ def asked(data: Path, request: Request, answer: type[T], database: Database | No
     return asyncio.run(ask())
 
 
+def no_server(data: Path, otherwise: str) -> NoServer:
+    """Return that no server is reached on a data folder, with what to do: `otherwise`, or, where somebody else has the
+    folder, so that none could be started, how to see what goes on.
+    """
+    if is_held(data):
+        busy = f"no server runs on {data}, but a tournament or another command (or a server that is about to answer)"
+        return NoServer(f"{busy}: `arena web --data {data}` shows in a browser how it goes")
+    return NoServer(f"no server runs on {data}: {otherwise}")
+
+
 def _none(data: Path) -> NoServer:
-    return NoServer(f"no server runs on {data}: start `arena serve --data {data}` first")
+    return no_server(data, f"start `arena serve --data {data}` first")
 
 
 async def _connect(url: str, token: str, where: str, timeouts: OperatorTimeouts | None = None) -> ClientConnection:

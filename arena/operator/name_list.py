@@ -12,6 +12,8 @@ from protocol.display import counted, shown
 from protocol.errors import UsageFault
 
 NAME = "name"
+DISPLAY = "display"
+"""The column of what people call who plays."""
 _DELIMITERS = (",", ";", "\t")
 _SEPARATOR = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
@@ -24,9 +26,16 @@ class NameList(NamedTuple):
     lines: list[int]
     delimiter: str = ","
 
+    def document(self) -> str:
+        """Return the list as CSV."""
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, delimiter=self.delimiter, lineterminator="\n")
+        writer.writerows([self.columns, *(row.values() for row in self.rows)])
+        return text.getvalue()
+
 
 def parse_name_list(
-    text: str, source: str, refused: Mapping[str, str] | None = None, known: Sequence[str] = (NAME,)
+    text: str, source: str, refused: Mapping[str, str] | None = None, known: Sequence[str] = (NAME, DISPLAY)
 ) -> NameList:
     """Parse a CSV of names. `refused` maps forbidden columns to reasons.
 

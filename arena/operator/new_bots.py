@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
 from arena.operator.changes import Register
-from arena.operator.name_list import NAME, NameList
+from arena.operator.name_list import DISPLAY, NAME, NameList
 from arena.store.registry import RegisteredBot
 from arena.store.tokens import hash_token, new_token
 from protocol.display import csv_cell
+from protocol.display_names import free_names, nearest_bot_name, no_bot_name, normalize_display
 from protocol.errors import UsageFault
-from protocol.names import NAME_FORM, folded, is_bot_name
+from protocol.names import folded, is_bot_name
 
 GIVEN = "token"
 """The column with the new tokens."""
@@ -33,13 +34,19 @@ class NewBots(NamedTuple):
 
         Each line begins with the `source` and the line number, if there is a source.
         """
-        _check(listed, source, {folded(bot.name) for bot in known if bot.token_hash or bot.revoked})
+        _check(listed, source, list(known))
         return cls(listed, {row[NAME]: new_token() for row in listed.rows})
 
     @property
     def request(self) -> Register:
         """The request that registers the bots."""
-        return Register(hashes={name: hash_token(token) for name, token in self.tokens.items()})
+        hashes = {name: hash_token(token) for name, token in self.tokens.items()}
+        return Register(hashes=hashes, displays=self.displays)
+
+    @property
+    def displays(self) -> dict[str, str]:
+        """The display names, by name, of those who have one."""
+        return {row[NAME]: normalize_display(row[DISPLAY]) for row in self.listed.rows if row.get(DISPLAY)}
 
     def document(self) -> str:
         """Return the rows with their tokens as CSV. Cells that a spreadsheet would evaluate are escaped."""
@@ -50,23 +57,59 @@ class NewBots(NamedTuple):
         return text.getvalue()
 
 
-def names_alone(names: Sequence[str]) -> NameList:
-    """Return a list with nothing but names."""
-    return NameList([NAME], [{NAME: name} for name in names], [0] * len(names))
+def names_alone(names: Sequence[str], display: str | None = None) -> NameList:
+    """A list of nothing but names, in no file; a display name goes with one."""
+    if display is None:
+        return NameList([NAME], [{NAME: name} for name in names], [0] * len(names))
+    if len(names) != 1:
+        raise UsageFault("--display goes with one name: for several write a list with a column display, and --from")
+    return NameList([NAME, DISPLAY], [{NAME: names[0], DISPLAY: display}], [0])
 
 
-def _check(listed: NameList, source: str, taken: set[str]) -> None:
+def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList:
+    """Return the list with the nearest free name for a bot where a name is none, which becomes the display name.
+
+    Where a row has a display name, that stays. A name of which no letter can stay is left as it is.
+    """
+    taken = _taken(known) | {folded(row[NAME]) for row in listed.rows if is_bot_name(row[NAME])}
+    rows = []
+    for row in listed.rows:
+        name, near = row[NAME], nearest_bot_name(row[NAME])
+        if not is_bot_name(name) and near:
+            free = next(one for one in free_names(near) if folded(one) not in taken)
+            taken.add(folded(free))
+            row = {**row, NAME: free, DISPLAY: row.get(DISPLAY) or name}
+        rows.append(row)
+    if DISPLAY in listed.rows[0]:
+        return listed._replace(rows=rows)
+    columns = [*listed.columns, DISPLAY]
+    return listed._replace(columns=columns, rows=[{**row, DISPLAY: row.get(DISPLAY, "")} for row in rows])
+
+
+def _taken(known: Iterable[RegisteredBot]) -> set[str]:
+    """The names, folded, that nobody can be given now."""
+    return {folded(bot.name) for bot in known if bot.token_hash or bot.revoked}
+
+
+def _check(listed: NameList, source: str, known: Sequence[RegisteredBot]) -> None:
     first: dict[str, int] = {}
+    taken = _taken(known)
     wrong = []
-    for row, line in zip(listed.rows, listed.lines, strict=True):
+    proposed = with_bot_names(listed, known).rows
+    for row, line, better in zip(listed.rows, listed.lines, proposed, strict=True):
         name, where = row[NAME], f"{source}, line {line}: " if source else ""
         key = folded(name)
         if not is_bot_name(name):
-            wrong.append(f"{where}{name!r} is no name for a bot: {NAME_FORM}")
+            wrong.append(f"{where}{no_bot_name(name, better[NAME]) if name else 'there is no name'}")
         elif key in first:
             wrong.append(f"{where}{name} is there twice" + (f", first in line {first[key]}" if source else ""))
         elif key in taken:
             wrong.append(f"{where}a bot is called {name} already: choose another name, or `arena bot rotate {name}`")
         first.setdefault(key, line)
+        if row.get(DISPLAY):
+            try:
+                normalize_display(row[DISPLAY])
+            except UsageFault as fault:
+                wrong.append(f"{where}{fault}")
     if wrong:
         raise UsageFault("\n".join(wrong))

@@ -40,6 +40,7 @@ from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch
+from arena.store.nodes import BotGone
 from arena.store.registry import Incident, note_incident, registered_bots
 from arena.store.result_queries import rated_pools, result_of
 from machine.backoff import Backoff
@@ -229,6 +230,9 @@ class Arena(HostHandler):
         """The bot of a `hello`, with its ratings at hand, and its token if that was made just now."""
         if hello.bot is not None and folded(hello.bot) in self._closed_names:
             raise TooOften(f"the operator is about to change the name {hello.bot}: come back later")
+        away = self.nodes.hangs()
+        if away is not None and hello.bot is not None:  # another node may know it
+            raise StoreUnavailable(away)
         revocations = self._revocations
         events = self.host.events
         try:
@@ -280,7 +284,10 @@ class Arena(HostHandler):
         return self.ladder.listed(bot)
 
     def players(self, header: Header) -> list[Player]:
-        return self._bots.players(header)
+        sessions = [self.host.clients.session(seat.bot) for seat in header.seats]
+        displays = ["" if session is None else session.display or "" for session in sessions]
+        players = self._bots.players(header)
+        return [replace(player, display=display) for player, display in zip(players, displays, strict=True)]
 
     def unready(self) -> str | None:
         if self.stopping:
@@ -307,6 +314,10 @@ class Arena(HostHandler):
     def before_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         return self.nodes.begin(header, seed)
 
+    def not_begun(self, match: str, fault: Fault) -> None:
+        self._bots.end_unrated(match)
+        self.assigned.fail(match, fault)
+
     def match_added(self, runner: Runner) -> None:
         if self._feed is not None:
             runner.report_to(self._feed.report)
@@ -329,7 +340,11 @@ class Arena(HostHandler):
             return False
         for seat in header.seats:
             await self._bots.look_up(seat.bot)
-        await self.nodes.resume(header, seed)
+        try:
+            await self.nodes.resume(header, seed)
+        except BotGone as fault:  # of a match that nobody was told of before the server ended
+            log.warning("match %s does not go on: %s", header.match, fault)
+            return False
         if header.rated:
             self._bots.begin_rated(header)
         return True

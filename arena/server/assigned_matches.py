@@ -103,6 +103,12 @@ class AssignedMatches:
         match.forget()
         return True
 
+    def fail(self, match: str, fault: Fault) -> None:
+        """Tell who asked for an assigned match why it does not begin."""
+        assigned = self._under_way.pop(match, None)
+        if assigned is not None:
+            assigned.over.set_exception(fault)
+
     async def _gather(self, bots: Sequence[str], wait: float) -> list[int]:
         """Have the bots free that come: the seats of the others."""
         since = asyncio.get_running_loop().time()

@@ -31,7 +31,8 @@ from arena.store.tokens import hash_token, new_token
 from machine.timestamps import utc
 from machine.token_bucket import TokenBucket
 from protocol import error_codes
-from protocol.errors import ArenaFault, BotFault
+from protocol.display_names import normalize_display
+from protocol.errors import ArenaFault, BotFault, MalformedMessage, UsageFault
 from protocol.messages import Hello
 from protocol.names import folded
 from protocol.secret_text import strip_invisible
@@ -182,7 +183,7 @@ class Authenticator:
         person = known.person
         if person != hello.person and await self._store.write(partial(claim_person, person=hello.person), known.name):
             person = hello.person
-        return self._let_in(hello, Identity(known.name, person=person), address)
+        return self._let_in(hello, Identity(known.name, person=person, display=known.display), address)
 
     def _let_in(self, hello: Hello, identity: Identity, address: str) -> Identity:
         assert identity.bot is not None
@@ -214,14 +215,26 @@ class Authenticator:
         wait = self._registrations.take(address, self._clock())
         if wait:
             raise TooOften(f"too many registrations from {address}: come back in {math.ceil(wait)} s")
+        display = _display(hello)
         made = token or new_token()
         days = self._registration.free_after_days
         try:
-            await self._store.write(partial(register_newcomer, person=hello.person), bot, hash_token(made), days)
+            register = partial(register_newcomer, person=hello.person, display=display)
+            await self._store.write(register, bot, hash_token(made), days)
         except NameInUse:  # maybe a moment ago, by another connection, which may be the same bot's
             return None
         self.registered(bot, address)
-        return Identity(bot, None if token else made, person=hello.person)
+        return Identity(bot, None if token else made, person=hello.person, display=display)
+
+
+def _display(hello: Hello) -> str | None:
+    """Return the display name that a newcomer brings, as it is kept. Raises `MalformedMessage`."""
+    if not hello.display:
+        return None
+    try:
+        return normalize_display(hello.display)
+    except UsageFault as fault:
+        raise MalformedMessage(f"hello: display: {fault}") from fault
 
 
 def _taken(bot: str, by: str = "") -> str:

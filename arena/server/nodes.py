@@ -6,8 +6,11 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+import secrets
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
 
 import msgspec
 
@@ -20,6 +23,7 @@ from arena.store.announcements import (
     wake_channel,
 )
 from arena.store.async_store import AsyncStore
+from arena.store.database import StoreUnavailable
 from arena.store.node_store import NodeTaken
 from arena.store.nodes import (
     ALIVE_S,
@@ -30,6 +34,7 @@ from arena.store.nodes import (
     begin_matches,
     end_matches,
     leave,
+    list_nodes,
     matches_of,
     url_of_match,
     urls_of_bot,
@@ -53,6 +58,10 @@ MAX_UNREAD_S = ANNOUNCEMENT_TTL_S / 2
 """After this long without the database a node reads everything anew."""
 AGAIN = 1.0
 """Seconds until the database is listened to again."""
+MAX_HELLO_SILENCE_S = 2.0 * ALIVE_S
+"""Bots that come wait for a database that is slow, but not for one that has not answered for so long."""
+PROBE_INTERVAL_S = 5.0
+"""A node whose session does not answer asks over a new one which others are alive, with this time in between."""
 
 _TOLD: dict[State, str] = {
     "alive": "takes matches",
@@ -62,6 +71,16 @@ _TOLD: dict[State, str] = {
 }
 
 log = logging.getLogger("arena.server.nodes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeTimeouts:
+    """How long a node waits for the database, in seconds."""
+
+    beat_timeout_s: float = ALIVE_S
+    """The database is taken for away when it has not answered a sign of life by then: the others see this node so."""
+    echo_timeout_s: float = 5.0
+    """A connection on which no echo of a sign of life was heard for so long is deaf, and replaced."""
 
 
 class OnlyNode:
@@ -81,6 +100,10 @@ class OnlyNode:
 
     def away(self) -> str | None:
         """Why the database can't be reached, in a line; None where it can, or is a file."""
+        return None
+
+    def hangs(self) -> str | None:
+        """The same once it is away for so long that nobody should wait for it to answer."""
         return None
 
     def elsewhere(self, game: str) -> str | None:
@@ -108,7 +131,7 @@ class OnlyNode:
         return None
 
     async def resume(self, header: Header, seed: bytes) -> None:
-        """The same of one that goes on. Raises `StoreError`."""
+        """The same of one that goes on. Raises `StoreError`, and `BotGone` for one that never began."""
 
     async def end(self, match: str) -> None:
         """Have all nodes know that a match is over whose result is not stored here. Raises `StoreError`."""
@@ -138,7 +161,9 @@ class Nodes(OnlyNode):
         url: str,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
+        timeouts: NodeTimeouts | None = None,
     ) -> None:
+        self._timeouts = timeouts or NodeTimeouts()
         self._clock = clock
         self._wall_clock = wall_clock
         self.changed: Callable[[], None] = lambda: None
@@ -146,6 +171,7 @@ class Nodes(OnlyNode):
         self.taken: Callable[[NodeTaken], None] = lambda fault: None
         self.warn: Callable[[str | None], None] = lambda text: None
         self.warn_of_clock: Callable[[str | None], None] = lambda text: None
+        self.warn_of_deafness: Callable[[str | None], None] = lambda text: None
         self.clock_difference_s = 0.0
         """How many seconds this machine's clock is ahead of the database's, at least, as of the last sign of life."""
         self.url: str = url
@@ -157,7 +183,14 @@ class Nodes(OnlyNode):
         self._own: Node | None = None
         self._seen = self._clock()
         """When the database heard of this node last."""
+        self._probed = float("-inf")
+        """When it was asked last over a new session."""
         self._woken = asyncio.Event()
+        self._deaf = asyncio.Event()
+        self._echo: str | None = None
+        """The channel over which this node hears its own signs of life, while it listens; nobody else knows it."""
+        self._unheard_since: float | None = None
+        """When the first sign of life was given that was not heard so far."""
         self._position: int | None = None
         """That of the last announcement that was read; None before the first, and where some may be gone already."""
         self._away = False
@@ -178,6 +211,9 @@ class Nodes(OnlyNode):
     def away(self) -> str | None:
         silent = self._clock() - self._seen
         return f"the database is away: it last answered {silent:.0f} s ago" if self._away or silent > ALIVE_S else None
+
+    def hangs(self) -> str | None:
+        return self.away() if self._clock() - self._seen > MAX_HELLO_SILENCE_S else None
 
     def elsewhere(self, game: str) -> str | None:
         pairing = [node for node in self._nodes if node.alive and not node.draining]
@@ -203,7 +239,9 @@ class Nodes(OnlyNode):
         if self._noted is None:
             self._noted = {one.match for one in await self._store.read(matches_of, self._name)}
         if header.match not in self._noted:
-            await self._store.write(begin_matches, [self._under_way(header, seed)])
+            gone = await self._store.write(begin_matches, [self._under_way(header, seed)])
+            for fault in gone.values():
+                raise fault
 
     async def end(self, match: str) -> None:
         await self._store.write(end_matches, [match])
@@ -223,25 +261,40 @@ class Nodes(OnlyNode):
 
     async def beat(self) -> None:
         """Be seen, and see the others. Raises `StoreError`."""
-        before_s = self._wall_clock()
-        nodes = await self._store.write_first(beat, self._number, self.url)
+        before_s, echo = self._wall_clock(), self._echo
+        nodes = await self._store.write_first(beat, self._number, self.url, echo)
         after_s = self._wall_clock()
+        if echo is not None and echo == self._echo:
+            self._expect_echo()
         self._woken.set()
         if self._clock() - self._seen > MAX_UNREAD_S:
             self._position = None
         if self._away:
             log.warning("the database is back after %.1f s", self._clock() - self._seen)
         self._seen, self._away = self._clock(), False
+        own = self._see(nodes)
+        if own.seen is not None:
+            database_s = seconds_of(own.seen)
+            self.clock_difference_s = max(0.0, before_s - database_s) + min(0.0, after_s - database_s)
+        self.warn_of_clock(self._clock_warning())
+
+    def _see(self, nodes: list[Node]) -> Node:
+        """Know the nodes as they are now; this one."""
         before, self._nodes = self._nodes, nodes
-        self._own = next(node for node in nodes if node.name == self._name)
+        self._own = own = next(node for node in nodes if node.name == self._name)
         if list(map(_place, nodes)) != list(map(_place, before)):
             self._tell(before)
             self.changed()
         self.warn(self._gone())
-        if self._own.seen is not None:
-            database_s = seconds_of(self._own.seen)
-            self.clock_difference_s = max(0.0, before_s - database_s) + min(0.0, after_s - database_s)
-        self.warn_of_clock(self._clock_warning())
+        return own
+
+    def _expect_echo(self) -> None:
+        """A sign of life was sent to this node, too."""
+        now = self._clock()
+        if self._unheard_since is None:
+            self._unheard_since = now
+        elif now - self._unheard_since > self._timeouts.echo_timeout_s:
+            self._deaf.set()
 
     def check_clock(self) -> None:
         """Raise `ArenaFault` where this machine's clock is too far from the database's to begin with."""
@@ -260,7 +313,9 @@ class Nodes(OnlyNode):
     def _gone(self) -> str | None:
         """In a line, which nodes stay away with matches; None where there are none."""
         now = self._clock()
-        away = {node.name: node.matches for node in self._nodes if node.matches and not node.alive}
+        away = {
+            node.name: node.matches for node in self._nodes if node.matches and not node.alive and node != self._own
+        }
         self._waited_for = {name: self._waited_for.get(name, now) for name in away}
         gone = [name for name, since in self._waited_for.items() if now - since >= PATIENCE]
         if not gone:
@@ -289,25 +344,100 @@ class Nodes(OnlyNode):
         while True:
             await asyncio.sleep(EVERY)
             try:
-                await self.beat()
+                await self._beat_or_probe()
             except NodeTaken as fault:
                 self.taken(fault)
             except ArenaFault as fault:
                 log.log(logging.DEBUG if self._away else logging.ERROR, "the database is away: %s", fault)
                 self._away = True
+                await self._probe()
+
+    async def _beat_or_probe(self) -> None:
+        """Be seen; while the session with the database does not answer, see the others over a new one. Raises
+        `StoreError`.
+        """
+        beating, told = asyncio.ensure_future(self.beat()), False
+        try:
+            waiting_s = self._timeouts.beat_timeout_s
+            while not (await asyncio.wait({beating}, timeout=waiting_s))[0]:
+                if not self._away:
+                    limits = self._database.limit.timeouts
+                    longest_s = limits.statement_timeout_s + limits.answer_timeout_s
+                    text = "the database is away: no answer for %.0f s; its session is closed after %.0f s without one"
+                    log.error(text, waiting_s, longest_s)
+                    self._away = True
+                await self._probe()
+                waiting_s = PROBE_INTERVAL_S
+                told = True
+            try:
+                await beating
+            except StoreUnavailable as fault:
+                if told:
+                    log.warning("%s", fault)
+                raise
+        finally:
+            beating.cancel()
+
+    async def _probe(self) -> None:
+        """Look which nodes others see, over a new session: bots go to those, as this one can store nothing."""
+        now = self._clock()
+        if now - self._seen < self._timeouts.beat_timeout_s or now - self._probed < PROBE_INTERVAL_S:
+            return
+        self._probed = now
+        try:
+            nodes = await asyncio.to_thread(self._database.ask_anew, list_nodes)
+        except ArenaFault as fault:
+            log.debug("a new session does not work either: %s", fault)
+            return
+        is_listed = any(node.name == self._name for node in nodes)  # not once the operator has given it up
+        if self._away and is_listed:
+            self._see(nodes)
 
     async def listen(self) -> None:
         """Be woken when something is announced."""
         while True:
             try:
                 channel = await self._store.write(wake_channel)
-                async for _ in self._database.notifications(channel):
-                    self._woken.set()
+                await self._listen_to(channel)
             except ArenaFault as fault:  # it is read at every sign of life all the same
                 log.debug("nothing wakes this node when others announce something: %s", fault)
             except Exception:
                 log.exception("nothing wakes this node when others announce something")
             await asyncio.sleep(AGAIN)
+
+    async def _listen_to(self, channel: str) -> None:
+        """Be woken over a channel, until the connection ends or is deaf. Raises `StoreUnavailable`."""
+        self._deaf.clear()
+        self._unheard_since = None
+        echo = f"arena_{secrets.token_hex(16)}"
+        listening = asyncio.ensure_future(self._wake(channel, echo))
+        deafness = asyncio.ensure_future(self._deaf.wait())
+        try:
+            await asyncio.wait({listening, deafness}, return_when=asyncio.FIRST_COMPLETED)
+            if listening.done():
+                await listening
+                return
+        finally:
+            self._echo = None
+            for task in (listening, deafness):
+                task.cancel()
+            await asyncio.gather(listening, deafness, return_exceptions=True)
+        self.warn_of_deafness(
+            f"the session that wakes this node was deaf for {self._timeouts.echo_timeout_s:.0f} s, and is replaced: "
+            "what others announce is read every second all the same"
+        )
+
+    async def _wake(self, channel: str, echo: str) -> None:
+        async with aclosing(self._database.notifications(channel, echo)) as notifications:
+            async for sent in notifications:
+                if sent == echo:
+                    self._unheard_since = None
+                    self.warn_of_deafness(None)
+                elif sent:
+                    self._woken.set()
+                else:  # from now on nothing is missed: what was announced before is read
+                    self._echo = echo
+                    self._woken.set()
 
     async def hear(self) -> None:
         """Read what is announced, whenever this node is woken, but no more often than `MIN_READ_INTERVAL_S`."""

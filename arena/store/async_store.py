@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.node_store import NodeTaken
-from arena.store.nodes import UnderWay, begin_matches
+from arena.store.nodes import BotGone, UnderWay, begin_matches
 from arena.store.store import Store
 from machine.backoff import Backoff
 from machine.histogram import Histogram
@@ -138,7 +138,8 @@ class AsyncStore:
     def begin(self, match: UnderWay) -> asyncio.Future[None]:
         """Note that a match is about to begin, with whatever else is waiting: done when that is on disk.
 
-        The future is cancelled when there is no time to try again.
+        The future is cancelled when there is no time to try again. It fails with `BotGone` where a bot of the match was
+        renamed or deleted on another node: then it does not begin.
         """
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._beginning.append(_Beginning(match, future))
@@ -148,6 +149,7 @@ class AsyncStore:
     def stop_retrying(self) -> None:
         """Try once more what waits, and from now on nothing twice: the process is about to end."""
         self._hurry.set()
+        self._store.hurry()
         for timer, one in list(self._aside.items()):
             timer.cancel()
             self._requeue(timer, one)
@@ -184,7 +186,7 @@ class AsyncStore:
             beginning, over = [one.match for one in begun], [one.finished for one in batch]
             at = time.perf_counter()
             try:
-                rated = await self._run(partial(self._store.write, _begin_and_finish, beginning, over, self.node))
+                gone, rated = await self._run(partial(self._store.write, _begin_and_finish, beginning, over, self.node))
             except Exception as exc:
                 self.failures += 1
                 if isinstance(exc, (StoreUnavailable, NodeTaken)):
@@ -205,8 +207,13 @@ class AsyncStore:
             backoff.reset()
             self.troubled(None)
             for noted in begun:
-                if not noted.future.done():
+                fault = gone.get(noted.match.match)
+                if noted.future.done():
+                    continue
+                if fault is None:
                     noted.future.set_result(None)
+                else:
+                    noted.future.set_exception(fault)
             for one, ratings in zip(batch, rated, strict=False):
                 if not one.future.done():
                     one.future.set_result(ratings)
@@ -261,7 +268,7 @@ class AsyncStore:
 
 def _begin_and_finish(
     connection: Connection, begun: Sequence[UnderWay], over: Sequence[StorableMatch], node: int
-) -> list[Ratings | None]:
-    if begun:
-        begin_matches(connection, begun)
-    return finish_matches(connection, over, node) if over else []
+) -> tuple[dict[str, BotGone], list[Ratings | None]]:
+    """Return by match why some can't begin, and the ratings of those that are over."""
+    gone = begin_matches(connection, begun) if begun else {}
+    return gone, finish_matches(connection, over, node) if over else []

@@ -93,6 +93,10 @@ class Database(ABC):
         """What raises `StoreUnavailable` once another database than now is there."""
         return lambda: None
 
+    def hurry(self) -> None:
+        """Wait less for answers from now on, as the process is about to end. A file answers at once."""
+        return
+
     def fault(self, exc: DBAPIError) -> Fault:
         """An error of the database in our words, in one line."""
         unavailable = self.is_unavailable(exc)

@@ -248,6 +248,8 @@ class BotRow(Struct, frozen=True, kw_only=True):
     """
 
     bot: str
+    display: str | None
+    """What people call who plays; None: the name alone."""
     created: str
     seen: str | None
     approved: bool
@@ -262,6 +264,7 @@ class Profile(Struct, frozen=True, kw_only=True, rename={"name": "bot"}):
     """
 
     name: str
+    display: str | None
     created: str
     seen: str | None
     approved: bool
@@ -345,7 +348,12 @@ def bots_page(
 
     def make(row: Any) -> BotRow:
         return BotRow(
-            bot=row.name, created=row.created, seen=row.seen, approved=bool(row.approved), person=bool(row.person)
+            bot=row.name,
+            display=row.display,
+            created=row.created,
+            seen=row.seen,
+            approved=bool(row.approved),
+            person=bool(row.person),
         )
 
     given = {"search": folded(search or "")}
@@ -452,6 +460,7 @@ def profile_of(connection: Connection, name: str) -> Profile | None:
     ]
     return Profile(
         name=bot.name,
+        display=bot.display,
         created=bot.created,
         seen=bot.seen,
         approved=bool(bot.approved),

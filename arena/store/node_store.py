@@ -11,31 +11,49 @@ from typing import Any, Self
 
 from sqlalchemy import Engine, event
 
+from arena.store.answer_limit import SERVER_STATEMENT_TIMEOUT_S
 from arena.store.database import Database, StoreUnavailable
 from arena.store.store import Store, make_sure_of
 from protocol.errors import ArenaFault
 
 LEASE = 8
 """Seconds after which the database ends a session of which it hears nothing; then the name is free."""
+UNLISTED_DELAY_S = 2
+"""A session that the database ends is still listed for a moment."""
 _ENROL = """INSERT INTO nodes (name, url) VALUES (%(name)s, '') ON CONFLICT (name) DO UPDATE SET url = nodes.url
 RETURNING id, holder, session"""
 """Who has done this is alone with the row until it commits."""
-_IS_OTHERS = """SELECT EXISTS (SELECT FROM pg_stat_activity
-    WHERE pid <> pg_backend_pid() AND pid::text = split_part(%(session)s, ' ', 1)
-        AND coalesce(extract(epoch FROM backend_start)::text = split_part(%(session)s, ' ', 2), true)
-)"""
-"""Whether another session that goes on holds the name; when it began, only its own role is told."""
+_OTHER = f"""SELECT coalesce(extract(epoch FROM clock_timestamp() - state_change)::float, 0) AS silent_s,
+    wait_event_type IS DISTINCT FROM 'Lock' AS is_not_queued,
+    %(unlisted)s + CASE WHEN state <> 'active' THEN %(lease)s
+        ELSE coalesce(nullif(split_part(%(session)s, ' ', 3), '')::float, {SERVER_STATEMENT_TIMEOUT_S}) END AS longest_s
+FROM pg_stat_activity
+WHERE pid <> pg_backend_pid() AND pid::text = split_part(%(session)s, ' ', 1)
+    AND coalesce(extract(epoch FROM backend_start)::text = split_part(%(session)s, ' ', 2), true)"""
+"""The session that holds the name, if it goes on; when it began, only its own role is told. For how long nothing has
+changed there, and how long the database would let it idle, or would take for a statement: one that is silent for longer
+hangs.
+"""
+_END = "SELECT pg_terminate_backend(split_part(%(session)s, ' ', 1)::int)"
+"""A session that stands still ends as soon as it goes on, before it does anything else."""
 _HOLD = """UPDATE nodes SET session = (
-    SELECT pid::text || ' ' || extract(epoch FROM backend_start)::text
+    SELECT pid::text || ' ' || extract(epoch FROM backend_start)::text || ' ' || %(longest)s::text
     FROM pg_stat_activity WHERE pid = pg_backend_pid()
 ) WHERE id = %(node)s"""
+"""Others may have had the process id of this session before, so its name has when it began; and how long its statements
+may take.
+"""
 _TAKE = "UPDATE nodes SET holder = holder + 1, draining = false WHERE id = %(node)s RETURNING holder"
 _PATIENCE = f"""SELECT set_config('idle_session_timeout', '{LEASE}s', false),
     set_config('idle_in_transaction_session_timeout', '{LEASE}s', false)"""
 
 
 class NodeTaken(ArenaFault):
-    """Another process has the node's name, or had it meanwhile."""
+    """Another process has the node's name, or had it meanwhile. Its session has been silent for so long."""
+
+    def __init__(self, message: str, silent_s: float = 0.0) -> None:
+        super().__init__(message)
+        self.silent_s = silent_s
 
 
 class NodeStore(Store):
@@ -74,18 +92,27 @@ class NodeStore(Store):
             raise
 
     def _hold_over(self, raw: Any) -> None:
-        """Hold the name over a connection that was just made."""
+        """Hold the name over a connection that was just made, in place of one of this process, or one that hangs."""
         self.node, holder, session = raw.execute(_ENROL, {"name": self.name}).fetchone()
-        words = {"node": self.node, "session": session or ""}
-        (others,) = raw.execute(_IS_OTHERS, words).fetchone()
-        if self._holder is None:
-            if others:
-                raise NodeTaken(f"a node {self.name} runs already: give this one another name with --node")
-            (self._holder,) = raw.execute(_TAKE, words).fetchone()
-        elif holder != self._holder:
+        if self._holder not in (None, holder):
             raise NodeTaken(f"another process has taken the name of this node, {self.name}")
-        elif others:
-            raise StoreUnavailable(f"{self.database}: the session that was lost still has the node's name")
+        longest_s = raw.limit.timeouts.statement_timeout_s + raw.limit.timeouts.answer_timeout_s
+        words = {
+            "node": self.node,
+            "session": session or "",
+            "longest": longest_s,
+            "lease": LEASE,
+            "unlisted": UNLISTED_DELAY_S,
+        }
+        other = raw.execute(_OTHER, words).fetchone()
+        if other is not None:
+            silent_s, is_not_queued, longest_s = other
+            if self._holder is None and not (is_not_queued and silent_s > longest_s):
+                text = f"a node {self.name} runs already: give this one another name with --node"
+                raise NodeTaken(text, silent_s)
+            raw.execute(_END, words)  # of this process, or one that hangs: what it holds it gives back, if it still can
+        if self._holder is None:
+            (self._holder,) = raw.execute(_TAKE, words).fetchone()
         raw.execute(_HOLD, words)
         raw.execute(_PATIENCE)
         raw.commit()

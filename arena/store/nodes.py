@@ -9,11 +9,12 @@ from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from arena.store.actions import note_action
 from arena.store.dialect import execute, is_postgresql
 from arena.store.retention_clock import NOW
+from arena.store.schema import bots
 from protocol.errors import UsageFault
 from protocol.names import folded
 
@@ -69,9 +70,11 @@ class UnderWay(NamedTuple):
     bots: Sequence[str]
 
 
-def beat(connection: Connection, node: int, url: str) -> list[Node]:
-    """This node is here, at a URL; all nodes."""
-    execute(connection, f"UPDATE nodes SET seen = {NOW}, url = :url WHERE id = :node", {"node": node, "url": url})
+def beat(connection: Connection, node: int, url: str, echo: str | None = None) -> list[Node]:
+    """This node is here, at a URL; all nodes. Once that is committed it is sent over the channel `echo`, if any."""
+    told = "" if echo is None else "RETURNING pg_notify(:echo, '')"  # in one statement, as the server may be far away
+    statement = f"UPDATE nodes SET seen = {NOW}, url = :url WHERE id = :node {told}"
+    execute(connection, statement, {"node": node, "url": url, "echo": echo})
     return list_nodes(connection)
 
 
@@ -111,11 +114,28 @@ def drain_node(connection: Connection, name: str, by: str, *, undo: bool = False
     note_action(connection, by, "undo_drain_node" if undo else "drain_node", [name])
 
 
-def begin_matches(connection: Connection, begun: Sequence[UnderWay]) -> None:
-    """Note matches that are about to begin, or go on, maybe on another node than before."""
+class BotGone(UsageFault):
+    """A match can't begin, as a bot of it was renamed or deleted a moment ago."""
+
+    def __init__(self, bot: str) -> None:
+        super().__init__(f"no match begins, as {bot} was renamed or deleted a moment ago")
+
+
+def begin_matches(connection: Connection, begun: Sequence[UnderWay]) -> dict[str, BotGone]:
+    """Note matches that are about to begin, or go on, maybe on another node than before: by match, why some can't.
+
+    Whoever renames or deletes a bot looks here first, so one of the two always sees the other.
+    """
+    names = {folded(bot): bot for one in begun for bot in one.bots}
+    known = set(connection.execute(select(bots.c.key).where(bots.c.key.in_(names))).scalars())
+    gone = {one.match: BotGone(bot) for one in begun for bot in one.bots if folded(bot) not in known}
+    begun = [one for one in begun if one.match not in gone]
+    if not begun:
+        return gone
     statement = """INSERT INTO under_way (match, node, header, secret, bots)
     VALUES (:match, :node, :header, :secret, :bots) ON CONFLICT (match) DO UPDATE SET node = excluded.node"""
     execute(connection, statement, [{**one._asdict(), "bots": _words(one.bots)} for one in begun])
+    return gone
 
 
 def _words(bots: Sequence[str]) -> str:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import select
 import shlex
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from arena.store.answer_limit import AnswerLimit, DatabaseTimeouts
 from arena.store.database import (
     READERS,
     Database,
@@ -41,7 +43,8 @@ MARK = "Bot Arena"
 """What the schema's comment says if it is ours."""
 LOCK_MS = 10_000
 """For so long a lock is waited for."""
-CONNECT_SECONDS = 5
+PROBE_TIMEOUT_S = 4.0
+"""For so long a new connection is asked whether the database works, which another one does not answer."""
 UNREACHABLE_MS = 10_000
 """A connection whose server acknowledges nothing for so long is given up."""
 KEEPALIVE_SECONDS = 5
@@ -57,17 +60,22 @@ FROM pg_namespace WHERE nspname = '{SCHEMA}'"""
 _SIZE = f"""SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
 WHERE relnamespace = '{SCHEMA}'::regnamespace AND relkind = 'r'"""
 
+T = TypeVar("T")
+P = ParamSpec("P")
+
 
 class PostgresDatabase(Database):
     """The database of a URL. Raises `StoreError` for a URL that is none, and where psycopg is not installed."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, timeouts: DatabaseTimeouts | None = None) -> None:
         try:
             import psycopg  # noqa: F401 - it is loaded where there is such a database alone
         except ImportError as exc:
             raise StoreError(
                 "PostgreSQL is spoken to by psycopg, which is not installed: pip install 'bot-arena[postgres]'"
             ) from exc
+        self.limit = AnswerLimit(timeouts or DatabaseTimeouts())
+        """How long its sessions may take to answer."""
         try:
             self._url = make_url(url).set(drivername="postgresql+psycopg")
         except (ArgumentError, ValueError) as exc:
@@ -164,22 +172,44 @@ class PostgresDatabase(Database):
             after = connection.exec_driver_sql(_SIZE).scalar_one()
         return int(before - after)
 
-    async def notifications(self, channel: str) -> AsyncIterator[None]:
-        """Yield whenever something is sent over a channel, and once as soon as it is listened to. Raises
+    async def notifications(self, *channels: str) -> AsyncGenerator[str, None]:
+        """Yield the channel of whatever is sent over these, and an empty text as soon as they are listened to. Raises
         `StoreUnavailable`, also later.
         """
         import psycopg
 
+        from arena.store.bounded_connection import BoundedAsyncConnection
+
         try:
             words = self._url.set(drivername="postgresql").render_as_string(hide_password=False)
-            connecting = psycopg.AsyncConnection.connect(words, autocommit=True, **_connection_words())
-            async with await connecting as connection:
-                await connection.execute(f"LISTEN {channel}".encode())
-                yield
-                async for _ in connection.notifies():
-                    yield
+            connection = await BoundedAsyncConnection.connect(words, autocommit=True, **self._connection_words())
+            connection.limit = self.limit
+            try:
+                for channel in channels:
+                    await connection.execute(f"LISTEN {channel}".encode())
+                yield ""
+                connection.patient = True
+                async for sent in connection.notifies():
+                    yield sent.channel
+            finally:
+                await connection.close()  # which waits for nothing
         except psycopg.Error as exc:
             raise StoreUnavailable(f"{self}: {_line(exc)}") from exc
+
+    def ask_anew(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what `query` finds over a connection that is made for it, soon or not at all. Raises `StoreError`."""
+        timeouts = replace(self.limit.timeouts, statement_timeout_s=PROBE_TIMEOUT_S, answer_timeout_s=1.0)
+        asked = PostgresDatabase(self._url.render_as_string(hide_password=False), timeouts)
+        asked.limit = AnswerLimit(timeouts, process=self.limit)
+        engine = asked.reading()
+        try:
+            with self.failures(), engine.connect() as connection:
+                return query(connection, *args, **kwargs)
+        finally:
+            engine.dispose()
+
+    def hurry(self) -> None:
+        self.limit.hurry()
 
     def fault(self, exc: DBAPIError) -> Fault:
         if "NUL (0x00)" in str(exc.orig):  # of what somebody looks for, as nothing that is stored has one
@@ -193,19 +223,46 @@ class PostgresDatabase(Database):
 
     def _engine(self, connections: int, *options: str, isolation_level: str = "READ COMMITTED") -> Engine:
         """An engine whose transactions see our schema alone."""
-        asked = (f"search_path={SCHEMA}", f"lock_timeout={LOCK_MS}", "synchronous_commit=on", "jit=off", *options)
+        longest_ms = round(self.limit.timeouts.statement_timeout_s * 1000)
+        asked = (
+            f"search_path={SCHEMA}",
+            f"lock_timeout={LOCK_MS}",
+            f"statement_timeout={longest_ms}",
+            "synchronous_commit=on",
+            "jit=off",
+            *options,
+        )
         engine = create_engine(
             self._url,
-            connect_args=_connection_words() | {"options": " ".join(f"-c{option}" for option in asked)},
+            connect_args={"options": " ".join(f"-c{option}" for option in asked)},
             pool_size=connections,
             max_overflow=0,
             pool_use_lifo=True,  # who asks little has one connection, which knows its statements
             isolation_level=isolation_level,
             use_native_hstore=False,  # which would be asked for with each connection
         )
+        event.listen(engine, "do_connect", lambda _, __, given, named: self._connect(*given, **named))
         event.listen(engine, "connect", lambda raw, _: self._prepare(raw))
         event.listen(engine, "checkout", lambda raw, record, _: _look_at(raw, record))
         return engine
+
+    def _connect(self, *given: Any, **named: Any) -> Any:
+        from arena.store.bounded_connection import BoundedConnection
+
+        raw = BoundedConnection.connect(*given, **(named | self._connection_words()))
+        raw.limit = self.limit
+        return raw
+
+    def _connection_words(self) -> dict[str, Any]:
+        """What every connection is made with."""
+        return {
+            "application_name": "bot-arena",
+            "connect_timeout": self.limit.connect_timeout_s(),
+            "tcp_user_timeout": UNREACHABLE_MS,
+            "keepalives_idle": KEEPALIVE_SECONDS,
+            "keepalives_interval": KEEPALIVE_SECONDS,
+            "keepalives_count": 2,
+        }
 
     def _prepare(self, raw: Any) -> None:
         """Have JSON come as it is written, as from SQLite, from a server that is new enough."""
@@ -218,27 +275,16 @@ class PostgresDatabase(Database):
         raw.adapters.register_loader("json", TextLoader)
 
 
-def _connection_words() -> dict[str, Any]:
-    """What every connection is made with."""
-    return {
-        "application_name": "bot-arena",
-        "connect_timeout": CONNECT_SECONDS,
-        "tcp_user_timeout": UNREACHABLE_MS,
-        "keepalives_idle": KEEPALIVE_SECONDS,
-        "keepalives_interval": KEEPALIVE_SECONDS,
-        "keepalives_count": 2,
-    }
-
-
 def _look_at(raw: Any, record: ConnectionPoolEntry) -> None:
-    """Have another connection made in place of one that its server has ended, which without asking it is known; unless
-    it was just made.
+    """Have another connection made in place of one that its server has ended, which without asking it is known, or that
+    may hang, as another one does; unless it was just made.
     """
     from psycopg import OperationalError
 
-    used = record.info.setdefault("used", False)
-    record.info["used"] = True
-    if not raw.closed:
+    used_at = record.info.get("used_at")
+    used = used_at is not None
+    record.info["used_at"] = raw.limit.clock()
+    if not raw.closed and not (used and used_at <= raw.limit.last_hang):
         news = select.poll()
         news.register(raw.fileno(), select.POLLIN)
         if not news.poll(0):

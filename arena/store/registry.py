@@ -20,9 +20,10 @@ from arena.store.result_queries import UNRATED
 from arena.store.retention_clock import database_now, days_before_now, is_steady
 from arena.store.schema import bots, failures, incidents, seats, tallies
 from machine.timestamps import utc
-from protocol.display import few, shown
+from protocol.display import few
+from protocol.display_names import no_bot_name
 from protocol.errors import UsageFault
-from protocol.names import NAME_FORM, folded, is_bot_name
+from protocol.names import folded, is_bot_name
 
 MAX_INCIDENTS = 20
 """Of each bot."""
@@ -48,6 +49,8 @@ class RegisteredBot(Struct, frozen=True, kw_only=True):
     seen: str | None = None
     approved: bool = False
     person: bool = False
+    display: str | None = None
+    """What people call who plays, beside the name."""
 
 
 class Incident(Struct, frozen=True, kw_only=True):
@@ -116,6 +119,7 @@ def _roster_row(row: Row[Any]) -> RosterRow:
         seen=row.seen,
         approved=bool(row.approved),
         person=bool(row.person),
+        display=row.display,
         incident=incident,
     )
 
@@ -126,14 +130,21 @@ def is_known_bot(connection: Connection, name: str) -> bool:
 
 
 def register_bot(
-    connection: Connection, name: str, token_hash: str, unused_since: str | None = None, *, person: bool = False
+    connection: Connection,
+    name: str,
+    token_hash: str,
+    unused_since: str | None = None,
+    *,
+    person: bool = False,
+    display: str | None = None,
 ) -> None:
-    """Register a bot, or a `person`, that came by itself; in place of one that did so too, never finished a match, and
-    was not seen since `unused_since`, or of one that is known from unrated matches alone. Raises `NameInUse`, also for
-    a name that was only rated in tournaments.
+    """Register a bot, or a `person`, that came by itself, maybe with a `display` name; in place of one that did so too,
+    never finished a match, and was not seen since `unused_since`, or of one that is known from unrated matches alone.
+
+    Raises `NameInUse`, also for a name that was only rated in tournaments.
     """
     now = database_now(connection)
-    row = {"name": name, "token_hash": token_hash, "created": now, "seen": now, "person": person}
+    row = {"name": name, "token_hash": token_hash, "created": now, "seen": now, "person": person, "display": display}
     statement = upsert(connection, bots).values(**row, key=folded(name), revoked=False)
     # By the number, as SQLAlchemy correlates no subquery in ON CONFLICT: it would ask whether anybody has played.
     played = exists().where(seats.c.bot == bot_number(connection, name))
@@ -149,7 +160,13 @@ def register_bot(
 
 
 def register_newcomer(
-    connection: Connection, name: str, token_hash: str, free_after_days: int, *, person: bool = False
+    connection: Connection,
+    name: str,
+    token_hash: str,
+    free_after_days: int,
+    *,
+    person: bool = False,
+    display: str | None = None,
 ) -> None:
     """Register a bot, or a `person`, as `register_bot` does, in place of one that was not seen for so many days by the
     database's clock, 0: whenever it was seen; of none while that clock is not steady.
@@ -157,7 +174,7 @@ def register_newcomer(
     unused_since = None
     if free_after_days and is_steady(connection):
         unused_since = days_before_now(connection, free_after_days)
-    register_bot(connection, name, token_hash, unused_since, person=person)
+    register_bot(connection, name, token_hash, unused_since, person=person, display=display)
 
 
 def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:
@@ -166,17 +183,18 @@ def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:
     connection.execute(statement, [{"bot": bot, "at": at} for bot, at in times.items()])
 
 
-def add_bots(connection: Connection, hashes: Mapping[str, str]) -> None:
+def add_bots(connection: Connection, hashes: Mapping[str, str], displays: Mapping[str, str] | None = None) -> None:
     """Register bots by hand, approved, with their tokens' hashes; those known from tournaments keep their ratings.
 
-    Raises `NameInUse` at the first that is taken.
+    `displays` has the display names of some. Raises `NameInUse` at the first that is taken.
     """
     for name, token_hash in hashes.items():
         row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False, "approved": True}
+        row["display"] = (displays or {}).get(name)
         statement = upsert(connection, bots).values(**row, created=utc())
         claimed = statement.on_conflict_do_update(
             index_elements=["key"],
-            set_={"name": name, "token_hash": token_hash, "approved": True},
+            set_={"name": name, "token_hash": token_hash, "approved": True, "display": row["display"]},
             where=bots.c.token_hash.is_(None) & bots.c.revoked.is_(False),
         )
         if connection.execute(claimed.returning(bots.c.id)).first() is None:
@@ -205,6 +223,17 @@ def set_people(connection: Connection, names: Iterable[str], *, person: bool) ->
     _change(connection, names, person=person)
 
 
+def set_display(connection: Connection, name: str, display: str | None) -> None:
+    """Give a bot another display name, or none. Raises `UsageFault` for an unknown name."""
+    _change(connection, [name], display=display)
+
+
+def display_names(connection: Connection, limit: int) -> dict[str, str]:
+    """Return display names by folded names, of those that were registered last where they are more than so many."""
+    query = select(bots.c.key, bots.c.display).where(bots.c.display.is_not(None)).order_by(bots.c.id.desc())
+    return {row.key: row.display for row in connection.execute(query.limit(limit))}
+
+
 def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
     """Have a name be a person's, or a bot's, as long as it was never rated on the ladder: whether it is now."""
     key = folded(name)
@@ -230,7 +259,7 @@ def check_new_name(connection: Connection, name: str, new: str) -> None:
     matches under way.
     """
     if not is_bot_name(new):
-        raise UsageFault(f"{shown(new)} is no name for a bot: {NAME_FORM}")
+        raise UsageFault(no_bot_name(new))
     if bot_number(connection, new) not in (None, bot_number(connection, name)):
         raise NameInUse(f"a bot is called {new} already: choose another name")
     _check_is_not_playing(connection, name, "renamed")
@@ -251,6 +280,7 @@ def delete_bot(connection: Connection, name: str) -> str:
         "revoked": True,
         "approved": False,
         "person": False,
+        "display": None,
     }
     _change(connection, [name], **values, seen=None, renamed=utc())
     rename_in_actions(connection, name, placeholder)

@@ -44,6 +44,7 @@ REVISIONS = (
     "0015",
     "0016",
     "0017",
+    "0018",
 )
 """The migrations, oldest first."""
 
@@ -80,6 +81,8 @@ bots = Table(
     Column("approved", Boolean, nullable=False, server_default=false(), comment="by the operator"),
     Column("renamed", _characters(32), comment="when it got its name; null: it never had another"),
     Column("person", Boolean, nullable=False, server_default=false(), comment="whether a person plays under it"),
+    Column("display", _characters(48), comment="what people call who plays; null: the name alone"),
+    _partial("bots_with_display", "id", where="display IS NOT NULL"),
 )
 
 tournaments = Table(

@@ -39,6 +39,10 @@ class Reader:
         """Give it up."""
         self._engine.dispose()
 
+    def hurry(self) -> None:
+        """Wait less for the database from now on: the process is about to end."""
+        self.database.hurry()
+
     def read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """What `query` finds, given a connection and these arguments. Raises `StoreError`, and what it raises."""
         with self.database.failures(), self._engine.connect() as connection:

@@ -18,6 +18,8 @@ import msgspec
 
 from arena.network.addresses import networks
 from arena.network.tls import CertificateFault, Encryption
+from arena.store.answer_limit import of_server
+from arena.store.database_url import database_at
 from arena.store.store import Reader
 from arena.web.http_connections import PageServer
 from arena.web.process_messages import RELOAD, WebServerConfig
@@ -54,7 +56,7 @@ def serve(order: WebServerConfig, arena: BinaryIO) -> None:
     encryption = None
     if order.certificate is not None and order.key is not None:
         encryption = Encryption(Path(order.certificate), Path(order.key))
-    with contextlib.closing(Reader.open(order.where)) as reader:
+    with contextlib.closing(Reader.open(database_at(order.where, of_server(order.statement_timeout_s)))) as reader:
         site = Site(reader, socket=order.socket, registration=order.registration, admin=order.admin)
         server = PageServer(site, encryption, networks(order.proxies))
         sockets = [socket.socket(fileno=descriptor) for descriptor in order.descriptors]

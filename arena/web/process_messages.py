@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from arena.store.answer_limit import SERVER_STATEMENT_TIMEOUT_S
 from arena.web.admin_config import AdminConfig
 
 RELOAD = b"reload\n"
@@ -24,6 +25,8 @@ class WebServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     log_level: str = "info"
     log: str = "text"
     node: str | None = None
+    statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S
+    """How long a statement of the database may take."""
 
     def line(self) -> bytes:
         """The order as it is sent."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from arena.web.charts import curve
 from arena.web.errors import error_headers, http_status_of, sentence
 from arena.web.site import Site
 from protocol import VERSION
+from protocol.names import folded
 
 VIEWER_SHEETS = ("board/board.css", "board/risk.css", "board/rounds.css", "board/match.css", "viewer/viewer.css")
 """What the viewer needs beside the style of every page."""
@@ -35,6 +37,18 @@ _templates.filters.update(formatting.FILTERS)
 _templates.filters.update(titles.FILTERS)
 
 
+_displays: ContextVar[Callable[[], Mapping[str, str]]] = ContextVar("_displays", default=dict)
+"""What gives the display names of the site whose page is made now: macros know no site."""
+
+
+def _display_name(bot: str) -> str:
+    """Return what people call who plays as this bot; empty where that is the name alone."""
+    return _displays.get()().get(folded(bot), "")
+
+
+_templates.filters["display_name"] = _display_name
+
+
 def site_of(request: Request) -> Site:
     """The site whose page is asked for."""
     site: Site = request.app.state.site
@@ -50,7 +64,12 @@ def render_page(
 
 def page(request: Request, template: str, **values: Any) -> bytes:
     """The same without what makes it an answer."""
-    text = _templates.get_template(template).render(site=site_of(request), path=request.url.path, **values)
+    site = site_of(request)
+    shown = _displays.set(site.displays)
+    try:
+        text = _templates.get_template(template).render(site=site, path=request.url.path, **values)
+    finally:
+        _displays.reset(shown)
     return text.encode()
 
 

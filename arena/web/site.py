@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
+import time
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
+from arena.store.registry import display_names
 from arena.store.store import Reader
 from arena.store.tournaments import Standings
 from arena.web.admin_config import AdminConfig
@@ -18,6 +22,10 @@ STATIC = Path(__file__).parent / "static"
 HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
 """A host name or address as it may stand in a URL or a policy, without its port."""
 _HOST_AND_PORT = re.compile(rf"(?:{HOST.pattern})(?::\d{{1,5}})?", re.IGNORECASE)
+
+MAX_DISPLAYS = 10_000
+DISPLAYS_TTL_S = 5.0
+"""For so long pages have display names as they were: a page of a hundred bots asks the store once."""
 
 
 class Site:
@@ -37,8 +45,18 @@ class Site:
         self.serving = Serving()
         self.grading = Grading()
         self.nodes = NodeUrls(reader)
+        self._displays: dict[str, str] = {}
+        self._displays_read = -math.inf
         self.tables: Standings = {}
         """Those of tournaments, as they were told last."""
+
+    def displays(self) -> Mapping[str, str]:
+        """Return display names by folded names, as they were a few seconds ago at most."""
+        now = time.monotonic()
+        if now - self._displays_read > DISPLAYS_TTL_S:
+            self._displays = self.reader.read(display_names, MAX_DISPLAYS)
+            self._displays_read = now
+        return self._displays
 
     @cached_property
     def static_version(self) -> str:

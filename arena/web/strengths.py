@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect
+from collections.abc import Sequence
+from itertools import groupby
+from math import floor
+from typing import NamedTuple
 
 from arena.ratings.rating_system import MU
 from arena.store.leaderboards import RatedBot, strongest_bots
@@ -11,30 +14,64 @@ from protocol.pools import is_of_people
 
 STEP = 5.0
 """Of two bots whose ratings are so far apart the better one makes 80 % of the points, by the model of the ratings."""
+MIN_STEP = 1.0
+"""A word is no smaller step than that: ratings of some dozens of matches differ by as much by chance."""
 WORDS = ("beginner", "easy", "medium", "strong", "expert")
-"""From the weakest on; the middle one is around the rating with which a bot begins."""
+"""From the weakest on; where nobody plays at random, the middle one is around the rating with which a bot begins."""
 NEW, PERFECT = "new", "perfect"
 EARLY = 3
 """Below so many rated matches nothing is known: a first opponent is wanted in the first minute of an arena, too."""
 EXACT = ("perfect", "oracle")
 """The reference bots that know what every position is worth, by their names."""
-MOST = 100
+AT_RANDOM = ("random", "level-1")
+"""Those that move at random: nobody is weaker who tries to win."""
+MAX_BOTS = 100
 """So many bots of a pool are told, the best."""
-_BOUNDS = [MU + STEP * (at - (len(WORDS) - 2) / 2) for at in range(len(WORDS) - 1)]
 
 
-def strength_of(rated: RatedBot) -> str:
-    """A bot's strength in a word."""
+class Scale(NamedTuple):
+    """The rating in the middle of the weakest word, and how far the words are apart."""
+
+    weakest: float
+    step: float
+
+
+BY_RATING = Scale(MU - STEP * (len(WORDS) // 2), STEP)
+"""The scale where nobody is known to move at random."""
+
+
+def scale_of(bots: Sequence[RatedBot]) -> Scale:
+    """Return the scale of a pool: who moves at random is the weakest, whatever that is worth there.
+
+    Where luck decides much, all ratings are near each other, and words by rating alone would call everybody medium. So
+    words are as far apart as there is room up to the strongest, within `MIN_STEP` and `STEP`.
+    """
+    known = [bot for bot in bots if bot.played >= EARLY]
+    at_random = [bot.mu for bot in known if bot.bot in AT_RANDOM]
+    if not at_random:
+        return BY_RATING
+    weakest = min(at_random)
+    best = max(bot.mu for bot in known)
+    return Scale(weakest, min(STEP, max(MIN_STEP, (best - weakest) / (len(WORDS) - 1))))
+
+
+def strength_of(rated: RatedBot, scale: Scale = BY_RATING) -> str:
+    """Return a bot's strength in a word."""
     if rated.bot in EXACT:
         return PERFECT
-    return NEW if rated.played < EARLY else WORDS[bisect(_BOUNDS, rated.mu)]
+    if rated.played < EARLY:
+        return NEW
+    place = floor((rated.mu - scale.weakest) / scale.step + 0.5)
+    return WORDS[max(0, min(place, len(WORDS) - 1))]
 
 
 def strengths(reader: Reader) -> dict[str, list[tuple[str, str]]]:
-    """By pool the bots that are rated there, each with its strength, the weakest first."""
+    """Return by pool the bots that are rated there, each with its strength, the weakest first."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for rated in reader.read(strongest_bots, MOST):
-        if is_of_people(rated.pool):
-            continue
-        found.setdefault(rated.pool, []).append((rated.bot, strength_of(rated)))
-    return {pool: sorted(bots, key=lambda bot: bot[1] == PERFECT) for pool, bots in found.items()}
+    for pool, rated in groupby(reader.read(strongest_bots, MAX_BOTS), key=lambda bot: bot.pool):
+        if not is_of_people(pool):
+            bots = list(rated)
+            scale = scale_of(bots)
+            words = [(bot.bot, strength_of(bot, scale)) for bot in bots]
+            found[pool] = sorted(words, key=lambda bot: bot[1] == PERFECT)
+    return found

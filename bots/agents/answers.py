@@ -166,9 +166,13 @@ class Here(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def _doing(bot: ListedBot) -> Iterator[str]:
     if bot.playing:
         yield f"in {counted(bot.playing, 'match', 'matches')}"
-    opened = [seek.game for seek in bot.seeks if seek.open]
+    opened = [
+        f"{seek.game} ({', '.join(seek.presets)})" if seek.presets else seek.game for seek in bot.seeks if seek.open
+    ]
     if opened:
         yield f"takes any match of {', '.join(opened)}"
+    if bot.warming:
+        yield f"gets ready for {', '.join(bot.warming)}"
     for seek in bot.seeks:
         if not seek.open:
             against = f" against {', '.join(seek.opponents)}" if seek.opponents else ""

@@ -164,6 +164,8 @@ class Conversation(Talk):
         """Handle the end of a `WarmUp`. `fault` is the reason why the game can't be played, if it can't."""
         self._cold.remove(game)
         effects: list[Effect] = [WarmUp(self._cold[0])] if self._cold else []
+        if self.connected:
+            effects.append(messages.Warming(games=list(self._cold)))
         if fault is not None:
             self._wanted.remove(game)
             effects.append(self.trouble(f"it does not play {game}: {fault}"))
@@ -209,8 +211,10 @@ class Conversation(Talk):
         for match in self._seats.keys() - going_on:
             effects.append(self.trouble(f"{match} ended while the connection was down"))
             effects += self._over(match, None)
-        if first and self._cold:
-            effects.append(WarmUp(self._cold[0]))
+        if self._cold:
+            if first:
+                effects.append(WarmUp(self._cold[0]))
+            effects.append(messages.Warming(games=list(self._cold)))
         return effects + self._go_on()
 
     def _started(self, start: messages.Start) -> list[Effect]:

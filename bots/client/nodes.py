@@ -309,6 +309,8 @@ class Nodes:
             return self._ask(sought)
         if isinstance(message, messages.Unseek):
             return self._unseek(message)
+        if isinstance(message, messages.Warming):
+            return [To(place.url, message) for place in self._places.values() if place.up]
         if isinstance(message, (messages.Ready, messages.Move, messages.Resign)):
             node = self._matches.get(message.match)
             return [To(place.url, message) for place in self._places.values() if place.up and place.node == node]

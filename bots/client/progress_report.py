@@ -57,14 +57,17 @@ def waiting(bot: str, game: str, opponent: str | None, listing: Listing) -> str:
         return f"{bot}: waiting {own.pace_s} s: this arena begins so many matches an hour for a bot, and no more"
     told = [f"{other.bot} seeks it {ways}" for other in others.values() if (ways := _ways(other, game))]
     more = [f"so do {len(told) - MOST_NAMED} more"] if len(told) > MOST_NAMED else []
-    nobody = [] if told or listing.more_bots else ["nobody else seeks it"]
-    seeking = "; ".join(told[:MOST_NAMED] + more + nobody)
+    late = [f"{other.bot} gets ready for it" for other in others.values() if game in other.warming]
+    nobody = [] if told or late or listing.more_bots else ["nobody else seeks it"]
+    seeking = "; ".join(told[:MOST_NAMED] + more + late[:MOST_NAMED] + nobody)
     return f"{bot}: waiting for an opponent at {game}" + (f": {seeking}" if seeking else "")
 
 
 def _doing(other: ListedBot, game: str) -> str:
     """Return what a named opponent is doing."""
     seeks = [seek for seek in other.seeks if seek.game == game]
+    if not seeks and game in other.warming:
+        return f", who gets ready for it, for {other.warming_s} s so far"
     if not seeks:
         return ", who is playing now" if other.playing else ", who is here but does not seek it now"
     if all(seek.rated for seek in seeks):
@@ -79,7 +82,7 @@ def _ways(other: ListedBot, game: str) -> str:
 def _way(seek: ListedSeek) -> str:
     """Return the terms that both sides of a match must share: `rated (classic)`."""
     if seek.open:
-        return "openly"
+        return f"openly ({', '.join(seek.presets)})" if seek.presets else "openly"
     named = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
     if seek.private:
         named = " against who names it"

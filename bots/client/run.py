@@ -10,6 +10,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import Any, Unpack
@@ -33,7 +34,7 @@ from machine.terminal import say
 from machine.timeouts import scaled
 from protocol.display import shown
 from protocol.errors import Fault, UsageFault
-from protocol.games import load
+from protocol.games import game_class, load
 from protocol.games.base import Game
 
 INTERRUPTED = 130
@@ -84,6 +85,7 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
     if settings.against is not None:
         _compare_versions(bot, settings)
         return
+    settings = for_people(settings) if bot.person else settings
     game = None if settings.game is None else load(settings.game, settings.config)
     if game is not None:
         bot.check_game(game)
@@ -103,6 +105,14 @@ def _compare_versions(bot: Bot, settings: Settings) -> None:
     """Play against another version. Its module is loaded by name: who plays at an arena needs no referee."""
     versions = import_module("bots.playing.versions")
     versions.compare_versions(bot, settings)
+
+
+def for_people(settings: Settings) -> Settings:
+    """Return the settings of a person: where no config is asked for, a match that is not too long for one."""
+    if settings.game is None or settings.config or settings.assigned:
+        return settings
+    preset = game_class(settings.game).preset_for_people
+    return settings if preset is None else replace(settings, config={"preset": preset})
 
 
 def _token(settings: Settings, bot: str) -> str:

@@ -92,7 +92,7 @@ class Level(Bot):
         self._strong_in(game).check_game(game)
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
-        if game is not None:
+        if game is not None and self._random_share(game) < 1:
             self._strong_in(game).warm_up(game)
 
     def prepare(self, start: Start) -> None:

@@ -33,8 +33,12 @@ class Game(ABC, Generic[S, M]):
     config: dict[str, Any]
     """The whole config, normalised, as messages carry it: all keys except `late_keys` at their defaults."""
     seats: int = 2
+    max_seats: ClassVar[int] = 2
+    """The most seats that any config gives a match."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
     """The configs on which matches are rated. The first is the default."""
+    preset_for_people: ClassVar[str | None] = None
+    """The preset that people are offered first, a match of some minutes; None: the first of all."""
     preset_titles: ClassVar[Mapping[str, str]]
     """The names of presets for people, used after the game's title: `Nim, classic`."""
     late_keys: ClassVar[Mapping[str, Any]] = {}
@@ -148,7 +152,7 @@ class Game(ABC, Generic[S, M]):
         """Return a config that starts with the deal of these dice, which a paired match plays in both seat orders."""
         return self.config
 
-    # Hidden information
+    # What a seat may see.
 
     def view(self, wire: dict[str, Any], seat: int | None) -> dict[str, Any]:
         """Return what a seat, or a spectator (None), may see of an encoded state during the game, in the same form."""
@@ -158,7 +162,7 @@ class Game(ABC, Generic[S, M]):
         """Return what a seat, or a spectator (None), may see of an event during the game."""
         return event
 
-    # Encoding
+    # How states and moves travel.
 
     @abstractmethod
     def encode_state(self, state: S) -> dict[str, Any]:
@@ -180,7 +184,7 @@ class Game(ABC, Generic[S, M]):
         """Return the legal moves for a `turn`, encoded; if the list is incomplete, also `options`."""
         return [self.encode_move(move) for move in self.legal_moves(state)], None
 
-    # Display
+    # How states, moves and events are shown to people.
 
     @abstractmethod
     def board(self, state: S) -> str:
@@ -215,7 +219,7 @@ class Game(ABC, Generic[S, M]):
         """Describe the result of dice or a deal in a few words; empty if the move says it all."""
         return " ".join(",".join(map(str, row)) for row in event.dice or ())
 
-    # Rating pools
+    # The rating pools.
 
     @functools.cached_property
     def preset(self) -> str | None:

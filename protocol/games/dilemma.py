@@ -70,7 +70,9 @@ class Dilemma(SimultaneousGame[Rounds, int]):
             "choices": [["swerve", "straight"]] * 2,
             "rounds": 100,
         },
+        "short": {"payoffs": _TEMPTING, "choices": _AXELROD, "rounds": 10},
     }
+    preset_for_people = "short"
     preset_titles: ClassVar[Mapping[str, str]] = {
         "axelrod": "200 rounds",
         "open-end": "without a known end",
@@ -78,6 +80,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         "rock-paper-scissors": "rock, paper, scissors",
         "stag-hunt": "stag hunt",
         "chicken": "chicken",
+        "short": "10 rounds",
     }
     draw_probability = 0.3
     payoff_unit = "round"

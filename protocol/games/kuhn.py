@@ -15,6 +15,7 @@ class Kuhn(Poker):
     title = "Kuhn poker"
     about = "Three cards, one each, one bet: call or fold."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {"hands": 100}, "short": {"hands": 10}}
+    preset_for_people = "short"
     preset_titles: ClassVar[Mapping[str, str]] = {"classic": "100 hands", "short": "10 hands"}
     ranks_of_cards = "JQK"
     alike = 1

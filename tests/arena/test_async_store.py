@@ -14,7 +14,7 @@ from arena.store import async_store as archives
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreError, StoreUnavailable
 from arena.store.finish import StorableMatch
-from arena.store.nodes import UnderWay
+from arena.store.nodes import BotGone, UnderWay
 from arena.store.store import Store
 from referee.result import Ratings, Result
 from timeouts import WITHIN
@@ -35,12 +35,15 @@ class Shelf:
         self._bad = bad
         self._error = error or StoreUnavailable("the disk is full")
 
+    def hurry(self) -> None:
+        """It never keeps anybody waiting."""
+
     def read(self, query: Callable[..., Any], *args: Any) -> Any:
         return query(None, *args)
 
     def write(
         self, change: object, begun: Sequence[UnderWay], batch: Sequence[StorableMatch], node: int
-    ) -> list[Ratings | None]:
+    ) -> tuple[dict[str, BotGone], list[Ratings | None]]:
         assert not begun
         ids = [one.result.match for one in batch]
         self.batches.append(len(ids))
@@ -48,7 +51,7 @@ class Shelf:
             self.failures -= 1
             raise self._error
         self.kept += ids
-        return [None] * len(ids)
+        return {}, [None] * len(ids)
 
 
 def finish(archive: AsyncStore, *ids: str) -> list[asyncio.Future[Any]]:

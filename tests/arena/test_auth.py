@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
+from arena.host.client_registry import KEPT
 from arena.server import auth, guess_limits
 from arena.server.auth import Registration
 from arena.server.guess_limits import GuessLimits
@@ -389,3 +390,37 @@ async def test_after_an_error_of_the_arena_bots_that_are_seen_are_noted_again(
         served.store.write(add_bots, {name: hash_token(f"{name:*>16}")})
         await served.enter(name)
         assert await asyncio.wait_for(asked.get(), WITHIN) == name
+
+
+@pytest.mark.virtual_time
+async def test_who_registers_a_name_brings_a_display_name_that_only_the_operator_changes(serve: Any) -> None:
+    served = await serve()
+    first = await served.connect()
+    await first.send(type="hello", bot="Chloe", token="t" * 16, display=" Chloé   Dupont ")
+    await first.expect("welcome")
+    again = await served.connect()
+    await again.send(type="hello", bot="chloe", token="t" * 16, display="perfect")
+    await again.expect("welcome")
+    await advance(KEPT)
+    await again.send(type="list")
+    told = (await again.expect("listing"))["bots"]
+    assert [(bot["bot"], bot.get("display")) for bot in told] == [("Chloe", "Chloé Dupont")]
+    other = await served.enter("ben")
+    for client in (again, other):
+        await client.send(type="seek", id="s", game="nim")
+    await served.matched(again, other)
+    seats = (await other.expect("start"))["seats"]
+    assert {seat["bot"]: seat.get("display") for seat in seats} == {"Chloe": "Chloé Dupont", "ben": None}
+
+
+@pytest.mark.parametrize("display", ["a\u202eb", "a\x07b", "x" * 49, "...", "z" + "\u0335" * 5, "a\ue000b"])
+async def test_what_is_no_display_name_registers_nobody(serve: Any, display: str) -> None:
+    served = await serve()
+    client = await served.connect()
+    await client.send(type="hello", bot="zoe", display=display)
+    error = await client.expect("error")
+    assert (error["code"], error["fatal"]) == ("bad_message", True)
+    assert "display" in error["message"]
+    client = await served.connect()
+    await client.send(type="hello", bot="zoe", token="t" * 16)
+    assert (await client.expect("welcome"))["bot"] == "zoe"

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.store.database import StoreError
-from arena.store.registry import NameInUse, add_bots, all_bots
+from arena.store.registry import NameInUse, add_bots, all_bots, delete_bot
 from arena.store.result_queries import standings_of
 from arena.store.store import Store
 from arena.store.tokens import hash_token
@@ -159,7 +159,7 @@ def test_where_names_cannot_be_registered_no_tokens_are_left(
 ) -> None:
     there: list[bool] = []
 
-    def fails(connection: Connection, hashes: Any) -> None:
+    def fails(connection: Connection, hashes: Any, displays: Any) -> None:
         there.append((tmp_path / "tokens.csv").stat().st_size > 0)
         raise fault
 
@@ -185,3 +185,80 @@ def test_a_name_known_from_tournaments_is_given_away_with_its_ratings(add: Add, 
     assert add("anna", "ben").code == 0
     with closing(Store.open(tmp_path / "data" / "arena.db")) as store:
         assert store.read(standings_of, "anna") == stood
+
+
+def shown_names(tmp_path: Path) -> dict[str, str | None]:
+    """The display names of those who are registered."""
+    with closing(Store.open(tmp_path / "data" / "arena.db")) as store:
+        return {bot.name: bot.display for bot in store.read(all_bots)}
+
+
+def test_a_list_of_peoples_names_is_refused_with_a_proposal_for_each(add: Add, tmp_path: Path) -> None:
+    done = add(*from_file(tmp_path, "name,group\nChloé,1\nO'Brien,2\nWang Wei,1\nchloe,2\n王伟,1\nChloë,2\n"))
+    assert done.code == 2
+    told = [line.partition("; ")[2] for line in done.err.splitlines()]
+    assert told == [
+        "Chloe-2, for instance",
+        "OBrien, for instance",
+        "Wang-Wei, for instance",
+        "",
+        "Chloe-3, for instance",
+    ]
+    assert registered(tmp_path) == {}
+
+
+def test_with_ascii_names_people_get_the_nearest_names_and_keep_theirs_as_display_names(
+    add: Add, tmp_path: Path
+) -> None:
+    text = "Name;group\nChloé;1\nO'Brien;2\nWang Wei;1\nchloe;2\nChloë;2\n"
+    done = add(*from_file(tmp_path, text), "--ascii-names")
+    assert (done.code, done.err) == (0, "")
+    expected = {
+        "Chloe-2": "Chloé",
+        "OBrien": "O'Brien",
+        "Wang-Wei": "Wang Wei",
+        "chloe": None,
+        "Chloe-3": "Chloë",
+    }
+    assert shown_names(tmp_path) == expected
+    with (tmp_path / "tokens.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter=";"))
+    assert list(rows[0]) == ["Name", "group", "display", "token"]
+    assert {row["Name"]: row["display"] or None for row in rows} == expected
+    assert {row["Name"]: hash_token(row["token"]) for row in rows} == registered(tmp_path)
+
+
+def test_a_list_may_have_display_names_and_one_that_is_none_is_refused_with_its_line(add: Add, tmp_path: Path) -> None:
+    done = add(*from_file(tmp_path, "name,Display\nanna,Anna Å.\nben,\ncid,x\u202ey\ndan,...\n"))
+    assert done.code == 2
+    assert [line.partition(" is no display name")[0] for line in done.err.splitlines()] == [
+        "arena: names.csv, line 4: 'x\\u202ey'",
+        "names.csv, line 5: '...'",
+    ]
+    assert add(*from_file(tmp_path, "name,Display\nanna,  Anna   A\u030a. \nben,\n")).code == 0
+    assert shown_names(tmp_path) == {"anna": "Anna Å.", "ben": None}
+
+
+def test_a_display_name_goes_with_one_name_and_can_be_changed_and_taken_away(add: Add, tmp_path: Path) -> None:
+    assert add("chloe", "--display", "Chloé").code == 0
+    assert add("x", "y", "--display", "Chloé").code == 2
+    assert add(*from_file(tmp_path, "name\nanna\n"), "--display", "Anna").code == 2
+    data = str(tmp_path / "data")
+    assert shown_names(tmp_path) == {"chloe": "Chloé"}
+    done = call("arena", "bot", "display", "CHLOE", "Chloé  Dupont", "--data", data)
+    assert (done.code, done.out) == (0, "CHLOE is shown as Chloé Dupont too, from its next connection on\n")
+    listed = call("arena", "bot", "list", "--data", data).out
+    assert "chloe (Chloé Dupont)" in listed
+    for words in (("chloe",), ("chloe", "Chloé", "--off"), ("chloe", "\u202e"), ("nobody", "Nobody")):
+        assert call("arena", "bot", "display", *words, "--data", data).code == 2, words
+    assert call("arena", "bot", "display", "chloe", "--off", "--data", data).code == 0
+    assert shown_names(tmp_path) == {"chloe": None}
+
+
+def test_a_deleted_name_leaves_no_display_name_behind(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        store.write(add_bots, {"anna": hash_token("a" * 16)}, {"anna": "Anna Å."})
+        placeholder = store.write(delete_bot, "anna")
+        assert {bot.name: bot.display for bot in store.read(all_bots)} == {placeholder: None}
+        store.write(add_bots, {"anna": hash_token("b" * 16)})
+        assert {bot.name: bot.display for bot in store.read(all_bots)} == {placeholder: None, "anna": None}

@@ -14,6 +14,7 @@ from arena.server import ladder
 from arena.server.matchmaking import MatchRate
 from machine.timestamps import utc
 from protocol.codec import JSON
+from protocol.games import NAMES
 from protocol.messages import MAX_SERVER_FRAME, ListedBot, ListedMatch, ListedSeek, Listing
 from timeouts import WITHIN
 from virtual_time import advance
@@ -114,7 +115,10 @@ async def test_what_is_too_much_is_counted(serve: Any, monkeypatch: pytest.Monke
 def test_the_largest_listing_fits_into_a_frame() -> None:
     name, label = "n" * 32, "é" * 64
     seek = ListedSeek(game="risk-campaign", preset="p" * 16, rated=True, open=True, opponents=[name] * 5)
-    bot = ListedBot(bot=name, version=label, client=label, playing=64, seeks=[seek] * ladder.MOST_SEEKS)
+    seeks = [seek] * ladder.MOST_SEEKS
+    bot = ListedBot(
+        bot=name, version=label, client=label, playing=64, seeks=seeks, warming=list(NAMES), warming_s=10**6
+    )
     started = "2026-01-31T12:00:00.000Z"
     match = ListedMatch(
         match="m" * 40, game=seek.game, preset=seek.preset, seats=[name] * 6, ply=10**6, started=started, rated=True
@@ -126,6 +130,24 @@ def test_the_largest_listing_fits_into_a_frame() -> None:
         more_matches=10**6,
     )
     assert len(JSON.encode(told)) < MAX_SERVER_FRAME
+
+
+async def test_a_bot_that_warms_up_is_listed_with_the_games_and_for_how_long(serve: Any) -> None:
+    served = await serve()
+    house = await served.enter("house", slots=9)
+    await house.send(type="warming", games=["risk-duel", "chess", "risk-duel", "nim"])
+    assert (await listed(house))["bots"][0] == {"bot": "house", "warming": ["risk-duel", "nim"], "warming_s": int(KEPT)}
+    await advance(7)
+    await house.send(type="warming", games=["nim"])
+    told = (await listed(house))["bots"][0]
+    assert (told["warming"], told["warming_s"]) == (["nim"], int(7 + 2 * KEPT))
+    await house.send(type="warming")
+    assert (await listed(house))["bots"][0] == {"bot": "house"}
+    watcher = await served.connect()
+    await watcher.send(type="hello")
+    await watcher.expect("welcome")
+    await watcher.send(type="warming", games=["nim"])
+    assert (await watcher.expect("error"))["code"] == "not_allowed"
 
 
 async def test_of_opponents_those_are_told_who_were_never_here(serve: Any) -> None:

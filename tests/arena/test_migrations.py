@@ -217,10 +217,12 @@ def test_how_far_a_broker_is_stays_as_there_are_nodes(tmp_path: Path) -> None:
 
 
 def _before_the_fifteenth(database: sqlite3.Connection) -> None:
-    """Take away the log, and who is a person."""
+    """Take away the log, who is a person, and what people call themselves."""
     for table in ("match_log", "log_keys", "retention_clock", "rating_decisions", "announcements", "wake_channel"):
         database.execute(f"DROP TABLE {table}")
     database.execute("ALTER TABLE nodes DROP COLUMN session")
+    database.execute("DROP INDEX bots_with_display")
+    database.execute("ALTER TABLE bots DROP COLUMN display")
     database.execute("ALTER TABLE bots DROP COLUMN person")
 
 

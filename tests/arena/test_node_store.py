@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -86,6 +86,14 @@ def under_way(
     return UnderWay(store.node, match, text, seed.hex(), bots)
 
 
+def begin(store: NodeStore, matches: list[UnderWay]) -> None:
+    """Have matches noted that begin, between bots that are registered."""
+    for bot in {bot for match in matches for bot in match.bots}:
+        if store.read(registered_bot, bot) is None:
+            store.write(register_bot, bot, hash_token(bot))
+    assert store.write(begin_matches, matches) == {}
+
+
 def test_a_name_is_had_by_one_process_at_a_time(url: str, stack: ExitStack) -> None:
     with closing(NodeStore.open_as(database_at(url), "a")):
         node(url, "b", stack)
@@ -126,7 +134,7 @@ def test_who_plays_on_another_node_is_neither_renamed_nor_deleted(url: str, stac
     a, b = node(url, "a", stack), node(url, "b", stack)
     for store, name in ((a, "ann"), (a, "an"), (b, "cid")):
         store.write(register_bot, name, hash_token(name))
-    a.write(begin_matches, [under_way(a, "m1", ("ann", "Bob"))])
+    begin(a, [under_way(a, "m1", ("ann", "Bob"))])
     for change in (partial(rename_bot, name="ANN", new="anna"), partial(delete_bot, name="ANN")):
         with pytest.raises(
             StillPlaying, match=r"ANN plays in a match under way at node a: it can be (renamed|deleted)"
@@ -139,10 +147,26 @@ def test_who_plays_on_another_node_is_neither_renamed_nor_deleted(url: str, stac
     assert b.read(registered_bot, "ann") is None
 
 
+@pytest.mark.parametrize("change", [partial(rename_bot, name="ANN", new="anna"), partial(delete_bot, name="ann")])
+def test_a_match_does_not_begin_whose_bot_was_renamed_or_deleted_after_it_was_paired(
+    url: str, stack: ExitStack, change: Callable[..., object]
+) -> None:
+    a, b = node(url, "a", stack), node(url, "b", stack)
+    for name in ("ann", "Bob", "cid"):
+        a.write(register_bot, name, hash_token(name))
+    paired = [under_way(a, "m1", ("Ann", "bob")), under_way(a, "m2", ("cid", "Bob"))]
+    b.write(change)
+    gone = a.write(begin_matches, paired)
+    assert {match: str(fault) for match, fault in gone.items()} == {
+        "m1": "no match begins, as Ann was renamed or deleted a moment ago"
+    }
+    assert [one.match for one in b.read(matches_of, "a")] == ["m2"]
+
+
 def test_nodes_see_each_other_and_what_is_under_way_where(url: str, stack: ExitStack) -> None:
     a, b = node(url, "a", stack), node(url, "b", stack)
     a.write(beat, a.node, "ws://a")
-    a.write(begin_matches, [under_way(a, "m1")])
+    begin(a, [under_way(a, "m1")])
     nodes = b.write(beat, b.node, "ws://b")
     assert [(one.name, one.url, one.alive, one.matches) for one in nodes] == [
         ("a", "ws://a", True, 1),
@@ -159,7 +183,7 @@ def test_nodes_see_each_other_and_what_is_under_way_where(url: str, stack: ExitS
 
 def test_a_match_that_is_stored_is_under_way_no_more(url: str, stack: ExitStack) -> None:
     a = node(url, "a", stack)
-    a.write(begin_matches, [under_way(a, name) for name in ("m1", "m2")])
+    begin(a, [under_way(a, name) for name in ("m1", "m2")])
     finish(a, result("m1"))
     assert [match.match for match in a.read(matches_of, "a")] == ["m2"]
 
@@ -169,7 +193,7 @@ def test_the_matches_of_a_lost_node_are_void_with_records_that_verify(
 ) -> None:
     with closing(NodeStore.open_as(database_at(url), "a")) as a:
         a.write(beat, a.node, "ws://a")
-        a.write(begin_matches, [under_way(a, "m1"), under_way(a, "m2"), under_way(a, "t1", tournament="t")])
+        begin(a, [under_way(a, "m1"), under_way(a, "m2"), under_way(a, "t1", tournament="t")])
         finish(a, result("m2", ("ann", "Bob")))
     give_up(url, "a")
     assert (
@@ -189,7 +213,7 @@ def test_a_node_that_is_given_up_is_listed_no_more_until_it_comes_again(url: str
     with closing(NodeStore.open_as(database_at(url), "a")) as a:
         for one in (a, b):
             one.write(beat, one.node, "ws://arena")
-        a.write(begin_matches, [under_way(a, "m1")])
+        begin(a, [under_way(a, "m1")])
         a.write(forget, "a", COMMAND_LINE)
         assert [one.name for one in b.read(list_nodes)] == ["a", "b"], "its match is under way still"
     give_up(url, "a")
@@ -215,7 +239,7 @@ def test_nodes_are_listed_and_drained(url: str, stack: ExitStack, capsys: pytest
     a.write(beat, a.node, "ws://a")
     b.write(beat, b.node, "ws://b")
     b.write(leave, b.node)
-    a.write(begin_matches, [under_way(a, "m1")])
+    begin(a, [under_way(a, "m1")])
     drain_by_command(url, "a", undo=False, wait=False)
     assert capsys.readouterr().out == "a takes no new matches; 1 match is under way there\n"
     show_nodes(url, json=False)
@@ -250,7 +274,7 @@ def test_who_drained_a_node_took_that_back_or_gave_it_up_is_kept(url: str) -> No
 def test_a_node_that_does_not_run_is_not_drained(url: str, stack: ExitStack, seen: str, how: str) -> None:
     a = node(url, "a", stack)
     a.write(beat, a.node, "ws://a")
-    a.write(begin_matches, [under_way(a, "m1")])
+    begin(a, [under_way(a, "m1")])
     alter(url, f"UPDATE nodes SET seen = {seen}")
     says = f"node a {how}, with 1 match under way: start it, or give it up by `arena node lost a`"
     with pytest.raises(UsageFault, match=says):
@@ -263,7 +287,7 @@ def test_who_waits_until_a_node_is_drained_is_told_for_which_matches(
 ) -> None:
     a = node(url, "a", stack)
     a.write(beat, a.node, "ws://a")
-    a.write(begin_matches, [under_way(a, "m1"), under_way(a, "m2")])
+    begin(a, [under_way(a, "m1"), under_way(a, "m2")])
     monkeypatch.setattr("arena.commands.nodes.TELL_AGAIN", 0.0)
     ends = [["m2"], ["m1"]]
     monkeypatch.setattr("arena.commands.nodes.sleep", lambda seconds: a.write(end_matches, ends.pop()))
@@ -282,7 +306,7 @@ def test_who_waits_until_a_node_is_drained_is_told_that_it_is_drained_no_more(
 ) -> None:
     a = node(url, "a", stack)
     a.write(beat, a.node, "ws://a")
-    a.write(begin_matches, [under_way(a, "m1")])
+    begin(a, [under_way(a, "m1")])
     monkeypatch.setattr("arena.commands.nodes.sleep", lambda seconds: a.write(drain_node, "a", COMMAND_LINE, undo=True))
     with pytest.raises(UsageFault, match="a takes new matches again"):
         drain_by_command(url, "a", undo=False, wait=True)

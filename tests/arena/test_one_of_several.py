@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from arena.server.nodes import PATIENCE, Nodes, OnlyNode
-from arena.store.announcements import Announcement
+from arena.operations.administration import Play
+from arena.server.nodes import MIN_READ_INTERVAL_S, PATIENCE, Nodes, OnlyNode
+from arena.store.announcements import Announced, Announcement
 from arena.store.async_store import AsyncStore
-from arena.store.nodes import Node, UnderWay
+from arena.store.nodes import BotGone, Node, UnderWay
 from arena.store.registry import rename_bot, revoke_bots, rotate_token
 from arena.store.tokens import hash_token
+from machine.arguments import read_clock
+from machine.event_loop import running
 from machine.timestamps import written
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault
+from referee.record import Header
 from seasons import header
+from virtual_time import advance
 
 OTHER = "ws://arena/b"
 
@@ -56,9 +62,10 @@ class Noted:
     async def read(self, query: Any, *words: Any) -> list[UnderWay]:
         return list(self.under_way)
 
-    async def write(self, change: Any, matches: list[UnderWay]) -> None:
+    async def write(self, change: Any, matches: list[UnderWay]) -> dict[str, Any]:
         self.writes += 1
         self.under_way += matches
+        return {}
 
     async def write_first(self, change: Any, *words: Any) -> list[Node]:
         return self.nodes
@@ -66,6 +73,27 @@ class Noted:
 
 def node(name: str, matches: int = 0, *, alive: bool = True, draining: bool = False, seen: str | None = None) -> Node:
     return Node(name=name, url=f"ws://arena/{name}", seen=seen, alive=alive, draining=draining, matches=matches)
+
+
+class Waking(Noted):
+    """In place of the store and the database: whoever listens is woken a hundred times a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    async def read(self, query: Any, *words: Any) -> Any:
+        self.reads += 1
+        return Announced([], 0) if words else 0
+
+    async def write(self, change: Any, *words: Any) -> Any:
+        return "arena_channel"
+
+    async def notifications(self, *channels: str) -> AsyncGenerator[str, None]:
+        yield ""
+        while True:
+            await asyncio.sleep(0.01)
+            yield channels[0]
 
 
 CHANGES: dict[str, Callable[[Any], None]] = {
@@ -146,6 +174,87 @@ async def test_seeks_of_a_game_that_moves_are_sent_on_and_who_pairs_it_is_comput
     assert nodes.asked == {"nim": 1, "tictactoe": 1}
 
 
+class Gone(Scripted):
+    """A bot is renamed on another node between the pairing of its first match and when that is noted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_gone = True
+
+    def begin(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
+        if not self.is_gone:
+            return None
+        self.is_gone = False
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future.set_exception(BotGone("ann"))
+        return future
+
+    async def resume(self, header: Header, seed: bytes) -> None:
+        raise BotGone("ann")
+
+
+@pytest.mark.virtual_time
+async def test_a_match_whose_bot_is_gone_before_it_is_noted_leaves_nothing_and_its_seats_seek_again(
+    serve: Any,
+) -> None:
+    served = await serve(nodes=Gone(), rated_per_pair=1)
+    clients = [await served.enter(name) for name in ("ann", "bob")]
+    for number, client in enumerate(clients):
+        await client.send(type="seek", id=f"s{number}", game="nim")
+    await served.matched(*clients)
+    for number, client in enumerate(clients):
+        told = await client.expect("error")
+        assert (told["code"], told["ref"]) == ("unavailable", f"s{number}")
+        assert told["message"] == "no match begins, as ann was renamed or deleted a moment ago: seek again"
+    assert list((served.data / "journal").glob("*.jsonl")) == []
+    assert served.arena.host.clients.runners == {}
+    for client in clients:
+        await client.send(type="seek", id="again", game="nim")
+    await served.matched(*clients)
+    start = await clients[0].expect("start")
+    assert start["rated"], "the one that did not begin does not count"
+
+
+async def test_nobody_waits_to_be_let_in_for_a_database_that_hangs(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = Scripted()
+    served = await serve(nodes=nodes)
+    monkeypatch.setattr(nodes, "hangs", lambda: "the database is away")
+    client = await served.connect()
+    await client.send(type="hello", bot="ann", token=f"{'ann':*>16}")
+    told = await client.expect("error")
+    assert (told["code"], told["message"]) == (
+        "unavailable",
+        "hello: the arena can't look bots up now: come back later",
+    )
+    watcher = await served.connect()
+    await watcher.send(type="hello")
+    await watcher.expect("welcome")
+
+
+async def test_an_assigned_match_whose_bot_is_gone_is_refused_to_who_asked_for_it(serve: Any) -> None:
+    served = await serve(nodes=Gone())
+    for name in ("ann", "bob"):
+        await served.enter(name)
+    play = Play(
+        match="t-1",
+        tournament="t",
+        game="nim",
+        config={},
+        bots=["ann", "bob"],
+        seed="00" * SEED_BYTES,
+        clock=read_clock("60+0"),
+        place=0,
+    )
+    with pytest.raises(BotGone, match="no match begins, as ann was renamed or deleted"):
+        await served.perform(play)
+    assert served.arena.host.clients.runners == {}
+
+
+async def test_a_match_of_the_journal_that_nobody_was_told_of_does_not_go_on_without_its_bots(serve: Any) -> None:
+    served = await serve(nodes=Gone())
+    assert not await served.arena.resumes(header("m-1"), bytes(SEED_BYTES))
+
+
 async def test_of_matches_that_go_on_those_are_noted_that_were_not() -> None:
     store: Any = Noted()
     nodes = Nodes(store, store, "a", 1, "ws://arena/a")
@@ -154,6 +263,15 @@ async def test_of_matches_that_go_on_those_are_noted_that_were_not() -> None:
         await nodes.resume(header(match), bytes(SEED_BYTES))
     assert store.writes == 1
     assert [one.match for one in store.under_way] == ["m-1", "m-2", "m-3"]
+
+
+@pytest.mark.virtual_time
+async def test_whoever_wakes_a_node_often_has_it_read_ten_times_a_second() -> None:
+    store: Any = Waking()
+    nodes = Nodes(store, store, "a", 1, "ws://arena/a")
+    async with running(nodes.listen()), running(nodes.hear()):
+        await advance(10.0)
+    assert 10.0 / MIN_READ_INTERVAL_S - 1 <= store.reads <= 10.0 / MIN_READ_INTERVAL_S + 1
 
 
 async def test_it_is_said_which_nodes_stay_away_with_matches() -> None:

@@ -13,6 +13,7 @@ from websockets.typing import Subprotocol
 
 from arena.commands.status import fitting_lines, status_lines
 from arena.operator.status import BotStatus, Failure, MatchStatus, SeekStatus, ServerStatus, StatusRequest
+from arena.store.data_folder import lock
 from commands import call, run
 from processes import serving
 
@@ -133,3 +134,25 @@ def test_without_a_server_or_a_terminal_it_says_so(tmp_path: Path, options: list
     done = call("arena", "status", *options, "--data", str(tmp_path))
     assert (done.code, done.out) == (code, "")
     assert text in done.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("status", "--data", "{data}"),
+        ("watch", "--data", "{data}"),
+        ("drain", "--data", "{data}"),
+        ("tournament", "a", "b", "--game", "nim", "--at", "{data}", "--data", "{own}"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_beside_a_tournament_it_is_said_what_shows_that(tmp_path: Path, words: tuple[str, ...]) -> None:
+    data = tmp_path / "data"
+    command = ["arena", *(word.format(data=data, own=tmp_path / "own") for word in words)]
+    with lock(data):
+        done = call(*command)
+    busy = f"no server runs on {data}, but a tournament or another command (or a server that is about to answer)"
+    assert (done.code, done.err) == (1, f"arena: {busy}: `arena web --data {data}` shows in a browser how it goes\n")
+    done = call(*command)
+    assert f"no server runs on {data}: " in done.err
+    assert "arena web" not in done.err

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from agent_duels import told, turn_of
-from bots.agents.answers import Look, games_answer, match_now
+from bots.agents.answers import Here, Look, games_answer, match_now
 from bots.agents.talk import AgentMatch, AgentTalk
 from bots.client.bot import Choice
 from protocol import games, messages
-from protocol.messages import Event
+from protocol.messages import Event, ListedBot, ListedSeek
 
 DUEL = games.load("risk-duel", {"preset": "africa"})
 
@@ -82,3 +82,10 @@ def test_a_card_that_is_not_seen_is_a_question_mark() -> None:
     now = match_now(match, 0, whole=True)
     assert "cards: K ?" in now.board
     assert (now.happened, now.legal_moves) == (["chance: cards K ?"], ["check", "bet"])
+
+
+def test_who_is_here_is_told_with_the_presets_that_it_plays_and_what_it_gets_ready_for() -> None:
+    seeks = [ListedSeek(game="nim", open=True), ListedSeek(game="dilemma", open=True, presets=["axelrod", "prison"])]
+    here = Here(bots=[ListedBot(bot="bob", seeks=seeks, warming=["risk-duel"])], matches=[])
+    told = "bob: takes any match of nim, dilemma (axelrod, prison), gets ready for risk-duel"
+    assert here.words().splitlines()[0] == told

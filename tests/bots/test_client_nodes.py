@@ -262,6 +262,12 @@ def test_a_seek_is_taken_back_where_it_is(script: Any) -> None:
     assert sent(roaming.nodes.take(lambda: [messages.Unseek(id="s2")])) == [(FIRST, "Unseek")]
 
 
+def test_all_nodes_that_are_connected_are_told_for_which_games_a_bot_warms_up(roaming: Roaming, script: Any) -> None:
+    roaming.hear(B, replace(script.welcome(), url=B))
+    told = roaming.nodes.take(lambda: [messages.Warming(games=["nim"])])
+    assert sorted(sent(told)) == sorted([(FIRST, "Warming"), (B, "Warming")])
+
+
 def test_an_error_that_is_of_no_seek_is_told(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
     assert "soon" in said(roaming.hear(B, messages.Error(code=UNAVAILABLE, message="the arena stops soon")))

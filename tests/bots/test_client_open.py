@@ -42,6 +42,11 @@ def sought(effects: list[Effect]) -> list[str]:
     return [seek.game for seek in seeks]
 
 
+def warming(effects: list[Effect]) -> list[list[str]]:
+    """The games for which it says that it warms up, each time."""
+    return [effect.games for effect in effects if isinstance(effect, messages.Warming)]
+
+
 def test_it_seeks_openly_in_every_game_that_it_and_the_arena_play(script: Any) -> None:
     talk = conversation()
     assert sought(talk.receive(script.welcome(), 0.0)) == ["nim", "tictactoe"]
@@ -89,17 +94,22 @@ def test_a_game_is_sought_when_the_bot_is_warm_for_it_and_one_that_it_can_not_pl
     talk = conversation(bot)
     effects = talk.receive(script.welcome(), 0.0)
     assert [effect for effect in effects if isinstance(effect, WarmUp)] == [WarmUp("nim")]
+    assert warming(effects) == [["nim", "grundy", "tictactoe"]]
     assert sought(effects) == []
     assert talk.warmed("nim", None)[0] == WarmUp("grundy")
     talk.lost(1006)
     again = talk.receive(script.welcome(), 0.0)
     assert sought(again) == ["nim"]
+    assert warming(again) == [["grundy", "tictactoe"]]
     assert not any(isinstance(effect, WarmUp) for effect in again)
     assert talk.warmed("grundy", "no table") == [
         WarmUp("tictactoe"),
+        messages.Warming(games=["tictactoe"]),
         Say("house: it does not play grundy: no table", trouble=True),
     ]
-    assert sought(talk.warmed("tictactoe", None)) == ["tictactoe"]
+    last = talk.warmed("tictactoe", None)
+    assert (sought(last), warming(last)) == (["tictactoe"], [[]])
+    assert warming(talk.receive(script.welcome(), 0.0)) == []
 
 
 def test_a_bot_that_can_play_nothing_stops(script: Any) -> None:
@@ -144,11 +154,11 @@ async def test_it_plays_whoever_comes_whatever_they_seek_and_after_a_restart_too
 
 
 PLAYED = {
-    "tit-for-tat": ["axelrod", "open-end", "prison", "stag-hunt", "chicken"],
-    "grim": ["axelrod", "open-end", "prison", "stag-hunt", "chicken"],
-    "pavlov": ["axelrod", "open-end", "prison", "stag-hunt", "chicken"],
-    "generous": ["axelrod", "open-end", "prison"],
-    "extort": ["axelrod", "open-end", "prison"],
+    "tit-for-tat": ["axelrod", "open-end", "prison", "stag-hunt", "chicken", "short"],
+    "grim": ["axelrod", "open-end", "prison", "stag-hunt", "chicken", "short"],
+    "pavlov": ["axelrod", "open-end", "prison", "stag-hunt", "chicken", "short"],
+    "generous": ["axelrod", "open-end", "prison", "short"],
+    "extort": ["axelrod", "open-end", "prison", "short"],
     "equilibrium": [],
     "random": [],
 }

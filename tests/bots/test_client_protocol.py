@@ -709,6 +709,8 @@ def bob(*seeks: messages.ListedSeek, playing: int = 0) -> messages.ListedBot:
 RATED = messages.ListedSeek(game="nim", preset="classic", rated=True)
 UNRATED = messages.ListedSeek(game="nim")
 OTHER_GAME = messages.ListedSeek(game="grundy", open=True)
+SOME = bob(messages.ListedSeek(game="nim", open=True, presets=["classic", "sticks"]))
+COLD = messages.ListedBot(bot="Bob", warming=["nim", "grundy"], warming_s=7)
 
 
 HELD = "6 s: this arena begins so many matches an hour for a bot, and no more"
@@ -720,6 +722,10 @@ HELD = "6 s: this arena begins so many matches an hour for a bot, and no more"
         (None, listing(), "an opponent at nim: nobody else seeks it"),
         (None, listing(bob(OTHER_GAME)), "an opponent at nim: nobody else seeks it"),
         (None, listing(more=1), "an opponent at nim"),
+        (None, listing(SOME), "an opponent at nim: Bob seeks it openly (classic, sticks)"),
+        (None, listing(COLD), "an opponent at nim: Bob gets ready for it"),
+        ("bob", listing(SOME), "bob at nim, who seeks it openly (classic, sticks)"),
+        ("bob", listing(COLD), "bob at nim, who gets ready for it, for 7 s so far"),
         (
             None,
             listing(bob(RATED, messages.ListedSeek(game="nim", opponents=["ann"]))),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from bots.client.options import from_command_line
+from bots.client.run import for_people
 from bots.client.settings import DEFAULT_URL, Given, from_environment, read_config, read_pairs, settle
 from bots.reference.random_bot import RandomBot
 from protocol.errors import UsageFault
@@ -126,3 +128,23 @@ def test_a_config_in_the_environment_is_left_out_where_another_game_is_asked_for
 def test_a_pair_without_an_equals_sign_is_named() -> None:
     with pytest.raises(UsageFault, match="--set 'depth': it is key=value"):
         read_pairs(["depth"], "--set")
+
+
+@pytest.mark.parametrize(
+    ("given", "config"),
+    [
+        (Given(game="kuhn"), {"preset": "short"}),
+        (Given(game="dilemma"), {"preset": "short"}),
+        (Given(game="nim"), {}),
+        (Given(), {}),
+        (Given(game="kuhn", config={"preset": "classic"}), {"preset": "classic"}),
+        (Given(game="kuhn", config={"hands": 3}), {"hands": 3}),
+    ],
+)
+def test_a_person_who_asks_for_no_config_seeks_a_short_match(given: Given, config: dict[str, Any]) -> None:
+    assert for_people(settle(given)).config == config
+
+
+def test_a_person_in_a_tournament_plays_what_is_assigned() -> None:
+    settings = replace(settle(Given(game="kuhn")), assigned=True)
+    assert for_people(settings) is settings

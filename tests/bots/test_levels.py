@@ -20,6 +20,7 @@ from protocol.bot_launch import LEVELS, parse_bot_spec
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
+from protocol.games.base import Game
 from turns import turn
 
 PROGRAM = Path(__file__).parents[2] / "benchmarks" / "levels.py"
@@ -154,3 +155,22 @@ def test_random_is_what_the_lots_are_drawn_as() -> None:
     asked, same = (turn(rules, state, seed="7") for _ in range(2))
     same.random.random()  # that which decides on the lot
     assert Level("x", level=1).choose(asked) == RandomBot("x").choose(same)
+
+
+def test_the_level_that_moves_at_random_alone_warms_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    warmed: list[str] = []
+    monkeypatch.setattr(Level, "_strong_in", lambda self, rules: Warmed(self.name, warmed))
+    for level in (1, 2):
+        Level(f"level-{level}", level=level).warm_up(load("risk-duel"))
+    assert warmed == ["level-2"]
+
+
+class Warmed(RandomBot):
+    """Notes that it was warmed up."""
+
+    def __init__(self, name: str, warmed: list[str]) -> None:
+        super().__init__(name)
+        self._warmed = warmed
+
+    def warm_up(self, game: Game[Any, Any] | None) -> None:
+        self._warmed.append(self.name)

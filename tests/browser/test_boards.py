@@ -507,3 +507,107 @@ async def test_a_board_that_can_be_played_on_keeps_nobody_out(table: Table) -> N
     await table.press("Alaska is yours")
     assert await barriers(table.page) == ""
     assert await sideways(table.page) == 0
+
+
+GESTURE = """async (moves) => {
+  const box = document.querySelector("svg.map").getBoundingClientRect();
+  for (const [kind, pointerId, x, y] of moves) {
+    const at = { clientX: box.left + x * box.width, clientY: box.top + y * box.height, bubbles: true };
+    const part = document.elementFromPoint(at.clientX, at.clientY) ?? document.body;
+    part.dispatchEvent(new PointerEvent(kind, { ...at, pointerId, pointerType: "touch" }));
+    if (kind === "pointerup") part.dispatchEvent(new MouseEvent("click", at));
+  }
+}"""
+"""Moves fingers over the map: what happens, which finger, and where, as parts of the map's width and height."""
+
+
+async def draft_on_the_world(table: Table) -> list[str]:
+    """A turn to place three units, of who owns every third territory; the names of all."""
+    config = {"preset": "world-3"}
+    await table.set("risk-campaign", config, seats=3)
+    names = [place["name"] for place in load("risk-campaign", config).config["map"]["territories"]]
+    owner = [at % 3 for at in range(len(names))]
+    mine = [at for at, seat in enumerate(owner) if seat == 0]
+    draft = {"do": "draft", "units": 3, "territories": mine}
+    state = {"owner": owner, "troops": [1] * len(names), "phase": "draft", "units": 3, "attacks_left": 3, "round": 1}
+    legal = [{"do": "draft", "units": [[mine[0], 3]]}]
+    await table.show({**state, "out": [], "to_move": 0, "ply": 1}, legal=legal, options=draft, seat=0)
+    return [names[at] for at in mine]
+
+
+async def view_of(page: Page) -> list[float]:
+    """What is seen of the map, in its units: left, top, width and height."""
+    return [float(number) for number in (await page.locator("svg.map").get_attribute("viewBox") or "").split()]
+
+
+async def test_a_map_is_looked_at_more_closely_by_buttons_and_small_land_can_be_pressed_then(table: Table) -> None:
+    page = table.page
+    mine = await draft_on_the_world(table)
+    whole = await view_of(page)
+    closer = page.get_by_role("button", name="Zoom in")
+    await expect(page.get_by_role("button", name="Whole map")).to_be_hidden()
+    before = await page.get_by_role("button", name=mine[0]).bounding_box()
+    for _ in range(4):
+        await closer.click()
+    await expect(closer).to_be_disabled()
+    assert await view_of(page) == [
+        pytest.approx(at, abs=0.1) for at in (whole[2] * 5 / 12, whole[3] * 5 / 12, whole[2] / 6, whole[3] / 6)
+    ]
+    assert await sideways(page) == 0
+    assert await barriers(page) == ""
+    first = page.get_by_role("button", name=mine[0])
+    await first.focus()  # is out of sight
+    after = await first.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert min(after["width"] / before["width"], after["height"] / before["height"]) > 5
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".army .plus", has_text="+1")).to_have_count(1)
+    await page.get_by_role("button", name="Zoom out").click()
+    await page.get_by_role("button", name="Whole map").click()
+    assert await view_of(page) == pytest.approx(whole, abs=0.01)
+
+
+async def test_two_fingers_look_more_closely_where_they_are_and_one_moves_the_map_without_a_press(
+    table: Table,
+) -> None:
+    page = table.page
+    await draft_on_the_world(table)
+    whole = await view_of(page)
+    drag = [["pointerdown", 1, 0.5, 0.5], ["pointermove", 1, 0.2, 0.5], ["pointerup", 1, 0.2, 0.5]]
+    await page.evaluate(GESTURE, [*drag[:-1], ["pointercancel", 1, 0.2, 0.5]])
+    assert await view_of(page) == whole  # there is nothing to be moved
+    pinch = [
+        ["pointerdown", 1, 0.4, 0.5],
+        ["pointerdown", 2, 0.6, 0.5],
+        ["pointermove", 1, 0.3, 0.5],
+        ["pointermove", 2, 0.7, 0.5],
+        ["pointerup", 2, 0.7, 0.5],
+        ["pointerup", 1, 0.3, 0.5],
+    ]
+    await page.evaluate(GESTURE, pinch)
+    seen = await view_of(page)
+    assert seen[2] == pytest.approx(whole[2] / 2, rel=0.02)
+    await page.evaluate(GESTURE, drag)
+    moved = await view_of(page)
+    assert moved[0] > seen[0]
+    assert moved[1:] == seen[1:]
+    await expect(table.said).to_have_text("")
+    await expect(page.locator(".army .plus:not(:empty)")).to_have_count(0)
+    await page.evaluate(GESTURE, [["pointerdown", 1, 0.5, 0.5], ["pointermove", 1, 9, 9], ["pointerup", 1, 0.5, 0.5]])
+    left, top, width, height = await view_of(page)
+    assert 0 <= left <= whole[2] - width
+    assert 0 <= top <= whole[3] - height
+
+
+async def test_a_wheel_scrolls_the_page_and_with_ctrl_looks_at_the_map_more_closely(table: Table) -> None:
+    page = table.page
+    await draft_on_the_world(table)
+    whole = await view_of(page)
+    await page.locator("svg.map").hover(position={"x": 100, "y": 100})
+    await page.mouse.wheel(0, 1)
+    assert await view_of(page) == whole
+    await page.keyboard.down("Control")
+    await page.mouse.wheel(0, -100)
+    await page.keyboard.up("Control")
+    await expect(page.locator("svg.map[data-zoomed]")).to_be_visible()

@@ -121,7 +121,7 @@ async def test_an_invitation_says_when_its_host_is_not_there_or_a_name_will_not_
         await accept(bob, host.upper(), host)
         await expect(bob.get_by_role("alert").filter(has_text=f"{host} is who invites")).to_be_visible()
         await accept(bob, cid.name, host)
-        taken = f"{cid.name} is somebody else's name here: choose another."
+        taken = f"{cid.name} is somebody's name here: choose another, or give its token."
         await expect(bob.locator("#wrong-guest")).to_have_text(taken)
         assert await barriers(bob) == ""
         await accept(bob, guest, host)
@@ -150,3 +150,12 @@ async def test_only_to_a_match_of_two_a_friend_is_invited(reading: Visits, house
         await expect(page.get_by_role("button", name="Invite a friend")).to_be_hidden()
         await page.get_by_label("Players").select_option("2")
         await expect(page.get_by_role("button", name="Invite a friend")).to_be_visible()
+
+
+async def test_a_host_who_waits_for_another_variant_is_not_said_to_wait(visiting: Visits, house: House) -> None:
+    async with player(house.url, "elsewhere") as host, visiting(house.page) as visit:
+        await host.seek("nim", private=True, config={"preset": "sticks"})
+        page = await visit.open("/play?from=elsewhere&game=nim&preset=classic")
+        await expect(page.locator("#invited")).to_contain_text("elsewhere is here, but waits for nobody now.")
+        page = await visit.open("/play?from=elsewhere&game=nim&preset=sticks")
+        await expect(page.locator("#invited")).to_contain_text("elsewhere waits for you.")

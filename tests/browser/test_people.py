@@ -43,7 +43,8 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
         )
         assert await barriers(page) == ""
         await page.get_by_role("button", name="Give up waiting").click()
-        await page.get_by_role("radio", name="rival").check()
+        await expect(page.get_by_role("radio", name="rival")).to_have_count(0)
+        await page.get_by_label("Somebody else, by name").fill("rival")
         await start_playing(page)
         says = "rival is here, but does not want to play Tic-tac-toe with you now: the match begins when it does."
         await expect(why).to_have_text(says)
@@ -52,13 +53,14 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
 
 
 @pytest.mark.nightly
-async def test_nothing_is_said_of_waiting_where_somebody_wants_the_game(visiting: Visits, tmp_path: Path) -> None:
+async def test_who_waits_is_told_who_wants_the_same_game_in_another_variant(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit, player(house.url, "rival") as rival:
         page = await sit_down(visit, "ann", "game=nim&preset=classic")
         why = page.locator("#absent")
         await expect(why).to_contain_text("Nobody else here wants to play Nim now")
         await rival.seek("nim", rated=False, config={"preset": "sticks"})
-        await expect(why).to_have_text("")
+        told = "Nobody else here wants to play Nim, classic now, but rival wants Nim, 21 sticks, the last one loses."
+        await expect(why).to_have_text(told)
 
 
 @pytest.mark.nightly
@@ -66,11 +68,13 @@ async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
     visiting: Visits, tmp_path: Path
 ) -> None:
     async with open_house(tmp_path) as house, player(house.url, "ann"), visiting(house.page) as visit:
-        page = await sit_down(visit, "Zoë Müller", "game=nim")
-        await expect(page.locator("#wrong-bot")).to_contain_text("Zoe-Muller, for instance")
+        page = await sit_down(visit, "王伟", "game=nim")
+        await expect(page.locator("#wrong-bot")).to_contain_text("A name has 1 to 32 letters from A to Z")
         await page.get_by_label("Your name").fill("Ann")
         await start_playing(page)
-        await expect(page.locator("#wrong-bot")).to_have_text("Ann is somebody else's name here: choose another.")
+        await expect(page.locator("#wrong-bot")).to_have_text(
+            "Ann is somebody's name here: choose another, or give its token."
+        )
         assert await barriers(page) == ""
         await page.get_by_label("Your name").fill("zoe")
         await start_playing(page)
@@ -135,3 +139,24 @@ async def test_where_nothing_is_live_the_page_says_how_to_start_an_arena(reading
         page = await visit.open("/play")
         await expect(page.get_by_text("Nothing is live here: these pages")).to_be_visible()
         await expect(page.get_by_text("arena serve --demo")).to_be_visible()
+
+
+async def test_a_person_types_their_own_name_and_is_shown_by_it_beside_one_that_a_bot_can_have(
+    visiting: Visits, tmp_path: Path
+) -> None:
+    async with open_house(tmp_path) as house, visiting(house.page, PHONE) as hers, visiting(house.page) as his:
+        page = await sit_down(hers, " Zoë  Müller", "game=nim&preset=classic")
+        told = page.locator("#wrong-bot")
+        await expect(told).to_contain_text("You play as Zoe-Muller")
+        await expect(told).to_contain_text("Zoë Müller is shown beside it")
+        await expect(page.get_by_label("Your name")).to_have_value("Zoe-Muller")
+        assert await sideways(page) == 0
+        assert await barriers(page) == ""
+        await start_playing(page)
+        await expect(page.get_by_role("button", name="Give up waiting")).to_be_visible()
+        other = await come(his, "ben", "game=nim&preset=classic")
+        row = other.locator(".opponent", has_text="Zoe-Muller")
+        await expect(row.locator("bdi.display")).to_have_text(" Zoë Müller")
+        await row.get_by_role("radio").check()
+        await start_playing(other)
+        await expect(other.locator(".player bdi.display")).to_have_text(" Zoë Müller")

@@ -232,13 +232,17 @@ async def test_a_person_resigns_and_plays_again(visiting: Visits, house: House, 
         assert (await play(page, rival, click_list))["reason"] in ("win", "draw")
 
 
-async def test_who_lost_to_a_level_is_offered_the_one_below(visiting: Visits, house: House) -> None:
+async def test_who_lost_to_a_level_is_offered_the_nearest_below(visiting: Visits, house: House) -> None:
     async with (
-        player(house.url, "level-3") as three,
+        player(house.url, "level-4") as four,
         player(house.url, "level-2") as two,
+        player(house.url, "level-3") as three,
+        player(house.url, "level-1"),
+        player(house.url, "level-6"),
         visiting(house.page) as visit,
     ):
-        page, _ = await begin(visit, three, "tictactoe")
+        await three.seek("grundy", open=True)  # is here for something else
+        page, _ = await begin(visit, four, "tictactoe")
         await two.seek("tictactoe", open=True)
         await resign(page)
         await expect(page.locator(".rated")).to_contain_text("Your rating among people: 25.0 before, 2")
@@ -254,6 +258,7 @@ async def test_who_gives_up_a_rematch_sees_who_comes_in(visiting: Visits, house:
         await page.get_by_role("button", name="Rematch").click()
         await page.get_by_role("button", name="Give up waiting").click()
         async with player(house.url, new("late")) as late:
+            await late.seek("tictactoe", open=True)
             await expect(page.locator(".opponent", has_text=late.name)).to_be_visible()
 
 

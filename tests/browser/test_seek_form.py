@@ -12,7 +12,7 @@ from arena.store.registry import add_bots
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from chromium import DESKTOP, PHONE, Visits, barriers, out_of_reach, sideways
-from house import House, open_house
+from house import House, open_house, start_playing
 from players import meet, player, token_of
 from seasons import finish, result
 
@@ -91,3 +91,72 @@ async def test_a_bot_that_plays_and_seeks_nothing_is_said_to_be_busy(visiting: V
         await meet(one, two)
         page = await visit.open("/play?game=nim&preset=classic")
         await expect(page.locator(".opponent", has_text="busy-one")).to_contain_text("busy in a match")
+
+
+async def test_only_who_plays_what_is_chosen_is_offered(visiting: Visits, tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house, visiting(house.page) as visit, AsyncExitStack() as stack:
+        bots = {name: await stack.enter_async_context(player(house.url, name)) for name in ("bluffer", "fair", "all")}
+        await bots["bluffer"].seek("kuhn", open=True)
+        await bots["fair"].seek("risk-duel", open=True, presets=["europe-fair"])
+        await bots["all"].seek("risk-duel", open=True)
+        page = await visit.open("/play?game=risk-duel&preset=south-america")
+        names = page.locator(".opponent b")
+        await expect(names).to_have_text(["Anybody", "all"])
+        await page.get_by_label("Variant").select_option("Europe, fair")
+        await expect(names).to_have_text(["Anybody", "all", "fair"])
+        await page.get_by_role("radio", name="fair").check()
+        await page.get_by_role("radio", name="Kuhn poker").check()
+        await expect(page.get_by_label("Variant")).to_have_value("short")
+        await expect(names).to_have_text(["Anybody", "bluffer"])
+        await expect(page.get_by_role("radio", name="Anybody")).to_be_checked()
+        await page.get_by_label("Somebody else, by name").fill("ALL")
+        await page.get_by_label("Your name").fill("ann")
+        await start_playing(page)
+        told = "all does not play Kuhn poker, 10 hands, but Risk: the duel. Choose another opponent."
+        await expect(page.locator("#wrong-named")).to_have_text(told)
+
+
+async def test_a_wait_for_three_says_who_sits_and_who_gets_ready(visiting: Visits, tmp_path: Path) -> None:
+    async with (
+        open_house(tmp_path) as house,
+        visiting(house.page, PHONE) as visit,
+        player(house.url, "greedy") as greedy,
+        player(house.url, "searcher") as searcher,
+    ):
+        await greedy.seek("risk-campaign", open=True)
+        await searcher.send("warming", games=["risk-campaign"])
+        page = await visit.open("/play?game=risk-campaign&preset=world-3")
+        offered = page.locator(".opponent", has_text="searcher")
+        await expect(offered).to_contain_text("gets ready for this game: half a minute or more the first time")
+        await page.get_by_label("Your name").fill("ann")
+        await start_playing(page)
+        why = page.locator("#absent")
+        await expect(why).to_contain_text(
+            "2 seats of 3 are filled, by you and greedy. searcher gets ready for this game"
+        )
+        assert await barriers(page) == ""
+        assert await sideways(page) == 0
+
+
+async def test_an_address_that_names_an_opponent_alone_leads_to_what_that_one_plays(
+    visiting: Visits, tmp_path: Path
+) -> None:
+    async with (
+        open_house(tmp_path) as house,
+        visiting(house.page) as visit,
+        player(house.url, "fair") as fair,
+        player(house.url, "bluffer") as bluffer,
+    ):
+        await fair.seek("risk-duel", open=True, presets=["europe-fair"])
+        await bluffer.seek("kuhn", open=True)
+        for address, game, preset in (
+            ("game=risk-duel&opponent=fair", "Risk: the duel", "europe-fair"),
+            ("opponent=fair", "Risk: the duel", "europe-fair"),
+            ("game=kuhn&opponent=bluffer", "Kuhn poker", "short"),
+            ("game=kuhn&preset=classic&opponent=bluffer", "Kuhn poker", "classic"),
+        ):
+            page = await visit.open(f"/play?{address}")
+            await expect(page.get_by_label("Variant")).to_have_value(preset)
+            await expect(page.get_by_role("radio", name=game)).to_be_checked()
+            chosen = page.locator(".opponent", has=page.locator("input:checked"))
+            await expect(chosen).to_contain_text("plays at once")

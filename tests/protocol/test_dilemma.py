@@ -146,5 +146,5 @@ def test_a_choice_is_read_by_its_number_its_name_or_the_beginning_of_it() -> Non
 
 def test_a_prisoners_dilemma_is_told_from_other_matrices() -> None:
     named = {preset: is_prisoners_dilemma(Dilemma({"preset": preset}).payoffs) for preset in Dilemma.presets}
-    assert [preset for preset, is_one in named.items() if is_one] == ["axelrod", "open-end", "prison"]
+    assert [preset for preset, is_one in named.items() if is_one] == ["axelrod", "open-end", "prison", "short"]
     assert Dilemma({"payoffs": [[[0, 0]] * 2] * 2}).choices[0] == ("a", "b")

@@ -9,6 +9,7 @@ import pytest
 
 from arena.replay.verify import verify
 from protocol.messages import Error, Rejected, Start, Turn
+from protocol.pools import people_pool
 from referee import messages
 from referee.effects import (
     Delayed,
@@ -28,7 +29,7 @@ from referee.effects import (
 from referee.match import Match, MatchTimeouts
 from referee.record import Ply, Strike
 from referee.state import Phase
-from referee_table import A_MOVE, NONCES, Table, ended
+from referee_table import A_MOVE, NONCES, Table, ended, header
 
 # Before the first turn
 
@@ -116,6 +117,63 @@ def test_a_seat_that_is_not_ready_in_time_loses() -> None:
     result = table.match.result("x")
     assert (result.reason, result.pool) == ("no_show", "nim/classic")
     assert [seat.rank for seat in result.seats] == [2, 1]
+
+
+def among_people(game: str = "nim") -> Table:
+    """A match that is rated among people, not opened yet."""
+    bots = ("ann", "bob", "cas") if game == "dibs" else ("ann", "bob")
+    made = header(game, rated=True, bots=bots)
+    return Table(game, header=msgspec.structs.replace(made, pool=people_pool(made.pool or "")))
+
+
+def test_among_people_a_match_is_called_off_where_somebody_never_comes() -> None:
+    table = among_people()
+    table.open()
+    table.send(Readied(1, b""))
+    table.expire()
+    assert ended(table) == ["void", "void"]
+    assert table.match.result("x").pool is None
+    assert [table.match.standing.absent(seat) for seat in (0, 1)] == [True, False]
+
+
+@pytest.mark.usefixtures("dibs")
+def test_among_people_a_match_of_three_is_called_off_only_before_it_begins() -> None:
+    early = among_people("dibs")
+    early.open()
+    early.send(Readied(1, b""))
+    early.expire()
+    assert ended(early) == ["void"] * 3
+    late = among_people("dibs").begin()
+    late.send(Resigned(late.to_move or 0, failed=True))
+    assert "void" not in ended(late.finish_at_random())
+
+
+@pytest.mark.parametrize(
+    "leaves", [lambda table: table.expire(), lambda table: table.send(Resigned(0, failed=True))], ids=["time", "failed"]
+)
+def test_among_people_who_leaves_without_a_move_calls_the_match_off_and_who_moved_loses_it(leaves: Any) -> None:
+    table = among_people().begin()
+    assert table.to_move == 0
+    leaves(table)
+    assert ended(table) == ["void", "void"]
+    assert table.match.standing.absent(0)
+    table = among_people().begin()
+    for _ in range(2):
+        table.play(table.last(table.to_move).legal[0])
+    assert table.to_move == 0
+    leaves(table)
+    assert ended(table)[0] in ("timeout", "failed")
+    assert table.match.result("x").pool == "nim/classic:people"
+    assert not table.match.standing.absent(0)
+
+
+def test_among_people_a_page_that_fails_before_it_is_ready_calls_the_match_off_and_who_resigns_loses_it() -> None:
+    failed, resigned = among_people(), among_people()
+    for table, event in ((failed, Resigned(1, failed=True)), (resigned, Resigned(1))):
+        table.open()
+        table.send(event)
+    assert ended(failed) == ["void", "void"]
+    assert ended(resigned) == ["win", "resigned"]
 
 
 def test_with_all_seats_absent_the_match_is_void() -> None:

@@ -278,3 +278,18 @@ async def test_a_long_roster_comes_in_pages_and_names_are_found(server: AdminSer
     assert (await operator.get("/admin" + html.unescape(further[1]))).text.count('name="bot"') == 50
     wrong = await operator.get("/admin?after=x")
     assert (wrong.status, "is no cursor of this list" in wrong.text) == (400, True)
+
+
+async def test_a_list_of_peoples_names_comes_back_with_names_that_fit_to_be_sent_again(server: AdminServer) -> None:
+    operator = await server.operator()
+    refused = await operator.post("/admin/add", [("names", "Zoé Ünal\nzoe-unal\n王伟\n")])
+    assert refused.status == 400
+    proposed = html.unescape(re.findall(r"<textarea[^>]*>\n(.*?)</textarea>", refused.text, re.DOTALL)[0])
+    assert proposed == "name,display\nZoe-Unal-2,Zoé Ünal\nzoe-unal,\n王伟,\n"
+    rows = await tokens(operator, proposed.replace("王伟,", "wangwei,王伟"))
+    assert [(row["name"], row["display"]) for row in rows] == [
+        ("Zoe-Unal-2", "Zoé Ünal"),
+        ("zoe-unal", ""),
+        ("wangwei", "王伟"),
+    ]
+    assert "Zoé Ünal" in await row_of(operator, "Zoe-Unal-2")

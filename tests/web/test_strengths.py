@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arena.store.leaderboards import RatedBot
-from arena.web.strengths import strength_of, strengths
+from arena.web.strengths import Scale, scale_of, strength_of, strengths
 from seasons import finish, result
 from web_client import Visitor
 
@@ -36,3 +36,29 @@ def test_of_every_pool_the_weakest_are_told_first_and_the_perfect_ones_last(visi
     assert [bot for bot, _ in found["nim/classic"]] == ["ann", "bob", "perfect"]
     assert [word for _, word in found["nim/classic"]][1:] == ["expert", "perfect"]
     assert found["grundy/large"] == [("dan", "new"), ("cid", "new")]
+
+
+@pytest.mark.parametrize("weakest", ["random", "level-1"])
+def test_who_moves_at_random_is_a_beginner_also_where_luck_keeps_all_ratings_near_each_other(weakest: str) -> None:
+    mus = {weakest: 23.0, "ga": 24.2, "greedy": 25.1, "alphabeta": 26.0, "uct": 26.9}
+    bots = [rated(bot, mu) for bot, mu in mus.items()]
+    words = [strength_of(bot, scale_of(bots)) for bot in bots]
+    assert words == ["beginner", "easy", "medium", "strong", "expert"]
+
+
+def test_a_word_is_never_less_than_the_ratings_tell_nor_more_than_they_say_by_themselves() -> None:
+    alike = [rated("random", 24.9), rated("greedy", 25.1)]
+    assert [strength_of(bot, scale_of(alike)) for bot in alike] == ["beginner", "beginner"]
+    apart = [rated("random", 0.0), rated("greedy", 40.0)]
+    assert scale_of(apart) == Scale(0.0, 5.0)
+    assert scale_of([rated("random", 10.0, played=2), rated("greedy", 40.0)]) == Scale(15.0, 5.0)
+    assert scale_of([rated("greedy", 40.0)]) == Scale(15.0, 5.0)
+
+
+def test_no_word_is_above_that_of_a_better_rating() -> None:
+    mus = [12.0, 20.5, 23.0, 24.0, 25.0, 29.0]
+    bots = [rated("random" if mu == 20.5 else f"b{mu}", mu) for mu in mus]
+    order = ["beginner", "easy", "medium", "strong", "expert"]
+    places = [order.index(strength_of(bot, scale_of(bots))) for bot in bots]
+    assert places == sorted(places)
+    assert places[:2] == [0, 0]

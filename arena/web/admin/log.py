@@ -16,6 +16,7 @@ IN_WORDS = {
     "disapprove": "no longer approved",
     "person": "noted as people:",
     "no_person": "noted as bots:",
+    "set_display": "gave a display name to",
     "rename": "renamed, to",
     "delete": "deleted a bot",
     "annul": "annulled matches:",

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from arena.operator.changes import Approve, Dismissed, Revoke, Rotate, SetPeople
 from arena.operator.name_list import NAME, NameList, is_headed, parse_name_list
-from arena.operator.new_bots import REFUSED, NewBots, names_alone
+from arena.operator.new_bots import REFUSED, NewBots, names_alone, with_bot_names
 from arena.operator.requests import Request
 from arena.operator.status import ALL, BotStatus, ServerStatus, StatusRequest
 from arena.store.registry import all_bots, roster_page
@@ -89,7 +89,7 @@ async def _rotate(visit: Visit, names: list[str]) -> Response:
 
 async def adding(visit: Visit) -> Response:
     """The form for new bots."""
-    return visit.show("admin_add.html", listed="", wrong="")
+    return visit.show("admin_add.html", listed="", wrong="", proposed="")
 
 
 async def add(visit: Visit) -> Response:
@@ -99,8 +99,20 @@ async def add(visit: Visit) -> Response:
         new = NewBots.of(_listed(text), SOURCE, await visit.read(all_bots))
         await ask(visit, new.request, type(None))
     except Fault as fault:
-        return visit.show("admin_add.html", HTTPStatus.BAD_REQUEST, listed=text, wrong=str(fault))
+        proposed = await _proposed(visit, text)
+        listed, wrong = proposed or text, str(fault)
+        return visit.show("admin_add.html", HTTPStatus.BAD_REQUEST, listed=listed, wrong=wrong, proposed=proposed)
     return _tokens(visit, new, "may come in")
+
+
+async def _proposed(visit: Visit, text: str) -> str:
+    """A list with the nearest names for bots, and people's own as display names; empty where all names are for bots."""
+    try:
+        listed = _listed(text)
+    except UsageFault:
+        return ""
+    better = with_bot_names(listed, await visit.read(all_bots))
+    return "" if [row[NAME] for row in better.rows] == [row[NAME] for row in listed.rows] else better.document()
 
 
 def _listed(text: str) -> NameList:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from http import HTTPStatus
-from itertools import count, takewhile
 from typing import Any
 
 from msgspec import Struct
@@ -21,6 +20,7 @@ from arena.web.site import address
 from arena.web.strengths import EARLY, WORDS, strengths
 from protocol.errors import BadConfig
 from protocol.games import NAMES, game_class, load
+from protocol.games.base import Game
 from protocol.names import is_bot_name
 
 LATEST = 10
@@ -29,12 +29,16 @@ EXAMPLE = "mine"
 
 
 class PresetOffered(Struct, frozen=True, kw_only=True):
-    """A preset: its config as it differs from the defaults, how many may sit at its table, how moves are graded."""
+    """A preset: its config as it differs from the defaults, how many may sit at its table, how moves are graded.
+
+    `pools` has the preset that it is with each of these numbers of seats, where it is one.
+    """
 
     preset: str
     config: dict[str, Any]
     seats: list[int]
     usual: int
+    pools: dict[int, str]
     graded: str
 
 
@@ -43,6 +47,8 @@ class GameOffered(Struct, frozen=True, kw_only=True):
 
     game: str
     presets: list[PresetOffered]
+    first: str
+    """The preset that is chosen at first."""
     tutorial: bool
     """Whether there is one."""
 
@@ -86,6 +92,7 @@ def offered() -> list[GameOffered]:
         GameOffered(
             game=game,
             presets=[_preset(game, name) for name in game_class(game).presets],
+            first=game_class(game).preset_for_people or next(iter(game_class(game).presets)),
             tutorial=game_class(game).tutorial is not None,
         )
         for game in NAMES
@@ -94,21 +101,23 @@ def offered() -> list[GameOffered]:
 
 def _preset(game: str, name: str) -> PresetOffered:
     made = load(game, {"preset": name})
-    seats = [made.seats]
+    tables = {made.seats: made}
     if "players" in made.config:
-        seats = list(takewhile(lambda number: _has_table(game, name, number), count(2)))
+        numbers = range(2, game_class(game).max_seats + 1)
+        tables = {number: table for number in numbers if (table := _table(game, name, number)) is not None}
     return PresetOffered(
         preset=name,
         config=dict(game_class(game).presets[name]),
-        seats=seats,
+        seats=list(tables),
         usual=made.seats,
+        pools={number: table.preset for number, table in tables.items() if table.preset is not None},
         graded=how_graded(game, made.config),
     )
 
 
-def _has_table(game: str, name: str, seats: int) -> bool:
+def _table(game: str, name: str, seats: int) -> Game[Any, Any] | None:
+    """Return a preset with this number of seats; None where the rules refuse that."""
     try:
-        load(game, {"preset": name, "players": seats})
+        return load(game, {"preset": name, "players": seats})
     except BadConfig:
-        return False
-    return True
+        return None

@@ -2,7 +2,16 @@
 
 const KEY = "arena.identity";
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
+/** Latin letters that are not made of a plain one and marks. */
+export const PLAIN_LETTERS = {
+  ß: "ss", ẞ: "SS", æ: "ae", Æ: "AE", œ: "oe", Œ: "OE", ø: "o", Ø: "O", ł: "l", Ł: "L", đ: "d", Đ: "D",
+  ð: "d", Ð: "D", þ: "th", Þ: "Th", ı: "i", ħ: "h", Ħ: "H", ŧ: "t", Ŧ: "T",
+};
 const TOKEN_BYTES = 24;
+const [MIN_TOKEN, MAX_TOKEN] = [16, 128]; // characters
+const MAX_DISPLAY = 48; // characters of a display name
+const UNSHOWN = /\p{C}|\p{M}{5}/u;
+const UNSEEN_AROUND = /^[\s\p{C}]+|[\s\p{C}]+$/gu;
 
 /**
  * @typedef {object} Identity
@@ -16,16 +25,17 @@ const TOKEN_BYTES = 24;
  */
 export function identity() {
   const { bot, tokens, claims } = read();
-  return bot === null ? null : { bot, token: tokens[folded(bot)] ?? claims[folded(bot)] };
+  return bot === null ? null : { bot, token: claims[folded(bot)] ?? tokens[folded(bot)] };
 }
 
 /**
  * Go by a name from now on.
  * @param {string} bot
+ * @param {string} [given]  its token, where somebody typed it
  * @returns {Identity}
  */
-export function goBy(bot) {
-  const token = claim(bot);
+export function goBy(bot, given = "") {
+  const token = given === "" ? claim(bot) : claimBy(bot, given);
   write({ ...read(), bot });
   return { bot, token };
 }
@@ -40,6 +50,13 @@ export function claim(bot) {
   const { claims, ...known } = read();
   const token = known.tokens[folded(bot)] ?? claims[folded(bot)] ?? newToken();
   if (!(folded(bot) in known.tokens)) write({ ...known, claims: { ...claims, [folded(bot)]: token } });
+  return token;
+}
+
+/** Claim a name by the token that somebody typed, also in place of one that this browser keeps. */
+function claimBy(bot, token) {
+  const { claims, ...known } = read();
+  write({ ...known, claims: { ...claims, [folded(bot)]: token } });
   return token;
 }
 
@@ -71,6 +88,35 @@ export function tokenOf(bot) {
   return read().tokens[folded(bot)];
 }
 
+/**
+ * Keep nothing of a name any more: who uses this browser next can't play under it.
+ * @param {string} bot
+ */
+export function forget(bot) {
+  const known = read();
+  const { [folded(bot)]: _, ...tokens } = known.tokens;
+  const { [folded(bot)]: __, ...claims } = known.claims;
+  write({ bot: null, tokens, claims });
+}
+
+/**
+ * A token as somebody pasted it, without what is not seen around it.
+ * @param {string} text
+ */
+export function readToken(text) {
+  return text.replace(UNSEEN_AROUND, "");
+}
+
+/**
+ * What is wrong with a token, in a sentence; empty if nothing is.
+ * @param {string} token
+ */
+export function wrongWithToken(token) {
+  const length = [...token].length;
+  if (length >= MIN_TOKEN && length <= MAX_TOKEN) return "";
+  return `A token has ${MIN_TOKEN} to ${MAX_TOKEN} characters: this one has ${length}.`;
+}
+
 /** Go by no name any more. The tokens are kept: whoever comes back to a name needs its token. */
 export function goByNone() {
   write({ ...read(), bot: null });
@@ -97,6 +143,19 @@ export function isTaken(code) {
   return code === "auth_failed" || code === "name_taken";
 }
 
+/**
+ * What a person is called who typed something that is no name for a bot: the nearest that is one, and beside it what they
+ * typed; null where there is none.
+ * @param {string} typed
+ * @returns {{bot: string, display: string} | null}
+ */
+export function proposed(typed) {
+  const display = typed.normalize("NFC").trim().replace(/\s+/g, " ");
+  const bot = near(typed);
+  const fits = [...display].length <= MAX_DISPLAY && !UNSHOWN.test(display);
+  return NAME.test(typed) || !NAME.test(bot) || !fits ? null : { bot, display };
+}
+
 /** A secret that nobody can guess. */
 function newToken() {
   const bytes = crypto.getRandomValues(new Uint8Array(TOKEN_BYTES));
@@ -105,9 +164,13 @@ function newToken() {
     .replaceAll("/", "_");
 }
 
-/** The name that comes nearest to what somebody typed; may be empty. */
-function near(text) {
-  const plain = text.normalize("NFKD").replaceAll("ß", "ss").replace(/\p{M}/gu, "").trim().replace(/\s+/g, "-");
+/**
+ * The name that comes nearest to what somebody typed; may be empty.
+ * @param {string} text
+ */
+export function near(text) {
+  const letters = [...text].map((letter) => PLAIN_LETTERS[letter] ?? letter).join("");
+  const plain = letters.normalize("NFKD").replace(/\p{M}/gu, "").trim().replace(/\s+/g, "-");
   return plain
     .replace(/[^A-Za-z0-9._-]/g, "")
     .replace(/^[._-]+/, "")

@@ -48,6 +48,7 @@ export const TITLES = {
       "rock-paper-scissors": "rock, paper, scissors",
       "stag-hunt": "stag hunt",
       chicken: "chicken",
+      short: "10 rounds",
     },
   },
   kuhn: {

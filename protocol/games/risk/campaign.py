@@ -70,6 +70,7 @@ class Campaign(Game[Position, Move]):
         "paper": "Grid, without dice",
         "paper-fair": "Grid, without dice, fair",
     }
+    max_seats = MOST_PLAYERS
     late_keys: ClassVar[Mapping[str, Any]] = {"turn_order": "fixed", "first_draft": None}
     tutorial: ClassVar[Mapping[str, Any] | None] = {"map": "south-america", "draft": "classic", "initial_units": 2}
     draw_probability = 0.05

@@ -34,6 +34,24 @@ export async function loadBoards(...games) {
 }
 
 /**
+ * Whether the board of a game can be made: load it, if it is not there yet.
+ * @param {string} game
+ * @returns {Promise<boolean>}
+ */
+export async function hasBoard(game) {
+  await loadBoards(game).catch(() => {});
+  return loaded.has(game);
+}
+
+/**
+ * Whether the board of a game is there to be made.
+ * @param {string} game
+ */
+export function isLoaded(game) {
+  return loaded.has(game);
+}
+
+/**
  * The board of a match, whose game was loaded.
  * @param {string} game
  * @param {{config: object, seats: {bot: string}[]}} match as in `start` or the header of a record

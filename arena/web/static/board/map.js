@@ -5,6 +5,7 @@ import { MOST_PIECES, pieceRows, shapeOf } from "./army-symbols.js";
 import { layOut } from "./geometry.js";
 import { move } from "./motion.js";
 import { Roving } from "./roving-tabindex.js";
+import { Zoom } from "./zoom.js";
 
 const SPACIOUS = 96; // pixels for a territory, across, from which on names and pieces have room
 const ROOMY = 58; // from which on short names have
@@ -44,10 +45,12 @@ export class RiskMap {
       svg("g", { class: "armies" }, svg("g", { class: "marching" }, this.marchers)),
       this.tag,
     );
-    this.element = el("div", { class: "map-frame" }, this.picture, legend(map, hasBonuses));
+    this.zoom = new Zoom(this.picture, this.layout, () => this.box && this.#scale(this.box));
+    this.element = el("div", { class: "map-frame" }, this.picture, this.zoom.element, legend(map, hasBonuses));
     this.roving = new Roving(this.picture, (part, event) => press(Number(part.dataset.territory), event));
     for (const kind of ["click", "focusin", "pointerover"]) this.picture.addEventListener(kind, (event) => this.#name(event.target.closest("[data-territory]")));
-    new ResizeObserver(([{ contentRect }]) => this.#scale(contentRect)).observe(this.picture);
+    this.picture.addEventListener("focusin", ({ target }) => this.#reveal(target.closest("[data-territory]")));
+    new ResizeObserver(([{ contentRect }]) => this.#scale((this.box = contentRect))).observe(this.picture);
   }
 
   /**
@@ -90,17 +93,22 @@ export class RiskMap {
     move(this.marchers.parentNode, [{ translate: at(attack.from), opacity: 1 }, { translate: at(attack.to), opacity: 1 }]);
   }
 
+  /** Who goes on with the keyboard sees where. */
+  #reveal(land) {
+    if (land) this.zoom.reveal(...this.layout.places[Number(land.dataset.territory)].slice(0, 2));
+  }
+
   /** Say what a territory that is pointed at is called, where names have no room. */
   #name(land) {
     const at = land ? Number(land.dataset.territory) : null;
     say(this.tag, at === null ? "" : this.territories[at].name);
     if (at === null) return;
     const [x, y] = this.layout.places[at];
-    const { width, height } = this.layout;
+    const { x: left, y: top, width, height } = this.zoom.view;
     const size = this.scale ?? 1;
     put(this.tag, "x", x.toFixed(1));
-    put(this.tag, "y", (y < 0.2 * height ? y + 34 * size : y - 20 * size).toFixed(1));
-    put(this.tag, "text-anchor", x < 0.25 * width ? "start" : x > 0.75 * width ? "end" : "middle");
+    put(this.tag, "y", (y - top < 0.2 * height ? y + 34 * size : y - 20 * size).toFixed(1));
+    put(this.tag, "text-anchor", x - left < 0.25 * width ? "start" : x - left > 0.75 * width ? "end" : "middle");
   }
 
   /**
@@ -113,7 +121,8 @@ export class RiskMap {
 
   /** Texts and armies are drawn in pixels of the screen, whatever the size of the picture. */
   #scale(box) {
-    const { width, height, named, ground } = this.layout;
+    const { named, ground } = this.layout;
+    const { width, height } = this.zoom.view;
     const pixels = Math.min(box.width, (box.height * width) / height);
     if (!pixels) return;
     const across = (pixels / width) * Math.sqrt(ground / this.territories.length);

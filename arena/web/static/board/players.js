@@ -9,7 +9,7 @@ const MANY = 4; // players from which on each has less room
 /** A list of players, by seat. */
 export class Players {
   /**
-   * @param {{bot: string, version?: string}[]} seats
+   * @param {{bot: string, display?: string, version?: string}[]} seats
    * @param {{address?: (bot: string) => string | null, you?: number}} [options] where a bot's page is; a person's seat
    */
   constructor(seats, { address = () => null, you = -1 } = {}) {
@@ -67,11 +67,11 @@ export class Players {
   }
 }
 
-function makeRow({ bot, version }, seat, address, isYou) {
+function makeRow({ bot, display = "", version }, seat, address, isYou) {
   const clock = el("span", { class: "clock", role: "timer" });
   const [note, place] = [el("span", { class: "note bad" }), el("span", { class: "badge", hidden: true })];
   const name = address === null ? el("b", {}, isYou ? "you" : bot) : el("a", { href: address }, bot);
-  const who = el("span", { class: "who", title: bot }, el("span", { class: "quiet" }, `seat ${seat + 1}: `), name, version ? el("span", { class: "faint version" }, ` ${version}`) : null, note);
+  const who = el("span", { class: "who", title: display === "" ? bot : `${bot}: ${display}` }, el("span", { class: "quiet" }, `seat ${seat + 1}: `), name, display === "" || isYou ? null : el("bdi", { class: "display" }, ` ${display}`), version ? el("span", { class: "faint version" }, ` ${version}`) : null, note);
   const [words, short] = [el("span", { class: "long" }), el("span", { class: "short", "aria-hidden": "true" })];
   const strength = el("span", { class: "strength", hidden: true }, words, short);
   const share = el("i", { class: "share" });

@@ -1,21 +1,23 @@
 /** The play page: a person's name, what to play, the search for opponents, the match. */
 
-import { GAMES, loadBoards } from "../board/index.js";
+import { GAMES, hasBoard, knows } from "../board/index.js";
 import { toHex } from "../check/hash.js";
 import { showConnection } from "../connection-banner.js";
 import { say } from "../dom.js";
 import { accepted, goBy, goByNone, identity, isTaken, refused } from "../identity.js";
 import { openSocket } from "../arena-socket.js";
 import { listed, sentence } from "../format.js";
-import { poolTitle } from "../titles.js";
+import { gameTitle, poolTitle } from "../titles.js";
 import { invitationIn, makeLink } from "./invitation.js";
 import { Invited } from "./invited.js";
+import { displayOf } from "./person-fields.js";
 import { Offer } from "./seek-form.js";
-import { hindrance } from "./opponents.js";
+import { hindrance, wishOf } from "./who-plays.js";
 import { Table } from "./match.js";
 
 const LIST_EVERY = 3000; // ms
 const NONCE_BYTES = 16;
+const MAX_FAILURE = 200; // characters
 
 const socket = openSocket();
 if (socket !== null) play(socket);
@@ -23,13 +25,14 @@ if (socket !== null) play(socket);
 /** @param {import("../arena-socket.js").ArenaSocket} socket */
 function play(socket) {
   const usual = document.title;
-  const boards = loadBoards(...GAMES);
+  const boards = Promise.all(GAMES.map(hasBoard));
   const part = (id) => document.querySelector(`#${id}`);
   const games = JSON.parse(part("games").textContent);
   const offer = new Offer(part("offer"), games, JSON.parse(part("strengths").textContent));
   const asked = new URLSearchParams(location.search);
   const invitation = invitationIn(asked, games);
-  const invited = invitation === null ? null : new Invited(part("invited"), invitation);
+  const isClosed = part("offer").dataset.closed !== undefined;
+  const invited = invitation === null ? null : new Invited(part("invited"), invitation, wishOf(games, invitation.what), isClosed);
   let form = invited ?? offer; // the first that a person sees
   let table = null;
   let seek = null; // the seek in force, or to be in force as soon as the connection is open
@@ -52,14 +55,9 @@ function play(socket) {
       showForm();
       form.focus();
     },
-    rematch: () => {
-      const { start, rivals } = table;
-      search({ bot: start.seats[start.seat].bot, what: { game: start.game, config: start.config }, opponents: rivals });
-    },
-    meet: (rival) => {
-      const { start } = table;
-      search({ bot: start.seats[start.seat].bot, what: { game: start.game, config: start.config }, opponents: [rival] });
-    },
+    rematch: () => again(table.start, table.rivals),
+    meet: (rival) => again(table.start, [rival]),
+    fail: (error) => fail(table.start, table.hasChosen, error),
   };
 
   function show(name) {
@@ -79,11 +77,52 @@ function play(socket) {
 
   /** Come in under the person's name, which may be another than the connection has. */
   function enter({ bot, token }) {
-    socket.start({ bot, token, follow: true, person: true });
+    const display = displayOf(bot);
+    socket.start({ bot, token, follow: true, person: true, ...(display === "" ? {} : { display }) });
+  }
+
+  /** Seek what was just played. */
+  function again({ game, preset, config, seats, seat }, opponents) {
+    search({ bot: seats[seat].bot, what: { game, config: preset === undefined ? config : { preset } }, opponents });
+  }
+
+  /**
+   * The page can't show a match. Where this person has not moved, the arena calls that off, and nobody is rated; else
+   * it goes on, and another page may show it.
+   */
+  function fail({ match, game, resumed = false }, hasChosen, error) {
+    console.error(error);
+    const goesOn = resumed || hasChosen;
+    const failure = `the page can't show it: ${error.message}`.replace(/\p{C}/gu, " ").slice(0, MAX_FAILURE);
+    if (!goesOn) socket.send({ type: "resign", match, failure });
+    table?.close();
+    table = null;
+    showForm();
+    const what = `This page can’t show your match of ${gameTitle(game)}`;
+    say(part("failed"), goesOn ? `${what}, which goes on: reload the page.` : `${what}, so it is called off, and not rated. Reload the page before you try again.`);
+  }
+
+  /** Why a game can't be played on this page; empty where it can. */
+  async function wrongWithBoard(game) {
+    if (await hasBoard(game)) return "";
+    return knows(game)
+      ? `The board of ${gameTitle(game)} did not load, and nothing was sought. Reload this page, and try again.`
+      : `${gameTitle(game)} has no board on this page, so people can’t play it here: connect a program.`;
+  }
+
+  /** Seek a match, if its board is there. */
+  async function search(wanted) {
+    const wrong = await wrongWithBoard(wanted.what.game);
+    if (wrong === "") {
+      seekMatch(wanted);
+    } else {
+      showForm();
+      say(part("failed"), wrong);
+    }
   }
 
   /** Seek a match; with `invites` one with a friend who gets a link, and with nobody else. */
-  function search({ bot, what, opponents, invites = false }) {
+  function seekMatch({ bot, token, what, opponents, invites = false }) {
     table?.close();
     table = null;
     seek = { type: "seek", id: `${Date.now()}-${++seeks}`, ...what, rated: !invites, slow: true, opponents, private: invites };
@@ -93,7 +132,7 @@ function play(socket) {
     say(part("absent"), "");
     show("search");
     (part("link") ?? part("give-up")).focus();
-    const me = goBy(bot);
+    const me = goBy(bot, token);
     if (socket.welcome?.bot?.toLowerCase() === bot.toLowerCase()) {
       socket.send(seek);
       socket.send({ type: "list" });
@@ -115,7 +154,13 @@ function play(socket) {
     form = offer;
     if (table === null || table.match !== start.match || table.over) {
       table?.close();
-      table = new Table(start, ways);
+      table = null;
+      try {
+        table = new Table(start, ways);
+      } catch (error) {
+        fail(start, false, error);
+        return;
+      }
       part("table").replaceChildren(table.element);
       say(part("failed"), "");
       show("table");
@@ -149,14 +194,19 @@ function play(socket) {
     if (bot !== undefined) {
       accepted(bot);
       call(bot);
+      for (const each of [offer, form]) each.token.accept(bot);
     }
     socket.send({ type: "list" });
   });
   onMatch("start", (message) => (message.seat === undefined ? (recalling = message.match) : sit(message)));
   onMatch("turn", (message) => {
     if (!ours(message)) return;
-    if (recalling === message.match) recall(message);
-    table.turn(message);
+    try {
+      if (recalling === message.match) recall(message);
+      table.turn(message);
+    } catch (error) {
+      fail(table.start, table.hasChosen, error);
+    }
   });
   onMatch("rejected", (message) => ours(message) && table.rejected(message));
   onMatch("end", (message) => ours(message) && table.end(message));
@@ -168,7 +218,7 @@ function play(socket) {
   socket.on("listing", (listing) => {
     form.here(listing);
     table?.here(listing);
-    if (seek !== null) say(part("absent"), hindrance(seek, socket.welcome.bot, listing));
+    if (seek !== null) say(part("absent"), hindrance(seek, wishOf(games, seek), socket.welcome.bot, listing));
   });
   socket.on("state", ({ name, reason, code, closed }) => {
     const replaced = closed === 4003;
@@ -180,16 +230,20 @@ function play(socket) {
   /** The name was not accepted: say why where the name is, and look on without one. */
   function refuse(reason, code) {
     const bot = identity()?.bot ?? form.bot;
+    const isTyped = form.token.value !== "";
     refused(bot);
     goByNone();
     seek = null;
     showForm();
-    form.wrong("bot", isTaken(code) ? `${bot} is somebody else's name here: choose another.` : sentence(reason));
+    if (isTaken(code)) form.token.ask(bot);
+    if (isTaken(code) && isTyped) form.token.wrong(`That is not the token of ${bot}.`);
+    else form.wrong("bot", isTaken(code) ? `${bot} is somebody's name here: choose another, or give its token.` : sentence(reason));
     socket.start();
   }
 
   showConnection(socket);
   offer.onPlay = form.onPlay = search;
+  offer.onForget = () => socket.start();
   offer.onInvite = (wanted) => search({ ...wanted, invites: true });
   part("give-up").addEventListener("click", () => giveUp());
   part("take-back").addEventListener("click", () => enter(identity()));

@@ -2,6 +2,7 @@
 
 import { complain, el, say } from "../dom.js";
 import { wrongWith } from "../identity.js";
+import { TokenField, propose } from "./person-fields.js";
 import { poolTitle } from "../titles.js";
 
 /** The form of an invitation. `onPlay(wanted)` is called with what is complete, as that of `Offer`. */
@@ -9,6 +10,7 @@ export class Invited {
   /** @type {(wanted: import("./seek-form.js").Wanted) => void} */
   onPlay = () => {};
   #invitation;
+  #wish;
   #name;
   #wrong;
   #told;
@@ -16,8 +18,11 @@ export class Invited {
   /**
    * @param {HTMLElement} place
    * @param {import("./invitation.js").Invitation} invitation
+   * @param {import("./who-plays.js").Wish} wish  what it invites to
+   * @param {boolean} isClosed  whether no name is registered by who comes
    */
-  constructor(place, invitation) {
+  constructor(place, invitation, wish, isClosed) {
+    this.#wish = wish;
     const { host, what } = invitation;
     this.#invitation = invitation;
     this.title = `${host} invites you to ${poolTitle(what.game, what.config.preset)}`;
@@ -28,17 +33,33 @@ export class Invited {
       autocapitalize: "off",
       spellcheck: "false",
       "aria-describedby": "wrong-guest",
-      oninput: () => this.wrong("bot", ""),
+      oninput: () => {
+        this.wrong("bot", "");
+        this.token.name(this.bot);
+      },
     });
+    const token = el("input", {
+      id: "guest-token",
+      type: "password",
+      maxlength: 200,
+      autocomplete: "current-password",
+      "aria-describedby": "wrong-guest-token",
+    });
+    const wrongToken = el("span", { id: "wrong-guest-token", class: "wrong", role: "alert" });
+    const tokenBox = el("div", { class: "field name token", hidden: true }, el("label", { for: "guest-token" }, "Your token"), token);
+    this.token = new TokenField(token, wrongToken, isClosed);
     this.#wrong = el("span", { id: "wrong-guest", class: "wrong", role: "alert" });
     this.#told = el("p", { "aria-live": "polite" }, `Looking whether ${host} is here …`);
     const form = el(
       "form",
       { class: "go", novalidate: true, onsubmit: (event) => this.#submit(event) },
       el("div", { class: "field name" }, el("label", { for: "guest" }, "Your name"), this.#name),
+      tokenBox,
       el("button", { class: "main play" }, `Play ${host}`),
       this.#wrong,
+      wrongToken,
     );
+    this.token.name("");
     const rules = el("a", { href: `/rules/${encodeURIComponent(what.game)}` }, "How to play");
     const other = el("a", { href: `/play?game=${encodeURIComponent(what.game)}` }, "Play somebody else, or a bot");
     place.replaceChildren(this.#told, form, el("p", { class: "row" }, rules, other));
@@ -51,13 +72,15 @@ export class Invited {
 
   set bot(name) {
     this.#name.value = name;
+    this.token.name(name);
   }
 
   /** A `listing`: whether the host is here, and waits. */
   here({ bots, more_bots: more = 0 }) {
-    const { host, what } = this.#invitation;
+    const { host } = this.#invitation;
+    const { game, preset } = this.#wish;
     const found = bots.find(({ bot }) => bot.toLowerCase() === host.toLowerCase());
-    const waits = found?.seeks?.some((seek) => seek.private && seek.game === what.game);
+    const waits = found?.seeks?.some((seek) => seek.private && seek.game === game && seek.preset === preset);
     if (waits) say(this.#told, `${host} waits for you.`);
     else if (found?.playing) say(this.#told, `${host} is playing now. Play, and your match begins when ${host} comes back to you.`);
     else if (found || more) say(this.#told, `${host} is here, but waits for nobody now. Play, and ${host} is asked to join you.`);
@@ -76,10 +99,14 @@ export class Invited {
 
   #submit(event) {
     event.preventDefault();
+    if (propose(this.#name, (sentence) => this.wrong("bot", sentence))) {
+      this.token.name(this.bot);
+      return;
+    }
     const { host, what } = this.#invitation;
     const isHost = this.bot.toLowerCase() === host.toLowerCase();
     const wrong = isHost ? `${host} is who invites: send this page's address to a friend.` : wrongWith(this.bot);
     this.wrong("bot", wrong);
-    if (wrong === "") this.onPlay({ bot: this.bot, what, opponents: [host] });
+    if (wrong === "" && this.token.check()) this.onPlay({ bot: this.bot, token: this.token.value, what, opponents: [host] });
   }
 }

@@ -2,9 +2,10 @@
 
 import { el, put, say } from "../dom.js";
 import { listed } from "../format.js";
-import { asks } from "./opponents.js";
+import { asks, readiness } from "./who-plays.js";
 
 const LEVEL = /^level-([1-8])$/;
+const LEVELS = 8;
 
 /**
  * The result, and where to go from here.
@@ -17,8 +18,8 @@ const LEVEL = /^level-([1-8])$/;
 export function makeEnding({ headline, why }, end, start, { rematch, leave, meet }) {
   const goesOn = end !== undefined && end.seed === undefined;
   const again = el("button", { type: "button", class: "main", onclick: rematch }, "Rematch");
-  const next = levelAfter(end, start);
-  const step = el("button", { type: "button", class: "next", hidden: true, value: next, onclick: () => meet(next) }, `Play ${next}`);
+  const levels = levelsAfter(end, start).join(" ");
+  const step = el("button", { type: "button", class: "next", hidden: true, "data-levels": levels, onclick: () => meet(step.value) });
   const other = el("button", { type: "button", onclick: leave }, "Another game");
   const look = el(
     "a",
@@ -37,26 +38,36 @@ function rated({ mu_before: before, mu_after: after } = {}) {
 }
 
 /**
- * The level to meet next, a step up after a win, a step down after a loss; empty where the opponent was none, or after a
- * draw.
+ * The levels to meet next, the nearest first: those above after a win, those below after a loss; none where the opponent was
+ * no level, or after a draw.
  * @param {{ranks: number[]} | undefined} end
  * @param {{seat: number, seats: {bot: string}[]}} start
  */
-export function levelAfter(end, { seat, seats }) {
+export function levelsAfter(end, { seat, seats }) {
   const rivals = seats.filter((_, at) => at !== seat).map(({ bot }) => LEVEL.exec(bot));
-  if (end === undefined || rivals.length !== 1 || rivals[0] === null) return "";
-  const next = `level-${Number(rivals[0][1]) + Math.sign(end.ranks[1 - seat] - end.ranks[seat])}`;
-  return LEVEL.test(next) && next !== rivals[0][0] ? next : "";
+  if (end === undefined || rivals.length !== 1 || rivals[0] === null) return [];
+  const step = Math.sign(end.ranks[1 - seat] - end.ranks[seat]);
+  if (step === 0) return [];
+  const levels = [];
+  for (let level = Number(rivals[0][1]) + step; level >= 1 && level <= LEVELS; level += step) levels.push(`level-${level}`);
+  return levels;
 }
 
 /**
- * Offer the level to meet next, where it is here.
+ * Offer the level to meet next, the nearest that is here for the same.
  * @param {HTMLElement} ending  what `makeEnding` made is in it
- * @param {{bots: {bot: string}[]}} listing
+ * @param {object} start  the message
+ * @param {{bots: object[], matches?: object[]}} listing
  */
-export function offerNext(ending, { bots }) {
+export function offerNext(ending, { game, preset, seat, seats }, { bots, matches = [] }) {
   const step = ending.querySelector(".next");
-  put(step, "hidden", !bots.some(({ bot }) => bot === step.value));
+  const wish = { game, preset, seats: seats.length };
+  const me = seats[seat].bot.toLowerCase();
+  const here = new Set(bots.filter((bot) => readiness(bot, wish, me, matches, false) !== null).map(({ bot }) => bot));
+  const next = step.dataset.levels.split(" ").find((level) => here.has(level)) ?? "";
+  put(step, "hidden", next === "");
+  step.value = next;
+  say(step, next === "" ? "" : `Play ${next}`);
 }
 
 /**

@@ -22,12 +22,15 @@ const MOST_LOGGED = 300;
  * @property {() => void} rematch
  * @property {(rival: string) => void} meet  play the same against somebody else
  * @property {() => void} leave
+ * @property {(error: Error) => void} fail  the board can't be drawn
  * @property {(title: string) => void} entitle
  * @property {(start: object) => string} graded how the moves of such a match are: "exact", "estimated" or ""
  */
 
 export class Table {
   over = false;
+  /** Whether the person chose a move here. */
+  hasChosen = false;
   #ways;
   #turn = null; // the last one, which may not be shown yet
   #shown = null; // the state on the board
@@ -49,7 +52,7 @@ export class Table {
     this.board.onRefuse = (text) => this.#explain(text);
     this.clocks = new Clocks(start.seats, start.seat, start.clock.bank_ms, (text) => say(this.alarm, text));
     this.pace = new Pace(
-      (frame) => this.#show(frame),
+      (frame) => this.#tryToShow(frame),
       (waiting) => put(this.skip, "hidden", waiting < 2),
     );
     this.#build();
@@ -123,7 +126,7 @@ export class Table {
   here(listing) {
     if (this.ending.hidden) return;
     const called = tellCalls(this.ending, this.start, listing);
-    offerNext(this.ending, listing);
+    offerNext(this.ending, this.start, listing);
     this.#ways.entitle(called === "" ? this.#ended : `● ${called}`);
   }
 
@@ -229,6 +232,15 @@ export class Table {
     return `${who}: ${inWords(game, config, event, named)}`;
   }
 
+  #tryToShow(frame) {
+    try {
+      this.#show(frame);
+    } catch (error) {
+      if (frame.end === undefined) this.#ways.fail(error);
+      else this.#close({ headline: "The match is over", why: "This page can’t show its end." });
+    }
+  }
+
   #show({ turn, end, state, event, past }) {
     const { seat } = this.start;
     this.#past = past;
@@ -286,6 +298,7 @@ export class Table {
   }
 
   #choose(move) {
+    this.hasChosen = true;
     this.#explain("");
     this.#list([]);
     const sent = this.#ways.send({ type: "move", match: this.match, ply: this.#turn.ply, move });

@@ -1,11 +1,7 @@
 /** Who is here, and whom of them a person wants to meet. */
 
 import { el, put, say } from "../dom.js";
-import { CLIENT } from "../arena-socket.js";
-import { listed } from "../format.js";
-import { gameTitle, poolTitle } from "../titles.js";
-
-const AT_ONCE = "plays at once";
+import { AT_ONCE, otherwise, readiness } from "./who-plays.js";
 
 /** @typedef {Record<string, [bot: string, word: string][]>} Strengths  by pool, the weakest bot first */
 
@@ -19,10 +15,11 @@ export class Opponents {
   #wanted = new Set();
   #strengths;
   #strength = new Map(); // name -> {word, order} at what is to be played
-  #game = "";
-  #others = 1;
+  /** @type {import("./who-plays.js").Wish} */
+  #wish = { game: "", preset: undefined, seats: 2 };
   #changed;
   #bots = null;
+  #matches = [];
   #me = "";
 
   /**
@@ -54,19 +51,24 @@ export class Opponents {
     this.#draw();
   }
 
-  /** What is to be played: who plays that at once differs, and how many are to be found. */
-  table(game, preset, seats) {
-    this.#game = game;
-    this.#strength = strengthsAt(this.#strengths, game, preset);
-    this.#others = seats - 1;
+  /**
+   * What is to be played: who plays that differs, and how many are to be found. Of those who were chosen for something
+   * else, who does not play this is chosen no more.
+   * @param {import("./who-plays.js").Wish} wish
+   */
+  table(wish) {
+    this.#wish = wish;
+    this.#strength = strengthsAt(this.#strengths, wish.game, wish.preset);
+    for (const name of this.#wanted) if (this.#otherwise(name) !== "") this.#wanted.delete(name);
     for (const name of [...this.#wanted].slice(this.#others)) this.#wanted.delete(name);
     this.#keepOnly(new Set());
     this.#draw();
   }
 
   /** A `listing`. */
-  here({ bots }, me) {
+  here({ bots, matches = [] }, me) {
     this.#bots = bots;
+    this.#matches = matches;
     this.#me = me.toLowerCase();
     this.#draw();
   }
@@ -74,7 +76,19 @@ export class Opponents {
   /** What is wrong with the choice for somebody, in a sentence; empty if nothing is. */
   wrongFor(me) {
     const isOwn = this.chosen.some((name) => name.toLowerCase() === me.toLowerCase());
-    return isOwn ? "Nobody plays against themselves: choose another opponent." : "";
+    if (isOwn) return "Nobody plays against themselves: choose another opponent.";
+    const unfit = this.chosen.map((name) => this.#otherwise(name)).find((told) => told !== "");
+    return unfit === undefined ? "" : `${unfit} Choose another opponent.`;
+  }
+
+  get #others() {
+    return this.#wish.seats - 1;
+  }
+
+  /** What a bot is here for that does not play what is wanted; empty where it may play that. */
+  #otherwise(name) {
+    const found = (this.#bots ?? []).find(({ bot }) => bot.toLowerCase() === name.toLowerCase());
+    return found === undefined ? "" : otherwise(found, this.#wish, this.#me, this.#matches);
   }
 
   #choose(input) {
@@ -100,8 +114,8 @@ export class Opponents {
     const type = this.#others === 1 ? "radio" : "checkbox";
     const full = type === "checkbox" && this.chosen.length >= this.#others;
     this.#keepOnly(new Set(shown.map(({ name }) => name)));
-    for (const [at, { name, version, strength, how }] of shown.entries()) {
-      const row = this.#row(name, version, type);
+    for (const [at, { name, display = "", version, strength, how }] of shown.entries()) {
+      const row = this.#row(name, display, version, type);
       row.input.checked = name === "" ? this.chosen.length === 0 : this.#wanted.has(name);
       row.input.disabled = full && !row.input.checked;
       say(row.note, how);
@@ -121,15 +135,17 @@ export class Opponents {
     }
   }
 
-  /** The bots here and the chosen who are not, those first who play soonest, of them the weakest. */
+  /** The bots here that play this, and who is chosen, those first who play soonest, of them the weakest. */
   #shown() {
     const here = (this.#bots ?? []).filter(({ bot }) => bot.toLowerCase() !== this.#me);
-    const rows = here.map((bot) => ({
-      name: bot.bot,
-      version: bot.version ?? "",
-      strength: this.#strength.get(bot.bot)?.word ?? "",
-      ...readiness(bot, this.#game, this.#me),
-    }));
+    const rows = here.flatMap((bot) => {
+      const known = this.#strength.get(bot.bot);
+      const isRated = known?.pool === `${this.#wish.game}/${this.#wish.preset}`;
+      const soon = readiness(bot, this.#wish, this.#me, this.#matches, isRated);
+      if (soon === null && !this.#wanted.has(bot.bot)) return [];
+      const what = soon ?? { how: "online, but not for this now", order: 5 };
+      return { name: bot.bot, display: bot.display ?? "", version: bot.version ?? "", strength: known?.word ?? "", ...what };
+    });
     for (const name of this.#wanted) {
       if (!here.some(({ bot }) => bot === name))
         rows.push({
@@ -149,14 +165,14 @@ export class Opponents {
 
   #summary(open) {
     if (this.#bots === null) return "Loading who is online …";
-    if (this.#others === 1) return "";
+    if (this.#others === 1) return open > 0 || this.#rows.size > 1 ? "" : "Nobody who is online now plays this.";
     const rest = this.#others - this.chosen.length;
     if (rest === 0) return "All opponents are chosen.";
     const few = open < this.#others ? ` (${open} online now)` : "";
     return `Choose up to ${this.#others}. The others are the next to come or, after a short wait, bots${few}.`;
   }
 
-  #row(name, version, type) {
+  #row(name, display, version, type) {
     const kept = this.#rows.get(name);
     if (kept !== undefined) return kept;
     const input = el("input", { type, name: "opponent", value: name });
@@ -167,7 +183,7 @@ export class Opponents {
       "label",
       { class: "opponent" },
       input,
-      el("span", {}, label, version === "" ? null : el("span", { class: "faint" }, ` ${version}`)),
+      el("span", {}, label, display === "" ? null : el("bdi", { class: "display" }, ` ${display}`), version === "" ? null : el("span", { class: "faint" }, ` ${version}`)),
       strength,
       note,
     );
@@ -182,74 +198,10 @@ function strengthsAt(strengths, game, preset) {
   const others = Object.keys(strengths).filter((pool) => pool.startsWith(`${game}/`));
   const found = new Map();
   for (const pool of [...others.reverse(), `${game}/${preset}`])
-    for (const [order, [bot, word]] of (strengths[pool] ?? []).entries()) found.set(bot, { word, order });
+    for (const [order, [bot, word]] of (strengths[pool] ?? []).entries()) found.set(bot, { word, order, pool });
   return found;
 }
 
 function compare(one, other) {
   return one === other ? 0 : one - other;
-}
-
-/** How soon somebody plays, in words, and in the order of soonness. */
-function readiness({ seeks = [], client, playing = 0 }, game, me) {
-  const these = seeks.filter((seek) => seek.game === game);
-  const calls = seeks.find((seek) => asks(seek, me));
-  if (calls !== undefined)
-    return { how: `waits for you: ${calls.preset ? poolTitle(calls.game, calls.preset) : `${gameTitle(calls.game)} under a config of their own`}`, order: 0 };
-  if (these.some(({ open }) => open)) return { how: AT_ONCE, order: 1 };
-  const unrated = these.find(takesAnybody);
-  if (unrated !== undefined)
-    return { how: `wants an unrated match: ${unrated.preset ? poolTitle(game, unrated.preset) : "a config of its own"}`, order: 2 };
-  if (these.some((seek) => seek.private)) return { how: "waits for a friend", order: 3 };
-  if (client === CLIENT)
-    return { how: playing > 0 ? "a person, playing now" : "a person: agree with them to name each other", order: 3 };
-  if (playing > 0 && seeks.length === 0) return { how: "busy in a match", order: 4 };
-  return { how: "online, but not playing this now", order: 5 };
-}
-
-/**
- * What keeps somebody waiting, in a sentence; empty where nothing does that a listing tells.
- * @param {{game: string, opponents: string[], private: boolean}} seek
- * @param {string} bot  who seeks
- * @param {{bots: object[], more_bots?: number}} listing
- */
-export function hindrance({ game, opponents, private: isPrivate }, bot, { bots, more_bots = 0 }) {
-  if (more_bots > 0 || isPrivate) return ""; // who is not listed may be here
-  const me = bot.toLowerCase();
-  const isNamed = opponents.length > 0;
-  const here = new Map(bots.map((other) => [other.bot.toLowerCase(), wants(other, game, me, isNamed)]));
-  here.delete(me);
-  const away = opponents.filter((name) => !here.has(name.toLowerCase()));
-  if (away.length > 0)
-    return `${listed(away)} ${away.length === 1 ? "is" : "are"} not here now: the match begins when ${away.length === 1 ? "it comes" : "they come"}.`;
-  const others = opponents.filter((name) => !here.get(name.toLowerCase()));
-  const people = new Set(bots.filter(({ client }) => client === CLIENT).map(({ bot: name }) => name.toLowerCase()));
-  if (others.length > 0 && others.every((name) => people.has(name.toLowerCase())))
-    return `${listed(others)} ${others.length === 1 ? "is" : "are"} asked: the match begins when ${others.length === 1 ? "they accept" : "all accept"}.`;
-  if (others.length > 0)
-    return `${listed(others)} ${others.length === 1 ? "is here, but does" : "are here, but do"} not want to play ${gameTitle(game)} with you now: the match begins when ${others.length === 1 ? "it does" : "they do"}.`;
-  if (opponents.length === 0 && ![...here.values()].includes(true))
-    return `Nobody else here wants to play ${gameTitle(game)} now: the match begins when somebody does.`;
-  return "";
-}
-
-/** Whether somebody seeks a game in a way in which a person may meet them, who names them or anybody. */
-function wants({ seeks = [] }, game, me, isNamed) {
-  return seeks.some(
-    (seek) => seek.game === game && (seek.open || asks(seek, me) || takesAnybody(seek) || (isNamed && seek.private)),
-  );
-}
-
-/** Whether somebody wants an unrated match with whoever wants the same. */
-function takesAnybody({ rated, opponents = [], private: isPrivate }) {
-  return !rated && !isPrivate && opponents.length === 0;
-}
-
-/**
- * Whether a listed seek names somebody.
- * @param {{opponents?: string[]}} seek
- * @param {string} me  in lower case
- */
-export function asks({ opponents = [] }, me) {
-  return opponents.some((name) => name.toLowerCase() === me);
 }

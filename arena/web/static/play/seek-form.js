@@ -1,19 +1,23 @@
 /** The form in which a person says what to play, and against whom. */
 
 import { complain, el, put, say } from "../dom.js";
-import { wrongWith } from "../identity.js";
-import { Opponents, asks } from "./opponents.js";
+import { forget, tokenOf, wrongWith } from "../identity.js";
+import { Opponents } from "./opponents.js";
+import { TokenField, propose } from "./person-fields.js";
+import { asks, readiness } from "./who-plays.js";
 import { gameTitle, poolTitle, presetTitle } from "../titles.js";
 import { configInWords } from "./match-text.js";
 
 /**
  * @typedef {object} GameOffered
  * @property {string} game
- * @property {{preset: string, config: object, seats: number[], usual: number, graded: string}[]} presets
+ * @property {{preset: string, config: object, seats: number[], usual: number, pools: Record<number, string>, graded: string}[]} presets
+ * @property {string} first  the preset that is chosen at first
  * @property {boolean} tutorial  whether there is one
  *
  * @typedef {object} Wanted
  * @property {string} bot  the person's name
+ * @property {string} [token]  of the name, where it was typed
  * @property {{game: string, config: object}} what
  * @property {string[]} opponents  named ones; others may be anybody
  */
@@ -24,8 +28,11 @@ export class Offer {
   onPlay = () => {};
   /** @type {(wanted: Wanted) => void} */
   onInvite = () => {};
+  /** Called when the person's name is to be forgotten here. */
+  onForget = () => {};
   #form;
   #games;
+  #isOpen = false; // an address names an opponent, and leaves open what is played
 
   /**
    * @param {HTMLFormElement} form
@@ -46,7 +53,14 @@ export class Offer {
     this.#field("preset").addEventListener("change", () => this.#presetChanged());
     this.#field("seats").addEventListener("change", () => this.#seatsChanged());
     this.#field("own").addEventListener("change", () => this.#keepAddress());
-    this.#field("bot").addEventListener("input", () => this.wrong("bot", ""));
+    const isClosed = form.dataset.closed !== undefined;
+    this.token = new TokenField(this.#field("token"), form.querySelector("#wrong-token"), isClosed);
+    this.#field("bot").addEventListener("input", () => {
+      this.wrong("bot", "");
+      this.#named();
+    });
+    form.querySelector("#forget")?.addEventListener("click", () => this.#forget());
+    this.#named();
     this.#fromAddress(new URLSearchParams(location.search));
   }
 
@@ -57,12 +71,49 @@ export class Offer {
 
   set bot(name) {
     this.#field("bot").value = name;
+    this.#named();
+  }
+
+  /** The name is another one: whether its token is to be typed, or can be forgotten. */
+  #named() {
+    this.token.name(this.bot);
+    const button = this.#form.querySelector("#forget");
+    if (button !== null) put(button, "hidden", tokenOf(this.bot) === undefined);
+  }
+
+  #forget() {
+    forget(this.bot);
+    this.bot = "";
+    this.onForget();
+    this.#field("bot").focus();
   }
 
   /** A `listing`: who is here. */
   here(listing) {
+    if (this.#isOpen) this.#follow(listing);
     this.opponents.here(listing, this.bot);
     this.#invitations(listing.bots);
+  }
+
+  /** Of what an address leaves open, choose what the opponent that it names plays. */
+  #follow({ bots, matches = [] }) {
+    const [name = ""] = this.opponents.chosen;
+    const found = bots.find(({ bot }) => bot.toLowerCase() === name.toLowerCase());
+    if (found === undefined) return;
+    this.#isOpen = false;
+    const asked = new URLSearchParams(location.search);
+    const games = this.#games.filter(({ game }) => !asked.has("game") || game === asked.get("game"));
+    const first = [this.#preset, ...this.#game.presets].map((preset) => [this.#game, preset]);
+    const plays = ([{ game }, { preset, usual, pools }]) =>
+      readiness(found, { game, preset: pools[usual], seats: usual }, this.bot.toLowerCase(), matches, false) !== null;
+    const all = games.flatMap((game) => game.presets.map((preset) => [game, preset]));
+    const choice = [...first, ...all].filter(([game]) => games.includes(game)).find(plays);
+    if (choice === undefined) return;
+    const [{ game }, { preset }] = choice;
+    this.#form.querySelector(`[name=game][value="${CSS.escape(game)}"]`).checked = true;
+    this.#fillPresets();
+    this.#field("preset").value = preset;
+    this.#presetChanged();
   }
 
   /** Say what is wrong with a field, or no more. */
@@ -130,18 +181,21 @@ export class Offer {
     if (this.#field("seats").value === "") this.#field("seats").selectedIndex = 0;
     this.#describe();
     this.opponents.want(asked.getAll("opponent"));
+    this.#isOpen = asked.getAll("opponent").length === 1 && !asked.has("preset") && !asked.has("config");
     this.#lay();
   }
 
   /** Have as many opponents to choose as the table has other seats; a friend can be invited to the only one. */
   #lay() {
-    this.opponents.table(this.#game.game, this.#preset?.preset, this.#seats);
+    const { game } = this.#game;
+    this.opponents.table({ game, preset: this.#preset?.pools[this.#seats], seats: this.#seats });
     put(this.#form.querySelector(".invite"), "hidden", this.#seats !== 2);
   }
 
   #fillPresets() {
     const presets = this.#game.presets.map(({ preset }) => new Option(presetTitle(this.#game.game, preset), preset));
     this.#field("preset").replaceChildren(...presets, new Option("A config of your own …", ""));
+    this.#field("preset").value = this.#game.first;
   }
 
   /** How many may sit at the table: of an own config nobody knows before the arena does. */
@@ -156,6 +210,7 @@ export class Offer {
   }
 
   #gameChanged() {
+    this.#isOpen = false;
     this.#field("own").value = "";
     this.#fillPresets();
     this.#presetChanged();
@@ -188,6 +243,7 @@ export class Offer {
 
   /** The address says what is chosen, so that it can be shared. */
   #keepAddress() {
+    this.#isOpen = false;
     const said = new URLSearchParams({ game: this.#game.game });
     if (this.#preset === undefined) said.set("config", this.#field("own").value);
     else said.set("preset", this.#preset.preset);
@@ -197,15 +253,19 @@ export class Offer {
   }
 
   #submit(opponents, then) {
+    if (propose(this.#field("bot"), (sentence) => this.wrong("bot", sentence))) {
+      this.#named();
+      return;
+    }
     const wrong = wrongWith(this.bot);
     this.wrong("bot", wrong);
     const config = this.#config();
-    if (wrong !== "" || config === null) return;
+    if (wrong !== "" || config === null || !this.token.check()) return;
     const unfit = opponents.length === 0 ? "" : this.opponents.wrongFor(this.bot);
     this.wrong("named", unfit);
     if (unfit === "") {
       const { game } = this.#game;
-      then({ bot: this.bot, what: { game, config }, opponents });
+      then({ bot: this.bot, token: this.token.value, what: { game, config }, opponents });
     }
   }
 

@@ -1,6 +1,6 @@
 /** The page of a tutorial: a board, what to do on it move by move, and why. */
 
-import { loadBoards, makeBoard } from "../board/index.js";
+import { hasBoard, makeBoard } from "../board/index.js";
 import { el, put, say } from "../dom.js";
 import { CAMPAIGN } from "./campaign.js";
 import { DUEL } from "./duel.js";
@@ -98,6 +98,9 @@ class Tutorial {
 
 const root = document.getElementById("tutorial");
 const { game } = root.dataset;
-await loadBoards(game);
-const tutorial = new Tutorial(game, JSON.parse(document.getElementById("config").textContent));
-tutorial.begin().then(() => root.replaceChildren(tutorial.element));
+if (await hasBoard(game)) {
+  const tutorial = new Tutorial(game, JSON.parse(document.getElementById("config").textContent));
+  tutorial.begin().then(() => root.replaceChildren(tutorial.element));
+} else {
+  root.replaceChildren(el("p", { class: "banner lost", role: "alert" }, "The board did not load. Reload this page, and try again."));
+}

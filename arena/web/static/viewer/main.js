@@ -1,7 +1,7 @@
 /** The page of a match: from the store, or over the wire while it is played. */
 
 import { ask, gradesAddress, matchAddress } from "../api.js";
-import { loadBoards } from "../board/index.js";
+import { hasBoard } from "../board/index.js";
 import { el } from "../dom.js";
 import { identity } from "../identity.js";
 import { MatchDocument } from "./document.js";
@@ -29,7 +29,7 @@ function seatOf(name) {
 
 async function show() {
   const found = await ask(api);
-  await loadBoards(found.header.game);
+  await hasBoard(found.header.game); // without a picture the moves are still worth reading
   const details = document.getElementById("details");
   const options = { botAddress: addressesNow(found), rules: rulesOf(found.header), details, mine: seatOf(identity()?.bot), of: seatOf(asked) };
   const viewer = new Viewer(root, new MatchDocument(found), options);

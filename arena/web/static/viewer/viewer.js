@@ -1,7 +1,7 @@
 /** The viewer of a match: the board with its time line, and beside it the players, the ply that is shown, and tabs. */
 
 import { endingInWords } from "../board/ending-text.js";
-import { knows, makeBoard } from "../board/index.js";
+import { isLoaded, makeBoard } from "../board/index.js";
 import { el, put, say } from "../dom.js";
 import { gameTitle } from "../titles.js";
 import { addressOf, placeIn } from "./address.js";
@@ -35,7 +35,7 @@ export class Viewer {
     match.see(this.#named()?.eye ?? ALL);
     this.steps = new Map();
     this.go = (at) => this.timeline.go(at);
-    this.board = knows(match.header.game) ? makeBoard(match.header.game, match.header) : null;
+    this.board = isLoaded(match.header.game) ? makeBoard(match.header.game, match.header) : null;
     this.unseen = el("p", { class: "empty", hidden: true });
     this.clocks = new Clocks(match, this.board, botAddress);
     this.moves = new Moves(match, this.go);

@@ -1,0 +1,76 @@
+"""How long a database on a server may take to answer: limits of our own, as one that hangs never says so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from machine.timeouts import scaled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseTimeouts:
+    """The time limits of sessions with a database, in seconds. The defaults are for commands, where a person waits."""
+
+    connect_timeout_s: float = 5.0
+    """A server that has not let a connection in after this time is away."""
+    statement_timeout_s: float = 3600.0
+    """The database ends a statement after this time."""
+    answer_timeout_s: float = 5.0
+    """A session that has not even said after this much longer that the statement was ended hangs, and is closed."""
+    stop_answer_timeout_s: float = 2.5
+    """A statement may take this long in a process that is about to end."""
+    stop_timeout_s: float = 7.5
+    """In a process that is about to end no statement is waited for any more after this time."""
+
+
+SERVER_STATEMENT_TIMEOUT_S = 20
+"""In a server a statement takes much less, and bots wait."""
+
+
+def of_server(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> DatabaseTimeouts:
+    """Return the time limits of a process that serves others, on this machine."""
+    return scaled(DatabaseTimeouts(statement_timeout_s=statement_timeout_s))
+
+
+class AnswerLimit:
+    """When sessions that do not answer are given up. Any thread may ask. One of a `process` hurries with that."""
+
+    def __init__(
+        self,
+        timeouts: DatabaseTimeouts,
+        clock: Callable[[], float] = time.monotonic,
+        process: AnswerLimit | None = None,
+    ) -> None:
+        self.timeouts = timeouts
+        self.clock = clock
+        self._process = process
+        self.last_hang = float("-inf")
+        """When a session was last given up: others that were made before may hang too, and are replaced."""
+        self._hurried: float | None = None
+
+    @property
+    def _stopping_since(self) -> float | None:
+        return self._hurried if self._process is None else self._process._stopping_since
+
+    def hurry(self) -> None:
+        """Wait less from now on, for statements under way too: the process is about to end."""
+        if self._hurried is None:
+            self._hurried = self.clock()
+
+    def deadline(self, asked: float) -> float:
+        """Return when a session is given up that was asked something at that time."""
+        patient = asked + self.timeouts.statement_timeout_s + self.timeouts.answer_timeout_s
+        stopping = self._stopping_since
+        if stopping is None:
+            return patient
+        soon = max(asked, stopping) + self.timeouts.stop_answer_timeout_s
+        return min(patient, soon, stopping + self.timeouts.stop_timeout_s)
+
+    def connect_timeout_s(self) -> int:
+        """Return for how many whole seconds a new connection is waited for, as psycopg takes them."""
+        usual = self.timeouts.connect_timeout_s
+        if self._stopping_since is not None:
+            usual = min(usual, self.timeouts.stop_answer_timeout_s)
+        return max(1, round(usual))

@@ -1,0 +1,79 @@
+"""Connections of psycopg that are closed when they do not answer in time.
+
+A server that cannot be reached is noticed by the system, and a statement that takes too long is ended by the database
+itself. Neither helps against a backend that stands still, or a proxy that acknowledges what it never passes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+from typing import Any
+
+from psycopg import AsyncConnection, Connection, Error, OperationalError, capabilities, waiting
+
+from arena.store.answer_limit import AnswerLimit
+
+CANCEL_TIMEOUT_S = 1.0
+CHECK_INTERVAL_S = 0.1
+"""Seconds between two looks at the clock while an answer is waited for."""
+
+
+class NoAnswer(OperationalError):
+    """A session did not answer in time, and is closed."""
+
+
+class BoundedConnection(Connection[Any]):
+    """A connection on which every answer is waited for until `limit`. Where that is interrupted it is closed: the
+    process is about to end.
+    """
+
+    limit: AnswerLimit
+
+    def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
+        try:  # not as psycopg does it, which waits ten seconds more at an interruption
+            return waiting.wait(_bounded(gen, self.limit), self.pgconn.socket, interval=CHECK_INTERVAL_S)
+        except NoAnswer:
+            self.limit.last_hang = self.limit.clock()
+            self.close()
+            raise
+        except (KeyboardInterrupt, SystemExit):
+            self.limit.hurry()
+            if capabilities.has_cancel_safe():  # else it may wait for ever
+                with contextlib.suppress(Error):  # a statement that takes long is to go no further
+                    self.cancel_safe(timeout=CANCEL_TIMEOUT_S)
+            self.close()
+            raise
+
+
+class BoundedAsyncConnection(AsyncConnection[Any]):
+    """The same for the event loop. While it is `patient`, as for notifications, it waits for ever."""
+
+    limit: AnswerLimit
+    patient = False
+
+    async def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
+        waited_for = gen if self.patient else _bounded(gen, self.limit)
+        try:  # not as psycopg does it, which asks the server first whether it may be cancelled
+            return await waiting.wait_async(waited_for, self.pgconn.socket, interval=CHECK_INTERVAL_S)
+        except BaseException:
+            if not self.patient:
+                self.pgconn.finish()
+            raise
+
+
+def _bounded(steps: Generator[Any, Any, Any], limit: AnswerLimit) -> Generator[Any, Any, Any]:
+    """Take the steps of an operation while something comes in time. Raises `NoAnswer`."""
+    asked = limit.clock()
+    try:
+        state = next(steps)
+        while True:
+            ready = yield state
+            now = limit.clock()
+            if ready:
+                asked = now
+            elif now > limit.deadline(asked):
+                raise NoAnswer(f"no answer for {now - asked:.0f} s: the session is closed")
+            state = steps.send(ready)
+    except StopIteration as done:
+        return done.value

@@ -1,0 +1,179 @@
+/** Who of those here plays what a person wants to play, and what keeps a match waiting, by what a listing tells. Pure. */
+
+import { CLIENT } from "../arena-socket.js";
+import { counted, listed } from "../format.js";
+import { gameTitle, poolTitle } from "../titles.js";
+
+/** What is said of a bot that begins a match as soon as somebody wants it. */
+export const AT_ONCE = "plays at once";
+const MAX_LISTED_SEEKS = 8; // of a bot: it may have more
+const MAX_TOLD = 3; // who wants another variant
+const USUAL_WARM_UP = "half a minute or more the first time";
+
+/**
+ * @typedef {object} Wish  what a person wants to play
+ * @property {string} game
+ * @property {string} [preset]  the preset that the config is; none where it is another config
+ * @property {number} seats
+ */
+
+/**
+ * What a seek asks for, as far as a page knows the game.
+ * @param {import("./seek-form.js").GameOffered[]} games
+ * @param {{game: string, config: Record<string, unknown>}} what
+ * @returns {Wish}
+ */
+export function wishOf(games, { game, config }) {
+  const presets = games.find((offered) => offered.game === game)?.presets ?? [];
+  const { preset = Object.keys(config).length === 0 ? presets[0]?.preset : undefined, players, ...changed } = config;
+  const offered = presets.find((known) => known.preset === preset);
+  const seats = players ?? offered?.usual ?? 2;
+  return { game, preset: Object.keys(changed).length === 0 ? offered?.pools[seats] : undefined, seats };
+}
+
+/**
+ * How soon a bot plays what is wanted, in words, and in the order of soonness; null where it does not play that, as far
+ * as is known.
+ * @param {object} bot  of a listing
+ * @param {Wish} wish
+ * @param {string} me  who asks, in lower case
+ * @param {object[]} matches  of the listing
+ * @param {boolean} isRated  whether it has a rating at this
+ * @returns {{how: string, order: number} | null}
+ */
+export function readiness(bot, wish, me, matches, isRated) {
+  const { seeks = [], playing = 0 } = bot;
+  const fitting = seeks.filter((seek) => fits(seek, wish));
+  if (fitting.some((seek) => asks(seek, me))) return { how: "waits for you", order: 0 };
+  if (fitting.some(({ open }) => open)) return { how: AT_ONCE, order: 1 };
+  if (fitting.some(takesAnybody)) return { how: "wants an unrated match", order: 2 };
+  if (fitting.some((seek) => seek.private)) return { how: "waits for a friend", order: 3 };
+  if (bot.client === CLIENT)
+    return { how: playing > 0 ? "a person, playing now" : "a person: agree with them to name each other", order: 3 };
+  if (warmsUp(bot, wish)) return { how: `gets ready for this game: ${USUAL_WARM_UP}`, order: 3 };
+  const plays = matches.some((match) => match.seats.includes(bot.bot) && match.game === wish.game && match.preset === wish.preset);
+  return playing > 0 && (plays || isRated) ? { how: "busy in a match", order: 4 } : null;
+}
+
+/**
+ * What somebody who does not play this is here for, in a sentence; empty where it may play it, or nobody knows.
+ * @param {object} bot  of a listing
+ * @param {Wish} wish
+ * @param {string} me  in lower case
+ * @param {object[]} matches  of the listing
+ */
+export function otherwise(bot, wish, me, matches) {
+  const { seeks = [] } = bot;
+  const open = seeks.filter((seek) => seek.open);
+  if (open.length === 0 || seeks.length >= MAX_LISTED_SEEKS || readiness(bot, wish, me, matches, false) !== null) return "";
+  const same = open.filter(({ game }) => game === wish.game);
+  const what = same.length > 0
+    ? listed(same.flatMap(({ game, presets = [] }) => presets.map((preset) => poolTitle(game, preset))))
+    : listed([...new Set(open.map(({ game }) => gameTitle(game)))]);
+  return `${bot.bot} does not play ${said(wish)}, but ${what}.`;
+}
+
+/**
+ * What keeps somebody waiting, in a sentence; empty where nothing does that a listing tells.
+ * @param {{opponents: string[], private: boolean}} seek
+ * @param {Wish} wish  what it asks for
+ * @param {string} bot  who seeks
+ * @param {{bots: object[], matches?: object[], more_bots?: number}} listing
+ */
+export function hindrance({ opponents, private: isPrivate }, wish, bot, { bots, matches = [], more_bots = 0 }) {
+  if (more_bots > 0 || isPrivate) return ""; // who is not listed may be here
+  const me = bot.toLowerCase();
+  const here = new Map(bots.map((other) => [other.bot.toLowerCase(), other]));
+  here.delete(me);
+  const named = new Set(opponents.map((name) => name.toLowerCase()));
+  const isNamed = (other) => named.has(other.bot.toLowerCase());
+  const ready = [...here.values()].filter((other) => wants(other, wish, me, isNamed(other)));
+  const warming = [...here.values()].filter((other) => !ready.includes(other) && warmsUp(other, wish));
+  const free = Math.max(0, wish.seats - 1 - named.size);
+  const company = [...ready.filter(isNamed), ...ready.filter((other) => !isNamed(other)).slice(0, free)];
+  const why = named.size > 0
+    ? absence(opponents, here, [...ready, ...warming], (other) => otherwise(other, wish, me, matches), wish)
+    : nobody(wish, ready, warming, [...here.values()]);
+  const late = free > 0 ? warming : warming.filter(isNamed);
+  return [seatsFilled(wish, company), why, gettingReady(late)].filter(Boolean).join(" ");
+}
+
+/** Why some who are named do not play; `otherwise` says of one what it is here for. */
+function absence(opponents, here, willing, elsewhere, wish) {
+  const away = opponents.filter((name) => !here.has(name.toLowerCase()));
+  if (away.length > 0)
+    return `${listed(away)} ${away.length === 1 ? "is" : "are"} not here now: the match begins when ${away.length === 1 ? "it comes" : "they come"}.`;
+  const missing = opponents.map((name) => here.get(name.toLowerCase())).filter((other) => !willing.includes(other));
+  if (missing.length === 0) return "";
+  const told = missing.map(elsewhere).filter(Boolean);
+  if (told.length > 0) return `${told.join(" ")} Give up waiting, and choose another opponent.`;
+  const [names, isOne] = [listed(missing.map(({ bot }) => bot)), missing.length === 1];
+  if (missing.every(({ client }) => client === CLIENT))
+    return `${names} ${isOne ? "is" : "are"} asked: the match begins when ${isOne ? "they accept" : "all accept"}.`;
+  return `${names} ${isOne ? "is here, but does" : "are here, but do"} not want to play ${gameTitle(wish.game)} with you now: the match begins when ${isOne ? "it does" : "they do"}.`;
+}
+
+/** Which seats of a table of several are filled; empty where two play. */
+function seatsFilled({ seats }, company) {
+  if (seats <= 2) return "";
+  const names = ["you", ...company.map(({ bot }) => bot)];
+  if (names.length === seats) return `All ${seats} seats are filled, by ${listed(names)}: the match begins in a moment.`;
+  return `${counted(names.length, "seat")} of ${seats} ${names.length === 1 ? "is" : "are"} filled, by ${listed(names)}.`;
+}
+
+function nobody(wish, ready, warming, others) {
+  if (ready.length > 0 || wish.seats > 2) return "";
+  if (warming.length > 0) return `Nobody else here can play ${said(wish)} yet.`;
+  const alike = others.flatMap(({ bot, seeks = [] }) => {
+    const [seek] = seeks.filter(({ game, preset, presets = [], ...seek }) => game === wish.game && (preset ?? presets[0]) && takesAnybody(seek));
+    return seek === undefined ? [] : `${bot} wants ${poolTitle(wish.game, seek.preset ?? seek.presets[0])}`;
+  });
+  return alike.length > 0
+    ? `Nobody else here wants to play ${said(wish)} now, but ${listed(alike.slice(0, MAX_TOLD))}.`
+    : `Nobody else here wants to play ${gameTitle(wish.game)} now: the match begins when somebody does.`;
+}
+
+/** Who warms up for the game, for how long it has, and how long that takes; empty where nobody does. */
+function gettingReady(warming) {
+  if (warming.length === 0) return "";
+  const longest = Math.max(...warming.map(({ warming_s: seconds = 0 }) => seconds));
+  const since = longest >= 1 ? ` (${longest} s so far)` : "";
+  const isOne = warming.length === 1;
+  return `${listed(warming.map(({ bot }) => bot))} ${isOne ? "gets" : "get"} ready for this game${since}: ${isOne ? "its" : "their"} code is compiled, which takes ${USUAL_WARM_UP}.`;
+}
+
+function said({ game, preset }) {
+  return preset === undefined ? gameTitle(game) : poolTitle(game, preset);
+}
+
+function warmsUp({ warming = [] }, { game }) {
+  return warming.includes(game);
+}
+
+/** Whether a listed seek is for what is wanted; of configs that are no preset nobody knows whether they are the same. */
+function fits({ game, preset, open, presets = [] }, wish) {
+  if (game !== wish.game) return false;
+  if (open) return presets.length === 0 || presets.includes(wish.preset);
+  return preset === wish.preset;
+}
+
+/** Whether somebody seeks this in a way in which a person may meet them, who names them or anybody. */
+function wants({ seeks = [] }, wish, me, isNamed) {
+  return seeks.some(
+    (seek) => fits(seek, wish) && (seek.open || asks(seek, me) || takesAnybody(seek) || (isNamed && seek.private)),
+  );
+}
+
+/** Whether somebody wants an unrated match with whoever wants the same. */
+function takesAnybody({ rated, opponents = [], private: isPrivate }) {
+  return !rated && !isPrivate && opponents.length === 0;
+}
+
+/**
+ * Whether a listed seek names somebody.
+ * @param {{opponents?: string[]}} seek
+ * @param {string} me  in lower case
+ */
+export function asks({ opponents = [] }, me) {
+  return opponents.some((name) => name.toLowerCase() === me);
+}

@@ -1,0 +1,88 @@
+"""What people call themselves beside the name of their bot: any letters, within bounds. The nearest name for a bot."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from protocol.errors import UsageFault
+from protocol.names import MAX_NAME_LENGTH, NAME_FORM, TEXT_PATTERN, is_bot_name
+
+MAX_DISPLAY_LENGTH = 48
+"""Characters; a full name of three words has 30."""
+MAX_MARKS = 4
+"""Combining marks in a row: scripts that need many have three or four, and more draw over other lines."""
+DISPLAY_FORM = (
+    f"1 to {MAX_DISPLAY_LENGTH} characters with a letter or digit among them, none a control or invisible one, "
+    f"and at most {MAX_MARKS} marks in a row"
+)
+PLAIN_LETTERS = {
+    "ß": "ss",
+    "ẞ": "SS",
+    "æ": "ae",
+    "Æ": "AE",
+    "œ": "oe",
+    "Œ": "OE",
+    "ø": "o",
+    "Ø": "O",
+    "ł": "l",
+    "Ł": "L",
+    "đ": "d",
+    "Đ": "D",
+    "ð": "d",
+    "Ð": "D",
+    "þ": "th",
+    "Þ": "Th",
+    "ı": "i",
+    "ħ": "h",
+    "Ħ": "H",
+    "ŧ": "t",
+    "Ŧ": "T",
+}
+"""Latin letters that are not made of a plain one and marks, as `identity.js` has them, which a test compares."""
+_PLAIN = {ord(letter): plain for letter, plain in PLAIN_LETTERS.items()}
+
+
+def normalize_display(text: str) -> str:
+    """Return a display name as it is kept: composed, with single blanks. Raises `UsageFault` for what is none."""
+    name = " ".join(unicodedata.normalize("NFC", text).split())
+    if not is_display_name(name):
+        raise UsageFault(f"{text[: 2 * MAX_DISPLAY_LENGTH]!r} is no display name: {DISPLAY_FORM}")
+    return name
+
+
+def is_display_name(name: str) -> bool:
+    """Whether a name may stand beside that of a bot, as it is."""
+    if not 1 <= len(name) <= MAX_DISPLAY_LENGTH or re.match(TEXT_PATTERN, name) is None:
+        return False
+    if name != " ".join(name.split()):
+        return False
+    kinds = "".join(unicodedata.category(character)[0] for character in name)
+    has_words = "L" in kinds or "N" in kinds
+    return has_words and "C" not in kinds and not kinds.startswith("M") and "M" * (MAX_MARKS + 1) not in kinds
+
+
+def nearest_bot_name(text: str) -> str:
+    """Return the name for a bot that comes nearest to what somebody is called; empty where no letter of it can stay."""
+    plain = unicodedata.normalize("NFKD", text.translate(_PLAIN))
+    unmarked = "".join(character for character in plain if not unicodedata.category(character).startswith("M"))
+    dashed = re.sub(r"\s+", "-", unmarked.strip())
+    return re.sub(r"[^A-Za-z0-9._-]", "", dashed).lstrip("._-")[:MAX_NAME_LENGTH]
+
+
+def free_names(base: str) -> Iterator[str]:
+    """Yield a name for a bot, then the same with numbers, each no longer than a name may be."""
+    yield base
+    number = 2
+    while True:
+        end = f"-{number}"
+        yield base[: MAX_NAME_LENGTH - len(end)] + end
+        number += 1
+
+
+def no_bot_name(text: str, near: str | None = None) -> str:
+    """Return why a text is no name for a bot, with the nearest one, or the one that is given."""
+    said = f"{text[:100]!r} is no name for a bot: {NAME_FORM}"
+    proposed = near or nearest_bot_name(text)
+    return f"{said}; {proposed}, for instance" if is_bot_name(proposed) else said

@@ -1,0 +1,91 @@
+"""A board that does not load, is not there, or can't be drawn: it is said, and no match is lost by it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Route, expect
+
+from arena.web.site import STATIC
+from chromium import Visit, Visits
+from house import House, sit_down
+from players import player
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+UNDRAWN = """import { Board } from "./board.js";
+export class NimBoard extends Board {
+  constructor(match, game) { super(game, match); }
+  draw() { if (this.playable) throw new Error("no picture\\nof it"); }
+}"""
+
+
+async def answer(visit: Visit, path: str, script: str | None) -> None:
+    """Have a script of the page be another one, or fail to load."""
+
+    async def handle(route: Route) -> None:
+        if script is None:
+            await route.abort("failed")
+        else:
+            await route.fulfill(body=script, content_type="text/javascript")
+
+    await visit.context.route(f"**/{path}*", handle)
+
+
+async def test_what_has_a_board_that_does_not_load_is_not_sought(visiting: Visits, house: House) -> None:
+    async with visiting(house.page, fresh=True) as visit:
+        await answer(visit, "board/nim.js", None)
+        page = await sit_down(visit, "board-missing", "game=nim")
+        await expect(page.locator("#failed")).to_have_text(
+            "The board of Nim did not load, and nothing was sought. Reload this page, and try again."
+        )
+        await expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+        visit.expects("nim.js")
+
+
+async def test_a_game_without_a_board_is_said_to_be_for_programs(visiting: Visits, house: House) -> None:
+    async with visiting(house.page, fresh=True) as visit:
+        known = (STATIC / "board" / "index.js").read_text()
+        await answer(visit, "board/index.js", known.replace("  nim: async", "  other: async"))
+        page = await sit_down(visit, "board-none", "game=nim")
+        told = "Nim has no board on this page, so people can’t play it here: connect a program."
+        await expect(page.locator("#failed")).to_have_text(told)
+
+
+async def test_a_match_whose_board_fails_at_the_first_turn_is_called_off_and_not_rated(
+    visiting: Visits, house: House
+) -> None:
+    async with visiting(house.page, fresh=True) as visit, player(house.url, "board-rival") as rival:
+        await answer(visit, "board/nim.js", UNDRAWN)
+        await rival.seek("nim", open=True)
+        page = await sit_down(visit, "board-broken", "game=nim&preset=classic&opponent=board-rival")
+        start = await rival.begin()
+        assert start["rated"]
+        told = await rival.expect("turn", "end")
+        if told["type"] == "turn":
+            await rival.move(told)
+            told = await rival.expect("end")
+        assert told["reason"] == "void"
+        assert not any("mu_after" in seat for seat in told["seats"])
+        await expect(page.locator("#failed")).to_have_text(
+            "This page can’t show your match of Nim, so it is called off, and not rated. "
+            "Reload the page before you try again."
+        )
+        visit.expects("no picture")
+
+
+async def test_a_match_whose_board_does_not_load_is_still_read_move_by_move(
+    visiting: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async with visiting(library, fresh=True) as visit:
+        await answer(visit, "board/nim.js", None)
+        page = await visit.open(f"/matches/{kept['nim']}")
+        await expect(page.locator(".viewer")).to_contain_text("There is no picture of Nim here.")
+        await expect(page.locator("table tbody tr:not(.spacer)").first).to_be_visible()
+        visit.expects("nim.js")
+
+
+async def test_a_lesson_whose_board_does_not_load_says_so(visiting: Visits, house: House) -> None:
+    async with visiting(house.page, fresh=True) as visit:
+        await answer(visit, "board/duel.js", None)
+        page = await visit.open("/play/tutorial/risk-duel")
+        await expect(page.get_by_role("alert")).to_have_text("The board did not load. Reload this page, and try again.")
+        visit.expects("duel.js")

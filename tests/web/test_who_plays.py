@@ -1,0 +1,217 @@
+"""Who of those here a person is offered as an opponent, and what a wait is explained by, computed by Node."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from arena.web.pages import taking_part
+from arena.web.pages.taking_part import offered
+from arena.web.site import STATIC
+from programs import program
+from protocol.display_names import PLAIN_LETTERS, nearest_bot_name
+from protocol.games import NAMES, load
+from timeouts import WITHIN
+
+Map = dict[str, Any]
+Ask = Callable[..., Any]
+DRIVER = Path(__file__).with_name("who_plays.mjs")
+GAMES = json.loads(msgspec.json.encode(offered()))
+DUEL: Map = {"game": "risk-duel", "preset": "south-america", "seats": 2}
+WORLD: Map = {"game": "risk-campaign", "preset": "world-3", "seats": 3}
+BLUFFER: Map = {"bot": "bluffer", "seeks": [{"game": "kuhn", "open": True}]}
+GREEDY: Map = {"bot": "greedy", "seeks": [{"game": name, "open": True} for name in ("risk-duel", "risk-campaign")]}
+FAIR: Map = {"bot": "fair", "seeks": [{"game": "risk-duel", "open": True, "presets": ["europe-fair"]}]}
+COLD: Map = {"bot": "alphabeta", "warming": ["risk-campaign", "risk-duel"], "warming_s": 12}
+PERSON: Map = {"bot": "zoe", "client": "bot-arena/browser"}
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    """Call a function of the module, in one process. Without Node the tests are skipped; in CI they fail."""
+    node = program("node", "nodejs")
+    folder = tmp_path_factory.mktemp("modules")
+    shutil.copytree(STATIC, folder, dirs_exist_ok=True)
+    (folder / "package.json").write_text('{"type": "module"}')
+    with subprocess.Popen((node, DRIVER, folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        stdin, stdout = process.stdin, process.stdout
+        assert stdin is not None
+        assert stdout is not None
+
+        def call(name: str, *values: Any) -> Any:
+            stdin.write(json.dumps([name, *values]) + "\n")
+            stdin.flush()
+            return json.loads(stdout.readline())
+
+        yield call
+        stdin.close()
+        assert process.wait(WITHIN) == 0
+
+
+def how(ask: Ask, bot: Map, wish: Map, *, matches: Any = (), is_rated: bool = False) -> str | None:
+    """What is said of a bot beside its name; None where it is not offered."""
+    found = ask("readiness", bot, wish, "ann", list(matches), is_rated)
+    return found and str(found["how"])
+
+
+def test_who_plays_another_game_or_another_preset_is_not_offered(ask: Ask) -> None:
+    assert how(ask, GREEDY, DUEL) == "plays at once"
+    assert how(ask, BLUFFER, DUEL) is None
+    assert how(ask, FAIR, DUEL) is None
+    assert how(ask, FAIR, {**DUEL, "preset": "europe-fair"}) == "plays at once"
+
+
+def test_who_names_presets_is_not_offered_for_a_config_of_ones_own(ask: Ask) -> None:
+    own = {"game": "risk-duel", "seats": 2}
+    assert how(ask, FAIR, own) is None
+    assert how(ask, GREEDY, own) == "plays at once"
+
+
+def test_who_is_busy_is_offered_where_it_is_known_to_play_this(ask: Ask) -> None:
+    busy = {"bot": "busy", "playing": 1}
+    match = {"match": "m", "game": "risk-duel", "preset": "south-america", "seats": ["busy", "bob"]}
+    assert how(ask, busy, DUEL) is None
+    assert how(ask, busy, DUEL, is_rated=True) == "busy in a match"
+    assert how(ask, busy, DUEL, matches=[match]) == "busy in a match"
+    assert how(ask, busy, DUEL, matches=[{**match, "preset": "europe"}]) is None
+    assert how(ask, busy, DUEL, matches=[{**match, "game": "nim"}]) is None
+
+
+def test_people_are_offered_whatever_is_wanted_and_who_warms_up_with_how_long_that_takes(ask: Ask) -> None:
+    assert how(ask, PERSON, DUEL) == "a person: agree with them to name each other"
+    assert how(ask, COLD, WORLD) == "gets ready for this game: half a minute or more the first time"
+    assert how(ask, COLD, {"game": "nim", "preset": "classic", "seats": 2}) is None
+
+
+@pytest.mark.parametrize("game", NAMES)
+def test_a_wish_has_the_preset_that_the_rules_find_in_the_config(ask: Ask, game: str) -> None:
+    configs: list[Map] = [{}] + [{"preset": one["preset"]} for one in GAMES[NAMES.index(game)]["presets"]]
+    if game == "risk-campaign":
+        configs += [{"preset": "world", "players": 3}, {"preset": "world", "players": 4}, {"players": 3}]
+        configs += [{"preset": "world", "max_rounds": 7}]
+    for config in configs:
+        rules = load(game, config)
+        expected = {"game": game, "preset": rules.preset, "seats": rules.seats}
+        if rules.preset is None:
+            del expected["preset"]
+        assert ask("wishOf", GAMES, {"game": game, "config": config}) == expected, config
+
+
+def waiting(ask: Ask, wish: Map, *bots: Map, opponents: Any = (), **more: Any) -> str:
+    """What somebody is told who waits."""
+    seek = {"opponents": list(opponents), "private": False}
+    return str(ask("hindrance", seek, wish, "ann", {"bots": [{"bot": "ann"}, *bots], "matches": [], **more}))
+
+
+def test_a_table_of_three_says_which_seats_are_filled_and_who_gets_ready(ask: Ask) -> None:
+    assert waiting(ask, WORLD) == "1 seat of 3 is filled, by you."
+    slow = "its code is compiled, which takes half a minute or more the first time."
+    ready = f"alphabeta gets ready for this game (12 s so far): {slow}"
+    assert waiting(ask, WORLD, GREEDY, BLUFFER, COLD) == f"2 seats of 3 are filled, by you and greedy. {ready}"
+    third = {**GREEDY, "bot": "random"}
+    assert waiting(ask, WORLD, GREEDY, third) == (
+        "All 3 seats are filled, by you, greedy and random: the match begins in a moment."
+    )
+    assert waiting(ask, WORLD, GREEDY, third, opponents=["zoe"]) == (
+        "2 seats of 3 are filled, by you and greedy. zoe is not here now: the match begins when it comes."
+    )
+
+
+def test_who_waits_for_a_bot_that_does_not_play_this_is_told_what_it_plays(ask: Ask) -> None:
+    told = "bluffer does not play Risk: the duel, South America, but Kuhn poker."
+    assert waiting(ask, DUEL, BLUFFER, opponents=["Bluffer"]) == f"{told} Give up waiting, and choose another opponent."
+    assert ask("otherwise", BLUFFER, DUEL, "ann", []) == told
+    assert ask("otherwise", FAIR, DUEL, "ann", []) == (
+        "fair does not play Risk: the duel, South America, but Risk: the duel, Europe, fair."
+    )
+    many = {"bot": "many", "seeks": [{"game": f"game-{number}", "open": True} for number in range(8)]}
+    for bot in (GREEDY, PERSON, COLD, {"bot": "idle"}, many):
+        assert ask("otherwise", bot, DUEL, "ann", []) == "", bot
+
+
+def test_a_wait_of_two_is_explained_by_who_is_here(ask: Ask) -> None:
+    assert waiting(ask, DUEL, GREEDY) == ""
+    assert waiting(ask, DUEL, BLUFFER) == (
+        "Nobody else here wants to play Risk: the duel now: the match begins when somebody does."
+    )
+    assert waiting(ask, DUEL, BLUFFER, FAIR) == (
+        "Nobody else here wants to play Risk: the duel, South America now, but fair wants Risk: the duel, Europe, fair."
+    )
+    assert waiting(ask, DUEL, COLD).startswith(
+        "Nobody else here can play Risk: the duel, South America yet. alphabeta gets"
+    )
+    assert waiting(ask, DUEL, COLD, GREEDY, opponents=["greedy"]) == ""
+    assert waiting(ask, DUEL, COLD, opponents=["alphabeta"]).startswith("alphabeta gets ready for this game (12 s")
+    assert waiting(ask, DUEL, BLUFFER, more_bots=1) == ""
+
+
+def test_seats_are_offered_up_to_the_most_that_a_game_has_and_no_number_is_tried_beyond() -> None:
+    for one in offered():
+        for preset in one.presets:
+            assert preset.usual in preset.seats
+            assert max(preset.seats) <= max(preset.usual, 6)
+    campaign = next(one for one in offered() if one.game == "risk-campaign")
+    assert [preset.seats for preset in campaign.presets] == [[2, 3, 4, 5, 6]] * len(campaign.presets)
+
+
+def test_seats_are_counted_no_further_than_a_game_has_them_whatever_its_rules_accept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+
+    def accepting(game: str, config: Map) -> Any:
+        asked.append(config.get("players", 0))
+        return load(game, {"preset": config["preset"]})
+
+    monkeypatch.setattr(taking_part, "load", accepting)
+    offered.cache_clear()
+    try:
+        found = {one.game: one.presets[0].seats for one in offered()}
+    finally:
+        offered.cache_clear()
+    assert found["risk-campaign"] == [2, 3, 4, 5, 6]
+    assert max(asked) == 6
+
+
+def test_people_are_offered_a_short_match_first() -> None:
+    first = {one.game: one.first for one in offered()}
+    assert (first["kuhn"], first["leduc"], first["dilemma"], first["nim"]) == ("short", "short", "short", "classic")
+    assert all(load(game, {"preset": first[game]}).config["hands"] == 10 for game in ("kuhn", "leduc"))
+    assert load("dilemma", {"preset": first["dilemma"]}).config["rounds"] == 10
+
+
+def test_the_page_proposes_the_same_names_as_the_commands(ask: Ask) -> None:
+    assert ask("PLAIN_LETTERS") == PLAIN_LETTERS
+    typed = [
+        "Chloé",
+        "O'Brien",
+        "Wang Wei",
+        "Łukasz  Groß",
+        "王伟",
+        "x" * 40,
+        "İpek Işık",
+        " .Ann ",
+        "a\u202eb",
+        "z" + "\u0335" * 5,
+    ]
+    assert [ask("near", text) for text in typed] == [nearest_bot_name(text) for text in typed]
+    assert ask("proposed", " Chloe\u0301  Dupont ") == {"bot": "Chloe-Dupont", "display": "Chloé Dupont"}
+    for text in ("chloe", "王伟", "a\u202eb", "z" + "\u0335" * 5, "é" * 49, ""):
+        assert ask("proposed", text) is None, text
+
+
+@pytest.mark.parametrize(
+    ("token", "told"),
+    [("x" * 16, ""), ("é" * 128, ""), ("x" * 15, "this one has 15."), ("x" * 129, "this one has 129.")],
+)
+def test_a_typed_token_is_checked_by_its_length(ask: Ask, token: str, told: str) -> None:
+    assert ask("readToken", f"\ufeff {token}\r\n\u200b") == token
+    assert str(ask("wrongWithToken", token)).endswith(told)
+    assert bool(ask("wrongWithToken", token)) == bool(told)
