@@ -42,7 +42,7 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         if name != "run":
             mistakes.check_hidden(("measuring", "referee"))
-            if find_spec("bots.playing") is None:
+            if find_spec("bots.playing") is None or find_spec(_LATER[name]) is None:
                 raise UsageFault(
                     f"{name} is in bot-arena, not in bot-arena-client, which is for play at an arena alone"
                 )

@@ -50,6 +50,16 @@ def share(found: Comparison) -> str:
     return f"{points(found.score)} ({interval(found)})"
 
 
+def comparison(one: str, other: str, found: Comparison, scores: str) -> str:
+    """Say in a sentence which of two is better, or by how much they may differ; `scores` says what the one scored."""
+    if found.low > 0.5:
+        return f"{one} is better than {other}: it {scores}"
+    if found.high < 0.5:
+        return f"{one} is worse than {other}: it {scores}"
+    apart = math.ceil(round(1000 * max(found.high - 0.5, 0.5 - found.low), 6)) / 1000  # 0.513 - 0.5 is above 0.013
+    return f"neither {one} nor {other} is shown to be better: {one} {scores}; they are {apart:.3f} apart at most"
+
+
 def elo(found: Comparison) -> str:
     """`Elo +108 (+58 to +158)`."""
     return f"Elo {elo_of(found)} ({elo_interval(found)})"

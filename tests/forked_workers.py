@@ -30,6 +30,8 @@ import process_tree
 
 INTERRUPT_TIMEOUT_S = 10.0
 """Workers get this long to run the teardown of their fixtures after Ctrl-C."""
+SELF_END_TIMEOUT_S = 3.0
+"""What was killed in the last test is gone within this time, also on a busy machine."""
 BROWSER_FOLDER = "browser"
 BROWSER_WORKERS = 2
 """Files of the browser's folder go to so many workers alone: each of them starts a Chromium, a server and a library."""
@@ -166,8 +168,9 @@ class ForkedWorkers:
         report.toterminal(terminal._tw)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        self._ended_processes = process_tree.end_descendants()
-        if self._ended_processes and session.exitstatus == pytest.ExitCode.OK:
+        is_green = session.exitstatus == pytest.ExitCode.OK
+        self._ended_processes = process_tree.end_descendants(SELF_END_TIMEOUT_S if is_green else 0.0)
+        if self._ended_processes and is_green:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

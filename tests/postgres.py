@@ -195,6 +195,7 @@ def remove_shared_server() -> None:
     guard = int((folder / _GUARD).read_text())
     postgres_guard.remove_server(folder)
     os.kill(guard, signal.SIGKILL)
+    postgres_guard.wait_for_end(guard)
     for server in _shared_servers:
         server._guard.wait()
 

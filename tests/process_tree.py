@@ -45,9 +45,16 @@ def reap_ended(pids: Iterable[int]) -> list[int]:
     return ended
 
 
-def end_descendants() -> list[str]:
-    """End all processes below this one, and return their command lines: terminated, then killed."""
+def end_descendants(grace_s: float = 0.0) -> list[str]:
+    """End all processes below this one, terminated, then killed, and return their command lines.
+
+    Those that end by themselves within `grace_s` seconds are left alone.
+    """
+    deadline = time.monotonic() + grace_s
     reap_orphans(())
+    while descendants(os.getpid()) and time.monotonic() < deadline:
+        wait_briefly()
+        reap_orphans(())
     found = {pid: _command(pid) for pid in descendants(os.getpid())}
     deadline = time.monotonic() + TERMINATE_TIMEOUT_S
     for pid in found:

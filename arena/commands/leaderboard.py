@@ -7,7 +7,7 @@ from contextlib import closing
 from arena.commands.output import columns, print_csv, print_document, table
 from arena.ratings.rating_system import game_of
 from arena.store.export_rows import LADDER
-from arena.store.result_queries import LeaderboardRow, leaderboard_of, rated_pools
+from arena.store.result_queries import LeaderboardRow, leaderboard_of, leaderboard_places, rated_pools
 from arena.store.seasons import season_leaderboards
 from arena.store.store import Store
 from machine.terminal import say
@@ -67,7 +67,7 @@ def _payoff_board(pool: str, rows: list[LeaderboardRow], unit: str) -> str:
             *(row.played, row.wins, row.draws, row.losses),
             "*" if row.few else "",
         )
-        for place, row in enumerate(rows, 1)
+        for place, row in zip(leaderboard_places(rows), rows, strict=True)
     ]
     lines = [
         f"{pool}, by the mean payoff a {unit}, each opponent weighing the same",
@@ -100,7 +100,7 @@ def _score_board(pool: str, rows: list[LeaderboardRow]) -> str:
             *(row.played, row.wins, row.draws, row.losses),
             "*" if row.few else "",
         )
-        for place, row in enumerate(rows, 1)
+        for place, row in zip(leaderboard_places(rows), rows, strict=True)
     ]
     lines = [f"{pool}, by score = mu - 3 sigma", table(headers, cells, elastic=1, width=columns()), *_few(rows)]
     return "\n".join(lines)

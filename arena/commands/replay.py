@@ -110,7 +110,10 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
             say(f"arena: {fault}", err=True)
             continue
         if targets:
-            say(f"{name}: verified, {counted(record.footer.plies, 'ply', 'plies')}, digest {record.footer.digest}")
+            taken = verifying.believed(record)
+            word = f"; on the arena's word: {', '.join(taken)}" if taken else ""
+            many = counted(record.footer.plies, "ply", "plies")
+            say(f"{name}: verified, {many}, digest {record.footer.digest}{word}")
             for told in compared or [NOTHING]:
                 say(f"  {told}")
     if wrong:

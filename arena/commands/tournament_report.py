@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -11,17 +12,8 @@ from typing import Any, TypeVar
 from rich.table import Table
 
 from arena.commands.output import columns, write_document
-from arena.ratings.payoff_standings import Payoffs, paid_samples
-from arena.ratings.standings import (
-    HeadToHead,
-    MatchSample,
-    Row,
-    goes_by_adjusted,
-    head_to_head,
-    head_to_heads,
-    score_table,
-    uncontested_losses,
-)
+from arena.ratings.standings import HeadToHead, MatchSample, TableRow, head_to_heads, uncontested_losses
+from arena.ratings.tournament_standings import ADJUSTED, chance_note, compute_standings
 from arena.tournament.plan import Plan
 from machine.console import Console
 from measuring.elo import Comparison
@@ -31,12 +23,11 @@ from protocol.display import counted
 from referee.result import Result
 
 T = TypeVar("T")
-ADJUSTED, SCORE, PAYOFF = "adjusted", "score", "payoff"
-"""What bots rank by."""
 MOST_DUELS = 10
 """Pairs of bots that are listed; more are shown in cross tables."""
 WIDEST_CROSS_TABLE = 8
 _WIDEST_CELL, _GAP = 9, 2
+_NOTE_COLUMNS = 80
 MOST_FAILURES = 5
 """Ways in which a program failed that are listed of each bot, the most frequent ones; the JSON file has all."""
 
@@ -66,12 +57,8 @@ class Report:
             for seat, why in (failures or {}).get(result.match, {}).items():
                 self._failures[result.seats[seat].bot][why] += 1
         met = [MatchSample(one, self._luck.get(one.match), plan.start_of(one)) for one in results]
-        payoffs = Payoffs(plan.names, paid_samples(met))
-        self._rows = payoffs.order(score_table(plan.names, met, raw=raw))
-        paid = any(payoffs.means.values())
-        self._ranked_by = PAYOFF if paid else SCORE if raw or not goes_by_adjusted(self._rows) else ADJUSTED
-        self._payoffs = payoffs.pairs
-        self._cross = head_to_head(plan.names, results)
+        self._standings = compute_standings(plan.names, met, raw=raw)
+        self._rows = self._standings.table
         self._duels = head_to_heads(plan.names, met) if plan.rules.seats == 2 else {}
 
     def write(self, file: Path, arguments: Mapping[str, Any]) -> None:
@@ -80,11 +67,11 @@ class Report:
             "tournament": self._plan.id,
             "seed": self._plan.seed,
             "arguments": arguments,
-            "ranked_by": self._ranked_by,
+            "ranked_by": self._standings.ranked_by,
             "table": self._rows,
-            "head_to_head": self._cross,
+            "head_to_head": self._standings.head_to_head,
             "duels": self._duels,
-            "payoffs": self._payoffs,
+            "payoffs": self._standings.payoffs,
             "failures": {bot: why for bot, why in self._failures.items() if why},
             "value": self._value,
             "luck": self._luck,
@@ -102,9 +89,11 @@ class Report:
         if plan.pool is None:
             console.print("not rated: no preset has this config")
         unit = plan.rules.payoff_unit
-        if self._ranked_by == ADJUSTED:
+        if self._standings.ranked_by == ADJUSTED:
             console.print(f"in the order of scores less luck, by {self._value}; --raw ranks by results as they are")
         console.print(_payoff_table(self._rows, unit) if unit else _standing_table(self._rows))
+        if note := chance_note(self._standings):
+            console.print(textwrap.fill(note, min(_NOTE_COLUMNS, columns())))
         if any(row.place is not None for row in self._rows):
             console.print(f"\nplaces, 1 to {plan.rules.seats}")
             console.print(_places_table(self._rows))
@@ -132,14 +121,14 @@ class Report:
                     console.print(table)
             else:
                 console.print("\nshare of points, row against column")
-                console.print(_matrix(names, self._cross, "{:.2f}".format))
+                console.print(_matrix(names, self._standings.head_to_head, "{:.2f}".format))
 
     def _show_payoffs(self, console: Console, names: Sequence[str]) -> None:
-        if 2 < len(names) <= WIDEST_CROSS_TABLE and self._payoffs:
+        if 2 < len(names) <= WIDEST_CROSS_TABLE and self._standings.payoffs:
             varied = any(row.payoff is not None and row.payoff.low != row.payoff.high for row in self._rows)
             half = ", and half of its 95 % interval" if varied else ""
             console.print(f"\npayoff a {self._plan.rules.payoff_unit}, row against column{half}")
-            console.print(_matrix(names, self._payoffs, _spread_payoff if varied else _mean_payoff))
+            console.print(_matrix(names, self._standings.payoffs, _spread_payoff if varied else _mean_payoff))
 
 
 def _mean_payoff(found: MeanPayoff) -> str:
@@ -152,41 +141,46 @@ def _spread_payoff(found: MeanPayoff) -> str:
     return f"{_mean_payoff(found)}\n±{(found.high - found.low) / 2:.2f}"
 
 
-def _payoff_table(rows: Sequence[Row], unit: str) -> Table:
+def _place(row: TableRow) -> str:
+    """A bot's place; a dash for one that has played no match that counts."""
+    return "-" if row.rank is None else str(row.rank)
+
+
+def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
     """What bots were paid a round, each opponent weighing the same, and matches won, drawn and lost; best first."""
     table = _table("#", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
         found = ("", "") if row.payoff is None else (payoff(row.payoff.mean), payoff_interval(row.payoff))
-        table.add_row(*map(str, (row.rank, row.bot, *found, row.played, row.won, row.drawn, row.lost, row.forfeits)))
+        table.add_row(*map(str, (_place(row), row.bot, *found, row.played, row.won, row.drawn, row.lost, row.forfeits)))
     return table
 
 
-def _standing_table(rows: Sequence[Row]) -> Table:
+def _standing_table(rows: Sequence[TableRow]) -> Table:
     """Matches won, drawn and lost, and the share of points; best first."""
     table = _table("#", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits")
     for row in rows:
-        cells = (row.rank, row.bot, row.played, row.won, row.drawn, row.lost, points(row.score), interval(row))
+        cells = (_place(row), row.bot, row.played, row.won, row.drawn, row.lost, points(row.score), interval(row))
         table.add_row(*map(str, cells), str(row.forfeits))
     return table
 
 
-def _less_luck_table(rows: Sequence[Row], *, worth: bool) -> Table:
+def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
     """Shares of points beside what they are less luck, and how many matches that is `worth`, if it is known of any."""
     table = _table("#", "bot", "score", "95 %", "less luck", "95 %", *(["worth"] if worth else []))
     for row in rows:
         found = ("", "") if row.adjusted is None else (points(row.adjusted.score), interval(row.adjusted))
         as_many = [games(row.worth)] if row.worth is not None else []
-        table.add_row(str(row.rank), row.bot, points(row.score), interval(row), *found, *as_many)
+        table.add_row(_place(row), row.bot, points(row.score), interval(row), *found, *as_many)
     return table
 
 
-def _places_table(rows: Iterable[Row]) -> Table:
+def _places_table(rows: Iterable[TableRow]) -> Table:
     """Mean places, and the shares of matches won."""
     table = _table("#", "bot", "mean place", "95 %", "first", "95 %")
     for row in rows:
         if row.place is not None and row.first is not None:
             place = (f"{row.place.place:.2f}", f"{row.place.low:.2f}-{row.place.high:.2f}")
-            table.add_row(str(row.rank), row.bot, *place, points(row.first.score), interval(row.first))
+            table.add_row(_place(row), row.bot, *place, points(row.first.score), interval(row.first))
     return table
 
 

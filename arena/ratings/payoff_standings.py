@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from msgspec import structs
 
-from arena.ratings.standings import MatchSample, PlayedMatch, TableRow
+from arena.ratings.significant_ranks import Difference, ranks_of_differences
+from arena.ratings.standings import MatchSample, PlayedMatch, TableRow, rounded, with_ranks
 from measuring.payoffs import (
     MeanPayoff,
     Paid,
@@ -21,11 +22,8 @@ from measuring.payoffs import (
 )
 from referee.result import Result
 
-R = TypeVar("R", bound=TableRow)
 PairMeans = dict[str, dict[str, MeanPayoff | None]]
 """What each bot (first key) was paid against each other one; None where no match of theirs counts."""
-_LEVEL = 0.05
-"""How likely it may be that bots which are all equal are told apart at all."""
 _Units = list[dict[str, float]]
 """Of two bots, for each unit what they were paid a round; one that left no payoff is missing."""
 
@@ -72,32 +70,25 @@ class Payoffs:
                 found[other] = pair_payoffs(counted)
         return found
 
-    def order(self, rows: Sequence[R]) -> list[R]:
+    def order(self, rows: Sequence[TableRow]) -> list[TableRow]:
         """The lines of a table by payoff, best first, those without one last; as they are where there are none.
 
-        Ranks are 1 and the number of bots that were paid more for certain, as those by points (Holm 1979); by the means
-        alone where no two bots met twice.
+        Ranks are places by these means. Significant ranks say who was paid more for certain, as those by points (Holm
+        1979); nobody was where no two bots met twice.
         """
         if not any(self.means.values()):
             return list(rows)
-        listed = sorted(rows, key=lambda row: -_value(self.means[row.bot]))
-        ranks = self._ranks([row.bot for row in listed])
-        return [structs.replace(row, rank=ranks[row.bot], payoff=self.means[row.bot]) for row in listed]
+        paid_rows = [structs.replace(row, payoff=self.means[row.bot]) for row in rows]
+        values = {row.bot: _value(row.payoff) for row in paid_rows}
+        listed = sorted(paid_rows, key=lambda row: (not row.played, -values[row.bot]))
+        return with_ranks(listed, values, self._significant_ranks([row.bot for row in listed]))
 
-    def _ranks(self, order: Sequence[str]) -> dict[str, int]:
+    def _significant_ranks(self, order: Sequence[str]) -> dict[str, int]:
         """By bot, in the order of payoffs."""
         if not any(mean is not None and mean.low is not None for mean in self.means.values()):
-            values = [round(_value(self.means[bot]), 9) for bot in order]
-            return {bot: 1 + values.index(value) for bot, value in zip(order, values, strict=True)}
-        pairs = list(itertools.combinations(order, 2))
-        tested = sorted((self._chance(*pair), at) for at, pair in enumerate(pairs))
-        above: defaultdict[str, int] = defaultdict(int)
-        for left, (chance, at) in zip(range(len(pairs), 0, -1), tested, strict=True):
-            if chance > _LEVEL / left:
-                break
-            above[pairs[at][1]] += 1
-        found = itertools.accumulate((1 + above[bot] for bot in order), max)
-        return dict(zip(order, found, strict=True))
+            return dict.fromkeys(order, 1)
+        pairs = itertools.combinations(order, 2)
+        return ranks_of_differences(order, [Difference(self._chance(*pair), *pair) for pair in pairs])
 
     def _chance(self, one: str, other: str) -> float:
         """How likely the means of the two are so far apart if they are equal in truth. Where they met, what the one was
@@ -147,4 +138,4 @@ def _scaled(pair: PairPayoffs, by: float) -> PairPayoffs:
 
 
 def _value(mean: MeanPayoff | None) -> float:
-    return float("-inf") if mean is None else mean.mean
+    return float("-inf") if mean is None else rounded(mean.mean)

@@ -36,6 +36,14 @@ class ScoredMatch(NamedTuple):
         return self._replace(points=(one - self.luck, other + self.luck))
 
 
+class Difference(NamedTuple):
+    """How likely two bots would be so far apart if they were equal, and which of them scored better."""
+
+    chance: float
+    better: str
+    worse: str
+
+
 class _Stratum:
     """Starts with the same bots at the same seats: what they scored above one half, summed up."""
 
@@ -66,16 +74,32 @@ def ranks(order: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted: boo
     for stratum in strata:
         for bot in stratum.sums:
             of[bot].add(stratum)
-    pairs = list(itertools.combinations(order, 2))
-    compared = ((*_difference(*pair, of, adjusted=adjusted), pair) for pair in pairs)
-    tested = sorted(one for one in compared if one[1])
-    above: defaultdict[str, int] = defaultdict(int)
-    for left, (chance, apart, (one, other)) in zip(range(len(pairs), 0, -1), tested, strict=False):
-        if chance > _LEVEL / left:
+    differences = []
+    for one, other in itertools.combinations(order, 2):
+        chance, apart = _difference(one, other, of, adjusted=adjusted)
+        if apart:
+            differences.append(Difference(chance, *((one, other) if apart > 0 else (other, one))))
+    return ranks_of_differences(order, differences)
+
+
+def ranks_of_differences(order: Sequence[str], differences: Iterable[Difference]) -> dict[str, int]:
+    """Return the rank of each bot of `order` by the differences of each two; two that are equal may have none.
+
+    A bot ranks behind every bot that is better for certain. So no two of a rank are told apart.
+    """
+    left = len(order) * (len(order) - 1) // 2
+    better: defaultdict[str, set[str]] = defaultdict(set)
+    for difference in sorted(differences):
+        if difference.chance > _LEVEL / left:
             break
-        above[other if apart > 0 else one] += 1
-    found = itertools.accumulate((1 + above[bot] for bot in order), max)
-    return dict(zip(order, found, strict=True))
+        better[difference.worse].add(difference.better)
+        left -= 1
+    found: dict[str, int] = {}
+    rank = 1
+    for bot in order:
+        rank = max(rank, 1 + len(better[bot]), *(1 + found[above] for above in better[bot] if above in found))
+        found[bot] = rank
+    return found
 
 
 def _strata(matches: Iterable[ScoredMatch]) -> list[_Stratum]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
 
 from arena.ratings.significant_ranks import ScoredMatch, ranks
 from measuring.elo import Comparison, compare_scores
-from measuring.pair_scores import SideScore, side_score
+from measuring.pair_scores import SideScore
 from measuring.payoffs import MeanPayoff
 from measuring.scores import Z95, Estimate, estimate_scores
+from protocol.names import folded
 from protocol.reasons import FORFEITS, RESIGNED, VOID
-from referee.result import Result, SeatResult, points, points_of
+from referee.result import Result, SeatResult, points_of
 
 
 class Share(Struct, frozen=True, kw_only=True):
@@ -27,12 +27,25 @@ class Share(Struct, frozen=True, kw_only=True):
     high: float
 
 
+class Place(Struct, frozen=True, kw_only=True):
+    """A mean place with its 95 % interval: 1 is best, tied bots share theirs."""
+
+    place: float
+    low: float
+    high: float
+
+
 class TableRow(Struct, frozen=True, kw_only=True):
     """One bot's line. `score` is the share of points won, `low` and `high` its 95 % interval: Wilson's, until it is
     known which matches shared a start.
     """
 
-    rank: int
+    rank: int | None
+    """The bot's place: 1 and the number of bots with more of what the lines are in the order of; None of one that has
+    played no match that counts.
+    """
+    significant_rank: int | None = None
+    """The bot's rank beyond chance. No two bots of the same are told apart."""
     bot: str
     played: int
     won: int
@@ -47,6 +60,12 @@ class TableRow(Struct, frozen=True, kw_only=True):
     """Where payoffs are the result, once a match counts: the lines are in the order of it then."""
     adjusted: Share | None = None
     """The score less luck, None where that isn't known: the lines are in the order of it where it is known of all."""
+    worth: float | None = None
+    """How many single matches, luck left in, would be as certain as `adjusted`."""
+    place: Place | None = None
+    """The mean place in matches of more than two seats."""
+    first: Share | None = None
+    """The share of matches of more than two seats that it won, a tie shared."""
 
 
 class PlayedSeat(NamedTuple):
@@ -60,46 +79,22 @@ class PlayedSeat(NamedTuple):
 
 
 class PlayedMatch(NamedTuple):
-    """What a table is made of, if not of results: a match at its place in the schedule."""
+    """What a table needs to know of a match, if it is not made of results."""
 
-    place: int
     reason: str
     seats: tuple[PlayedSeat, ...]
-    luck: float | None = None
-    """The points that chance gave seat 0 of two, None where that isn't known."""
 
 
 class MatchSample(NamedTuple):
     """A match, the points that chance gave seat 0 of two, None where that isn't known, and what start it shares."""
 
-    result: Result
+    result: Result | PlayedMatch
     luck: float | None = None
     start: int | None = None
 
 
-class Place(Struct, frozen=True, kw_only=True):
-    """A mean place with its 95 % interval: 1 is best, tied bots share theirs."""
-
-    place: float
-    low: float
-    high: float
-
-
-class Row(TableRow, frozen=True, kw_only=True):
-    """One bot's line. `low` and `high` are over starts; `worth` is how many single matches, luck left in, would be as
-    certain as `adjusted`.
-
-    Of matches with more than two seats, `place` is its mean place and `first` the share of matches that it won, a tie
-    shared; else they are None.
-    """
-
-    worth: float | None
-    place: Place | None = None
-    first: Share | None = None
-
-
 class HeadToHead(Struct, frozen=True, kw_only=True):
-    """What a bot made of its matches against one other, two seats each. `adjusted` and `worth` are as in `Row`."""
+    """What a bot made of its matches against one other, two seats each. `adjusted` and `worth` are as in `TableRow`."""
 
     matches: int
     score: Comparison
@@ -107,7 +102,6 @@ class HeadToHead(Struct, frozen=True, kw_only=True):
     worth: float | None
 
 
-R = TypeVar("R", bound=TableRow)
 HeadToHeadShares = dict[str, dict[str, float | None]]
 """The share of points of each bot (first key) in its matches against each other one; None where they never met."""
 
@@ -126,7 +120,9 @@ def interval(score: float, played: int) -> tuple[float, float]:
 
 
 def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list[TableRow]:
-    """The bots by their share of points, best first; equal shares have equal ranks. Void matches do not count."""
+    """Return the bots by their share of points, best first; equal shares have equal ranks and are in the order of their
+    names. Void matches do not count, and who has played no other is last.
+    """
     score: Counter[str] = Counter()
     counts: dict[str, Counter[str]] = {name: Counter() for name in names}
     for result in results:
@@ -141,12 +137,12 @@ def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list
             counts[seat.bot].update(["played", outcome, *(["forfeits"] if seat.reason in FORFEITS else [])])
     shares = {name: score[name] / count["played"] if count["played"] else 0.0 for name, count in counts.items()}
     rows: list[TableRow] = []
-    for place, (name, share) in enumerate(sorted(shares.items(), key=lambda item: -_rounded(item[1])), 1):
-        count = counts[name]
+    for name in sorted(names, key=lambda name: (not counts[name]["played"], -rounded(shares[name]), folded(name))):
+        count, share = counts[name], shares[name]
         low, high = interval(share, count["played"])
         rows.append(
             TableRow(
-                rank=rows[-1].rank if rows and _rounded(rows[-1].score) == _rounded(share) else place,
+                rank=None,
                 bot=name,
                 played=count["played"],
                 won=count["won"],
@@ -158,10 +154,29 @@ def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list
                 forfeits=count["forfeits"],
             )
         )
-    return rows
+    return with_ranks(rows, {name: rounded(share) for name, share in shares.items()}, {})
 
 
-def _rounded(score: float) -> float:
+def with_ranks(
+    rows: Sequence[TableRow], values: Mapping[str, float], significant_ranks: Mapping[str, int]
+) -> list[TableRow]:
+    """Return lines, best first, with their ranks by these values and with these ranks beyond chance. A bot that has not
+    played has neither.
+    """
+    first: dict[float, int] = {}
+    for place, row in enumerate(rows, 1):
+        first.setdefault(values[row.bot], place)
+    return [
+        structs.replace(
+            row,
+            rank=first[values[row.bot]] if row.played else None,
+            significant_rank=significant_ranks.get(row.bot) if row.played else None,
+        )
+        for row in rows
+    ]
+
+
+def rounded(score: float) -> float:
     """Return a score as it is compared: thirds of points add up to different floats in different orders."""
     return round(score, 9)
 
@@ -192,20 +207,25 @@ def head_to_head(names: Sequence[str], results: Iterable[Result | PlayedMatch]) 
     return {a: {b: won[a, b] / 2 / met[a, b] if met[a, b] else None for b in names if b != a} for a in names}
 
 
-def score_table(names: Sequence[str], met: Sequence[MatchSample], *, raw: bool = False) -> list[Row]:
-    """The bots by their scores less luck, where that is known of all of them and `raw` ones are not asked for, else by
-    their shares of points, best first; those that these do not tell apart share a rank. Void matches do not count.
+def score_table(names: Sequence[str], met: Sequence[MatchSample], *, raw: bool = False) -> list[TableRow]:
+    """Return the bots by their scores less luck, where that is known of all of them and `raw` ones are not asked for,
+    else by their shares of points, best first. Void matches do not count.
     """
+    matches = list(_scored(met))
+    played, firsts = _scores_by_bot(matches), _firsts_by_bot(matches)
     lines = []
     for row in table(names, [one.result for one in met]):
-        found = estimate_scores(_played(row.bot, met))
-        line = {**structs.asdict(row), "adjusted": None, "worth": found.worth}
+        found = estimate_scores(played.get(row.bot, ()))
+        line: dict[str, Any] = {"worth": found.worth}
         if found.score is not None:
-            line |= {"low": found.score.low, "high": found.score.high, **_places(row.bot, met, found.score)}
+            line |= {"low": found.score.low, "high": found.score.high}
+            if row.bot in firsts:
+                others = len(matches[0].seats) - 1
+                line |= _places(others, found.score, estimate_scores(firsts[row.bot]).score)
         if found.adjusted is not None:
             line["adjusted"] = _share(found.adjusted)
-        lines.append(Row(**line))
-    return _ranked(lines, list(_scored(met)), raw=raw)
+        lines.append(structs.replace(row, **line))
+    return _ranked(lines, matches, raw=raw)
 
 
 def goes_by_adjusted(rows: Iterable[TableRow]) -> bool:
@@ -214,105 +234,69 @@ def goes_by_adjusted(rows: Iterable[TableRow]) -> bool:
     return bool(played) and all(row.adjusted is not None for row in played)
 
 
-def places_of(table: Sequence[TableRow]) -> dict[str, int | None]:
-    """The place of each bot by its payoff, where that is the result, else by its score, less luck where that is known:
-    1 and how many had more; None if it has not played.
-    """
-    by_payoff, by_adjusted = any(row.payoff is not None for row in table), goes_by_adjusted(table)
-    values = {}
-    for row in table:
-        if row.payoff is not None:
-            values[row.bot] = _rounded(row.payoff.mean)
-        elif row.played and not by_payoff:
-            found = row.adjusted if by_adjusted else None
-            values[row.bot] = _rounded(row.score if found is None else found.score)
-    first: dict[float, int] = {}
-    for place, value in enumerate(sorted(values.values(), reverse=True), 1):
-        first.setdefault(value, place)
-    return {row.bot: first[values[row.bot]] if row.bot in values else None for row in table}
-
-
-def _ranked(listed: Sequence[R], matches: Sequence[ScoredMatch], *, raw: bool = False) -> list[R]:
-    """The lines of a table, which are in the order of scores, with the ranks that the matches give them, in the order
-    of scores less luck where these are known and not to be left aside.
+def _ranked(listed: Sequence[TableRow], matches: Sequence[ScoredMatch], *, raw: bool = False) -> list[TableRow]:
+    """Return the lines of a table, which are in the order of scores, with their ranks; in the order of scores less luck
+    where these are known and not to be left aside.
     """
     adjusted = not raw and goes_by_adjusted(listed)
-    if adjusted:
-        listed = sorted(listed, key=lambda row: math.inf if row.adjusted is None else -_rounded(row.adjusted.score))
-    rank = ranks([row.bot for row in listed], matches, adjusted=adjusted)
-    return [structs.replace(row, rank=rank[row.bot]) for row in listed]
-
-
-def standing(listed: Sequence[TableRow], matches: Sequence[ScoredMatch]) -> list[TableRow]:
-    """The lines of a table with the ranks and the intervals over starts that the matches give them, in the order of
-    scores less luck where these are known.
-    """
-    played: defaultdict[str, list[SideScore]] = defaultdict(list)
-    for match in matches:
-        for seat, bot in enumerate(match.seats):
-            against = tuple(sorted(match.seats[:seat] + match.seats[seat + 1 :]))
-            luck = match.luck if match.luck is None or seat == 0 else -match.luck
-            played[bot].append(SideScore(match.points[seat], luck, match.start, against, seat))
-    lines = []
-    for row in listed:
-        found = estimate_scores(played[row.bot])
-        more: dict[str, Any] = {} if found.score is None else {"low": found.score.low, "high": found.score.high}
-        if found.adjusted is not None:
-            more["adjusted"] = _share(found.adjusted)
-        lines.append(structs.replace(row, **more))
-    return _ranked(lines, matches)
+    values = {row.bot: rounded((row.adjusted or row).score if adjusted else row.score) for row in listed}
+    listed = sorted(listed, key=lambda row: (not row.played, -values[row.bot]))
+    return with_ranks(listed, values, ranks([row.bot for row in listed], matches, adjusted=adjusted))
 
 
 def head_to_heads(names: Sequence[str], met: Iterable[MatchSample]) -> dict[str, dict[str, HeadToHead]]:
     """What each bot (first key) made of its matches of two against each other one that it met."""
-    together: dict[frozenset[str], list[MatchSample]] = {}
-    for one in met:
-        together.setdefault(frozenset(seat.bot for seat in one.result.seats), []).append(one)
+    together: defaultdict[frozenset[str], list[ScoredMatch]] = defaultdict(list)
+    for match in _scored(met):
+        together[frozenset(match.seats)].append(match)
     duels: dict[str, dict[str, HeadToHead]] = {bot: {} for bot in names}
-    for bot, other in itertools.product(names, repeat=2):
-        found = estimate_scores(_played(bot, together.get(frozenset((bot, other)), ())))
-        if found.score is not None:
-            duels[bot][other] = HeadToHead(
-                matches=found.games,
-                score=compare_scores(found.score),
-                adjusted=None if found.adjusted is None else compare_scores(found.adjusted),
-                worth=found.worth,
-            )
-    return duels
+    for pair, matches in together.items():
+        for bot, scores in _scores_by_bot(matches).items():
+            found = estimate_scores(scores)
+            (other,) = pair - {bot}
+            if bot in duels and found.score is not None:
+                duels[bot][other] = HeadToHead(
+                    matches=found.games,
+                    score=compare_scores(found.score),
+                    adjusted=None if found.adjusted is None else compare_scores(found.adjusted),
+                    worth=found.worth,
+                )
+    return {bot: {other: theirs[other] for other in names if other in theirs} for bot, theirs in duels.items()}
 
 
-def _places(bot: str, met: Sequence[MatchSample], score: Estimate) -> dict[str, Place | Share]:
-    """Nothing of matches of two, where places say no more than the score."""
-    others = len(met[0].result.seats) - 1
-    first = estimate_scores(_firsts(bot, met)).score
-    if others == 1 or first is None:
-        return {}
+def _places(others: int, score: Estimate, first: Estimate | None) -> dict[str, Place | Share]:
     place, low, high = (1 + others * (1 - share) for share in (score.mean, score.high, score.low))
-    return {"place": Place(place=place, low=low, high=high), "first": _share(first)}
+    return {"place": Place(place=place, low=low, high=high)} | ({} if first is None else {"first": _share(first)})
 
 
 def _share(found: Estimate) -> Share:
     return Share(score=found.mean, low=found.low, high=found.high)
 
 
-def _firsts(bot: str, met: Iterable[MatchSample]) -> Iterator[SideScore]:
-    """As `_played`, but of the points that go to the first alone."""
-    for score, (result, _, _) in zip(_played(bot, met), _counted(bot, met), strict=True):
-        ranks = [seat.rank for seat in result.seats]
-        yield score._replace(points=1 / ranks.count(1) if ranks[score.seat] == 1 else 0.0)
-
-
-def _played(bot: str, met: Iterable[MatchSample]) -> Iterator[SideScore]:
-    for result, luck, start in _counted(bot, met):
-        yield side_score(result, bot, luck, start)
-
-
 def _scored(met: Iterable[MatchSample]) -> Iterator[ScoredMatch]:
+    """The matches that count."""
     for result, luck, start in met:
         if result.reason != VOID:
-            yield ScoredMatch(tuple(seat.bot for seat in result.seats), points(result), start, luck)
+            points = points_of([seat.rank for seat in result.seats])
+            yield ScoredMatch(tuple(seat.bot for seat in result.seats), points, start, luck)
 
 
-def _counted(bot: str, met: Iterable[MatchSample]) -> Iterator[MatchSample]:
-    """The bot's matches among these, but for void ones."""
-    return (one for one in met if one.result.reason != VOID and any(seat.bot == bot for seat in one.result.seats))
+def _scores_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]:
+    played: defaultdict[str, list[SideScore]] = defaultdict(list)
+    for match in matches:
+        for seat, (bot, points) in enumerate(zip(match.seats, match.points, strict=True)):
+            against = tuple(sorted(match.seats[:seat] + match.seats[seat + 1 :]))
+            luck = match.luck if match.luck is None or seat == 0 else -match.luck
+            played[bot].append(SideScore(points, luck, match.start, against, seat))
+    return played
+
+
+def _firsts_by_bot(matches: Iterable[ScoredMatch]) -> dict[str, list[SideScore]]:
+    """Return the points by bot that matches of more than two seats have if they all go to the first."""
+    firsts = []
+    for match in matches:
+        if len(match.seats) > 2:
+            best = max(match.points)
+            shares = [(points == best) / match.points.count(best) for points in match.points]
+            firsts.append(match._replace(points=shares))
+    return _scores_by_bot(firsts)

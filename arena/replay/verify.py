@@ -8,16 +8,16 @@ from typing import Any
 from msgspec.structs import replace
 
 from arena.ratings import rating_system
-from protocol.display import shown
+from protocol.display import counted, shown
 from protocol.errors import BadRecord
 from protocol.games.base import Game
 from protocol.messages import CHANCE
 from protocol.names import folded
-from protocol.reasons import NO_SHOW, VOID
+from protocol.reasons import ILLEGAL, NO_SHOW, VOID
 from referee.clock import most_given
 from referee.course import Course
 from referee.footer import moves_of, pool_of, thinking
-from referee.record import Ply, Record, Sealed
+from referee.record import Ply, Record, Sealed, Strike
 from referee.replay import replay
 from referee.result import Result, SeatRating, SeatResult
 
@@ -99,6 +99,20 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
         rating_system.check(pool, ratings, footer.ranks)
     except BadRecord as exc:
         raise BadRecord(f"{end}: {exc}") from exc
+
+
+def believed(record: Record) -> list[str]:
+    """Name what a record that verifies has on the arena's word: nothing in it shows whether a seat really ran out of
+    time or sent a move that was refused, or why a match was called off.
+    """
+    seats = record.header.seats
+    events = [ply.event for ply in record.plies]
+    told = [f"that {seats[event.seat].bot} left ({event.out})" for event in events if event.out not in (None, ILLEGAL)]
+    if strikes := sum(isinstance(line, Strike) for line in record.lines):
+        told.append(f"{counted(strikes, 'strike', 'strikes')} for refused moves")
+    if record.footer.reason == VOID:
+        told.append("that the match was called off")
+    return told
 
 
 def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -> Iterator[str]:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from arena.sprt.evidence import ENOUGH, MANY, ONE_SIDED, Findings, Question
 from measuring import score_format
-from measuring.elo import Comparison
 from measuring.expected_length import equal_variance, expected_length
 from measuring.pair_scores import MIN_UNITS
 from measuring.sequential import Hypotheses, Verdict
@@ -27,7 +26,7 @@ def conclusion(bots: tuple[str, str], question: Question, findings: Findings) ->
         pairs = f"{a_unit(findings)} is" if findings.pairs == 1 else f"{units(findings, findings.pairs)} are"
         return f"{pairs} too few to say which of {bots[0]} and {bots[1]} is better: {bots[0]} {scores}"
     if question.hypotheses is None:
-        return _compared(bots, best, scores)
+        return score_format.comparison(*bots, best, scores)
     if findings.verdict is None:
         asked = _claim(bots, question.hypotheses, "h1").said
         return f"undecided whether {asked}: it {scores}{_looks(findings)}; a higher --most goes on"
@@ -136,16 +135,6 @@ def _one_sided(findings: Findings, presets: Sequence[str], dealing: Sequence[str
             f"{findings.same_seat:.0%} of the {word} went to one seat in {games} games: the start decides nearly all, "
             f"and the bots next to nothing; take {other}"
         )
-
-
-def _compared(bots: tuple[str, str], best: Comparison, scores: str) -> str:
-    one, other = bots
-    if best.low > 0.5:
-        return f"{one} is better than {other}: it {scores}"
-    if best.high < 0.5:
-        return f"{one} is worse than {other}: it {scores}"
-    apart = ceil(round(1000 * max(best.high - 0.5, 0.5 - best.low), 6)) / 1000  # 0.513 - 0.5 is more than 0.013
-    return f"neither {one} nor {other} is shown to be better: {one} {scores}; they are {apart:.3f} apart at most"
 
 
 class _Claim(NamedTuple):

@@ -107,8 +107,8 @@ FROM ratings WHERE bot = :bot ORDER BY pool
 """
 _NEXT = """
 SELECT bots.name FROM ratings JOIN bots ON bots.id = ratings.bot
-WHERE pool = :pool AND NOT person AND NOT revoked AND bot <> :bot
-    AND mu > (SELECT mu FROM ratings WHERE bot = :bot AND pool = :pool) ORDER BY mu, bots.key LIMIT 1
+WHERE pool = :pool AND NOT person AND NOT revoked AND bot <> :bot AND mu - 3 * sigma >
+    (SELECT mu - 3 * sigma FROM ratings WHERE bot = :bot AND pool = :pool) ORDER BY mu - 3 * sigma, bots.key LIMIT 1
 """
 _RANK_PAID = f"""
 WITH paid AS ({means_query(SEASON_NOW)})
@@ -502,7 +502,7 @@ def rating_history(connection: Connection, name: str, pool: str) -> list[History
 
 
 def next_opponent(connection: Connection, name: str, pool: str) -> str | None:
-    """The bot that is rated next above somebody in a pool; None where there is none, or nothing is known."""
+    """The bot whose rank by score is next above somebody's in a pool; None where there is none, or nothing is known."""
     given = {"bot": bot_number(connection, name), "pool": pool}
     found: str | None = execute(connection, _NEXT, given).scalar()
     return found

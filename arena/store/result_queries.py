@@ -88,6 +88,12 @@ def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:
     return sorted(lines, key=_place)
 
 
+def leaderboard_places(lines: Sequence[LeaderboardRow]) -> list[int]:
+    """Return the place of each line of a leaderboard, which is in its order; lines with the same result share one."""
+    results = [_place(line)[:-1] for line in lines]
+    return [1 + results.index(result) for result in results]
+
+
 def _place(line: LeaderboardRow) -> tuple[bool, float, str]:
     value = line.score if line.payoff is None else round(line.payoff.mean, EQUAL_DIGITS)
     return line.payoff is None, -value, folded(line.bot)

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import Connection
 
 from arena.ratings import tournament_pairing
-from arena.ratings.payoff_standings import PairMeans, Payoffs, paid
-from arena.ratings.significant_ranks import ScoredMatch
-from arena.ratings.standings import HeadToHeadShares, PlayedMatch, PlayedSeat, TableRow, head_to_head, standing, table
+from arena.ratings.payoff_standings import PaidMatch, PairMeans, Payoffs
+from arena.ratings.standings import HeadToHeadShares, MatchSample, PlayedMatch, PlayedSeat, TableRow, rounded
+from arena.ratings.tournament_standings import TournamentStandings, compute_standings
 from arena.store.database import StoreError
 from arena.store.dialect import execute
 from arena.store.paging import Page, read_page
+from measuring.payoffs import Paid
+from measuring.value_function import NoLuck
 from protocol.bot_launch import bot_name_in
 from protocol.errors import BotFault
 from protocol.games import load
 from protocol.names import folded
 from protocol.reasons import VOID
-from referee.result import points_of
 
 _LIST = """
 SELECT tournaments.*,
@@ -34,8 +35,8 @@ FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
 _NEXT = _LIST.format(where="WHERE :start OR started < :started OR (started = :started AND id > :id)")
 _ONE = _LIST.format(where="WHERE id = :id")
 _MATCHES = """
-SELECT matches.number, matches.place, matches.reason, matches.luck, bots.name, seats.rank, seats.reason AS ended,
-    seats.payoff, seats.rounds
+SELECT matches.number, matches.place, matches.reason, matches.luck, matches.luck_by, bots.name, seats.rank,
+    seats.reason AS ended, seats.payoff, seats.rounds
 FROM matches
 JOIN seats ON seats.match = matches.number JOIN bots ON bots.id = seats.bot
 WHERE matches.tournament = :id ORDER BY matches.number, seats.seat
@@ -51,15 +52,17 @@ SELECT tournament, name FROM (
 """
 _LEADERS_LESS_LUCK = """
 SELECT tournament, name FROM (
-    SELECT tournament, bot, min(known) OVER (PARTITION BY tournament) AS known, rank() OVER (
-        PARTITION BY tournament
-        ORDER BY round(CAST(CASE WHEN mean > 1 THEN 1 WHEN mean < 0 THEN 0 ELSE mean END AS numeric), 9) DESC
-    ) AS place
+    SELECT tournament, bot, min(known) OVER (PARTITION BY tournament) AS known,
+        min(low_by) OVER (PARTITION BY tournament) AS low_by, max(high_by) OVER (PARTITION BY tournament) AS high_by,
+        rank() OVER (
+            PARTITION BY tournament
+            ORDER BY round(CAST(CASE WHEN mean > 1 THEN 1 WHEN mean < 0 THEN 0 ELSE mean END AS numeric), 9) DESC
+        ) AS place
     FROM (
-        SELECT tournament, bot, avg(points - given) AS mean,
+        SELECT tournament, bot, avg(points - given) AS mean, min(luck_by) AS low_by, max(luck_by) AS high_by,
             CASE WHEN count(given) = count(*) AND count(DISTINCT start) > 1 THEN 1 ELSE 0 END AS known
         FROM (
-            SELECT matches.tournament, seats.bot,
+            SELECT matches.tournament, seats.bot, matches.luck_by,
                 CASE seats.outcome WHEN 'won' THEN 1.0 WHEN 'drawn' THEN 0.5 ELSE 0.0 END AS points,
                 CASE seats.seat WHEN 0 THEN matches.luck ELSE -matches.luck END AS given,
                 CASE WHEN instr(tournaments.arguments, '"paired":' || 'true') > 0 THEN matches.place / 2
@@ -67,25 +70,23 @@ SELECT tournament, name FROM (
             FROM tournaments JOIN matches ON matches.tournament = tournaments.id
             JOIN seats ON seats.match = matches.number
             WHERE tournaments.id IN (SELECT value FROM json_each(:names) AS told) AND matches.reason <> 'void' AND (
-                SELECT begun.luck FROM matches AS begun
+                SELECT begun.luck_by FROM matches AS begun
                 WHERE begun.tournament = tournaments.id AND begun.reason <> 'void' ORDER BY begun.place LIMIT 1
-            ) IS NOT NULL
+            ) <> :no_value
         ) AS played GROUP BY tournament, bot
     ) AS scored
-) AS ranked JOIN bots ON bots.id = bot WHERE place = 1 AND known = 1 ORDER BY tournament, name
+) AS ranked JOIN bots ON bots.id = bot
+WHERE place = 1 AND known = 1 AND low_by = high_by ORDER BY tournament, name
 """
-"""Of tournaments whose first match has luck; only of two seats it is kept. As in a table, a bot's mean is taken as
-within 0 to 1, and less luck nothing is known of a single start.
+"""Of tournaments whose first match has luck by a value; only of two seats it is kept. As in a table, luck counts where
+it is by the same value in all matches, a bot's mean is taken as within 0 to 1, and less luck nothing is known of a
+single start.
 """
-_BEST_PAID = """
-SELECT tournament, name FROM (
-    SELECT tournament, bot,
-        rank() OVER (PARTITION BY tournament ORDER BY round(CAST(avg(payoff) AS numeric), 9) DESC) AS place
-    FROM (
-        SELECT tournament, bot, CAST(sum(total) AS float) / CAST(sum(rounds) AS float) AS payoff FROM payoffs
-        WHERE tournament IN (SELECT value FROM json_each(:names) AS told) GROUP BY tournament, bot, opponent
-    ) AS paid GROUP BY tournament, bot
-) AS ranked JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
+_PAID = """
+SELECT tournament, bots.name, rivals.name AS rival, sum(total) AS total, sum(rounds) AS rounds
+FROM payoffs JOIN bots ON bots.id = bot JOIN bots AS rivals ON rivals.id = opponent
+WHERE tournament IN (SELECT value FROM json_each(:names) AS told) AND rounds > 0
+GROUP BY tournament, bots.name, rivals.name ORDER BY tournament, bots.name
 """
 
 
@@ -107,12 +108,23 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
 
 class TournamentTable(TournamentRow, frozen=True, kw_only=True):
     """The same with its table, and the share of points of each bot (first key) against each other one; where payoffs
-    are the result, also what it was paid.
+    are the result, also what it was paid. All of it is as `arena tournament` tells it.
     """
 
+    ranked_by: str
+    """What the table is in the order of: `adjusted`, `score` or `payoff`."""
+    value: str | None
+    """What luck is measured by; None where it is not, or by several values."""
     table: list[TableRow]
-    head_to_head: dict[str, dict[str, float | None]]
+    head_to_head: HeadToHeadShares
     payoffs: PairMeans
+
+    @property
+    def standings(self) -> TournamentStandings:
+        """The table and who beat whom."""
+        return TournamentStandings(
+            ranked_by=self.ranked_by, table=self.table, head_to_head=self.head_to_head, payoffs=self.payoffs
+        )
 
 
 def tournaments_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[TournamentRow]:
@@ -126,12 +138,23 @@ def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str
     where these are known, else by points; of one without a match that counts nothing.
     """
     found: dict[str, list[str]] = {}
-    for query in (_LEADERS, _LEADERS_LESS_LUCK, _BEST_PAID):
+    given = {"names": msgspec.json.encode(names).decode(), "no_value": NoLuck.name}
+    for query in (_LEADERS, _LEADERS_LESS_LUCK):
         leaders: dict[str, list[str]] = {}
-        for row in execute(connection, query, {"names": msgspec.json.encode(names).decode()}):
+        for row in execute(connection, query, given):
             leaders.setdefault(row.tournament, []).append(row.name)
         found |= leaders
+    for tournament, rows in itertools.groupby(execute(connection, _PAID, given), lambda row: row.tournament):
+        found[tournament] = _best_paid(list(rows))
     return found
+
+
+def _best_paid(rows: Sequence[Any]) -> list[str]:
+    """The bots that were paid most in a tournament, of rows of `_PAID`: as its table has them."""
+    matches = [PaidMatch(((row.name, Paid(float(row.total), int(row.rounds))), (row.rival, None))) for row in rows]
+    means = Payoffs(list(dict.fromkeys(row.name for row in rows)), matches).means
+    paid = {bot: rounded(mean.mean) for bot, mean in means.items() if mean is not None}
+    return [bot for bot, payoff in paid.items() if payoff == max(paid.values())]
 
 
 def has_tournament(connection: Connection, name: str) -> bool:
@@ -139,9 +162,9 @@ def has_tournament(connection: Connection, name: str) -> bool:
     return execute(connection, "SELECT 1 FROM tournaments WHERE id = :id", {"id": name}).first() is not None
 
 
-Standings = dict[str, tuple[int, list[TableRow], HeadToHeadShares, PairMeans]]
-"""By tournament, those asked for last: its matches so far, its table, who beat whom and was paid what. So matches are
-looked at again only where some were added.
+Standings = dict[str, tuple[tuple[int, str | None], str | None, TournamentStandings]]
+"""By tournament, those asked for last: its matches so far and when it was over, what luck is measured by, its
+standings. So matches are looked at again only where some were added.
 """
 MOST_KNOWN = 64
 
@@ -152,47 +175,39 @@ def tournament_table(connection: Connection, name: str, known: Standings) -> Tou
     if row is None:
         return None
     fields = _fields(row)
+    state = row.played, row.finished
     told = known.pop(name, None)
-    if told is None or told[0] != row.played:
+    if told is None or told[0] != state:
         words = fields["arguments"]["bots"]
         planned = words if fields["arguments"].get("afar") else map(bot_name_in, words)
-        matches = list(_matches(connection, name))
+        matches = list(_matches(connection, name, paired=bool(fields["arguments"].get("paired"))))
         # In one that is over all have played, be it under a name that they have no more.
         names = {folded(bot): bot for bot in planned} if row.finished is None else {}
-        names |= {folded(seat.bot): seat.bot for match in matches for seat in match.seats}
-        bots = list(names.values())
-        paired = bool(fields["arguments"].get("paired"))
-        scored = [_scored(match, paired=paired) for match in matches if match.reason != VOID]
-        payoffs = Payoffs(bots, (paid(match, _start(match, paired=paired)) for match in matches))
-        rows = payoffs.order(standing(table(bots, matches), scored))
-        told = row.played, rows, head_to_head(bots, matches), payoffs.pairs
+        names |= {folded(seat.bot): seat.bot for match, _ in matches for seat in match.result.seats}
+        value = _value_of(matches)
+        met = [match if value else match._replace(luck=None) for match, _ in matches]
+        told = state, value, compute_standings(list(names.values()), met)
     known[name] = told
     if len(known) > MOST_KNOWN:
         known.pop(next(iter(known)), None)
-    _, rows, cross, pairs = told
-    return TournamentTable(**fields, table=rows, head_to_head=cross, payoffs=pairs)
+    _, value, found = told
+    return TournamentTable(**fields, value=value, **structs.asdict(found))
 
 
-def _matches(connection: Connection, name: str) -> Iterator[PlayedMatch]:
+def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tuple[MatchSample, str | None]]:
+    """The matches of a tournament, each with the value that its luck is measured by."""
     for _, group in itertools.groupby(execute(connection, _MATCHES, {"id": name}), lambda row: row.number):
         sat = list(group)
-        yield PlayedMatch(
-            sat[0].place,
-            sat[0].reason,
-            tuple(PlayedSeat(row.name, row.rank, row.ended, row.payoff, row.rounds) for row in sat),
-            sat[0].luck,
-        )
+        first = sat[0]
+        seats = tuple(PlayedSeat(row.name, row.rank, row.ended, row.payoff, row.rounds) for row in sat)
+        start = tournament_pairing.start_at(first.place, len(sat)) if paired else None
+        yield MatchSample(PlayedMatch(first.reason, seats), first.luck, start), first.luck_by
 
 
-def _scored(match: PlayedMatch, *, paired: bool) -> ScoredMatch:
-    ranks = [seat.rank for seat in match.seats]
-    return ScoredMatch(
-        tuple(seat.bot for seat in match.seats), points_of(ranks), _start(match, paired=paired), match.luck
-    )
-
-
-def _start(match: PlayedMatch, *, paired: bool) -> int | None:
-    return tournament_pairing.start_at(match.place, len(match.seats)) if paired else None
+def _value_of(matches: Iterable[tuple[MatchSample, str | None]]) -> str | None:
+    """What the luck of the matches that count is measured by; None where it is not, or by several values."""
+    values = {value for match, value in matches if match.result.reason != VOID and match.luck is not None}
+    return values.pop() if len(values) == 1 and NoLuck.name not in values else None
 
 
 @functools.lru_cache(maxsize=1000)

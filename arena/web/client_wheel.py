@@ -25,7 +25,7 @@ from protocol.games import NAMES, game_class
 
 ROOT = Path(__file__).resolve().parents[2]
 """The folder of the packages."""
-ENTRIES = ("bots", "bots.client.run", *sorted({game_class(name).__module__ for name in NAMES}))
+ENTRIES = ("bots", "bots.client.run", "bots.playing.versions", *sorted({game_class(name).__module__ for name in NAMES}))
 """What is imported by name, and so not seen in the sources: all else follows from them."""
 REQUIRED = ("msgpack", "msgspec", "websockets")
 """What it needs of others, in the versions that the arena needs."""

@@ -35,6 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", help="the same seed gives the same turn.random [ARENA_SEED]")
     parser.add_argument("--unrated", action="store_const", const=False, dest="rated", help="seek unrated matches")
     parser.add_argument("--opponent", help="seek a match against this bot; unrated")
+    parser.add_argument("--against", metavar="FILE", help="say which is better, this or that version of the bot")
     parser.add_argument("--open", action="store_true", default=None, help="take any match of the game, or of all games")
     parser.add_argument("--min-move-time", type=number, help="seconds that a move takes at least, for whoever watches")
     parser.add_argument("--pace", action=_Renamed, help=argparse.SUPPRESS)

@@ -11,6 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any, Unpack
 
 from bots import mistakes
@@ -80,6 +81,9 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
     if settings.name is not None:
         bot.name = settings.name
     check_name(bot.name, "the bot's name")
+    if settings.against is not None:
+        _compare_versions(bot, settings)
+        return
     game = None if settings.game is None else load(settings.game, settings.config)
     if game is not None:
         bot.check_game(game)
@@ -93,6 +97,12 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
     except KeyboardInterrupt:
         exit_code = INTERRUPTED
     client.leave(exit_code)
+
+
+def _compare_versions(bot: Bot, settings: Settings) -> None:
+    """Play against another version. Its module is loaded by name: who plays at an arena needs no referee."""
+    versions = import_module("bots.playing.versions")
+    versions.compare_versions(bot, settings)
 
 
 def _token(settings: Settings, bot: str) -> str:

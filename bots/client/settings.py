@@ -45,6 +45,7 @@ class Given(TypedDict, total=False):
     seed: str | None
     rated: bool | None
     opponent: str | None
+    against: str | None
     open: bool | None
     min_move_time: float | None
     patience: float | None
@@ -70,6 +71,8 @@ class Settings:
     seed: str | None = None
     rated: bool = True
     opponent: str | None = None
+    against: str | None = None
+    """Another version, which is played on this machine in place of an arena's bots."""
     open: bool = False
     """Take any match of the game, or of all games that the bot plays."""
     min_move_time: float = 0.0

@@ -100,7 +100,8 @@ class Alarm:
 
     def __init__(self, repeat_interval_s: float = 1.0) -> None:
         self._repeat_interval_s = repeat_interval_s
-        self._works = sys.platform != "win32" and threading.current_thread() is threading.main_thread()
+        has_timer = sys.platform != "win32" and hasattr(signal, "setitimer")
+        self._works = has_timer and threading.current_thread() is threading.main_thread()
         self._set = False
 
     @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +21,7 @@ from arena.store.annulment import Annulling, Annulment, annul_matches, annulled_
 from arena.store.data_folder import lock
 from arena.store.finish import StorableMatch
 from arena.store.integrity_check import check_database
+from arena.store.leaderboards import leaderboard_page
 from arena.store.result_queries import leaderboard_of
 from arena.store.seasons import list_seasons
 from arena.store.store import Store
@@ -27,7 +29,7 @@ from commands import Done, call
 from library import ANN, BOB, Library
 from processes import run, serving
 from protocol.errors import UsageFault
-from seasons import result, season
+from seasons import finish, result, season
 from timeouts import WITHIN
 
 TOKEN = "secret"
@@ -91,6 +93,14 @@ def test_what_cannot_be_annulled_is_said_in_a_line(data: Path, words: list[str],
     done = arena(data, "match", "annul", *words)
     assert (done.code, done.out, done.err) == (2, "", f"arena: {says}\n")
     assert boards(data) == before
+
+
+def test_bots_of_one_score_share_a_place_in_the_terminal_as_on_the_page(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        finish(store, result("m1", ("ann", "bob")), result("m2", ("cid", "dan")))
+        ranks = [row.rank for row in store.read(leaderboard_page, "nim/classic").rows]
+    told = re.findall(r"^(\d) +\w+ ", arena(tmp_path, "leaderboard").out, re.MULTILINE)
+    assert (told, ranks) == (["1", "1", "3", "3"], [1, 1, 3, 3])
 
 
 def test_with_a_season_the_ladder_begins_anew_and_the_one_before_can_be_shown(data: Path) -> None:

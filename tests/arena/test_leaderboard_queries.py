@@ -31,7 +31,15 @@ from arena.store.leaderboards import (
 )
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import Page, encode_cursor
-from arena.store.result_queries import OUTCOMES, LeaderboardRow, leaderboard_of, rated_pools, record_of, result_of
+from arena.store.result_queries import (
+    OUTCOMES,
+    LeaderboardRow,
+    leaderboard_of,
+    leaderboard_places,
+    rated_pools,
+    record_of,
+    result_of,
+)
 from arena.store.store import Reader, Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from arena.store.tournaments import tournament_table, tournaments_page
@@ -174,6 +182,7 @@ def test_the_board_and_the_profiles_are_those_of_the_leaderboard(results: list[R
                 right = store.read(leaderboard_of, pool)
                 rows = walked(lambda after, pool=pool: reader.read(leaderboard_page, pool, after=after, limit=2))
                 assert [row.bot for row in rows] == [row.bot for row in right]
+                assert [row.rank for row in rows] == leaderboard_places(right)
                 for row, other in zip(rows, right, strict=True):
                     assert msgspec.structs.asdict(row).items() >= msgspec.structs.asdict(other).items()
                     assert row.rank == 1 + sum(ahead(better, row) for better in right)

@@ -24,7 +24,7 @@ from seasons import finish, paid
 
 
 def rows(names: Sequence[str]) -> list[TableRow]:
-    return table(names, [])
+    return [replace(row, played=1) for row in table(names, [])]
 
 
 def of_ten(payoff: float | None) -> Paid | None:
@@ -43,10 +43,10 @@ def of_two(one: str, other: str, *payoffs: tuple[float | None, float | None], pa
 def test_the_table_is_in_the_order_of_payoffs_and_who_has_none_is_last() -> None:
     met = [*of_two("ann", "bob", (1.0, 2.0)), *of_two("bob", "cid", (0.0, None))]
     found = Payoffs(["ann", "bob", "cid"], met).order(rows(["ann", "bob", "cid"]))
-    assert [(row.rank, row.bot, row.payoff and row.payoff.mean) for row in found] == [
-        (1, "ann", 1.0),
-        (1, "bob", 1.0),
-        (3, "cid", None),
+    assert [(row.rank, row.significant_rank, row.bot, row.payoff and row.payoff.mean) for row in found] == [
+        (1, 1, "ann", 1.0),
+        (1, 1, "bob", 1.0),
+        (3, 1, "cid", None),
     ]
 
 
@@ -72,7 +72,7 @@ def test_matches_of_one_start_count_by_their_mean() -> None:
 def test_bots_are_ranked_apart_where_what_they_were_paid_differs_for_certain() -> None:
     always = [(3.0, 1.0)] * 3
     found = Payoffs(["ann", "bob"], of_two("ann", "bob", *always)).order(rows(["bob", "ann"]))
-    assert [(row.rank, row.bot) for row in found] == [(1, "ann"), (2, "bob")]
+    assert [(row.significant_rank, row.bot) for row in found] == [(1, "ann"), (2, "bob")]
 
 
 def test_what_both_of_two_get_in_the_same_rounds_tells_them_apart_however_rounds_vary() -> None:
@@ -80,10 +80,10 @@ def test_what_both_of_two_get_in_the_same_rounds_tells_them_apart_however_rounds
     level = [chance.uniform(-50, 50) for _ in range(20)]
     together = [(each + 0.1 + chance.gauss(0, 0.01), each) for each in level]
     found = Payoffs(["ann", "bob"], of_two("ann", "bob", *together)).order(rows(["ann", "bob"]))
-    assert [row.rank for row in found] == [1, 2]
+    assert [row.significant_rank for row in found] == [1, 2]
     zero_sum = [(each, -each) for each in level]
     found = Payoffs(["ann", "bob"], of_two("ann", "bob", *zero_sum)).order(rows(["ann", "bob"]))
-    assert [row.rank for row in found] == [1, 1]
+    assert [row.significant_rank for row in found] == [1, 1]
 
 
 @pytest.mark.parametrize("bots", [2, 5])
@@ -97,7 +97,7 @@ def test_of_equal_bots_some_are_told_apart_in_at_most_one_tournament_of_twenty(b
             for other in names[at + 1 :]:
                 payoffs = [(chance.gauss(0, 1), chance.gauss(0, 3)) for _ in range(4)]
                 met += of_two(one, other, *payoffs)
-        wrong += any(row.rank > 1 for row in Payoffs(names, met).order(rows(names)))
+        wrong += any(row.significant_rank != 1 for row in Payoffs(names, met).order(rows(names)))
     assert wrong <= 32  # 5 % of 400 are 20; two and a half standard errors more
 
 

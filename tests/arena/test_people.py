@@ -217,3 +217,15 @@ def test_the_operator_says_who_is_a_person_and_reads_where_people_stand(tmp_path
     assert [bot["bot"] for bot in listed if bot["person"]] == ["zoe"]
     call("arena", "bot", "person", "zoe", "--off", *where)
     assert "zoe (bot)" in call("arena", "leaderboard", "--people", *where).out
+
+
+def test_the_next_above_is_by_the_rank_that_is_shown_and_not_by_the_mean_alone(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        # `once` has won a single match against a strong bot: its mean is the highest, its score is not.
+        beaten = [result(f"a{number}", ("ann", "bob")) for number in range(30)]
+        finish(store, *beaten, result("b", ("once", "ann")))
+        rows = store.read(leaderboard_page, "nim/classic").rows
+        highest = max(rows, key=lambda row: row.mu)
+        assert (rows[0].bot, highest.bot) == ("ann", "once")
+        above = {row.bot: store.read(next_opponent, row.bot, "nim/classic") for row in rows}
+        assert above == dict(zip([row.bot for row in rows], [None, *(row.bot for row in rows)], strict=False))

@@ -25,7 +25,7 @@ from arena.store.store import Reader, Store
 from arena.web.site import Site
 from commands import Done, call
 from protocol.errors import ArenaFault
-from referee.effects import Resigned
+from referee.effects import Resigned, Voided
 from referee_table import Table
 from stored_matches import finished
 from web_client import served
@@ -170,6 +170,19 @@ def test_a_record_with_a_key_twice_in_a_line_is_refused(folder: Path) -> None:
     lines = (folder / "true.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "twice.jsonl").write_bytes(b"".join([*lines[:-1], lines[-1].replace(b"{", b'{"plies":9,', 1)]))
     assert "line 4: the key 'plies' is there 2 times" in refusal("twice.jsonl", "--data", "nowhere")
+
+
+def test_what_a_record_has_on_the_arenas_word_is_named(folder: Path) -> None:
+    left = verify("true.jsonl").out.splitlines()[0]
+    assert left.endswith("; on the arena's word: that ann left (resigned)")
+    struck = Table("nim").begin()
+    struck.play(None)
+    struck.send(Voided())
+    (folder / "void.jsonl").write_bytes(gzip.decompress(struck.packed()))
+    called_off = verify("void.jsonl", "--data", "nowhere").out.splitlines()[0]
+    assert called_off.endswith("; on the arena's word: 1 strike for refused moves, that the match was called off")
+    golden = Path(__file__).parents[1] / "golden" / "nim-classic.jsonl"
+    assert "on the arena's word" not in verify(str(golden)).out
 
 
 def test_what_can_be_compared_with_nothing_is_wrong_where_that_is_asked_for(folder: Path) -> None:

@@ -42,13 +42,14 @@ def test_the_interval_is_wilsons() -> None:
     assert interval(0.0, 0) == (0.0, 1.0)
 
 
-def test_the_table_is_by_share_and_equals_share_a_rank() -> None:
+def test_the_table_is_by_share_equals_share_a_rank_and_who_has_not_played_has_none() -> None:
     results = [result(("a", 1), ("b", 2)), result(("c", 1), ("b", 2)), result(("a", 1), ("c", 1))]
-    rows = table(["b", "c", "a"], results)
+    rows = table(["b", "d", "c", "a"], results)
     assert [(row.rank, row.bot, row.won, row.drawn, row.lost, row.score) for row in rows] == [
-        (1, "c", 1, 1, 0, 0.75),
         (1, "a", 1, 1, 0, 0.75),
+        (1, "c", 1, 1, 0, 0.75),
         (3, "b", 0, 0, 2, 0.0),
+        (None, "d", 0, 0, 0, 0.0),
     ]
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from msgspec import json
 
-from arena.ratings.standings import places_of
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.match_luck import MatchLuck, luck_of_tournament, save_luck
@@ -65,32 +64,40 @@ WON = [((1, 2), 0.9), ((2, 1), -0.9)]
 """By the first bot of the two in both seats, by luck alone."""
 AGAINST_LUCK = [((1, 2), -0.6), ((2, 1), 0.6)]
 DRAWN: list[tuple[tuple[int, int], float | None]] = [((1, 1), 0.0), ((1, 1), 0.05)]
-LEADERS: dict[str, tuple[bool, list[tuple[tuple[int, int], float | None]], list[str]]] = {
-    "less luck": (True, [*WON, *DRAWN, *DRAWN], ["bob"]),
-    "of one start nothing is known": (True, [*WON], ["ann"]),
-    "each match is a start": (False, [*WON], ["bob"]),
-    "not known of all": (True, [*WON, *DRAWN, ((1, 1), None), ((1, 1), 0.0)], ["ann"]),
-    "of none": (True, [((1, 2), None), ((2, 1), None), *DRAWN], ["ann"]),
-    "a mean beyond 1 is 1": (True, [*DRAWN, *AGAINST_LUCK, *AGAINST_LUCK], ["ann", "bob"]),
+BY_NONE = [(ranks, MatchLuck("none", 0.0)) for ranks, _ in [*WON, *DRAWN, *DRAWN]]
+"""As a tournament of a game without chance keeps them."""
+BY_TWO = [(ranks, MatchLuck(("exact", "features-1")[at % 2], luck)) for at, (ranks, luck) in enumerate([*WON, *WON])]
+Luck = float | MatchLuck | None
+"""A number is luck by the exact value."""
+LEADERS: dict[str, tuple[bool, Sequence[tuple[tuple[int, int], Luck]], list[str], bool]] = {
+    "less luck": (True, [*WON, *DRAWN, *DRAWN], ["bob"], True),
+    "of one start nothing is known": (True, [*WON], ["ann"], False),
+    "each match is a start": (False, [*WON], ["bob"], True),
+    "not known of all": (True, [*WON, *DRAWN, ((1, 1), None), ((1, 1), 0.0)], ["ann"], False),
+    "of none": (True, [((1, 2), None), ((2, 1), None), *DRAWN], ["ann"], False),
+    "there are no dice": (False, BY_NONE, ["ann"], False),
+    "measured by two values": (False, BY_TWO, ["ann"], False),
+    "a mean beyond 1 is 1": (True, [*DRAWN, *AGAINST_LUCK, *AGAINST_LUCK], ["ann", "bob"], True),
 }
 
 
-@pytest.mark.parametrize(("paired", "played", "first"), LEADERS.values(), ids=LEADERS)
+@pytest.mark.parametrize(("paired", "played", "first", "is_by_luck"), LEADERS.values(), ids=LEADERS)
 def test_who_leads_a_tournament_is_who_is_first_in_its_table(
-    store: Store, played: list[tuple[tuple[int, int], float | None]], first: list[str], *, paired: bool
+    store: Store, played: Sequence[tuple[tuple[int, int], Luck]], first: list[str], *, paired: bool, is_by_luck: bool
 ) -> None:
     bots = ["ann", "bob", "cid"]
     arguments = {"bots": bots, "config": {}, "format": "round-robin", "game": "nim", "paired": paired, "rounds": 1}
     tournament = store.write(open_tournament, json.encode(arguments, order="sorted").decode(), "1")[0]
     seats = [("ann", "bob"), ("bob", "ann"), ("bob", "cid"), ("cid", "bob"), ("ann", "cid"), ("cid", "ann")]
     for place, (pair, (ranks, luck)) in enumerate(zip(seats, played, strict=False)):
-        known = None if luck is None else MatchLuck("exact", luck)
+        known = MatchLuck("exact", luck) if isinstance(luck, float) else luck
         finish(store, result(f"m{place}", pair, ranks, rated=False, tournament=tournament, place=place), known)
     void = result("void", ("ann", "bob"), (1, 1), reason=VOID, rated=False, tournament=tournament, place=6)
     finish(store, void)
     shown = store.read(tournament_table, tournament, {})
     assert shown is not None
-    assert sorted(bot for bot, place in places_of(shown.table).items() if place == 1) == first
+    assert sorted(row.bot for row in shown.table if row.rank == 1) == first
+    assert (shown.ranked_by, shown.value) == (("adjusted", "exact") if is_by_luck else ("score", shown.value))
     assert store.read(tournament_leaders, [tournament]) == {tournament: first}
 
 

@@ -85,7 +85,7 @@ async def test_a_match_comes_on_moves_and_its_end_makes_room(visiting: Visits, t
         ann, bob = await match(stack, house, "nim", {"heaps": [1]}, 2, "bot")
         wall = page.locator(".wall-match")
         await expect(wall.get_by_role("heading")).to_have_text("Nim")
-        await expect(page.get_by_role("heading", name="Nobody plays now")).to_be_hidden()
+        await expect(page.locator("#nothing")).to_be_hidden()
         await expect(page.locator("#join")).to_contain_text(house.page)
         await first_move([ann, bob])
         await expect(wall.locator(".saying")).to_have_text(
@@ -93,7 +93,20 @@ async def test_a_match_comes_on_moves_and_its_end_makes_room(visiting: Visits, t
         )
         await expect(wall.locator(".player .badge").filter(has_text="1st")).to_be_visible()
         await expect(wall).to_have_count(0)
-        await expect(page.get_by_role("heading", name="Nobody plays now")).to_be_visible()
+        await expect(page.get_by_role("heading", name="No match at this moment")).to_be_visible()
+
+
+async def test_while_bots_are_here_and_none_plays_the_wall_says_who_waits(visiting: Visits, tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house, visiting(house.page) as visit, AsyncExitStack() as stack:
+        for name in ("ann", "bob"):
+            await stack.enter_async_context(player(house.url, name))
+        page = await visit.open("/wall")
+        await expect(page.get_by_role("heading", name="No match at this moment")).to_be_visible()
+        await expect(page.locator("#nothing-told")).to_have_text("ann and bob are here, and wait for the next match.")
+        await expect(page.get_by_text("Nobody plays now")).to_have_count(0)
+        assert await barriers(page) == ""
+        await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+        assert await sideways(page) == 0
 
 
 async def test_where_more_play_than_fit_the_others_have_their_turn(visiting: Visits, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from arena.store.registry import set_people
 from arena.store.seasons import start_season
 from seasons import finish, result, season
-from web_client import Visitor
+from web_client import Visitor, code
 
 
 def section(page: str, name: str) -> str:
@@ -169,3 +169,18 @@ def test_a_person_is_shown_the_bot_to_meet_next(visitor: Visitor) -> None:
     assert "A person · " in page
     assert re.search(r'Next above at Nim, classic, people: <a href="/bots/level-2"[^>]*>level-2</a>', page)
     assert "Next above" not in visitor.get("/bots/level-3").text
+
+
+def test_a_bots_page_has_the_command_that_compares_versions_in_the_pool_that_is_shown(visitor: Visitor) -> None:
+    finish(visitor.store, result("m1"), result("m2", rated=False), result("m3", pool="nim/classic:people"))
+    visitor.store.write(set_people, ["bob"], person=True)
+    commands = {
+        address: code(visitor.get(f"/bots/ann{address}").text, "python-compare")
+        for address in ("", "?pool=nim/unrated", "?pool=nim/classic:people")
+    }
+    assert commands == {
+        "": "python my_bot.py --game nim --preset classic --against my_bot_old.py",
+        "?pool=nim/unrated": "python my_bot.py --game nim --against my_bot_old.py",
+        "?pool=nim/classic:people": "python my_bot.py --game nim --preset classic --against my_bot_old.py",
+    }
+    assert "python-compare" not in visitor.get("/bots/bob").text

@@ -79,7 +79,10 @@ def test_a_tournament_under_way_shows_its_progress_and_its_table(visitor: Visito
 def test_places_go_by_score_and_a_note_says_which_bots_the_matches_tell_apart(visitor: Visitor) -> None:
     name = began(visitor.store)
     lost = [result(f"m{place}", ("ann", "bob"), tournament=name, place=place) for place in range(12)]
-    for matches, note in ((lost[:1], "these matches tell no bots apart"), (lost[1:], "1st ann; 2nd bob.")):
+    for matches, note in (
+        (lost[:1], "these matches tell no bots apart"),
+        (lost[1:], "these matches tell all bots apart."),
+    ):
         finish(visitor.store, *matches)
         page = visitor.get(f"/tournaments/{name}").text
         assert re.findall(r'<td class="number">(.)</td><th scope="row"><a href="/bots/', page) == ["1", "2", "–"]

@@ -32,24 +32,38 @@ from timeouts import WITHIN
 Lines = list[dict[str, Any]]
 Steps = list[dict[str, Any]]
 Checking = Callable[..., list[Steps]]
+Verdict = dict[str, str]
+Judging = Callable[[Sequence[bytes]], list[Verdict]]
 DRIVER = Path(__file__).with_name("check.mjs")
 
 
 @pytest.fixture(scope="session")
-def check(tmp_path_factory: pytest.TempPathFactory) -> Checking:
+def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[dict[str, Any]]]:
     """What the check says of some match documents. Without Node the test is skipped; in CI it fails."""
     node = program("node", "nodejs")
     folder = tmp_path_factory.mktemp("modules")
     shutil.copytree(STATIC / "check", folder, dirs_exist_ok=True)
     (folder / "package.json").write_text('{"type": "module"}')
 
-    def run(documents: Sequence[bytes], *words: str) -> list[Steps]:
+    def run(documents: Sequence[bytes], *words: str) -> list[dict[str, Any]]:
         words = (node, str(DRIVER), str(folder), *words)
         done = subprocess.run(words, input=b"\n".join(documents) + b"\n", capture_output=True, timeout=WITHIN)
         assert (done.returncode, done.stderr.decode()) == (0, "")
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     return run
+
+
+@pytest.fixture
+def check(told: Callable[..., list[dict[str, Any]]]) -> Checking:
+    """The steps of the check of some match documents."""
+    return lambda documents, *words: [found["steps"] for found in told(documents, *words)]
+
+
+@pytest.fixture
+def judge(told: Callable[..., list[dict[str, Any]]]) -> Judging:
+    """What the page says of some match documents."""
+    return lambda documents: [found["verdict"] for found in told(documents)]
 
 
 def as_document(record: bytes) -> bytes:
@@ -637,4 +651,77 @@ def test_a_match_that_was_called_off_before_its_first_turn_is_found_true(check: 
     footer |= {"ranks": [1, 1], "reason": "void", "reasons": ["void", "void"], "plies": 0, "digest": digest}
     (steps,) = check([forged([header, footer])])
     assert wrong(steps) == []
-    assert steps[-2]["text"].startswith("Reason void")
+    assert steps[-2]["text"].startswith("Called off after 0 moves")
+
+
+def of_unknown_rules(name: str) -> bytes:
+    """A true record as a document, under the name of a game whose rules no browser knows."""
+    lines = lines_of(name)
+    document = json.loads(forged(lines))
+    header, footer = document["header"], document["footer"]
+    key = key_of(lines) if is_hidden(header) else None
+    header["game"] = "hex"
+    opening = {key: header[key] for key in ("match", "game", "config", "commitment")}
+    opening |= {"seats": [seat["bot"] for seat in header["seats"]], "nonces": footer["nonces"]}
+    digest = hashlib.sha256(b"bot-arena/1/digest" + canonical(opening)).digest()
+    for line in document["plies"]:
+        digest = next_digest(digest, line["event"], line["state"], key)
+        line["digest"] = digest.hex()
+    footer["digest"] = digest.hex()
+    return json.dumps(document).encode()
+
+
+@pytest.mark.parametrize("name", ["nim-classic", "kuhn-short"])
+def test_of_a_game_without_rules_here_nothing_is_said_to_be_verified_but_digests(
+    check: Checking, judge: Judging, name: str
+) -> None:
+    document = of_unknown_rules(name)
+    (steps,) = check([document])
+    assert wrong(steps) == []
+    (verdict,) = judge([document])
+    assert verdict["kind"] == "partial"
+    assert verdict["text"].startswith(
+        "Digests alone: the rules of hex are not known here, so neither moves nor dice nor"
+    )
+    assert "Verified" not in verdict["text"]
+    forgery = json.loads(document)
+    forgery["plies"][-1]["event"]["seat"] = 1 - forgery["plies"][-1]["event"]["seat"]
+    (verdict,) = judge([json.dumps(forgery).encode()])
+    assert verdict["kind"] == "bad"
+
+
+SAID = {
+    "nim-classic": ("Verified: ", "events and the result follow by the rules of nim, without any dice.", ""),
+    "duel-south-america": ("Verified: ", "throws and deals of that seed.", ""),
+    "campaign-drop-out": ("Verified: ", "by the rules of risk-campaign", "that seat "),
+    "nim-strikes": ("Verified: ", "by the rules of nim", "word: 3 strikes for refused moves."),
+}
+
+
+def test_the_verdict_says_what_was_checked_and_what_is_the_arenas_word(judge: Judging) -> None:
+    verdicts = judge([forged(lines_of(name)) for name in SAID])
+    for verdict, (name, (start, claim, believed)) in zip(verdicts, SAID.items(), strict=True):
+        assert verdict["kind"] == "good", name
+        assert verdict["text"].startswith(start), name
+        assert claim in verdict["text"], name
+        assert ("on the arena's word" in verdict["limits"]) == bool(believed), (name, verdict["limits"])
+        assert believed in verdict["limits"], verdict["limits"]
+        assert lines_of(name)[-1]["digest"][:16] in verdict["limits"], name
+
+
+def test_a_match_that_goes_on_and_one_that_was_called_off_are_not_said_to_be_more(judge: Judging) -> None:
+    under_way = json.loads(forged(lines_of("campaign-dice")))
+    del under_way["footer"]
+    table = Table("nim").begin()
+    table.play(None)
+    table.send(Voided())
+    goes_on, void = judge([json.dumps(under_way).encode(), as_document(table.packed())])
+    assert (goes_on["kind"], goes_on["text"][:13]) == ("partial", "Not verified.")
+    assert "that the match was called off" in void["limits"]
+
+
+def test_what_is_wrong_is_the_verdict(judge: Judging) -> None:
+    lines = lines_of("duel-south-america")
+    die(lines)
+    (verdict,) = judge([forged(lines)])
+    assert (verdict["kind"], verdict["text"][:16]) == ("bad", "Wrong at move 7:")

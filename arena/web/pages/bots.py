@@ -23,7 +23,7 @@ from arena.store.leaderboards import (
 )
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import latest_incidents
-from arena.store.result_queries import LOST
+from arena.store.result_queries import LOST, UNRATED
 from arena.store.store import Reader
 from arena.web import lookups
 from arena.web.charts import RatingCurve, rating_curve, scale
@@ -31,6 +31,7 @@ from arena.web.errors import NotFound
 from arena.web.formatting import day, grouped
 from arena.web.rendering import render_page, site_of
 from protocol.games import payoff_unit
+from protocol.pools import without_people
 
 BAR = 120
 CURVE = (1000, 220)
@@ -80,6 +81,7 @@ def bot(request: Request) -> Response:
         next=_next(reader, profile.name, pool),
         pool=pool,
         unit=payoff_unit(game_of(pool or "")),
+        compared=_game_words(pool),
         standing=next((row for row in profile.standings if row.pool == pool), None),
         asked=asked,
         incidents=reader.read(latest_incidents, profile.name),
@@ -91,6 +93,14 @@ def bot(request: Request) -> Response:
 def _next(reader: Reader, bot: str, pool: str | None) -> str | None:
     """Whom to meet next, by the ratings of a pool, where these rank it."""
     return None if pool is None or payoff_unit(game_of(pool)) else reader.read(next_opponent, bot, pool)
+
+
+def _game_words(pool: str | None) -> str:
+    """The options of a bot's command line that name what is played in a pool."""
+    if pool is None:
+        return ""
+    game, preset = without_people(pool).split("/", 1) if "/" in pool else (pool, UNRATED)
+    return f"--game {game}" if preset == UNRATED else f"--game {game} --preset {preset}"
 
 
 def _pool(profile: Profile, asked: str | None) -> str | None:

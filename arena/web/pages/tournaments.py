@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.ratings.standings import TableRow, goes_by_adjusted, places_of
 from arena.ratings.tournament_pairing import TEST
+from arena.ratings.tournament_standings import ADJUSTED, chance_note, groups_not_told_apart
 from arena.store.match_search import Search, search_matches
 from arena.store.tournaments import TournamentRow, TournamentTable, tournament_leaders, tournaments_page
 from arena.web import lookups, titles
@@ -45,9 +44,8 @@ def tournament(request: Request) -> Response:
     site = site_of(request)
     shown = lookups.tournament(site, request.path_params["tournament"])
     config = shown.arguments.get("config") or {}
-    places = places_of(shown.table)
-    first = [bot for bot, place in places.items() if place == 1]
-    ranks = _ranks(shown.table)
+    first = [row.bot for row in shown.table if row.rank == 1]
+    groups = groups_not_told_apart(shown.table)
     unit = payoff_unit(shown.game)
     return render_page(
         request,
@@ -57,13 +55,11 @@ def tournament(request: Request) -> Response:
         pool=_pool(shown.game, config) if shown.format != TEST and shown.arguments.get("rated", True) else None,
         config={key: _format_value(value) for key, value in config.items()},
         settings=shown.arguments.get("settings") or {},
-        places=places,
         first=first,
-        doubted=[bot for bot in ranks[0][1] if bot not in first] if ranks else [],
-        ranks=ranks,
-        unknown=bool(shown.payoffs) and not any(row.payoff and row.payoff.low is not None for row in shown.table),
+        doubted=[bot for bot in groups[0] if bot not in first] if groups else [],
+        chance_note=chance_note(shown.standings),
         unit=unit,
-        adjusted=not unit and goes_by_adjusted(shown.table),
+        adjusted=shown.ranked_by == ADJUSTED,
         scale=payoff_scale((row.payoff for row in shown.table), PAYOFFS) if unit else SHARES,
         cross=_cross_table(shown) if 2 < len(shown.table) <= MOST_CROSSED else None,
         recent=site.reader.read(search_matches, Search(tournament=shown.tournament), limit=MATCHES),
@@ -74,12 +70,6 @@ def _title(shown: TournamentRow) -> str:
     """What is played: a preset of a game by its title, or the game alone."""
     pool = _pool(shown.game, shown.arguments.get("config") or {})
     return titles.pool_title(pool) if pool else titles.game_title(shown.game)
-
-
-def _ranks(table: Sequence[TableRow]) -> list[tuple[int, list[str]]]:
-    """The ranks beyond chance, each with the bots that share it, best first."""
-    played = sorted((row for row in table if row.played), key=lambda row: row.rank)
-    return [(rank, [row.bot for row in rows]) for rank, rows in groupby(played, key=lambda row: row.rank)]
 
 
 def _pool(game: str, config: Mapping[str, Any]) -> str | None:

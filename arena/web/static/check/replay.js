@@ -30,6 +30,8 @@ export class Course {
     this.tellsStrikes = header.format >= TELLS_STRIKES;
     this.isFirst = true;
     this.rules = RULES[header.game]?.(header.config);
+    /** @type {boolean | undefined} whether digests are salted; not known before the first where the rules are not */
+    this.isHidden = this.rules && Boolean(this.rules.hidden);
     this.state = null;
     this.deal = undefined;
     /** @type {Map<number, string>} the seats that left, and why */
@@ -63,7 +65,7 @@ export class Course {
   async *begin() {
     const { game, seats } = this.header;
     if (this.rules === undefined) {
-      yield step("scope", null, `The rules of ${game} are not known here: only its digests are checked.`);
+      yield step("scope", null, `The rules of ${game} are not known here: only the seed and the digests are checked.`);
       return;
     }
     const is = { seats: seats.length, nonces: this.footer.nonces.length };
@@ -121,7 +123,9 @@ export class Course {
     const is = Object.fromEntries(Object.keys(should).map((name) => [name, footer[name]]));
     const right = same(should, is);
     const { reason, ranks, plies } = should;
-    const told = `Reason ${reason}, ranks ${ranks.join(", ")}, ${plies} moves: that follows by the rules.`;
+    const called = `Called off after ${plies} moves, which it may be: that it was is the arena's word.`;
+    const result = `Reason ${reason}, ranks ${ranks.join(", ")}, ${plies} moves: that follows by the rules.`;
+    const told = isVoid ? called : result;
     yield step("end", right, right ? told : `The result is wrong: ${difference(should, is)}.`, { should, is });
     yield* this.#paid(isVoid);
   }
@@ -266,7 +270,7 @@ export class Course {
   *#strike(due) {
     for (const { seat, message } of due) {
       this.struck[seat] += 1;
-      const ok = this.struck[seat] <= MAX_STRIKES;
+      const ok = this.struck[seat] <= MAX_STRIKES ? null : false; // what was refused is in no record
       yield step("strikes", ok, `Strike ${this.struck[seat]} of ${MAX_STRIKES} for seat ${seat + 1}: ${message}`);
     }
   }
@@ -290,8 +294,12 @@ export class Course {
     const ok = may && known && earned;
     const strikes = `it has ${this.struck[seat]} strikes of ${MAX_STRIKES}`;
     const wrong = may && known ? strikes : "it cannot leave now, or not so";
-    yield step("out", ok, ok ? `Seat ${seat + 1} leaves: ${out}.` : `Seat ${seat + 1} leaves by ${shown(out)}: ${wrong}.`);
-    if (!ok) return;
+    if (!ok) {
+      yield step("out", false, `Seat ${seat + 1} leaves by ${shown(out)}: ${wrong}.`);
+      return;
+    }
+    const how = out === "illegal" ? `it had ${MAX_STRIKES} strikes` : "why is the arena's word";
+    yield step("out", out === "illegal" ? true : null, `Seat ${seat + 1} leaves: ${out}. It may now; ${how}.`);
     if (seats > 2 && this.toMove !== null) this.state = this.rules.drop(this.state, seat);
     this.out.set(seat, out);
     if (seats > 2) this.sealed.delete(seat);
@@ -356,15 +364,26 @@ export class Course {
   async *#chain(line) {
     const { event, state } = line;
     const text = canonical({ event, state: this.rules === undefined ? state : this.#wire() });
-    const previous = toHex(this.digest);
-    const salt = this.rules?.hidden ? await this.mac(join(utf8("bot-arena/1/salt"), this.digest)) : new Uint8Array();
-    this.digest = await sha256(join(this.digest, salt, utf8(text)));
+    const before = this.digest;
+    const previous = toHex(before);
+    const follow = async (isHidden) => {
+      const salt = isHidden ? await this.mac(join(utf8("bot-arena/1/salt"), before)) : new Uint8Array();
+      return [salt, await sha256(join(before, salt, utf8(text)))];
+    };
+    let salt;
+    [salt, this.digest] = await follow(this.isHidden ?? false);
+    if (this.isHidden === undefined) {
+      // Whether a game hides something is part of its rules. Where these are not known its first digest shows it.
+      const [withSalt, salted] = await follow(true);
+      this.isHidden = toHex(salted) === line.digest;
+      if (this.isHidden) [salt, this.digest] = [withSalt, salted];
+    }
     const should = toHex(this.digest);
     const ok = should === line.digest;
     const told = ok
       ? `The digest follows: ${short(should)}.`
       : `The digest does not follow: it should be ${short(should)}, the record says ${short(line.digest)}.`;
-    const salted = this.rules?.hidden && { salt: toHex(salt) };
+    const salted = this.isHidden && { salt: toHex(salt) };
     yield step("digest", ok, told, { previous, ...salted, canonical: text, should, is: line.digest });
   }
 

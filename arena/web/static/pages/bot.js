@@ -14,8 +14,9 @@ const now = document.querySelector("#now");
 const challenge = document.querySelector("#challenge");
 const watch = document.querySelector("#watch");
 
-function show(bot, matches) {
-  now.hidden = false;
+/** Of many bots some are listed: whether one of the others is here is not known. */
+function show(bot, matches, isListed) {
+  now.hidden = !isListed;
   now.classList.toggle("live", bot !== undefined);
   say(now, bot === undefined ? "not here now" : doing(bot));
   challenge.hidden = bot === undefined;
@@ -34,9 +35,10 @@ function show(bot, matches) {
 
 if (socket !== null) {
   showConnection(socket);
-  const told = ({ bots, matches }) => {
+  const told = ({ bots, matches, more_bots: moreBots = 0 }) => {
     const mine = matches.filter((match) => match.seats.some((seat) => seat.toLowerCase() === name));
-    show(bots.find((bot) => bot.bot.toLowerCase() === name), mine);
+    const bot = bots.find((each) => each.bot.toLowerCase() === name);
+    show(bot, mine, bot !== undefined || moreBots === 0);
   };
   follow(socket, told, () => (now.hidden = challenge.hidden = watch.hidden = true));
   socket.start();

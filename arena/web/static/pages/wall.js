@@ -5,6 +5,7 @@ import { GAMES, knows, loadBoards } from "../board/index.js";
 import { showConnection } from "../connection-banner.js";
 import { put, say } from "../dom.js";
 import { HERE, HERE_ALONE } from "../own-address.js";
+import { idleText } from "./idle-text.js";
 import { follow } from "./online-bots.js";
 import { refresher } from "./refresh.js";
 import { WallMatch } from "./wall-match.js";
@@ -19,6 +20,7 @@ const grid = document.querySelector("#boards");
 const places = []; // {id, match: WallMatch | null (asked for, not told yet), since}
 const seen = new Map(); // when a match left the wall
 let under = []; // the matches under way, the newest first
+let listing; // who is here and what is played, as it was told last; null: the arena does not answer
 
 /** The matches that wait for a place, those first that had none yet. */
 function waiting() {
@@ -32,6 +34,11 @@ function draw() {
     grid.replaceChildren(...elements);
   put(grid, "data-boards", elements.length);
   const isEmpty = elements.length === 0;
+  if (isEmpty && listing !== undefined) {
+    const { title, told } = idleText(listing);
+    say(document.querySelector("#nothing-title"), title);
+    say(document.querySelector("#nothing-told"), told);
+  }
   document.querySelector("#nothing").hidden = !isEmpty;
   document.querySelector("#join").hidden = isEmpty;
 }
@@ -100,12 +107,17 @@ function show(socket) {
   });
   follow(
     socket,
-    ({ matches }) => {
+    (told) => {
+      listing = told;
+      const { matches } = told;
       under = matches.filter(({ game }) => knows(game)).map(({ match }) => match);
       for (const id of seen.keys()) if (!under.includes(id)) seen.delete(id);
       fill();
     },
-    () => {},
+    () => {
+      listing = null;
+      draw();
+    },
   );
   setInterval(() => {
     for (const { match } of places) match?.tick();

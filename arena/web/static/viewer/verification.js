@@ -1,9 +1,9 @@
 /** The record refereed again in this browser: a button, the progress, what was found. */
 
 import { el, put, say } from "../dom.js";
-import { counted } from "../format.js";
 
 const AT_ONCE = 12; // ms of work between two pictures
+const MARKS = { good: "✓ ", bad: "✗ ", partial: "" };
 
 export class Verification {
   /**
@@ -16,9 +16,10 @@ export class Verification {
     this.button = el("button", { type: "button", onclick: () => this.run() }, "Verify in this browser");
     this.progress = el("progress", { max: Math.max(1, record.plies.length), value: 0, "aria-label": "verified so far", hidden: true });
     this.verdict = el("p", { role: "status", class: "verdict" });
+    this.limits = el("p", { class: "faint small limits" });
     this.general = el("ul", { class: "now-steps" });
-    this.details = el("details", { hidden: true }, el("summary", {}, "what opens the dice"), this.general);
-    this.element = el("div", { class: "verification" }, this.button, this.progress, this.verdict, this.details);
+    this.details = el("details", { hidden: true }, el("summary", {}, "steps that concern the whole match"), this.general);
+    this.element = el("div", { class: "verification" }, this.button, this.progress, this.verdict, this.limits, this.details);
   }
 
   /** Verify it all, or up to what is wrong. */
@@ -26,11 +27,15 @@ export class Verification {
     put(this.button, "disabled", true);
     put(this.progress, "hidden", null);
     say(this.verdict, "");
-    const { check } = await import("../check/check.js"); // most who look at a match do not verify it
+    say(this.limits, "");
+    // Most who look at a match do not verify it.
+    const [{ check }, { verdictOf }] = await Promise.all([import("../check/check.js"), import("../check/verdict.js")]);
+    const all = [];
     const steps = new Map();
     const general = [];
     let [wrong, pause] = [null, performance.now() + AT_ONCE];
     for await (const step of check(this.record)) {
+      all.push(step);
       if (step.index === null) general.push(step);
       else steps.set(step.index + 1, [...(steps.get(step.index + 1) ?? []), step]);
       if (step.ok === false) wrong ??= step;
@@ -40,21 +45,20 @@ export class Verification {
       pause = performance.now() + AT_ONCE;
     }
     this.progress.value = this.progress.max;
-    this.#tell(wrong, general, steps);
+    this.#tell(verdictOf(this.record, all));
+    this.general.replaceChildren(...general.map(stepItem));
+    this.then.found(steps);
+    this.then.wrong(wrong && wrong.index !== null ? wrong.index + 1 : null);
   }
 
-  #tell(wrong, general, steps) {
+  /** @param {import("../check/verdict.js").Verdict} verdict */
+  #tell({ kind, text, limits }) {
     put(this.button, "disabled", null);
     put(this.progress, "hidden", true);
     put(this.details, "hidden", null);
-    put(this.verdict, "class", wrong ? "verdict bad" : "verdict good");
-    const number = wrong && (wrong.index ?? wrong.ply);
-    const where = wrong && number !== null ? `Wrong at move ${number + 1}` : "Wrong";
-    say(this.verdict, wrong ? `✗ ${where}: ${wrong.text}` : `✓ Verified: the seed, ${counted(this.record.plies.length, "event")} with all dice and digests, the result.`);
-    this.general.replaceChildren(...general.map(stepItem));
-    this.then.found(steps);
-    const at = wrong && wrong.index !== null ? wrong.index + 1 : null;
-    this.then.wrong(at);
+    put(this.verdict, "class", `verdict ${kind}`);
+    say(this.verdict, `${MARKS[kind]}${text}`);
+    say(this.limits, limits);
   }
 }
 

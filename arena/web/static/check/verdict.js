@@ -1,0 +1,61 @@
+// What a check has shown, in words: no more than what its steps looked at.
+
+import { short } from "./step-text.js";
+
+/**
+ * @typedef {object} Verdict
+ * @property {"good" | "bad" | "partial"} kind
+ * @property {string} text what was checked, or what is wrong
+ * @property {string} limits what the check takes on the arena's word, and does not look at
+ */
+
+/**
+ * @param {object} document the match document that was checked
+ * @param {import("./check.js").Step[]} steps all that were found
+ * @returns {Verdict}
+ */
+export function verdictOf(document, steps) {
+  const wrong = steps.find(({ ok }) => ok === false);
+  if (wrong) return { kind: "bad", text: tellWrong(wrong), limits: "" };
+  if (!document.footer) return { kind: "partial", text: `Not verified. ${steps[0].text}`, limits: "" };
+  const { header, plies } = document;
+  const digests = steps.filter(({ what, index }) => what === "digest" && index !== null).length;
+  const [seed, chain] = ["The seed is the one that was promised", `${counted(digests, "digest")} follow from one another`];
+  if (!steps.some(isResult)) {
+    const refereed = `the rules of ${header.game} are not known here, so neither moves nor dice nor the result were checked`;
+    const where = `arena replay verify ${header.match} referees it.`;
+    return { kind: "partial", text: `Digests alone: ${refereed}. ${seed}, and ${chain}. ${where}`, limits: limitsOf(document, steps) };
+  }
+  const thrown = steps.filter(({ what, detail }) => what === "dice" || what === "deal" || detail?.drawn).length;
+  const chance = thrown ? `, with ${counted(thrown, "throw or deal", "throws and deals")} of that seed` : ", without any dice";
+  const refereed = `${counted(plies.length, "event")} and the result follow by the rules of ${header.game}${chance}`;
+  return { kind: "good", text: `Verified: ${refereed}. ${seed}, and ${chain}.`, limits: limitsOf(document, steps) };
+}
+
+/** Whether it is the step of the result, which only a match has that was refereed to its end. */
+function isResult({ what, index }) {
+  return what === "end" && index === null;
+}
+
+function tellWrong({ index, ply, text }) {
+  const number = index ?? ply;
+  return `${number === null ? "Wrong" : `Wrong at move ${number + 1}`}: ${text}`;
+}
+
+function limitsOf({ header, plies, footer }, steps) {
+  const isBelieved = ({ event: { out } }) => out !== undefined && out !== "illegal"; // that follows from strikes
+  const left = plies.filter(isBelieved).map(({ event: { seat, out } }) => `that seat ${seat + 1} left (${out})`);
+  const strikes = steps.filter(({ what }) => what === "strikes").length;
+  const believed = [
+    ...left,
+    ...(strikes ? [`${counted(strikes, "strike")} for refused moves`] : []),
+    ...(footer.reason === "void" ? ["that the match was called off"] : []),
+  ];
+  const taken = believed.length ? `Taken on the arena's word: ${believed.join(", ")}. ` : "";
+  const unseen = `Not looked at: times, what bots say of their thinking${header.pool ? ", ratings" : ""}.`;
+  return `${taken}${unseen} It is the match that was played if its last digest, ${short(footer.digest)}, is the one that players were told.`;
+}
+
+function counted(count, one, many = `${one}s`) {
+  return `${count} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,39 @@
+/** What the wall says while no board is on it. Pure. */
+
+import { counted, listed } from "../format.js";
+import { poolTitle } from "../titles.js";
+
+const NAMED = 8; // bots that are named, for a projector
+
+/**
+ * @param {{bots: any[], matches: any[], more_bots?: number, more_matches?: number} | null} listing who is here and what
+ *   is played; null where the arena does not answer
+ * @returns {{title: string, told: string}}
+ */
+export function idleText(listing) {
+  if (listing === null) return { title: "The arena does not answer", told: "What is played now can't be seen." };
+  const { bots, matches, more_bots: moreBots = 0, more_matches: moreMatches = 0 } = listing;
+  if (matches.length > 0) {
+    const count = matches.length + moreMatches;
+    const games = listed([...new Set(matches.map(({ game, preset }) => poolTitle(game, preset)))]);
+    return {
+      title: `${counted(count, "match", "matches")} without a board here`,
+      told: `What is played now has no picture: ${games}.`,
+    };
+  }
+  const count = bots.length + moreBots;
+  if (count === 0) return { title: "Nobody plays now", told: "No bot and nobody else is here." };
+  const names = bots.slice(0, NAMED).map(({ bot }) => bot);
+  const left = count - names.length;
+  const here = `${listed([...names, ...(left > 0 ? [`${left} more`] : [])])} ${count === 1 ? "is" : "are"} here`;
+  const paces = bots.map(({ pace_s: pace = 0 }) => pace);
+  const isHeld = paces.every((pace) => pace > 0);
+  const why = isHeld
+    ? `. They have played their matches of this hour: the next one begins in ${duration(Math.min(...paces))}.`
+    : `, and ${count === 1 ? "waits" : "wait"} for the next match.`;
+  return { title: "No match at this moment", told: here + why };
+}
+
+function duration(seconds) {
+  return seconds < 90 ? counted(Math.ceil(seconds), "second") : counted(Math.ceil(seconds / 60), "minute");
+}

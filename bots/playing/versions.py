@@ -1,0 +1,228 @@
+"""`python my_bot.py --against my_bot_old.py`: whether a bot is better than the version before it, in a sentence.
+
+Both play in this process, without an arena: every start from every seat, so that what a seat is worth decides nothing.
+It is loaded by its name, as a bot that plays at an arena needs no referee.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from msgspec import Struct, field
+
+from bots.client.bot import Bot
+from bots.client.installed import installed
+from bots.client.loading import load_bot
+from bots.client.settings import Settings
+from bots.playing.local_match import LocalClient, LocalMatch
+from bots.playing.players import bot_of, warmed_up
+from machine.terminal import say
+from machine.timestamps import utc
+from measuring.elo import compare_scores
+from measuring.pair_scores import SideScore
+from measuring.score_format import comparison, share
+from measuring.scores import estimate_scores
+from protocol.bot_launch import file_in, parse_bot_spec
+from protocol.dice import Dice
+from protocol.display import counted, shown
+from protocol.errors import UsageFault
+from protocol.games import load
+from protocol.games.base import Game
+from protocol.messages import Clock
+from protocol.reasons import FORFEITS, VOID
+from referee.record import RecordedSeat, header_of
+from referee.result import Result, points
+
+DEFAULT_MATCHES = 200
+MIN_STARTS = 10
+"""Starts before anything is said of the bots."""
+MAX_FORFEIT_RATIO = 0.05
+"""A share of a bot's matches above which what it forfeits decides more than its play."""
+PROGRESS_INTERVAL_S = 5.0
+MAX_COMPLAINTS = 3
+"""Different lines of a bot's own faults that are shown."""
+CLOCK = Clock(bank_ms=10_000, increment_ms=100)
+
+
+class Comparing(Struct, kw_only=True):
+    """What came of the matches so far."""
+
+    seats: int
+    scores: list[SideScore] = field(default_factory=list)
+    """Of the bot, in every match."""
+    starts: int = 0
+    courses: set[tuple[Any, ...]] = field(default_factory=set)
+    """How the matches of each start went, as far as results show it."""
+    forfeits: Counter[str] = field(default_factory=Counter)
+    """By label, as `played` is: the seats that were lost by forfeit."""
+    played: Counter[str] = field(default_factory=Counter)
+
+    def take(self, number: int, results: Sequence[Result], labels: Sequence[Sequence[str]]) -> None:
+        """Take the matches of a start, from each seat of the bot in turn; `labels` say by match who sat where."""
+        for result, sat in zip(results, labels, strict=True):
+            for seat, label in zip(result.seats, sat, strict=True):
+                self.played[label] += 1
+                self.forfeits[label] += seat.reason in FORFEITS
+        if any(result.reason == VOID for result in results):
+            return
+        self.starts += 1
+        self.courses.add(
+            tuple((tuple((seat.rank, seat.reason) for seat in result.seats), result.plies) for result in results)
+        )
+        for own, result in enumerate(results):
+            self.scores.append(SideScore(points(result)[own], None, number, (), own))
+
+
+def compare_versions(bot: Bot, settings: Settings) -> None:
+    """Play the bot against another version of it, and say which is better. Raises `UsageFault`."""
+    assert settings.against is not None
+    if settings.open or settings.opponent is not None:
+        raise UsageFault("--against plays on this machine, without an arena: leave --open and --opponent out")
+    rules = load(settings.game or bot.games[0], settings.config)
+    if not rules.zero_sum:
+        raise UsageFault(
+            f"{rules.name} pays both, and who of two is paid more says little there: the leaderboard compares payoffs"
+        )
+    others = [_load(settings.against, rules) for _ in range(rules.seats - 1)]
+    bot.check_game(rules)
+    labels = _labels(bot, settings.against)
+    seed = secrets.token_hex(4) if settings.seed is None else settings.seed
+    for each in (bot, *others):
+        warmed_up(each, rules)
+    matches = settings.matches or DEFAULT_MATCHES
+    starts = -(-matches // rules.seats)
+    table = _Table(rules, bot, others, labels, seed)
+    say(f"{starts * rules.seats} matches of {rules.title or rules.name} on this machine, seed {seed}", err=True)
+    found = Comparing(seats=rules.seats)
+    is_stopped = _play(table, found, starts)
+    for line in conclusion(found, labels, rules, is_stopped=is_stopped):
+        say(line)
+
+
+def _play(table: _Table, found: Comparing, starts: int) -> bool:
+    """Play so many starts and tell how far that is; whether somebody stopped it before."""
+    told = monotonic()
+    try:
+        for start in range(starts):
+            found.take(start, *table.play(start))
+            if monotonic() - told > PROGRESS_INTERVAL_S and start + 1 < starts:
+                told = monotonic()
+                done = (start + 1) * found.seats
+                say(f"{done} of {starts * found.seats} matches; Ctrl-C ends it with the answer so far", err=True)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def conclusion(found: Comparing, labels: tuple[str, str], rules: Game[Any, Any], *, is_stopped: bool) -> list[str]:
+    """Say which version is better, and what is to be known before that is believed, a sentence each."""
+    one, other = labels
+    estimate = estimate_scores(found.scores).score
+    if estimate is None:
+        return [f"nothing is known of {one} and {other}: no match was played to its end"]
+    best, games = compare_scores(estimate), found.starts * found.seats
+    scores = f"scores {share(best)}, after {counted(games, 'game', 'games')}"
+    lines = []
+    if found.starts < MIN_STARTS:
+        lines.append(f"{counted(games, 'game is', 'games are')} too few to say which is better: {one} {scores}")
+    elif len(found.courses) == 1:
+        how = "as good as" if best.score == 0.5 else "better than" if best.score > 0.5 else "worse than"
+        lines.append(
+            f"from this start {one} is {how} {other}: it scores {best.score:.3f}, and its {found.seats} games came out "
+            f"alike all {found.starts} times; other starts may say otherwise{_other_presets(rules)}"
+        )
+    else:
+        lines.append(comparison(one, other, best, scores))
+    if is_stopped:
+        lines.append("stopped before its end: where the answer decides when to stop, it is wrong more often than 5 %")
+    for label in labels:
+        lost, played = found.forfeits[label], found.played[label]
+        if lost > MAX_FORFEIT_RATIO * played:
+            lines.append(
+                f"{label} forfeited {lost} of {counted(played, 'game', 'games')}, by time, illegal moves or code that "
+                "failed: that decides more than its play"
+            )
+    return lines
+
+
+def _other_presets(rules: Game[Any, Any]) -> str:
+    others = [name for name in rules.presets if name != rules.preset]
+    return f": --preset {others[0]}" if others else ""
+
+
+def _load(word: str, rules: Game[Any, Any]) -> Bot:
+    """The other version. Raises `UsageFault`."""
+    if Path(word).is_file():
+        made = load_bot(Path(word), None, Path(word).stem, {}, {})
+    elif word.endswith(".py"):
+        raise UsageFault(f"there is no {word}: save a copy of your program there before you change it")
+    elif file_in(word) is None and word.partition(":")[0] not in installed():
+        also = ", or the name of a reference bot" if installed() else ""
+        raise UsageFault(f"--against is {shown(word)}: it is the file of another version, as my_bot_old.py{also}")
+    else:
+        made = bot_of(parse_bot_spec(word, ""))
+    made.check_game(rules)
+    return made
+
+
+def _labels(bot: Bot, word: str) -> tuple[str, str]:
+    """What the two are called: by their files, where these differ."""
+    program = Path(sys.argv[0]).name
+    own = program if program.endswith(".py") else bot.name
+    other = Path(word).name if word.endswith(".py") else word
+    return (own, other) if own != other else ("this version", word)
+
+
+class _Table:
+    """The two at a table, match after match."""
+
+    def __init__(
+        self, rules: Game[Any, Any], bot: Bot, others: Sequence[Bot], labels: tuple[str, str], seed: str
+    ) -> None:
+        self._rules, self._seed, self._labels = rules, seed, labels
+        self._complaints: dict[str, set[str]] = {label: set() for label in labels}
+        self._own = LocalClient(bot, "new", f"{seed}/new", rules, lambda line: self._complain(labels[0], line))
+        self._others = [
+            LocalClient(
+                each, f"old-{number}", f"{seed}/old-{number}", rules, lambda line: self._complain(labels[1], line)
+            )
+            for number, each in enumerate(others, 1)
+        ]
+
+    def play(self, start: int) -> tuple[list[Result], list[list[str]]]:
+        """Play a start from every seat of the bot: the results, and by match who sat where."""
+        dealt = self._rules.config_of_deal(Dice(self._derive(f"start/{start}"), 0))
+        game = load(self._rules.name, dealt)
+        results, sat = [], []
+        for own in range(game.seats):
+            guests = [*self._others[:own], self._own, *self._others[own:]]
+            secret = self._derive(f"dice/{start}/{own}")
+            header = header_of(
+                match=f"v-{secret.hex()[:16]}",
+                game=game,
+                seats=[RecordedSeat(bot=guest.name, version=guest.version) for guest in guests],
+                seed=secret,
+                pool=None,
+                clock=CLOCK,
+                started=utc(),
+            )
+            results.append(LocalMatch(header, secret, guests).play().result)
+            sat.append([self._labels[guest is not self._own] for guest in guests])
+        return results, sat
+
+    def _derive(self, what: str) -> bytes:
+        return hashlib.sha256(f"{self._seed}/{self._rules.name}/{what}".encode()).digest()
+
+    def _complain(self, label: str, line: str) -> None:
+        """Tell what the author of a bot has to know, the first few times."""
+        told = self._complaints[label]
+        if line not in told and len(told) < MAX_COMPLAINTS:
+            told.add(line)
+            say(f"{label}: {line}", err=True)

@@ -1,0 +1,70 @@
+"""What the wall says while no board is on it, by Node: who is here, and why nothing is shown."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.web.site import STATIC
+from programs import program
+from timeouts import WITHIN
+
+DRIVER = Path(__file__).with_name("idle.mjs")
+FIFTEEN = [{"bot": f"bot{number}"} for number in range(15)]
+HEX = {"match": "m", "game": "hex", "preset": "small"}
+CASES: dict[str, tuple[Any, str, str]] = {
+    "nobody": ({"bots": [], "matches": []}, "Nobody plays now", "No bot and nobody else is here."),
+    "one": (
+        {"bots": [{"bot": "ann"}], "matches": []},
+        "No match at this moment",
+        "ann is here, and waits for the next match.",
+    ),
+    "many": (
+        {"bots": FIFTEEN, "matches": [], "more_bots": 5},
+        "No match at this moment",
+        "bot0, bot1, bot2, bot3, bot4, bot5, bot6, bot7 and 12 more are here, and wait for the next match.",
+    ),
+    "all held by the pace": (
+        {"bots": [{"bot": "ann", "pace_s": 600}, {"bot": "bob", "pace_s": 61}], "matches": []},
+        "No match at this moment",
+        "ann and bob are here. They have played their matches of this hour: the next one begins in 61 seconds.",
+    ),
+    "some held by the pace": (
+        {"bots": [{"bot": "ann", "pace_s": 600}, {"bot": "bob"}], "matches": []},
+        "No match at this moment",
+        "ann and bob are here, and wait for the next match.",
+    ),
+    "a game without a board": (
+        {"bots": FIFTEEN, "matches": [HEX, HEX]},
+        "2 matches without a board here",
+        "What is played now has no picture: Hex, small.",
+    ),
+    "no answer": (None, "The arena does not answer", "What is played now can't be seen."),
+}
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    """The text for each case. Without Node the test is skipped; in CI it fails."""
+    node = program("node", "nodejs")
+    folder = tmp_path_factory.mktemp("modules")
+    for name in ("pages/idle-text.js", "format.js", "titles.js"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(STATIC / name, folder / name)
+    (folder / "package.json").write_text('{"type": "module"}')
+    lines = "".join(json.dumps(listing) + "\n" for listing, _, _ in CASES.values())
+    command = (node, DRIVER, folder / "pages" / "idle-text.js")
+    done = subprocess.run(command, input=lines.encode(), capture_output=True, timeout=WITHIN)
+    assert (done.returncode, done.stderr.decode()) == (0, "")
+    return dict(zip(CASES, map(json.loads, done.stdout.splitlines()), strict=True))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_empty_wall_says_who_is_here_and_why_nothing_is_shown(texts: dict[str, dict[str, str]], case: str) -> None:
+    _, title, told = CASES[case]
+    assert texts[case] == {"title": title, "told": told}

@@ -1,0 +1,163 @@
+"""What came of a tournament is told alike by the terminal, its file, the API and the page, down to the last digit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+from msgspec import json
+from msgspec.structs import replace
+
+from arena.commands.tournament_report import Report
+from arena.ratings.standings import MatchSample
+from arena.ratings.tournament_standings import chance_note, compute_standings
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.match_luck import MatchLuck
+from arena.store.tournament_state import finish_tournament, open_tournament
+from arena.store.tournaments import tournament_leaders
+from plans import plan
+from protocol.games import load
+from protocol.reasons import NO_SHOW
+from referee.result import Result
+from seasons import paid, result
+from web_client import Visitor
+
+NAMES = ["perfect", "greedy", "minimax", "late"]
+
+
+class Played(NamedTuple):
+    """A match as it came out, and what is known of its luck."""
+
+    result: Result
+    luck: MatchLuck | None = None
+
+
+Player = Callable[[Random, str, Sequence[str], int], Played]
+
+
+def _by_skill(chance: Random, bots: Sequence[str], *, edge: float = 0.2) -> tuple[int, int]:
+    ahead = NAMES.index(bots[1]) - NAMES.index(bots[0])
+    return (1, 2) if chance.random() < 0.5 + edge * ahead else (2, 1)
+
+
+def _without_dice(chance: Random, match: str, bots: Sequence[str], place: int) -> Played:
+    return Played(result(match, bots, _by_skill(chance, bots), place=place), MatchLuck("none", 0.0))
+
+
+def _with_dice(chance: Random, match: str, bots: Sequence[str], place: int) -> Played:
+    ranks = _by_skill(chance, bots, edge=0.05)
+    luck = MatchLuck("exact", (ranks == (1, 2)) - 0.5 + chance.gauss(0, 0.05))
+    return Played(result(match, bots, ranks, pool="risk-duel/classic", place=place), luck)
+
+
+def _with_an_absent_bot(chance: Random, match: str, bots: Sequence[str], place: int) -> Played:
+    if "late" not in bots:
+        return Played(result(match, bots, (1, 1), reason="draw", place=place))
+    ranks = (2, 1) if bots[0] == "late" else (1, 2)
+    reasons = [NO_SHOW if bot == "late" else "win" for bot in bots]
+    return Played(result(match, bots, ranks, reason=NO_SHOW, reasons=reasons, place=place))
+
+
+def _with_payoffs(chance: Random, match: str, bots: Sequence[str], place: int) -> Played:
+    payoffs = [3 - NAMES.index(bot) / 2 + chance.gauss(0, 0.1) for bot in bots]
+    return Played(paid(match, bots, payoffs, rounds=chance.choice([10, 200]), place=place))
+
+
+def _of_four(chance: Random, match: str, bots: Sequence[str], place: int) -> Played:
+    ranks = [1 + NAMES.index(bot) for bot in bots]
+    return Played(result(match, bots, ranks, pool="risk-campaign/quick", place=place))
+
+
+TOURNAMENTS: dict[str, tuple[str, dict[str, Any], Player, bool]] = {
+    "nim": ("nim", {}, _without_dice, False),
+    "nim in pairs": ("nim", {}, _without_dice, True),
+    "dice": ("risk-duel", {}, _with_dice, True),
+    "an absent bot": ("nim", {}, _with_an_absent_bot, False),
+    "payoffs": ("dilemma", {}, _with_payoffs, True),
+    "four seats": ("risk-campaign", {"players": 4}, _of_four, True),
+}
+
+
+@pytest.mark.parametrize(("game", "config", "player", "paired"), TOURNAMENTS.values(), ids=TOURNAMENTS)
+def test_the_terminal_its_file_the_api_and_the_page_tell_the_same(
+    visitor: Visitor, tmp_path: Path, game: str, config: dict[str, Any], player: Player, *, paired: bool
+) -> None:
+    rounds = 4
+    arguments = {
+        "bots": NAMES, "clock": "10+0.1", "config": config, "format": "round-robin", "game": game, "paired": paired,
+        "rounds": rounds,
+    }  # fmt: skip
+    name = visitor.store.write(open_tournament, json.encode(arguments, order="sorted").decode(), "7")[0]
+    entered = plan(NAMES, game, id=name, rules=load(game, config), rounds=rounds, paired=paired)
+    chance = Random(3)
+    matches = [
+        player(chance, f"{name}-{pairing.place:05d}", pairing.seats, pairing.place) for pairing in entered.schedule(())
+    ]
+    stored = [replace(one.result, tournament=name, rated=False, pool=None) for one in matches]
+    visitor.store.write(
+        finish_matches,
+        [StorableMatch(one, lambda ratings: b"record", luck) for one, (_, luck) in zip(stored, matches, strict=True)],
+    )
+    visitor.store.write(finish_tournament, name)
+    luck = {one.result.match: one.luck.points for one in matches if one.luck and one.luck.value != "none"}
+    file = tmp_path / "out.json"
+    Report(entered, stored, luck, "exact" if luck else None).write(file, {})
+    by_command, by_api = (
+        json.decode(told) for told in (file.read_bytes(), visitor.get(f"/api/v1/tournaments/{name}").body)
+    )
+    for field in ("ranked_by", "table", "head_to_head", "payoffs", "value"):
+        assert by_api[field] == by_command[field], field
+    leaders = visitor.store.read(tournament_leaders, [name])
+    assert leaders == {name: [row["bot"] for row in by_command["table"] if row["rank"] == 1]}
+    page = visitor.get(f"/tournaments/{name}").text
+    places = re.findall(r'<tr><td class="number">(.)</td><th scope="row"><a href="/bots/(\w+)"', page)
+    assert places == [(str(row["rank"]), row["bot"]) for row in by_command["table"]]
+    assert ("less luck" in page) == (by_command["ranked_by"] == "adjusted")
+    for row in by_command["table"]:
+        kept = row["payoff"] or row["adjusted"] or row
+        low, high = (kept["low"], kept["high"]) if row["payoff"] else (100 * kept["low"], 100 * kept["high"])
+        assert re.search(rf">{low:.3f}–{high:.3f}<" if row["payoff"] else rf">{low:.1f}–{high:.1f}\u202f%<", page)
+
+
+def test_who_never_came_is_last_and_who_has_played_nothing_has_no_place(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    entered = plan([*NAMES, "idle"], rounds=2)
+    chance = Random(1)
+    results = [
+        _with_an_absent_bot(chance, f"m{at}", pairing.seats, pairing.place).result
+        for at, pairing in enumerate(entered.schedule(()))
+        if "idle" not in pairing.seats
+    ]
+    Report(entered, results).show(Path("data"))
+    places = re.findall(r"^([-\d]) +(\w+) ", capsys.readouterr().out, re.MULTILINE)
+    assert places[:5] == [("1", "greedy"), ("1", "minimax"), ("1", "perfect"), ("4", "late"), ("-", "idle")]
+
+
+def met(one: str, other: str, times: int) -> list[MatchSample]:
+    """Matches that the one has won."""
+    return [MatchSample(result("m", (one, other)), None, None) for _ in range(times)]
+
+
+def test_a_note_says_which_bots_the_matches_do_not_tell_apart() -> None:
+    apart = [*met("a", "b", 20), *met("b", "c", 20), *met("a", "c", 20)]
+    alike = [*met("b", "c", 10), *met("c", "b", 10)]
+    two_pairs = [*met("a", "c", 20), *met("b", "d", 20), *met("a", "d", 20), *met("b", "c", 20)]
+    for matches, note in (
+        ([], ""),
+        (met("a", "b", 1), "beyond chance (95 %) these matches tell no bots apart; more rounds tell more"),
+        (apart, "beyond chance (95 %) these matches tell all bots apart"),
+        (
+            [*met("a", "b", 20), *met("a", "c", 20), *alike],
+            "beyond chance (95 %) these matches do not tell apart b and c; more rounds tell more apart",
+        ),
+        (
+            two_pairs,
+            "beyond chance (95 %) these matches do not tell apart a and b, nor c and d; more rounds tell more apart",
+        ),
+    ):
+        assert chance_note(compute_standings("abcd", matches)) == note
