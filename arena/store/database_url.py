@@ -1,4 +1,4 @@
-"""Which database a path or a URL stands for."""
+"""Choosing the database class for a path or a URL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from arena.store.sqlite_database import SqliteDatabase
 
 
 def database_at(where: str | Path) -> Database:
-    """The database of a path, a `sqlite:///FILE` or a `postgresql://…` URL. Raises `StoreError` for any other URL."""
+    """Return the database at a path, a `sqlite:///FILE` or a `postgresql://…` URL. Raises `StoreError` for other URLs."""
     text = str(where)
     scheme, separator, rest = text.partition("://")
     if not separator:
