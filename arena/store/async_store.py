@@ -214,7 +214,9 @@ class AsyncStore:
         self._writing = None
 
     def _begin_all_the_same(self, begun: list[_Beginning], exc: Exception) -> None:
-        """Let matches begin although the store rejected their registration. They cannot be called off if they are lost."""
+        """Let matches begin although the store rejected their registration. They cannot be called off if they
+        are lost.
+        """
         matches = ", ".join(one.match.match for one in begun)
         log.error("of matches that begin (%s) can't be noted that they do: %s", matches, exc)
         del self._beginning[: len(begun)]

@@ -11,7 +11,9 @@ from arena.store.sqlite_database import SqliteDatabase
 
 
 def database_at(where: str | Path) -> Database:
-    """Return the database at a path, a `sqlite:///FILE` or a `postgresql://…` URL. Raises `StoreError` for other URLs."""
+    """Return the database at a path, a `sqlite:///FILE` or a `postgresql://…` URL. Raises `StoreError` for
+    other URLs.
+    """
     text = str(where)
     scheme, separator, rest = text.partition("://")
     if not separator:

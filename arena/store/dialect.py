@@ -1,4 +1,6 @@
-"""Translation of SQL from SQLite to PostgreSQL. Most statements run on both; this module rewrites the few differences."""
+"""Translation of SQL from SQLite to PostgreSQL. Most statements run on both; this module rewrites the few
+differences.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The store of a node: the session of its one writing connection holds the node's name, so nobody else has that, and
-who has lost the connection has lost the right to write.
+"""The store of a node: the session of its single writing connection owns the node's name.
 
-The row of the node says which session that is, and the database whether it goes on. An advisory lock would not do:
-every role of the database can take it.
+A node that loses this connection loses its right to write. The node's row names the session, and PostgreSQL says
+whether that session still exists. An advisory lock would not do, since every role of the database can take it.
 """
 
 from __future__ import annotations
@@ -16,15 +15,17 @@ from arena.store.store import Store, make_sure_of
 from protocol.errors import ArenaFault
 
 LEASE = 8
-"""Seconds after which the database ends a session of which it hears nothing; then the name is free."""
+"""The database ends a session idle for this many seconds; its node name is then free."""
 _ENROL = """INSERT INTO nodes (name, url) VALUES (%(name)s, '') ON CONFLICT (name) DO UPDATE SET url = nodes.url
 RETURNING id, holder, session"""
-"""Who has done this is alone with the row until it commits."""
+"""This statement locks the row until the transaction ends."""
 _IS_OTHERS = """SELECT EXISTS (SELECT FROM pg_stat_activity
     WHERE pid <> pg_backend_pid() AND pid::text = split_part(%(session)s, ' ', 1)
         AND coalesce(extract(epoch FROM backend_start)::text = split_part(%(session)s, ' ', 2), true)
 )"""
-"""Whether another session that goes on holds the name; when it began, only its own role is told."""
+"""SQL that tells whether another live session holds the name. PostgreSQL reveals a session's start only to its own
+role.
+"""
 _HOLD = """UPDATE nodes SET session = (
     SELECT pid::text || ' ' || extract(epoch FROM backend_start)::text
     FROM pg_stat_activity WHERE pid = pg_backend_pid()
@@ -35,25 +36,28 @@ _PATIENCE = f"""SELECT set_config('idle_session_timeout', '{LEASE}s', false),
 
 
 class NodeTaken(ArenaFault):
-    """Another process has the node's name, or had it meanwhile."""
+    """Another process holds the node's name, or held it in between."""
 
 
 class NodeStore(Store):
-    """The store of the node of a name. A connection that was lost is made anew, unless somebody else had the name in
-    between; then whatever is asked raises `NodeTaken`.
+    """The store of a named node.
+
+    It reconnects after a lost connection. If another process took the name in between, every call raises `NodeTaken`.
     """
 
     def __init__(self, database: Database, engine: Engine, name: str) -> None:
         super().__init__(database, engine)
         self.name = name
         self._holder: int | None = None
-        """Which of those that held the name is this one."""
+        """The count of processes that have taken this name, up to this one."""
         event.listen(self._writer, "connect", self._hold)
         self.write(lambda connection: None)
 
     @classmethod
     def open_as(cls, database: Database, name: str) -> Self:
-        """That of a database, which is made if it is not there. Raises `NodeTaken`, and as `open` does."""
+        """Open a database under a node's name, creating it if needed. Raises `NodeTaken`, and whatever `open`
+        raises.
+        """
         make_sure_of(database)
         engine = database.connect()
         try:
@@ -68,13 +72,13 @@ class NodeStore(Store):
         try:
             self._hold_over(raw)
         except BaseException as exc:
-            raw.close()  # which nobody else does, and so gives back what it holds
+            raw.close()  # releases the name, since the pool does not close this connection
             if isinstance(exc, Error):
                 raise StoreUnavailable(f"{self.database}: {exc}") from exc
             raise
 
     def _hold_over(self, raw: Any) -> None:
-        """Hold the name over a connection that was just made."""
+        """Claim the name over a new connection."""
         self.node, holder, session = raw.execute(_ENROL, {"name": self.name}).fetchone()
         words = {"node": self.node, "session": session or ""}
         (others,) = raw.execute(_IS_OTHERS, words).fetchone()
