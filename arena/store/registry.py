@@ -1,5 +1,5 @@
-"""The bots that are known: registered, approved, revoked, when they were seen, and what went wrong with each of late by
-its own doing, in the words that it was told.
+"""Registered bots: approval, revocation, when they last connected, and the latest errors of each as they were sent to
+it.
 """
 
 from __future__ import annotations
@@ -25,21 +25,23 @@ from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
 
 MAX_INCIDENTS = 20
-"""Of each bot."""
+"""Maximum incidents stored per bot."""
 MAX_INCIDENT_TEXT = 500
-"""Characters."""
+"""Maximum characters of an incident's text."""
 
 
 class NameInUse(UsageFault):
-    """The name of a bot is registered already."""
+    """A bot's name is already registered."""
 
 
 class StillPlaying(UsageFault):
-    """A bot can't be renamed or deleted now, as it has matches under way, maybe on another node."""
+    """A bot cannot be renamed or deleted now, because it has matches in progress, perhaps on another node."""
 
 
 class RegisteredBot(Struct, frozen=True, kw_only=True):
-    """A bot. `token_hash` is None for one that never had a token (it only played in tournaments) or is `revoked`."""
+    """A bot. `token_hash` is None if it is `revoked`, or has never had a token because it only played in
+    tournaments.
+    """
 
     name: str
     token_hash: str | None
@@ -59,7 +61,7 @@ class Incident(Struct, frozen=True, kw_only=True):
 
 
 class RosterRow(RegisteredBot, frozen=True, kw_only=True):
-    """The same with what went wrong with it last."""
+    """A bot with its latest incident."""
 
     incident: Incident | None
 
@@ -74,7 +76,7 @@ _REGISTERED = select(*(bots.c[name] for name in RegisteredBot.__struct_fields__)
 
 
 def registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
-    """The bot registered under a name, in any case; None also for one that only played in tournaments."""
+    """Return the bot registered under a name, in any case; None also for one that only played in tournaments."""
     row = connection.execute(_REGISTERED.where(bots.c.key == folded(name))).one_or_none()
     if row is None or (row.token_hash is None and not row.revoked):
         return None
@@ -82,26 +84,26 @@ def registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
 
 
 def registered_bots(connection: Connection, names: Collection[str]) -> dict[str, RegisteredBot]:
-    """Those of these bots that `registered_bot` finds, by folded names, as they are given."""
+    """Return the registered bots among `names`, which are folded, by folded name."""
     rows = connection.execute(_REGISTERED.where(bots.c.key.in_(names)))
     found = [RegisteredBot(**row._mapping) for row in rows]
     return {folded(bot.name): bot for bot in found if bot.token_hash is not None or bot.revoked}
 
 
 def bot_number(connection: Connection, name: str) -> int | None:
-    """The row of a bot, in any case; None, which is in no row, where there is none of this name."""
+    """Return a bot's row id, its name in any case; None if it is unknown."""
     return connection.execute(select(bots.c.id).where(bots.c.key == folded(name))).scalar()
 
 
 def all_bots(connection: Connection) -> list[RegisteredBot]:
-    """All bots, by name, with those that only played in tournaments."""
+    """Return all bots by name, including those that only played in tournaments."""
     return [RegisteredBot(**row._mapping) for row in connection.execute(_REGISTERED.order_by(bots.c.key))]
 
 
 def roster_page(
     connection: Connection, find: str = "", *, after: str | None = None, limit: int = 200
 ) -> Page[RosterRow]:
-    """A page of them, those with this text in their names."""
+    """Return a page of the bots whose names contain `find`, each with its latest incident."""
     given = {"find": folded(find)}
     return read_page(connection, _ROSTER, given, {"key": str}, _roster_row, after=after, limit=limit)
 
@@ -121,21 +123,22 @@ def _roster_row(row: Row[Any]) -> RosterRow:
 
 
 def is_known_bot(connection: Connection, name: str) -> bool:
-    """Whether a bot of this name, in any case, was ever registered or played."""
+    """Return whether a bot of this name, in any case, was ever registered or played."""
     return bot_number(connection, name) is not None
 
 
 def register_bot(
     connection: Connection, name: str, token_hash: str, unused_since: str | None = None, *, person: bool = False
 ) -> None:
-    """Register a bot, or a `person`, that came by itself; in place of one that did so too, never finished a match, and
-    was not seen since `unused_since`, or of one that is known from unrated matches alone. Raises `NameInUse`, also for
-    a name that was only rated in tournaments.
+    """Register a bot or `person` that connected on its own.
+
+    It may take a name that was only used in unrated matches, or one whose unapproved holder never finished a match and
+    was last seen before `unused_since`. Raises `NameInUse` otherwise, also for names rated only in tournaments.
     """
     now = database_now(connection)
     row = {"name": name, "token_hash": token_hash, "created": now, "seen": now, "person": person}
     statement = upsert(connection, bots).values(**row, key=folded(name), revoked=False)
-    # By the number, as SQLAlchemy correlates no subquery in ON CONFLICT: it would ask whether anybody has played.
+    # SQLAlchemy does not correlate subqueries in ON CONFLICT: without the id it would test whether any bot has played.
     played = exists().where(seats.c.bot == bot_number(connection, name))
     rated = played.where(seats.c.mu_after.is_not(None))
     free = bots.c.token_hash.is_(None) & ~bots.c.revoked & ~rated
@@ -144,15 +147,16 @@ def register_bot(
     statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=free)
     if connection.execute(statement.returning(bots.c.id)).first() is None:
         raise NameInUse(f"a bot is called {name} already")
-    # What is kept of an earlier bot is none of this one's.
+    # Incidents of the name's previous holder do not belong to the new one.
     connection.execute(delete(incidents).where(incidents.c.bot == bot_number(connection, name)))
 
 
 def register_newcomer(
     connection: Connection, name: str, token_hash: str, free_after_days: int, *, person: bool = False
 ) -> None:
-    """Register a bot, or a `person`, as `register_bot` does, in place of one that was not seen for so many days by the
-    database's clock, 0: whenever it was seen; of none while that clock is not steady.
+    """Register a bot or `person`. It may replace an idle holder not seen for `free_after_days` by the database's clock.
+
+    0 days means that no name is ever free again; nor is one while that clock is not steady.
     """
     unused_since = None
     if free_after_days and is_steady(connection):
@@ -161,15 +165,16 @@ def register_newcomer(
 
 
 def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:
-    """Note when bots were seen last, by their folded names."""
+    """Store when bots were last seen, by folded name."""
     statement = update(bots).where(bots.c.key == bindparam("bot")).values(seen=bindparam("at"))
     connection.execute(statement, [{"bot": bot, "at": at} for bot, at in times.items()])
 
 
 def add_bots(connection: Connection, hashes: Mapping[str, str]) -> None:
-    """Register bots by hand, approved, with their tokens' hashes; those known from tournaments keep their ratings.
+    """Register approved bots with token hashes on the operator's behalf. Bots known from tournaments keep their
+    ratings.
 
-    Raises `NameInUse` at the first that is taken.
+    Raises `NameInUse` at the first name that is taken.
     """
     for name, token_hash in hashes.items():
         row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False, "approved": True}
@@ -184,29 +189,29 @@ def add_bots(connection: Connection, hashes: Mapping[str, str]) -> None:
 
 
 def rotate_token(connection: Connection, name: str, token_hash: str) -> None:
-    """Give a bot a new token; the old one is worth nothing from now on. Raises `UsageFault` for an unknown name."""
+    """Replace a bot's token; the old one no longer works. Raises `UsageFault` for an unknown name."""
     _change(connection, [name], token_hash=token_hash, revoked=False)
 
 
 def revoke_bots(connection: Connection, names: Iterable[str]) -> None:
-    """Let bots in no more, until `rotate_token`: all or none. Raises `UsageFault` for an unknown name."""
+    """Revoke bots, all or none, until `rotate_token`. Raises `UsageFault` for an unknown name."""
     _change(connection, names, token_hash=None, revoked=True)
 
 
 def approve_bots(connection: Connection, names: Iterable[str], *, approved: bool) -> None:
-    """Approve bots, or no more: all of these or none. Raises `UsageFault` for an unknown name."""
+    """Approve bots or withdraw approval, all or none. Raises `UsageFault` for an unknown name."""
     _change(connection, names, approved=approved)
 
 
 def set_people(connection: Connection, names: Iterable[str], *, person: bool) -> None:
-    """Have names be people's, or bots': all of these or none. What was rated stays where it is. Raises `UsageFault` for
-    an unknown name.
+    """Mark names as people's or as bots', all or none. Existing ratings stay in their pools. Raises `UsageFault` for an
+    unknown name.
     """
     _change(connection, names, person=person)
 
 
 def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
-    """Have a name be a person's, or a bot's, as long as it was never rated on the ladder: whether it is now."""
+    """Mark a name as a person's or a bot's if it was never rated on the ladder. Return whether that was possible."""
     key = folded(name)
     rated = exists().where(
         tallies.c.bot == bots.c.id, tallies.c.tournament == "", tallies.c.pool.not_like(f"%/{UNRATED}")
@@ -219,15 +224,15 @@ def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
 
 
 def rename_bot(connection: Connection, name: str, new: str) -> None:
-    """Call a bot otherwise; it keeps its token and its ratings. Raises `NameInUse`, `StillPlaying` or `UsageFault`."""
+    """Rename a bot, which keeps its token and ratings. Raises `NameInUse`, `StillPlaying` or `UsageFault`."""
     check_new_name(connection, name, new)
     _change(connection, [name], name=new, key=folded(new), renamed=utc())
     rename_in_actions(connection, name, new)
 
 
 def check_new_name(connection: Connection, name: str, new: str) -> None:
-    """Raise `UsageFault` where a bot can't be called so, `NameInUse` where another one is, `StillPlaying` where it has
-    matches under way.
+    """Raise `UsageFault` for an invalid new name, `NameInUse` for a taken one, and `StillPlaying` if the bot is
+    playing.
     """
     if not is_bot_name(new):
         raise UsageFault(f"{shown(new)} is no name for a bot: {NAME_FORM}")
@@ -237,8 +242,9 @@ def check_new_name(connection: Connection, name: str, new: str) -> None:
 
 
 def delete_bot(connection: Connection, name: str) -> str:
-    """Forget who a bot was, for good: nobody comes in as it, its name is free, its results are those of another name,
-    which is returned. Raises `StillPlaying` or `UsageFault`.
+    """Forget a deleted bot for good: its name and token are free, and its results go to a placeholder name.
+
+    Return the placeholder. Raises `StillPlaying` or `UsageFault`.
     """
     _check_is_not_playing(connection, name, "deleted")
     number = bot_number(connection, name)
@@ -277,7 +283,7 @@ def _change(connection: Connection, names: Iterable[str], **values: str | bool |
 
 
 def note_incident(connection: Connection, bot: str, incident: Incident) -> None:
-    """Keep an incident of a bot that is known, and no more than the last of it."""
+    """Store an incident of a known bot, and delete its oldest beyond `MAX_INCIDENTS`."""
     number = bot_number(connection, bot)
     if number is None:
         return
@@ -290,6 +296,6 @@ def note_incident(connection: Connection, bot: str, incident: Incident) -> None:
 
 
 def latest_incidents(connection: Connection, bot: str) -> list[Incident]:
-    """The incidents of a bot that are kept, the newest first."""
+    """Return a bot's stored incidents, newest first."""
     query = select(incidents).where(incidents.c.bot == bot_number(connection, bot)).order_by(incidents.c.id.desc())
     return [Incident(at=row.at, code=row.code, text=row.text) for row in connection.execute(query)]
