@@ -1,1 +1,4 @@
-"""One arena on the network: connections, seeks, matches under way, and who may come in."""
+"""The arena server: logging in, seeks and pairing, ratings, the feed and the nodes.
+
+It builds on the host of matches (arena/host) and the store. The command `arena serve` and arena/operations use it.
+"""
