@@ -1,1 +1,3 @@
-"""What the operator may have a running server do: one module for each kind of thing, with its requests and answers."""
+"""Operator requests to a running server and its maintenance tasks, one module per subject with its requests and
+answers. The server registers the handlers; arena/commands sends the requests.
+"""

@@ -142,9 +142,8 @@ class Arena(HostHandler):
 
     @contextlib.contextmanager
     def closed_to(self, bot: str, why: str, reason: str) -> Iterator[None]:
-        """Block logins under a name inside the context, and disconnect its bot with the message `why`.
-
-        Raises `UsageFault` if the name is blocked already.
+        """Block logins under a name inside the context, and disconnect its bot with the message `why`. Raises
+        `UsageFault` if the name is blocked already.
         """
         name = folded(bot)
         if name in self._closed_names:
@@ -197,9 +196,7 @@ class Arena(HostHandler):
         place: int | None = None,
     ) -> Header:
         """Build the header of a match between `bots` in seat order, with their versions. The match is rated if `pool`
-        is given.
-
-        The clock is the usual one unless `clock` is given.
+        is given. The clock is the usual one unless `clock` is given.
         """
         return header_of(
             match=match,
@@ -317,7 +314,6 @@ class Arena(HostHandler):
 
     async def resumes(self, header: Header, seed: bytes) -> bool:
         """Return whether a journaled match should resume: it is not stored yet, and no tournament will play it again.
-
         While the database is unavailable, keep asking.
         """
         backoff = Backoff(FIRST_WAIT, LONGEST_WAIT)

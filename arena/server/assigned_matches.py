@@ -30,9 +30,8 @@ class _UnderWay(NamedTuple):
 
 
 class AssignedMatches:
-    """Plays matches between bots that the operator names.
-
-    `check` raises a `Fault` if no match may start; `call` asks bots on other nodes to connect here.
+    """Plays matches between bots that the operator names. `check` raises a `Fault` if no match may start; `call` asks
+    bots on other nodes to connect here.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class AssignedMatches:
         self._changed = asyncio.Event()
 
     def again(self) -> None:
-        """Recheck the bots: one connected or has a free slot."""
+        """Check again which bots are ready, since one connected or has a free slot."""
         self._changed.set()
 
     async def play(

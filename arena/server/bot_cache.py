@@ -141,9 +141,7 @@ class BotCache:
 
     async def renew(self) -> None:
         """Reload ratings and rated matches of all cached bots after the operator changed them; matches in progress
-        still count.
-
-        One renewal runs at a time, and serves all requests made before it began. Raises `StoreError`.
+        still count. One renewal runs at a time, and serves all requests made before it began. Raises `StoreError`.
         """
         self._asked += 1
         asked = self._asked

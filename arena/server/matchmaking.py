@@ -95,7 +95,7 @@ LOOK_AGAIN = 1.0
 ALONE = 1.0
 """Seconds for which a seek without named opponents waits for similar seeks before it may pair with open ones."""
 NOT_ALONE = ladder_pairing.FULL_WAIT + LOOK_AGAIN
-"""The same delay when enough similar seeks are active: after it, those that may meet have been paired."""
+"""The delay if enough similar seeks are active. Those that may meet have been paired by then."""
 FILL_EVERY = 0.25
 """Seconds between two rounds of pairing with open seeks and with several named opponents."""
 IN_VAIN = 8
@@ -162,7 +162,7 @@ class Matchmaker:
         self._loop = asyncio.get_running_loop()
 
     def add(self, session: Session, message: Seek, game: Game[Any, Any] | None) -> None:
-        """Activate a bot's seek. `game` has the rules, or is None for an open seek."""
+        """Add a bot's seek. `game` has the rules, or is None for an open seek."""
         assert session.bot is not None
         opponents = frozenset(map(folded, named(message)))
         named_or_private = bool(opponents) or message.private

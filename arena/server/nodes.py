@@ -167,7 +167,7 @@ class Nodes(OnlyNode):
         self._noted: set[str] | None = None
         """Matches registered here when the first of them resumed."""
         self._waited_for: dict[str, float] = {}
-        """By name, the time since which nodes with matches in progress have been missing."""
+        """The times since which nodes with matches in progress have been missing, by name."""
 
     @property
     def draining(self) -> bool:
@@ -326,7 +326,6 @@ class Nodes(OnlyNode):
 
     async def read_announcements(self) -> None:
         """Read new announcements and call `heard` for each; the first call reports that anything may have changed.
-
         Raises `StoreError`.
         """
         if self._position is None:
@@ -349,9 +348,8 @@ class Nodes(OnlyNode):
 
 
 def weight(node: str, game: str) -> bytes:
-    """Return the weight of a node for a game; the node with the greatest pairs it (rendezvous hashing).
-
-    So when a node goes, only its own games move.
+    """Return the weight of a node for a game; the node with the greatest pairs it (rendezvous hashing). So when a node
+    goes, only its own games move.
     """
     return hashlib.sha256(f"{node}\n{game}".encode()).digest()
 

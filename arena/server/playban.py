@@ -82,5 +82,5 @@ class Playbans:
         return max(self._bots.fail(bot, self._now()), of_address)
 
     def played(self, bot: str) -> None:
-        """Forgive one missed match, since the bot played a match to its end."""
+        """Reduce a bot's backoff by one missed match, since it played a match to its end."""
         self._bots.forgive(bot)

@@ -19,10 +19,8 @@ _unpack = msgspec.msgpack.Decoder(dict[str, Any]).decode
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class MatchSpec:
-    """The properties of a match that all its seeks must share. Equal specs are the same object.
-
-    `match_spec_of` and `open_match_spec` create them. The spec of open seeks has no config and fits every match of the
-    game.
+    """The properties of a match that all its seeks must share. Equal specs are the same object. `match_spec_of` and
+    `open_match_spec` create them. The spec of open seeks has no config and fits every match of the game.
     """
 
     game: str
@@ -114,9 +112,8 @@ ByBot = dict[str, dict[str, ActiveSeek]]
 
 
 class SeekIndex:
-    """The active seeks. Queries take constant time, except `partner`.
-
-    `count(sought, back)` is called for each seek that becomes active, or with `back` ends.
+    """The active seeks. Queries take constant time, except `partner`. `count(sought, back)` is called for each seek
+    that becomes active, or with `back` ends.
     """
 
     def __init__(self, count: Callable[[ActiveSeek, bool], None]) -> None:
@@ -176,9 +173,8 @@ class SeekIndex:
             self.ripe.pop(sought.kind, None)
 
     def partner(self, sought: ActiveSeek, free: Callable[[str], object]) -> ActiveSeek | None:
-        """Return a two-seat seek that this one names or that names its bot, the oldest of its bot; or None.
-
-        If several bots name it, prefer the first that is `free`; each may be tested.
+        """Return a two-seat seek that this one names or that names its bot, the oldest of its bot; or None. If several
+        bots name it, prefer the first that is `free`; each may be tested.
         """
         bot, kind = sought.key, sought.kind
         for opponent in sought.opponents:
@@ -273,10 +269,8 @@ def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
 
 
 def pool_of(group: Sequence[ActiveSeek]) -> str | None:
-    """Return the pool in which a match between these seeks is rated if its bots may be, or None.
-
-    With a person it is the pool of people, whoever chose whom, unless the person asked for an unrated match or invited
-    a friend.
+    """Return the pool in which a match between these seeks is rated if its bots may be, or None. With a person it is
+    the pool of people, regardless of who chose whom, unless the person asked for an unrated match or invited a friend.
     """
     people = people_in(group)
     rated = all(sought.people_rated for sought in people) if people else agreed(group).rated

@@ -18,9 +18,8 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class StallGuard:
-    """Detects stalls of the process: `look` runs before anything is sent, and periodically in `run`.
-
-    If more than `MOST` seconds have passed since the last look, `stalled` is called with them. It must not return.
+    """Detects stalls of the process: `look` runs before anything is sent, and periodically in `run`. If more than
+    `MOST` seconds have passed since the last look, `stalled` is called with them. It must not return.
     """
 
     def __init__(self, stalled: Callable[[float], None]) -> None:

@@ -53,9 +53,8 @@ class Announced(NamedTuple):
 
 
 def announce(connection: Connection, kind: Kind, names: Iterable[str] = (), node: int | None = None) -> None:
-    """Announce a change to all nodes when the transaction commits. Do nothing on SQLite, which has no nodes.
-
-    `node` is the number of the node to which bots are called.
+    """Insert an announcement for all nodes, who see it when the transaction commits. Do nothing on SQLite, which has no
+    nodes. `node` is the number of the node to which bots are called.
     """
     if not is_postgresql(connection):
         return

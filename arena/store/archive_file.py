@@ -58,7 +58,6 @@ class ArchivesBusy(ArenaFault):
 @contextlib.contextmanager
 def changing(folder: Path) -> Iterator[None]:
     """Lock a folder, creating it if needed, for changes to its archive files and to what the database says of them.
-
     Raises `ArchivesBusy` if another process holds the lock, and `ArenaFault` if the folder cannot be used.
     """
     with contextlib.ExitStack() as stack:
@@ -88,9 +87,8 @@ def plan_archive(folder: Path, held: Sequence[OldRecord]) -> NewArchive | None:
 
 
 def write_archive(new: NewArchive) -> int:
-    """Write an archive file, sync it, and compare it with what was to be written. Return its size in bytes.
-
-    The caller holds `changing`. Raises `ArenaFault`.
+    """Write an archive file, sync it, and compare it with what was to be written. Return its size in bytes. The caller
+    holds `changing`. Raises `ArenaFault`.
     """
     path = new.path
     try:
@@ -117,9 +115,8 @@ def remove_archive(path: Path) -> None:
 
 
 def read_archive(path: Path, matches: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the id and gzip record of each of the matches that an archive file holds.
-
-    Raises `ArchiveMissing` if the file is missing, and `BadRecord` if it is damaged.
+    """Yield the id and gzip record of each of the matches that an archive file holds. Raises `ArchiveMissing` if the
+    file is missing, and `BadRecord` if it is damaged.
     """
     for match, text in _texts(path, matches):
         yield match, packed(text)

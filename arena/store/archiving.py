@@ -62,7 +62,6 @@ _IN_FILE = "SELECT number, id FROM matches WHERE archive = :archive"
 
 class Old(Struct, frozen=True, kw_only=True):
     """A filter for old records: matches that ended by `until` and are unrated with a bot of `house` (folded names).
-
     With `rated`, all rated matches that ended by then count too.
     """
 
@@ -125,7 +124,6 @@ def next_old(connection: Connection, old: Old, after: Place) -> tuple[list[OldRe
 
 def move_records(connection: Connection, path: Path, file: tuple[int, int], moved: Sequence[OldRecord]) -> Moved:
     """Assign records to an archive file and delete them from the database, unless they changed since they were read.
-
     `file` is the file's record count and size in bytes.
     """
     kept = {row.match: row.data for row in execute(connection, _DATA, among(one.number for one in moved))}
@@ -138,10 +136,8 @@ def move_records(connection: Connection, path: Path, file: tuple[int, int], move
 
 
 def move_all(store: Store, old: Old, folder: Path, rest: Callable[[float], None] = lambda seconds: None) -> Moved:
-    """Move all old records into archive files of a folder.
-
-    `rest` is called after each transaction with the seconds it took. Raises `ArenaFault`; what is already moved stays
-    moved.
+    """Move all old records into archive files of a folder. `rest` is called after each transaction with the seconds it
+    took. Raises `ArenaFault`; what is already moved stays moved.
     """
     moved, place, before = Moved(), Place(), None
     while place != before:
@@ -203,9 +199,8 @@ def matches_in(connection: Connection, archive: int) -> dict[str, int]:
 
 
 def without_removed(old: Archive, kept: Mapping[str, int]) -> NewArchive | None:
-    """Plan the replacement of a file with only the records `kept`, a map from match ids to numbers.
-
-    Return None if `kept` is empty. Raises `ArenaFault` if the old file lacks one of them.
+    """Plan the replacement of a file with only the records `kept`, a map from match ids to numbers. Return None if
+    `kept` is empty. Raises `ArenaFault` if the old file lacks one of them.
     """
     if not kept:
         return None

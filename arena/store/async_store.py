@@ -126,18 +126,16 @@ class AsyncStore:
         return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
 
     def finish(self, finished: StorableMatch) -> asyncio.Future[Ratings | None]:
-        """Queue a finished match to be stored and rated. The future gives its ratings once they are on disk.
-
-        It fails with the store's fault if there is no time left to retry, and with any error that is not a fault.
+        """Queue a finished match to be stored and rated. The future gives its ratings once they are on disk. It fails
+        with the store's fault if there is no time left to retry, and with any error that is not a fault.
         """
         future: asyncio.Future[Ratings | None] = asyncio.get_running_loop().create_future()
         self._defer(_QueuedMatch(finished, future, Backoff(DEFER_SECONDS, MAX_DEFER_SECONDS)))
         return future
 
     def begin(self, match: UnderWay) -> asyncio.Future[None]:
-        """Register a match that is about to begin. The future completes once that is on disk.
-
-        It is cancelled if there is no time left to retry.
+        """Register a match that is about to begin. The future completes once that is on disk. It is cancelled if there
+        is no time left to retry.
         """
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._beginning.append(_Beginning(match, future))

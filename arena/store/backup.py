@@ -1,6 +1,5 @@
-"""Backups of a database in use: a copy is one complete, checked file, or none at all.
-
-The archive files that it needs are copied beside it, unless they are already there.
+"""Backups of a database in use: a copy is one complete, checked file, or none at all. The archive files that it needs
+are copied beside it, unless they are already there.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ _NEEDED = """SELECT path FROM archives WHERE EXISTS (SELECT 1 FROM matches WHERE
 
 
 class Backup(NamedTuple):
-    """The outcome of a backup: the number of matches, and the archive files that the copy needs.
-
-    `files` are beside it, `elsewhere` are absolute paths outside its folder, and `missing` were not found.
+    """The outcome of a backup: the number of matches, and the archive files that the copy needs. `files` are beside it,
+    `elsewhere` are absolute paths outside its folder, and `missing` were not found.
     """
 
     matches: int
@@ -72,9 +70,8 @@ def back_up(source: Database, to: Path) -> Backup:
 
 
 def remove_copy(copy: Path) -> None:
-    """Remove a backup, after the archive files that no other backup in its folder needs.
-
-    The archive files stay if another backup is being written there or cannot be read. Raises `OSError`.
+    """Remove a backup, after the archive files that no other backup in its folder needs. The archive files stay if
+    another backup is being written there or cannot be read. Raises `OSError`.
     """
     folder = copy.parent
     with contextlib.suppress(sqlite3.Error, OSError):
@@ -97,9 +94,8 @@ def archives_of(file: Path) -> list[Path]:
 
 
 def _copy_archive(source: Path, to: Path, file: Path) -> bool:
-    """Copy an archive file with a relative path to another folder. Return whether the file is there afterwards.
-
-    An existing file is not copied again, since equal names mean equal content.
+    """Copy an archive file with a relative path to another folder. Return whether the file is there afterwards. An
+    existing file is not copied again, since equal names mean equal content.
     """
     if file.is_absolute():
         return False

@@ -1,6 +1,5 @@
-"""The data folder, which one server or tournament at a time may use. Only its owner can read it.
-
-It holds seeds of matches in progress, token hashes and the output of bots.
+"""The data folder, which one server or tournament at a time may use. Only its owner can read it. It holds seeds of
+matches in progress, token hashes and the output of bots.
 """
 
 from __future__ import annotations
@@ -29,9 +28,7 @@ class Locked(ArenaFault):
 @contextmanager
 def lock(folder: Path) -> Iterator[None]:
     """Lock a data folder, creating it if needed. The lock ends with the process. Raises `Locked`, which names the
-    holder.
-
-    Files that are created inside the block are accessible only to this user.
+    holder. Files that are created inside the block are accessible only to this user.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
@@ -57,7 +54,6 @@ def lock(folder: Path) -> Iterator[None]:
 
 def _check_owner(folder: Path) -> None:
     """Raise `ArenaFault` unless the folder belongs to this user or to root: its owner could change everything in it.
-
     Root accepts any owner, because containers map users and operators use `sudo` on another user's database.
     """
     owner = folder.stat().st_uid

@@ -1,6 +1,5 @@
-"""The interface of an arena's database, whether SQLite or PostgreSQL, with errors in our own words.
-
-Nothing is ever written to a database that is not ours.
+"""The interface of an arena's database, whether SQLite or PostgreSQL, with errors in our own words. Nothing is ever
+written to a database that is not ours.
 """
 
 from __future__ import annotations
@@ -74,16 +73,14 @@ class Database(ABC):
 
     @abstractmethod
     def connect(self, *, checkpoint: bool = True) -> Engine:
-        """Return an engine whose commits are on disk when they return.
-
-        Without `checkpoint`, it leaves checkpoints to the server that has the database open.
+        """Return an engine whose commits are on disk when they return. Without `checkpoint`, it leaves checkpoints to
+        the server that has the database open.
         """
 
     @abstractmethod
     def writing(self, engine: Engine) -> Engine:
-        """Return an engine for writing transactions. They run one at a time and so never have to be retried.
-
-        It uses the connections of the given engine where possible.
+        """Return an engine for writing transactions. They run one at a time and so never have to be retried. It uses
+        the connections of the given engine where possible.
         """
 
     @abstractmethod
@@ -105,9 +102,7 @@ class Database(ABC):
 
     def revision(self, *, read_only: bool = False) -> str | None:
         """Return the schema revision; None if nothing is there, or only an interrupted creation that `create`
-        completes.
-
-        Only reads. Raises `UnrecognizedDatabase`, `SchemaMismatch` for a newer schema, or `StoreError`.
+        completes. Only reads. Raises `UnrecognizedDatabase`, `SchemaMismatch` for a newer schema, or `StoreError`.
         """
         revision = self._revision(read_only=read_only)
         if revision is not None and revision not in REVISIONS:
@@ -115,9 +110,8 @@ class Database(ABC):
         return revision
 
     def check_current(self, *, read_only: bool = False) -> None:
-        """Raise an `ArenaFault` unless this is one of our databases with the current schema.
-
-        It is a `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
+        """Raise an `ArenaFault` unless this is one of our databases with the current schema. It is a
+        `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
         """
         revision = self.revision(read_only=read_only)
         if revision is None:

@@ -53,9 +53,8 @@ BATCH_SIZE = 200
 
 
 class Batch(NamedTuple):
-    """Rows of some matches, of their seats, and their records as (number, id, data), all ordered by match number.
-
-    A record's data is None if the record was removed or its file is missing.
+    """Rows of some matches, of their seats, and their records as (number, id, data), all ordered by match number. A
+    record's data is None if the record was removed or its file is missing.
     """
 
     matches: list[tuple[Any, ...]]
@@ -66,9 +65,8 @@ class Batch(NamedTuple):
 def export_matches(
     connection: Connection, search: Search, *, newest_first: bool = False, records: bool = False
 ) -> Iterator[Batch]:
-    """Yield the rows of all matches that fit, in batches in storage order, or reversed with `newest_first`.
-
-    The list of matches is fixed at the start. With `records`, batches include their records.
+    """Yield the rows of all matches that fit, in batches in storage order, or reversed with `newest_first`. The list of
+    matches is fixed at the start. With `records`, batches include their records.
     """
     numbers = match_numbers(connection, search)
     if newest_first:

@@ -1,6 +1,5 @@
-"""The position of each node's event feed (node 0: the only server).
-
-It is the number of the match up to which the broker has every end played there, tournaments excluded.
+"""The position of each node's event feed (node 0: the only server). It is the number of the match up to which the
+broker has every end played there, tournaments excluded.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""Checking a database: its file, each row, references between rows, and its ratings.
-
-Damage of any kind becomes a line of the report and never an error: unreadable parts are named, and the check continues.
+"""Checking a database: its file, each row, references between rows, and its ratings. Damage of any kind becomes a line
+of the report and never an error: unreadable parts are named, and the check continues.
 """
 
 from __future__ import annotations
@@ -221,10 +220,8 @@ def _archives(connection: Connection) -> Iterator[str]:
 
 
 def as_recorded(result: Result, rows: Sequence[Any]) -> tuple[Result, tuple[SeatRating, ...]]:
-    """Return a result and its ratings in the form that its record should have.
-
-    The names of bots renamed since are empty, and the ratings are empty if the match was rated again. `rows` are its
-    seats.
+    """Return a result and its ratings in the form that its record should have. The names of bots renamed since are
+    empty, and the ratings are empty if the match was rated again. `rows` are its seats.
     """
     named = tuple(
         replace(seat, bot="") if row.renamed is not None and row.renamed >= result.finished else seat

@@ -1,6 +1,5 @@
-"""The log of results: an append-only list with an entry for each match, made when it is stored.
-
-Entries are computed from the matches. Only their hashes are stored, so later changes to a match are detected.
+"""The log of results: an append-only list with an entry for each match, made when it is stored. Entries are computed
+from the matches. Only their hashes are stored, so later changes to a match are detected.
 """
 
 from __future__ import annotations
@@ -87,9 +86,8 @@ def append_lost(connection: Connection) -> int:
 
 
 def _extend(connection: Connection, tree: IncrementalTree) -> int:
-    """Add entries for matches from the tree's end on, where none are stored. Return how many.
-
-    Stored entries never change, even if they contradict their match: the log is append-only.
+    """Add entries for matches from the tree's end on, where none are stored. Return how many. Stored entries never
+    change, even if they contradict their match: the log is append-only.
     """
     count = 0
     while rows := _following(connection, tree.size):
@@ -164,9 +162,8 @@ def _hash(hashes: bytes, level: int) -> bytes:
 
 
 def log_head(connection: Connection, size: int | None = None) -> SignedTreeHead | None:
-    """Return the signed head of the log, now or at a past size; None while the log is empty.
-
-    Raises `UsageFault` if it never had that size, and `DamagedLog`.
+    """Return the signed head of the log, now or at a past size; None while the log is empty. Raises `UsageFault` if it
+    never had that size, and `DamagedLog`.
     """
     secret = _secret(connection)
     if secret is None:
@@ -206,9 +203,8 @@ def log_proof(connection: Connection, match: str) -> InclusionProof | None:
 
 
 def log_consistency(connection: Connection, size: int, of: int | None = None) -> ConsistencyProof:
-    """Return a proof that the log, now or with `of` entries, extends the log with `size` entries.
-
-    Raises `UsageFault` if the log never had that size, and `DamagedLog`.
+    """Return a proof that the log, now or with `of` entries, extends the log with `size` entries. Raises `UsageFault`
+    if the log never had that size, and `DamagedLog`.
     """
     head = log_head(connection, of)
     if head is None or not 1 <= size <= head.size:

@@ -13,10 +13,8 @@ from protocol.reasons import VOID
 
 
 class MatchLuck(NamedTuple):
-    """The points that chance gave seat 0, on a scale of 1 for a win and 0 for a loss.
-
-    `value` names the value function behind it. With more than two seats, `every` has the points of each, and they are
-    not stored.
+    """The points that chance gave seat 0, on a scale of 1 for a win and 0 for a loss. `value` names the value function
+    behind it. With more than two seats, `every` has the points of each, and they are not stored.
     """
 
     value: str

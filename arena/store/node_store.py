@@ -40,9 +40,8 @@ class NodeTaken(ArenaFault):
 
 
 class NodeStore(Store):
-    """The store of a named node.
-
-    It reconnects after a lost connection. If another process took the name in between, every call raises `NodeTaken`.
+    """The store of a named node. It reconnects after a lost connection. If another process took the name in between,
+    every call raises `NodeTaken`.
     """
 
     def __init__(self, database: Database, engine: Engine, name: str) -> None:

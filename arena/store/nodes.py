@@ -77,9 +77,8 @@ def leave(connection: Connection, node: int) -> None:
 
 
 def forget(connection: Connection, name: str, by: str) -> None:
-    """Remove a lost node without matches in progress from the list, until it comes back; `by` is the operator.
-
-    Its row stays, because its matches refer to it.
+    """Remove a lost node without matches in progress from the list, until it comes back; `by` is the operator. Its row
+    stays, because its matches refer to it.
     """
     statement = """UPDATE nodes SET seen = NULL, url = ''
     WHERE name = :name AND NOT EXISTS (SELECT 1 FROM under_way WHERE under_way.node = nodes.id)"""

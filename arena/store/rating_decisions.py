@@ -15,7 +15,7 @@ ON CONFLICT (id) DO UPDATE SET version = rating_decisions.version + 1"""
 
 
 class DecidedMeanwhile(ArenaFault):
-    """What is rated has changed since these ratings were computed."""
+    """Another decision about what is rated was made after these ratings were computed."""
 
     def __init__(self) -> None:
         super().__init__("matches were annulled, ratings rebuilt or a season begun meanwhile: try again")

@@ -101,9 +101,8 @@ class Rerating:
                 self.corrections.append(Correction(*values, played, number, row.seat))
 
     def save(self, connection: Connection) -> None:
-        """Write the corrected seats and standings of these pools, up to the last match.
-
-        Matches whose ratings now differ from their records are marked.
+        """Write the corrected seats and standings of these pools, up to the last match. Matches whose ratings now
+        differ from their records are marked.
         """
         self.advance(connection)
         _correct(connection, self.corrections)

@@ -155,7 +155,6 @@ def register_newcomer(
     connection: Connection, name: str, token_hash: str, free_after_days: int, *, person: bool = False
 ) -> None:
     """Register a bot or `person`. It may replace an idle holder not seen for `free_after_days` by the database's clock.
-
     0 days means that no name is ever free again; nor is one while that clock is not steady.
     """
     unused_since = None
@@ -172,9 +171,7 @@ def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:
 
 def add_bots(connection: Connection, hashes: Mapping[str, str]) -> None:
     """Register approved bots with token hashes on the operator's behalf. Bots known from tournaments keep their
-    ratings.
-
-    Raises `NameInUse` at the first name that is taken.
+    ratings. Raises `NameInUse` at the first name that is taken.
     """
     for name, token_hash in hashes.items():
         row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False, "approved": True}
@@ -242,9 +239,8 @@ def check_new_name(connection: Connection, name: str, new: str) -> None:
 
 
 def delete_bot(connection: Connection, name: str) -> str:
-    """Forget a deleted bot for good: its name and token are free, and its results go to a placeholder name.
-
-    Return the placeholder. Raises `StillPlaying` or `UsageFault`.
+    """Forget a deleted bot for good: its name and token are free, and its results go to a placeholder name. Return the
+    placeholder. Raises `StillPlaying` or `UsageFault`.
     """
     _check_is_not_playing(connection, name, "deleted")
     number = bot_number(connection, name)

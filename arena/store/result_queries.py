@@ -60,7 +60,6 @@ class RecordRemoved(ArenaFault):
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A row of a leaderboard. `score` is mu − 3 sigma; `few` means that too few matches were played to trust it.
-
     `payoff` is set in games whose result is a payoff, once a match counts; `person` is set for a person's name.
     """
 
@@ -182,7 +181,6 @@ def result_with_seats(connection: Connection, match: str) -> tuple[Result, list[
 
 def record_of(connection: Connection, match: str) -> bytes | None:
     """Return a match's gzip record, from the database or an archive file; None if there is no such match or record.
-
     Raises `RecordRemoved`, and `BadRecord` if the archive file is damaged.
     """
     columns = matches.c.record_bytes, matches.c.archive, records.c.data
@@ -207,9 +205,8 @@ def tournament_results(connection: Connection, tournament: str) -> list[Result]:
 
 
 def meetings(connection: Connection, bot: str) -> list[tuple[str, str, str, str]]:
-    """Return a bot's rated ladder matches of the last day, as (match, pool, opponent's folded name, end time).
-
-    A match with more than two seats appears once per opponent.
+    """Return a bot's rated ladder matches of the last day, as (match, pool, opponent's folded name, end time). A match
+    with more than two seats appears once per opponent.
     """
     since = utc(days_ago=1)
     mine, theirs, others = seats.alias(), seats.alias(), bots.alias()
@@ -271,9 +268,8 @@ def seat_ratings(rows: Iterable[Any]) -> tuple[SeatRating, ...]:
 def iter_results_with_seats(
     connection: Connection, numbers: Select[tuple[int]], *, newest_first: bool = False, stream: bool = False
 ) -> Iterator[tuple[int, Result, list[Any]]]:
-    """Yield (number, result, seat rows) in the order of the numbers, or in reverse.
-
-    `stream` avoids loading all of them at once, at the cost of more round trips to a server.
+    """Yield (number, result, seat rows) in the order of the numbers, or in reverse. `stream` avoids loading all of them
+    at once, at the cost of more round trips to a server.
     """
     number = matches.c.number
     query = (

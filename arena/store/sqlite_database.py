@@ -171,9 +171,8 @@ def is_ours(header: bytes) -> bool:
 
 
 def read_only_uri(file: Path) -> str:
-    """Return a URI that opens a file without writing anything, even beside it.
-
-    In a read-only folder without a log, the file is opened as immutable: it holds everything.
+    """Return a URI that opens a file without writing anything, even beside it. In a read-only folder without a log, the
+    file is opened as immutable: it holds everything.
     """
     where = file.absolute().as_uri()
     return f"{where}?immutable=1" if not os.access(file.parent, os.W_OK) and not _has_log(file) else f"{where}?mode=ro"

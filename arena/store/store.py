@@ -1,6 +1,5 @@
-"""The store. Queries and changes are functions of a connection, which `read` and `write` run in a transaction.
-
-One thread writes. Any thread, and any other process, can read meanwhile.
+"""The store. Queries and changes are functions of a connection, which `read` and `write` run in a transaction. One
+thread writes. Any thread, and any other process, can read meanwhile.
 """
 
 from __future__ import annotations
@@ -27,9 +26,8 @@ class Reader:
 
     @classmethod
     def open(cls, where: str | Path | Database) -> Self:
-        """Open the database in a file or at a URL.
-
-        Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
+        """Open the database in a file or at a URL. Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch`
+        or `StoreError`.
         """
         database = where if isinstance(where, Database) else database_at(where)
         database.check_current(read_only=True)
@@ -96,9 +94,8 @@ class Store(Reader):
 
 
 def make_sure_of(database: Database, *, create: bool = True) -> None:
-    """Check that the database is usable; create a missing one unless `create` is false.
-
-    Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
+    """Check that the database is usable; create a missing one unless `create` is false. Raises `DatabaseNotFound`,
+    `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
     """
     try:
         database.check_current()

@@ -74,7 +74,7 @@ _TABLES = {
     "encounters": (_ENCOUNTERS, (), (), ()),
     "hours": (_HOURS, (), ("last",), ("first",)),
 }
-"""For each table: the query for matches :first to :last, and the columns that are sums, maxima and minima."""
+"""The query of each table for matches :first to :last, and its columns that are sums, maxima and minima."""
 
 
 def _adding(table: str) -> str:

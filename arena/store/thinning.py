@@ -1,6 +1,5 @@
-"""Retention: removing records of old matches to bound the database's size.
-
-Results, ratings, luck and counts stay, and so do records of tournaments.
+"""Retention: removing records of old matches to bound the database's size. Results, ratings, luck and counts stay, and
+so do records of tournaments.
 """
 
 from __future__ import annotations
@@ -68,9 +67,8 @@ class Removed(Struct, frozen=True, kw_only=True):
 
 
 def find_removable(connection: Connection, keep: Retention, *, clock_steady: bool = True) -> Removable:
-    """Return which records to remove now by the database's clock. No record is too old unless `clock_steady`.
-
-    If unrated records exceed their size limit, this scans all of them.
+    """Return which records to remove now by the database's clock. No record is too old unless `clock_steady`. If
+    unrated records exceed their size limit, this scans all of them.
     """
     unrated = _ended_before(connection, keep.unrated_days if clock_steady else 0)
     most = keep.max_unrated_mib * MIB
@@ -114,9 +112,8 @@ def remove_records(connection: Connection, old: Removable) -> Removed:
 
 
 class RecordsOfBot:
-    """Removes the records of a bot's matches, tournaments included, oldest first.
-
-    Records in archive files only lose their references; `leave_out_removed` then purges the files.
+    """Removes the records of a bot's matches, tournaments included, oldest first. Records in archive files only lose
+    their references; `leave_out_removed` then purges the files.
     """
 
     def __init__(self, bot: str) -> None:

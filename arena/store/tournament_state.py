@@ -73,10 +73,8 @@ def tournament_origin(connection: Connection, tournament: str) -> Origin | None:
 
 
 class StoredSeeds(NamedTuple):
-    """Seeds of a group of tournaments that share one; each is None if there is none.
-
-    `open` is the newest seed under which some are unfinished or not started, `finished` the newest under which all are
-    finished.
+    """Seeds of a group of tournaments that share one; each is None if there is none. `open` is the newest seed under
+    which some are unfinished or not started, `finished` the newest under which all are finished.
     """
 
     open: str | None

@@ -108,10 +108,8 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
 
 
 class TournamentTable(TournamentRow, frozen=True, kw_only=True):
-    """A tournament with its table and head-to-head scores, as `arena tournament` shows them.
-
-    `head_to_head` maps a bot, then an opponent, to the bot's share of points; `payoffs` has the mean payoffs likewise,
-    if payoffs are the result.
+    """A tournament with its table and head-to-head scores, as `arena tournament` shows them. `head_to_head` maps a bot,
+    then an opponent, to the bot's share of points; `payoffs` has the mean payoffs likewise, if payoffs are the result.
     """
 
     ranked_by: str
@@ -137,9 +135,8 @@ def tournaments_page(connection: Connection, *, after: str | None = None, limit:
 
 
 def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the leaders of each tournament's table; tournaments without a counted match are left out.
-
-    The order is by payoff in games whose result is a payoff, else by luck-adjusted score if known, else by score.
+    """Return the leaders of each tournament's table; tournaments without a counted match are left out. The order is by
+    payoff in games whose result is a payoff, else by luck-adjusted score if known, else by score.
     """
     found: dict[str, list[str]] = {}
     given = {"names": msgspec.json.encode(names).decode(), "no_value": NoLuck.name}
@@ -168,9 +165,7 @@ def has_tournament(connection: Connection, name: str) -> bool:
 
 Standings = dict[str, tuple[tuple[int, str | None], str | None, TournamentStandings]]
 """A cache of standings by tournament: its number of matches and end time, the value function of its luck, the
-standings.
-
-An entry is computed again only after the number of matches or the end time has changed.
+standings. An entry is computed again only after the number of matches or the end time has changed.
 """
 MOST_KNOWN = 64
 
