@@ -1,6 +1,4 @@
-"""Operator requests about bots, the ladder and assigned matches, which take effect at once; and the list of all
-handlers.
-"""
+"""Operator requests about bots, the ladder and assigned matches, which apply at once; and the list of all handlers."""
 
 from __future__ import annotations
 
@@ -33,9 +31,7 @@ MOST_WAIT = 3600.0
 MAX_ANNUL_TRIES = 3
 """After this many attempts, everything is computed in one transaction, which blocks all nodes."""
 FEW_MATCHES = 50
-"""If at most this many matches were stored meanwhile, the saving transaction rates them too, which delays results by
-about 10 ms.
-"""
+"""If at most this many matches were stored meanwhile, the saving transaction rates them too, in about 10 ms."""
 
 
 def operations(arena: Arena) -> dict[str, Handler]:

@@ -15,9 +15,7 @@ WITHIN, AGAIN = 120.0, 0.5
 
 
 async def leave_out_removed(store: AsyncStore) -> None:
-    """Rewrite archive files that still contain removed records. Continue after a failure; raise the first `ArenaFault`
-    at the end.
-    """
+    """Rewrite archive files that still contain removed records. Try all, then raise the first `ArenaFault`."""
     until = asyncio.get_running_loop().time() + WITHIN
     faults: list[ArenaFault] = []
     for one in await store.read_beside(all_archives):

@@ -1,6 +1,4 @@
-"""Scheduled backups, each made by this module in a process of low priority. Old ones are removed after a successful
-one.
-"""
+"""Scheduled backups, each made by this module in a process of low priority, after which the oldest are removed."""
 
 from __future__ import annotations
 

@@ -37,9 +37,7 @@ class Rename(Request, frozen=True, tag="rename"):
 
 
 class Delete(Request, frozen=True, tag="delete"):
-    """A request to delete a bot, which loses its matches in progress; with `records`, also the records of its
-    matches.
-    """
+    """A request to delete a bot, which loses its matches in progress; with `records`, also those of its matches."""
 
     name: str
     records: bool = False
@@ -50,9 +48,7 @@ class Delete(Request, frozen=True, tag="delete"):
 
 
 class Deleted(Struct, frozen=True, kw_only=True):
-    """The new name of the bot's results, the number of removed records, and why archive files still contain some (or
-    None).
-    """
+    """The new name of the bot's results, the records removed, and why archive files still contain some (or None)."""
 
     placeholder: str
     records: int = 0

@@ -38,9 +38,7 @@ class Thin(Request, frozen=True, tag="thin"):
 
 
 async def thin(store: AsyncStore, keep: Retention, *, clock_steady: bool = True) -> Removed:
-    """Remove records beyond their retention in small batches; none for its age unless `clock_steady`. Raises
-    `StoreError`.
-    """
+    """Remove records beyond their retention in batches, none for age unless `clock_steady`. Raises `StoreError`."""
     old = await store.read_beside(find_removable, keep, clock_steady=clock_steady)
     return await in_pieces(store, remove_records, old)
 

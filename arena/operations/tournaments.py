@@ -179,9 +179,7 @@ def operations(arena: Arena) -> Iterator[Handler]:
 
 
 def _checked(request: StartTournament) -> Game[Any, Any]:
-    """Check a request and return the rules of its game. Raises `UsageFault`, and `BotFault` if the game cannot be
-    loaded.
-    """
+    """Check a request and return its game. Raises `UsageFault`, and `BotFault` if the game cannot be loaded."""
     if request.format not in FORMATS:
         raise UsageFault(f"format is {shown(request.format)}: {among(FORMATS)}")
     if not 1 <= request.rounds <= MOST_ROUNDS:

@@ -225,9 +225,7 @@ class Arena(HostHandler):
             await self._feed.close()
 
     async def authenticate(self, hello: Hello, address: str) -> Identity:
-        """Authenticate a `hello` and load its bot's ratings. The identity includes the token if it was just
-        generated.
-        """
+        """Authenticate a `hello` and load its bot's ratings. The identity has the token if that was just generated."""
         if hello.bot is not None and folded(hello.bot) in self._closed_names:
             raise TooOften(f"the operator is about to change the name {hello.bot}: come back later")
         revocations = self._revocations
@@ -336,9 +334,7 @@ class Arena(HostHandler):
         return True
 
     async def heard(self, announcement: Announcement | None) -> None:
-        """Apply an announcement by another node or a command; None means that anything may have changed. Raises
-        `StoreError`.
-        """
+        """Apply an announcement; None means that anything may have changed. Raises `StoreError`."""
         sessions = self.host.clients.sessions
         if announcement is None:
             await self._look_again(list(sessions))
@@ -358,9 +354,7 @@ class Arena(HostHandler):
                     sessions[name].refuse(Elsewhere(why, announcement.url))
 
     async def _look_again(self, bots: Collection[str]) -> None:
-        """Disconnect bots whose token is no longer valid, and reload the others' approvals. Logins in progress are
-        checked again.
-        """
+        """Disconnect bots whose token is no longer valid, reload others' approvals, and recheck logins in progress."""
         self._revocations += 1
         online = []
         found = await self.store.read(registered_bots, bots)
@@ -408,9 +402,7 @@ class Arena(HostHandler):
         await self.store.write(note_incident, bot, incident)
 
     async def finalize(self, match: FinishedMatch) -> None:
-        """Store a finished match, then send everyone its end with the ratings. If storing takes long, tell the seats
-        why.
-        """
+        """Store a finished match, then send everyone its end with the ratings. Tell the seats if storing takes long."""
         if self.assigned.hand_over(match):
             self.background.begin(self._forget(match.result.match))
             return

@@ -1,6 +1,4 @@
-"""Matches that the operator assigns to connected bots. They run beside the ladder, and the requester gets the
-result.
-"""
+"""Matches that the operator assigns to connected bots. They run beside the ladder; the requester gets the result."""
 
 from __future__ import annotations
 
@@ -93,9 +91,7 @@ class AssignedMatches:
         return known is not None
 
     def hand_over(self, match: FinishedMatch) -> bool:
-        """Send everyone the end of an assigned match, unrated, and complete the request. Return False for any other
-        match.
-        """
+        """End an assigned match, unrated, and hand it to the requester. Return False for any other match."""
         assigned = self._under_way.pop(match.result.match, None)
         if assigned is None:
             return False
@@ -108,9 +104,7 @@ class AssignedMatches:
         return True
 
     async def _gather(self, bots: Sequence[str], wait: float) -> list[int]:
-        """Wait until the connected bots have a free slot, and secure it. Return the seats of bots that did
-        not connect.
-        """
+        """Wait until connected bots have a free slot, and secure it. Return the seats of bots that did not connect."""
         since = asyncio.get_running_loop().time()
         calls = since
         keeps = False

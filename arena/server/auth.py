@@ -60,9 +60,7 @@ class Revoked(BotFault):
 
 
 class Registration(Struct, frozen=True, kw_only=True):
-    """The rules of registration: whether new names are accepted, how many per hour and address, and when
-    names expire.
-    """
+    """Rules of registration: whether new names are accepted, how many per hour and address, and when names expire."""
 
     open: bool = True
     per_hour: int = 100
@@ -71,9 +69,7 @@ class Registration(Struct, frozen=True, kw_only=True):
 
 
 class LastSeen:
-    """Writes the times when bots were last seen to the store, many at once, so that frequent reconnects cost no extra
-    writes.
-    """
+    """Writes the times when bots were last seen, many per transaction, so that frequent reconnects cost little."""
 
     def __init__(self, store: AsyncStore) -> None:
         self._store = store

@@ -1,6 +1,4 @@
-"""A cache of the store's data about bots: ratings and opponents of those seen here, and which names in seeks are
-unknown.
-"""
+"""A cache of the store's data about bots: ratings and opponents of those seen here, and unknown names in seeks."""
 
 from __future__ import annotations
 
@@ -111,9 +109,7 @@ class BotCache:
         return not self._approved_only or (known is not None and known.approved)
 
     def rates(self, pool: str, bots: Iterable[str]) -> bool:
-        """Return whether a match between these bots is rated: all may be rated, and no pair has reached its daily
-        limit.
-        """
+        """Return whether a match between these bots is rated: all may be, and no pair has reached its daily limit."""
         names = list(map(folded, bots))
         spent = any(other in self.spent(name, pool) for name in names for other in names)
         return all(map(self.may_be_rated, names)) and not spent

@@ -19,9 +19,7 @@ AGAIN = "the arena goes on after all: matches begin again"
 
 
 class Drain:
-    """The draining state, which can be undone. `stop` is called at the end. Connected bots and new ones are
-    notified.
-    """
+    """The draining state, which can be undone. `stop` is called at the end. Bots are told, also when they connect."""
 
     def __init__(self, clients: ClientRegistry, warnings: Warnings) -> None:
         self.stop: Callable[[], None] = lambda: None
@@ -45,9 +43,7 @@ class Drain:
             raise ArenaFault("the server is about to stop, and begins no match any more")
 
     def begin(self, within: float | None) -> None:
-        """Start draining, and stop when all matches are over or after `within` seconds. A repeated call resets the
-        limit.
-        """
+        """Start draining; stop when all matches are over or after `within` seconds. Calling again resets the limit."""
         if self._waiting is None:
             self._tell(NO_MORE)
         else:

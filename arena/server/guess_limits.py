@@ -1,6 +1,4 @@
-"""Rate limits on guessing tokens, per address and name and per address. They never delay a bot that logs in from a
-known address.
-"""
+"""Rate limits on wrong tokens, which never delay a bot that logs in from an address known for its name."""
 
 from __future__ import annotations
 

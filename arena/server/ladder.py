@@ -45,9 +45,7 @@ class NoSlots(BotFault):
 
 
 class Ladder:
-    """The seeks of connected bots. `begin` starts a match of paired seeks; none starts while the host has a fault or
-    drains.
-    """
+    """The seeks of connected bots. `begin` starts a match of paired seeks, unless the host has a fault or drains."""
 
     def __init__(
         self, host: MatchHost, begin: Begin, bots: BotCache, rate: MatchRate, drain: Drain, nodes: OnlyNode

@@ -275,9 +275,7 @@ class Matchmaker:
         self._timer = self._loop.call_at(at, self._look)
 
     def _look(self) -> None:
-        """Run one step of a round, and schedule the next for later turns of the event loop, which is never blocked for
-        long.
-        """
+        """Run one step of a round and schedule the next, so that no step blocks the event loop for long."""
         if self._held():
             self._due = self._loop.time() + LOOK_AGAIN
             self._timer = self._loop.call_at(self._due, self._look)
@@ -358,8 +356,8 @@ class Matchmaker:
         return bool(self._most(bot)) and not self._rate.wait(bot)
 
     def _look_at(self, sought: ActiveSeek) -> bool:
-        """Start the match of a new seek with one that names it or is named by it. Return whether such a seek
-        was found.
+        """Start the match of a new seek with one that it names or that names it. Return whether there is such
+        a seek.
         """
         if sought.opponents and sought.kind.seats > 2:
             self._wanted_with(sought).add(sought)
@@ -384,9 +382,7 @@ class Matchmaker:
         return sought.kind.open or not any(other.kind.open and self._sated(sought.key, other.key) for other in others)
 
     def _together(self, group: Sequence[ActiveSeek]) -> bool:
-        """Start a match, unless one of its seeks was withdrawn or its bot may start none now. Return whether it
-        started.
-        """
+        """Start a match, unless a seek was withdrawn or its bot may start none now. Return whether it started."""
         if not all(one in self._waiting and self._most(one.key) and self._may_take(one, *group) for one in group):
             return False
         paced = self._paced_in(group)

@@ -44,9 +44,7 @@ from referee.record import Header
 EVERY = 1.0
 """Seconds between two heartbeats."""
 PATIENCE = 15.0
-"""A node may be missing for this many seconds before the operator is warned of its waiting matches: it may be
-restarting.
-"""
+"""Seconds until the operator is warned of a missing node's waiting matches: it may just be restarting."""
 MAX_CLOCK_DIFFERENCE_S = 60.0
 """Synchronized machines differ by less than a second. Matches of a node whose clock is days off would look old."""
 MIN_READ_INTERVAL_S = 0.1

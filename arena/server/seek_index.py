@@ -192,9 +192,7 @@ class SeekIndex:
         return None if found is None else _first(named_by[found])
 
     def answer(self, kind: MatchSpec, bot: str, group: frozenset[str]) -> ActiveSeek | None:
-        """Return a bot's seek that fits a match of this kind within a group of bots, preferably one that names
-        opponents.
-        """
+        """Return a bot's seek that fits a match of this kind within a group, preferably one that names opponents."""
         found = None
         for sought in self.of(bot):
             if sought.kind is kind and sought.opponents <= group:
@@ -261,9 +259,7 @@ def people_in(group: Iterable[ActiveSeek]) -> list[ActiveSeek]:
 
 
 def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
-    """Return the pool whose ratings apply to a match between these seeks, rated or not: with a person, the pool of
-    people.
-    """
+    """Return the pool whose ratings apply to a match between these seeks, rated or not: with a person, people's."""
     pool = agreed(group).pool
     return people_pool(pool) if pool is not None and people_in(group) else pool
 

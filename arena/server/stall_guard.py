@@ -9,9 +9,7 @@ from collections.abc import Callable
 from arena.store.node_store import LEASE
 
 MOST = LEASE - 2.0
-"""Maximum seconds between two turns of the event loop. It is less than the lease, which may start a second before a
-turn.
-"""
+"""Maximum seconds between two turns of the event loop, below the lease, which may start 1 s before a turn."""
 EVERY = 0.5
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """A clock that continues while the machine sleeps."""

@@ -60,9 +60,7 @@ def actions_page(connection: Connection, *, after: str | None = None, limit: int
 
 
 def rename_in_actions(connection: Connection, name: str, new: str) -> None:
-    """Replace a bot's name in every logged action that concerns it. Drop their failure texts, which may contain the
-    name.
-    """
+    """Rename a bot in all logged actions. Drop the failure texts of these, which may contain the old name."""
     key = folded(name)
     for row in connection.execute(select(actions.c.id, actions.c.concerns)).all():
         names = msgspec.json.decode(row.concerns, type=list[str])

@@ -1,6 +1,4 @@
-"""Annulling matches, and undoing it. Annulled matches stay stored but count for no rating, so later ones are rated
-again.
-"""
+"""Annulling matches and undoing it. Annulled matches stay stored but are not rated, and later ones are rated again."""
 
 from __future__ import annotations
 

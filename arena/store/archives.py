@@ -59,9 +59,7 @@ def read_moved(connection: Connection, archive: int, matches: Collection[str]) -
 
 
 def read_all_moved(connection: Connection, archives: Mapping[str, int]) -> dict[str, bytes]:
-    """Return gzip records by match id from several files; `archives` maps match ids to file numbers. Skip missing
-    files.
-    """
+    """Return gzip records by match id; `archives` maps match ids to file numbers. Skip missing files."""
     found: dict[str, bytes] = {}
     for archive in sorted(set(archives.values())):
         with contextlib.suppress(ArchiveMissing):
@@ -106,8 +104,8 @@ def _folder(connection: Connection) -> Path:
 
 
 def _noted(connection: Connection, path: Path) -> str:
-    """Return a path as stored: relative if below the SQLite file's folder, so that both can move together, else
-    absolute.
+    """Return the stored form of a path: absolute, or relative if below the SQLite file's folder, so that both
+    can move.
     """
     folder = _folder(connection)
     with contextlib.suppress(ValueError):

@@ -172,9 +172,7 @@ def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
 
 
 def leave_out_removed(store: Store) -> None:
-    """Rewrite archive files that still contain removed records. Continue after a failure; raise the first `ArenaFault`
-    at the end.
-    """
+    """Rewrite archive files that still contain removed records. Try all, then raise the first `ArenaFault`."""
     faults: list[ArenaFault] = []
     for one in store.read(all_archives):
         if one.held != one.records:

@@ -134,9 +134,7 @@ class AsyncStore:
         return future
 
     def begin(self, match: UnderWay) -> asyncio.Future[None]:
-        """Register a match that is about to begin. The future completes once that is on disk. It is cancelled if there
-        is no time left to retry.
-        """
+        """Register a match that is about to begin. The future completes once that is on disk; a shutdown cancels it."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._beginning.append(_Beginning(match, future))
         self._begin_writing()
@@ -212,9 +210,7 @@ class AsyncStore:
         self._writing = None
 
     def _begin_all_the_same(self, begun: list[_Beginning], exc: Exception) -> None:
-        """Let matches begin although the store rejected their registration. They cannot be called off if they
-        are lost.
-        """
+        """Let matches begin although their registration was rejected: they cannot be called off if they are lost."""
         matches = ", ".join(one.match.match for one in begun)
         log.error("of matches that begin (%s) can't be noted that they do: %s", matches, exc)
         del self._beginning[: len(begun)]

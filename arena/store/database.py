@@ -120,8 +120,8 @@ class Database(ABC):
             raise SchemaMismatch(f"{self} has schema {revision}, older than this bot-arena's: run `arena db upgrade`")
 
     def _make_tables(self, connection: Connection) -> None:
-        """Create all tables and views, empty, without Alembic, which is slow to load, but with the version that it
-        would write.
+        """Create empty tables and views, with the version that Alembic would write, but without loading Alembic: it is
+        slow.
         """
         metadata.create_all(connection, checkfirst=False)
         views.create(connection)

@@ -11,9 +11,7 @@ from arena.store.sqlite_database import SqliteDatabase
 
 
 def database_at(where: str | Path) -> Database:
-    """Return the database at a path, a `sqlite:///FILE` or a `postgresql://…` URL. Raises `StoreError` for
-    other URLs.
-    """
+    """Return the database at a path, `sqlite:///FILE` or `postgresql://…` URL. Raises `StoreError` for other URLs."""
     text = str(where)
     scheme, separator, rest = text.partition("://")
     if not separator:

@@ -1,6 +1,4 @@
-"""Translation of SQL from SQLite to PostgreSQL. Most statements run on both; this module rewrites the few
-differences.
-"""
+"""Translation of SQL from SQLite to PostgreSQL. Most statements run on both; the few differences are rewritten here."""
 
 from __future__ import annotations
 

@@ -42,9 +42,7 @@ def ends_between(connection: Connection, position: int, last: int, most: int, no
 
 
 def advance_feed(connection: Connection, taken: Collection[str], node: int = 0) -> set[str]:
-    """Advance the feed past matches whose ends the broker has. Return those still behind a gap, to be
-    reported again.
-    """
+    """Advance the feed past matches whose ends the broker has. Return those behind a gap, to be reported again."""
     position, last = feed_range(connection, node)
     reached, missing = position, False
     while not missing and (page := ends_between(connection, reached, last, MOST_AT_ONCE, node)):

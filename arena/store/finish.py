@@ -24,9 +24,7 @@ from referee.result import Ratings, Result, SeatRating
 
 
 class StorableMatch(NamedTuple):
-    """A result to store. `close` makes its gzip record once it is rated; `failures` says by seat why a bot's program
-    failed.
-    """
+    """A result to store. `close` makes its gzip record once rated; `failures` says by seat why a program failed."""
 
     result: Result
     close: Callable[[Ratings | None], bytes]
@@ -217,9 +215,7 @@ def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes
 def _seat_rows(
     number: int, result: Result, rated: Ratings | None, ids: Sequence[int], tallies: Tallies
 ) -> list[dict[str, Any]]:
-    """Return the rows of a match's seats. `ids` are bot row ids in seat order; `tallies` include the match if it is
-    rated.
-    """
+    """Return the rows of a match's seats. `ids` are the bots' row ids; `tallies` include this match if it is rated."""
     ratings = rated.seats if rated else [None] * len(result.seats)
     return [
         {

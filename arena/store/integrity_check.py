@@ -58,9 +58,7 @@ def check_database(
     look: RecordCheck = lambda result, ratings, luck, record, waits=False: (),
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Iterator[str]:
-    """Yield a line per problem. `look` compares results with records; `progress` gets the matches checked and their
-    total.
-    """
+    """Yield a line per problem. `look` compares results with records; `progress` gets matches checked and in all."""
     for what, part in (
         ("the file", _file(connection)),
         ("the views", views.find_problems(connection)),

@@ -399,9 +399,7 @@ def pools_with_results(connection: Connection, game: str | None = None, season: 
 
 
 def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
-    """Return up to `limit` leading bots of every game rated this season, in its busiest pool, busiest game first. Pools
-    of people are left out.
-    """
+    """Return up to `limit` leaders of each game's busiest pool this season, busiest first, without pools of people."""
     busiest: dict[str, str] = {}
     for pool in execute(connection, _BUSIEST).scalars():
         if not is_of_people(pool):

@@ -189,9 +189,7 @@ def log_page(connection: Connection, *, after: str | None = None, limit: int = 5
 
 
 def log_proof(connection: Connection, match: str) -> InclusionProof | None:
-    """Return a proof that a match is in the log; None for an unknown match. Raises `DamagedLog` if it is
-    missing there.
-    """
+    """Return a proof that a match is in the log; None for an unknown match. Raises `DamagedLog` if it is missing."""
     row = execute(connection, _NAMED, {"match": match}).one_or_none()
     if row is None:
         return None

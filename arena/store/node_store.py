@@ -23,9 +23,7 @@ _IS_OTHERS = """SELECT EXISTS (SELECT FROM pg_stat_activity
     WHERE pid <> pg_backend_pid() AND pid::text = split_part(%(session)s, ' ', 1)
         AND coalesce(extract(epoch FROM backend_start)::text = split_part(%(session)s, ' ', 2), true)
 )"""
-"""SQL that tells whether another live session holds the name. PostgreSQL reveals a session's start only to its own
-role.
-"""
+"""SQL that tells whether another live session holds the name. A session's start is visible only to its own role."""
 _HOLD = """UPDATE nodes SET session = (
     SELECT pid::text || ' ' || extract(epoch FROM backend_start)::text
     FROM pg_stat_activity WHERE pid = pg_backend_pid()
@@ -54,9 +52,7 @@ class NodeStore(Store):
 
     @classmethod
     def open_as(cls, database: Database, name: str) -> Self:
-        """Open a database under a node's name, creating it if needed. Raises `NodeTaken`, and whatever `open`
-        raises.
-        """
+        """Open a database under a node's name, creating it if needed. Raises `NodeTaken`, and as `open` does."""
         make_sure_of(database)
         engine = database.connect()
         try:

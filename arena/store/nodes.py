@@ -1,6 +1,4 @@
-"""The nodes of an arena on PostgreSQL: which exist, which are alive by the database's clock, and their matches in
-progress.
-"""
+"""The nodes of an arena on PostgreSQL, which of them are alive by its clock, and their matches in progress."""
 
 from __future__ import annotations
 
@@ -146,9 +144,7 @@ def urls_of_bot(connection: Connection, node: int, bot: str) -> list[str]:
 
 
 def nodes_of_bot(connection: Connection, bot: str) -> list[str]:
-    """Return the names of the nodes where a bot has matches in progress; none on SQLite, where there is a single
-    server.
-    """
+    """Return the names of the nodes where a bot has matches in progress; none on SQLite, which has a single server."""
     if not is_postgresql(connection):
         return []
     return list(execute(connection, _PLAYS_AT, {"bot": _words([bot])}).scalars())

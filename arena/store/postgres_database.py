@@ -165,9 +165,7 @@ class PostgresDatabase(Database):
         return int(before - after)
 
     async def notifications(self, channel: str) -> AsyncIterator[None]:
-        """Yield for each notification on a channel, and once when listening begins. Raises `StoreUnavailable`, at any
-        time.
-        """
+        """Yield once when listening on a channel begins, then for each notification. Raises `StoreUnavailable`."""
         import psycopg
 
         try:
@@ -231,9 +229,7 @@ def _connection_words() -> dict[str, Any]:
 
 
 def _look_at(raw: Any, record: ConnectionPoolEntry) -> None:
-    """Replace a pooled connection that the server has closed, detected without a query. For a new one, raise
-    an error.
-    """
+    """Replace a pooled connection that the server has closed, detected without a query; for a new one, raise."""
     from psycopg import OperationalError
 
     used = record.info.setdefault("used", False)

@@ -1,6 +1,4 @@
-"""Registered bots: approval, revocation, when they last connected, and the latest errors of each as they were sent to
-it.
-"""
+"""Registered bots: approval, revocation, their last connections, and the latest errors that each was sent."""
 
 from __future__ import annotations
 
@@ -39,9 +37,7 @@ class StillPlaying(UsageFault):
 
 
 class RegisteredBot(Struct, frozen=True, kw_only=True):
-    """A bot. `token_hash` is None if it is `revoked`, or has never had a token because it only played in
-    tournaments.
-    """
+    """A bot. `token_hash` is None if it is `revoked`, or never had a token since it only played in tournaments."""
 
     name: str
     token_hash: str | None
@@ -201,9 +197,7 @@ def approve_bots(connection: Connection, names: Iterable[str], *, approved: bool
 
 
 def set_people(connection: Connection, names: Iterable[str], *, person: bool) -> None:
-    """Mark names as people's or as bots', all or none. Existing ratings stay in their pools. Raises `UsageFault` for an
-    unknown name.
-    """
+    """Mark names as people's or bots', all or none. Their ratings stay. Raises `UsageFault` for an unknown name."""
     _change(connection, names, person=person)
 
 
@@ -228,9 +222,7 @@ def rename_bot(connection: Connection, name: str, new: str) -> None:
 
 
 def check_new_name(connection: Connection, name: str, new: str) -> None:
-    """Raise `UsageFault` for an invalid new name, `NameInUse` for a taken one, and `StillPlaying` if the bot is
-    playing.
-    """
+    """Raise `UsageFault` for an invalid new name, `NameInUse` for a taken one, `StillPlaying` if the bot plays."""
     if not is_bot_name(new):
         raise UsageFault(f"{shown(new)} is no name for a bot: {NAME_FORM}")
     if bot_number(connection, new) not in (None, bot_number(connection, name)):

@@ -429,9 +429,7 @@ hours = Table(
 
 
 def index_some_on_postgresql() -> None:
-    """Make partial indexes partial on PostgreSQL too. SQLAlchemy then loads its PostgreSQL dialect, which SQLite does
-    not need.
-    """
+    """Make partial indexes partial on PostgreSQL too. This loads its SQLAlchemy dialect, which SQLite does not need."""
     for table in metadata.sorted_tables:
         for index in table.indexes:
             index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]

@@ -90,9 +90,7 @@ class SqliteDatabase(Database):
             engine.dispose()
 
     def reading(self) -> Engine:
-        """Return an engine whose connections write nothing, not even files beside the database, and are shared by
-        threads.
-        """
+        """Return an engine whose connections write nothing, not even files beside the database. Threads share them."""
 
         def prepare(raw: Any) -> None:
             raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
@@ -118,9 +116,7 @@ class SqliteDatabase(Database):
         return self._connect(checkpoint=checkpoint)
 
     def _connect(self, *, log: bool = True, checkpoint: bool = True) -> Engine:
-        """Return an engine. Without `log`, a file that is not ours yet is not switched to WAL mode: commits go to the
-        file itself.
-        """
+        """Return an engine. Without `log`, a file that is not ours yet gets no WAL: commits go to the file itself."""
 
         def prepare(raw: Any) -> None:
             raw.isolation_level = None
@@ -151,9 +147,7 @@ class SqliteDatabase(Database):
         return int(before - after)
 
     def watch(self) -> Callable[[], None]:
-        """Return a check that the file and its write-ahead log are still the ones first seen. It must run inside a
-        transaction.
-        """
+        """Return a check, to be called in transactions, that the file and its log are still the ones first seen."""
         inodes = {self.file: _inode(self.file)}
 
         def check() -> None:

@@ -86,9 +86,7 @@ class Store(Reader):
         return done
 
     def vacuum(self) -> int:
-        """Rewrite the database without free space, while no one else uses it. Return by how many bytes it shrank.
-        Raises `StoreError`.
-        """
+        """Rewrite the unused database without free space. Return by how many bytes it shrank. Raises `StoreError`."""
         with self.database.failures():
             return self.database.vacuum(self._engine)
 

@@ -92,9 +92,7 @@ def count_removable(connection: Connection, old: Removable) -> Removed:
 
 
 def remove_all(store: Store, remove: Callable[..., Removed], *words: object) -> Removed:
-    """Call `remove` for batch after batch until nothing is left. Use it where no other client waits for the
-    database.
-    """
+    """Call `remove` in batches until nothing is left. Use it where no other client waits for the database."""
     removed = Removed()
     while (batch := store.write(remove, *words)).records:
         removed += batch

@@ -7,9 +7,7 @@ import secrets
 
 
 def new_token() -> str:
-    """Generate a token of 43 characters (256 bits) that does not start with a dash, which a command line would parse as
-    an option.
-    """
+    """Generate a token of 43 characters (256 bits). None starts with a dash, so none looks like an option."""
     while (token := secrets.token_urlsafe(32)).startswith("-"):
         pass
     return token

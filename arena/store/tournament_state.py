@@ -1,6 +1,4 @@
-"""Tournaments in progress: opening, seeds and finishing, and matches that are over but wait to be rated in schedule
-order.
-"""
+"""Tournaments in progress: opening them, their seeds, and finished matches that wait to be rated in schedule order."""
 
 from __future__ import annotations
 
@@ -96,9 +94,7 @@ def stored_seeds(connection: Connection, arguments: Collection[str]) -> StoredSe
 
 
 class StoredTournament(NamedTuple):
-    """A stored tournament: its id, seed, arguments (canonical JSON without the seed), number of stored matches, and
-    whether it is finished.
-    """
+    """A stored tournament. `arguments` are canonical JSON without the seed; `matches` counts the stored ones."""
 
     id: str
     seed: str
@@ -155,9 +151,7 @@ _decode = msgspec.msgpack.Decoder(PendingResult).decode
 
 
 def save_pending(connection: Connection, batch: Iterable[PendingResult]) -> None:
-    """Store matches that wait to be rated, unless they are already stored or rated. `finish_matches` deletes them
-    later.
-    """
+    """Store matches that wait to be rated, unless they are stored or rated. `finish_matches` deletes them later."""
     for one in batch:
         result = one.closed.result
         rated = select(matches.c.id).where(matches.c.id == result.match)

@@ -1,6 +1,4 @@
-"""Add tournament matches that wait to be rated, failures of bots' programs, and what a tournament's dice
-follow from.
-"""
+"""Add tournament matches that wait to be rated, failures of bots' programs, and the origin of tournaments' dice."""
 
 from __future__ import annotations
 
