@@ -1,3 +1,3 @@
-"""Operator requests to a running server and its maintenance tasks, one module per subject with its requests and
-answers. The server registers the handlers; arena/commands sends the requests.
+"""Handlers of operator requests to a running server, and its maintenance tasks, one module per subject. `arena serve`
+registers the handlers and starts the tasks; arena/commands sends the requests.
 """

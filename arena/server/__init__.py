@@ -1,3 +1,3 @@
-"""The arena server: logging in, seeks and pairing, ratings, the feed and the nodes. It builds on the host of matches
-(arena/host) and the store. The command `arena serve` and arena/operations use it.
+"""The arena server: logins, seeks and pairing, ratings, the feed and the nodes. It builds on the host of matches
+(arena/host) and the store. `arena serve` starts it, and arena/operations controls it.
 """

@@ -125,17 +125,17 @@ class Arena(HostHandler):
         """Background tasks, cancelled when the arena closes."""
         self._feed = None if feed is None else FeedPublisher(feed, store)
         self.stopping = False
-        """Set when the server is about to stop."""
+        """True when the server is about to stop."""
         self._revocations = 0
         """Counts the times when tokens were revoked, or may have been."""
         self._closed_names: set[str] = set()
         """Folded names that cannot log in at the moment."""
 
     def dismiss(self, bots: Iterable[str], why: str, reason: str) -> list[str]:
-        """Disconnect bots that lost their right to be connected, and return those that were. Logins in progress are
-        checked again.
+        """Disconnect bots that lost their right to be connected, and return those that were connected.
 
-        `why` is the message to the bot, in which `{bot}` stands for its name; `reason` is the close reason.
+        Logins in progress are checked again. `why` is the message to the bot, in which `{bot}` stands for its name;
+        `reason` is the close reason.
         """
         self._revocations += 1
         return [bot for bot in bots if self.host.clients.dismiss(bot, why, reason)]

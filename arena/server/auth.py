@@ -76,7 +76,7 @@ class LastSeen:
         self._seen: dict[str, str] = {}
         """Times that are not written yet, by folded name."""
         self._here: Counter[str] = Counter()
-        """Numbers of connections by folded name: a replaced connection ends only after the new one has begun."""
+        """Numbers of connections by folded name. There are two for a moment when a new connection replaces one."""
         self._again: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()

@@ -48,7 +48,7 @@ class _Known:
         """Opponents with whom the daily limit of rated matches may be reached."""
         self.approved = False
         self.has_history = False
-        """Set when past matches have been loaded."""
+        """True when past matches have been loaded."""
 
 
 class BotCache:
@@ -192,7 +192,7 @@ class BotCache:
             self._note_rated(bot, other, header.pool, header.match, math.inf)
 
     def end_unrated(self, match: str) -> None:
-        """Stop counting a match that ended without ratings."""
+        """Stop counting a match that ended without ratings towards the daily limit."""
         header = self._under_way.pop(match, None)
         if header is not None and header.pool is not None:
             for bot, other in _pairs(header.seats):

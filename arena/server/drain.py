@@ -29,7 +29,7 @@ class Drain:
 
     @property
     def on(self) -> bool:
-        """Set while no match may start."""
+        """True while no match may start."""
         return self._waiting is not None
 
     @property

@@ -49,9 +49,9 @@ class FeedPublisher:
         """Matches of the current batch whose ends the broker has not acknowledged."""
         self._page_done = asyncio.Event()
         self._incomplete = False
-        """Set if the broker lacks ends that are not queued in the feed."""
+        """True if the broker lacks ends that are not queued in the feed."""
         self._reachable = False
-        """Set once the broker has acknowledged an end since the last catch-up began."""
+        """True once the broker has acknowledged an end since the last catch-up began."""
         self._catching_up: asyncio.Task[None] | None = None
         self._closing = False
 

@@ -222,7 +222,7 @@ class Ladder:
         return session.slots if self._playbans.tried(bot) else 1
 
     def _count(self, sought: ActiveSeek, back: bool) -> None:
-        """Count a seek that became active, or with `back` one that ended, and its memory."""
+        """Update the counts of seeks and of their memory when a seek becomes active, or with `back` ends."""
         self.seeking[sought.kind.game, sought.kind.open] += -1 if back else 1
         own = 0 if sought.kind.pool is not None else len(sought.kind.packed)
         self._quotas.seek(sought.session.wire.address, own, back=back)

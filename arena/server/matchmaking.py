@@ -166,7 +166,7 @@ class Matchmaker:
         assert session.bot is not None
         opponents = frozenset(map(folded, named(message)))
         named_or_private = bool(opponents) or message.private
-        # The slow clock applies to unrated matches among bots; a person's seek that asks for it is unrated there.
+        # A person's seek for the slow clock is unrated in the bots' pool, since only unrated matches there can have it.
         slow_person = session.person and message.slow
         ratable = (
             game is not None and message.rated and not named_or_private and not slow_person and game.pool is not None
@@ -356,9 +356,7 @@ class Matchmaker:
         return bool(self._most(bot)) and not self._rate.wait(bot)
 
     def _look_at(self, sought: ActiveSeek) -> bool:
-        """Start the match of a new seek with one that it names or that names it. Return whether there is such
-        a seek.
-        """
+        """Start the match of a new seek with one that it names or that names it. Return whether one was found."""
         if sought.opponents and sought.kind.seats > 2:
             self._wanted_with(sought).add(sought)
             return False
@@ -399,7 +397,7 @@ class Matchmaker:
 
     @staticmethod
     def _paced_in(group: Sequence[ActiveSeek]) -> list[str]:
-        """Return the bots whose rate limit a match between these seeks counts for; none if an opponent is named."""
+        """Return the bots for whose rate limit a match between these seeks counts; none if an opponent is named."""
         return [] if any(one.opponents for one in group) else [one.key for one in group if one.of_the_ladder]
 
     def _company(self, sought: ActiveSeek) -> list[ActiveSeek] | None:
@@ -470,7 +468,7 @@ class Matchmaker:
         seekers = [
             replace(self._seeker(sought.key, (sought, *people)), since=sought.since, key=sought) for sought in seeks
         ]
-        if people:  # waiting for others to play as much would delay people, and bots seldom play with them
+        if people:  # else frequent players would wait for bots to catch up, which seldom play with people
             seekers = [replace(seeker, played=0) for seeker in seekers]
         playing = [self._seeker(bot, (seeks[0], *people)) for bot in self._regulars.playing(seeks[0].kind)]
         groups = ladder_pairing.ladder_groups(

@@ -72,7 +72,7 @@ class OnlyNode:
 
     @property
     def draining(self) -> bool:
-        """Set while no match may start here."""
+        """True while no match may start here."""
         return False
 
     def unready(self) -> str | None:
@@ -147,7 +147,7 @@ class Nodes(OnlyNode):
         self.warn: Callable[[str | None], None] = lambda text: None
         self.warn_of_clock: Callable[[str | None], None] = lambda text: None
         self.clock_difference_s = 0.0
-        """Seconds by which this machine's clock is at least ahead of the database's, measured at the last heartbeat."""
+        """The least possible difference of this machine's clock from the database's, positive if ahead."""
         self.url: str = url
         self._store = store
         self._database = database
@@ -161,7 +161,7 @@ class Nodes(OnlyNode):
         self._position: int | None = None
         """The position of the last announcement read; None initially, and if some may be deleted already."""
         self._away = False
-        """Set if the last heartbeat failed."""
+        """True if the last heartbeat failed."""
         self._noted: set[str] | None = None
         """Matches registered here when the first of them resumed."""
         self._waited_for: dict[str, float] = {}

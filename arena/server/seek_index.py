@@ -38,7 +38,7 @@ class MatchSpec:
 
     @property
     def open(self) -> bool:
-        """Set for the spec of open seeks."""
+        """True for the spec of open seeks."""
         return not self.packed
 
     @property
@@ -103,7 +103,7 @@ class ActiveSeek:
 
     @property
     def of_the_ladder(self) -> bool:
-        """Set if the arena chooses the opponents among similar seeks."""
+        """True if the arena chooses the opponents among similar seeks."""
         return not self.opponents and not self.kind.open and not self.private
 
 

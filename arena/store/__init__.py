@@ -1,3 +1,3 @@
-"""The database of an arena: bots, results, ratings, records, seasons, tournaments and nodes, on SQLite or PostgreSQL.
-It holds no rules of games and talks to no client. The server, the operator's commands and the web pages use it.
+"""The database of an arena, on SQLite or PostgreSQL: bots, results, ratings, records, tournaments and nodes. Queries
+and changes are functions of a connection, which a `Store` runs in transactions. No other package of arena writes SQL.
 """

@@ -104,9 +104,7 @@ def _folder(connection: Connection) -> Path:
 
 
 def _noted(connection: Connection, path: Path) -> str:
-    """Return the stored form of a path: absolute, or relative if below the SQLite file's folder, so that both
-    can move.
-    """
+    """Return a path as stored: absolute, or relative if below the SQLite file, so that both can move together."""
     folder = _folder(connection)
     with contextlib.suppress(ValueError):
         if not is_postgresql(connection):

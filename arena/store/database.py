@@ -102,7 +102,10 @@ class Database(ABC):
 
     def revision(self, *, read_only: bool = False) -> str | None:
         """Return the schema revision; None if nothing is there, or only an interrupted creation that `create`
-        completes. Only reads. Raises `UnrecognizedDatabase`, `SchemaMismatch` for a newer schema, or `StoreError`.
+        completes.
+
+        Raises `UnrecognizedDatabase` without having written anything, `SchemaMismatch` for a newer schema, or
+        `StoreError`.
         """
         revision = self._revision(read_only=read_only)
         if revision is not None and revision not in REVISIONS:
@@ -120,9 +123,7 @@ class Database(ABC):
             raise SchemaMismatch(f"{self} has schema {revision}, older than this bot-arena's: run `arena db upgrade`")
 
     def _make_tables(self, connection: Connection) -> None:
-        """Create empty tables and views, with the version that Alembic would write, but without loading Alembic: it is
-        slow.
-        """
+        """Create empty tables and views, with the version that Alembic would write. Alembic itself is slow to load."""
         metadata.create_all(connection, checkfirst=False)
         views.create(connection)
         connection.exec_driver_sql(_VERSION_TABLE)

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
 GROUP = "coalesce(matches.pool, matches.game || '/unrated')"
-"""The match's pool or GAME/unrated, in SQL. PostgreSQL indexes it, since its indexes do not combine null tests."""
+"""The match's pool or GAME/unrated, in SQL. PostgreSQL has an index on it, since one on pools cannot also
+find nulls.
+"""
 _IN_POSTGRESQL = (
     (r"matches\.pool IS nullif\(part\.pool, part\.game \|\| '/unrated'\)", f"{GROUP} = part.pool"),
     (r" INDEXED BY \w+", ""),

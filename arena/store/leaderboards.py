@@ -500,7 +500,7 @@ def rating_history(connection: Connection, name: str, pool: str) -> list[History
 
 
 def next_opponent(connection: Connection, name: str, pool: str) -> str | None:
-    """Return the bot ranked next above a given one by score; None for the leader or an unrated bot."""
+    """Return the bot next above a given one by score, leaving out people and revoked bots; None if there is none."""
     given = {"bot": bot_number(connection, name), "pool": pool}
     found: str | None = execute(connection, _NEXT, given).scalar()
     return found

@@ -46,7 +46,7 @@ class NodeStore(Store):
         super().__init__(database, engine)
         self.name = name
         self._holder: int | None = None
-        """The count of processes that have taken this name, up to this one."""
+        """This process's number among those that have taken the name."""
         event.listen(self._writer, "connect", self._hold)
         self.write(lambda connection: None)
 

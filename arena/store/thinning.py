@@ -78,7 +78,7 @@ def find_removable(connection: Connection, keep: Retention, *, clock_steady: boo
 
 
 def _ended_before(connection: Connection, days: int) -> str:
-    """Return the time `days` ago; for 0, one before all matches."""
+    """Return the time `days` ago; for 0, the empty string, which sorts before every time."""
     return days_before_now(connection, days) if days else ""
 
 

@@ -1,4 +1,4 @@
-"""Add a seat's share in its match, and the summaries of results that pages query."""
+"""Add seat columns for moves, time, pool and outcome, and the summaries of results that pages query."""
 
 from __future__ import annotations
 
