@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class DrainRequest(Request, frozen=True, tag="drain"):
-    """A request to start no new match and stop after those in progress or `within_s` seconds; or to `undo` that."""
+    """A request to drain: start no match, and stop after those in progress or `within_s` seconds; or to `undo` that."""
 
     within_s: Annotated[float, Meta(ge=0)] | None = None
     undo: bool = False

@@ -127,7 +127,7 @@ class Arena(HostHandler):
         self.stopping = False
         """True when the server is about to stop."""
         self._revocations = 0
-        """Counts the times when tokens were revoked, or may have been."""
+        """The number of times that tokens were revoked, or may have been."""
         self._closed_names: set[str] = set()
         """Folded names that cannot log in at the moment."""
 
@@ -179,7 +179,7 @@ class Arena(HostHandler):
                 self._feed.rated(pool)
 
     async def begin_feed(self) -> None:
-        """Publish what the broker may lack: ends of matches from before a restart, and the leaderboards."""
+        """Publish what the broker may lack: `end` messages from before a restart, and the leaderboards."""
         if self._feed is not None:
             await self._feed.begin()
 

@@ -1,4 +1,6 @@
-"""Publishing the feed: matches, changed leaderboards, and ends that the broker lacks according to the store."""
+"""Publishing to the feed: each match, changed leaderboards, and `end` messages that the broker has not acknowledged
+yet.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,15 @@ if TYPE_CHECKING:
 BOARD_EVERY = 0.5
 """A pool's leaderboard is published at most once in this many seconds."""
 SAVE_EVERY = 2.0
-"""Seconds until the feed's position is stored. After a crash, ends from this period are published twice."""
+"""Seconds until the feed's position is stored. After a crash, `end` messages of this period are published twice."""
 PAGE = 32
-"""Ends republished at a time; the next batch follows when the broker has acknowledged all of these."""
+"""The number of `end` messages republished at a time; the next batch follows when the broker has acknowledged these."""
 
 log = logging.getLogger("arena.server.feed_publisher")
 
 
 class FeedPublisher:
-    """Reports matches to the feed, and reads leaderboards and missing ends for it."""
+    """Reports matches to the feed, and reads from the store the leaderboards and `end` messages that it publishes."""
 
     def __init__(self, feed: Feed, store: AsyncStore) -> None:
         self._feed = feed
@@ -43,15 +45,15 @@ class FeedPublisher:
         self._tasks = Tasks()
         self._loop = asyncio.get_running_loop()
         self._acknowledged: set[str] = set()
-        """Matches whose ends the broker has acknowledged but the store has not noted."""
+        """Matches whose `end` message the broker has acknowledged, which is not stored yet."""
         self._saving: asyncio.TimerHandle | None = None
         self._page: set[str] = set()
-        """Matches of the current batch whose ends the broker has not acknowledged."""
+        """Matches of the batch being republished whose `end` message the broker has not acknowledged."""
         self._page_done = asyncio.Event()
         self._incomplete = False
-        """True if the broker lacks ends that are not queued in the feed."""
+        """True if the broker lacks `end` messages that are not queued in the feed."""
         self._reachable = False
-        """True once the broker has acknowledged an end since the last catch-up began."""
+        """True once the broker has acknowledged an `end` message since the last catch-up began."""
         self._catching_up: asyncio.Task[None] | None = None
         self._closing = False
 
@@ -61,7 +63,7 @@ class FeedPublisher:
             self._due[pool] = self._loop.call_later(BOARD_EVERY, self._publish_soon, pool)
 
     async def begin(self) -> None:
-        """Publish what the broker may lack: missing ends, and every leaderboard with rated matches."""
+        """Publish what the broker may lack: `end` messages, and the leaderboard of every pool with rated matches."""
         self._incomplete = True
         self._catch_up_soon()
         for pool in await self._store.read(rated_pools):
@@ -94,7 +96,7 @@ class FeedPublisher:
         self._feed.leaderboard(pool, rows)
 
     def _taken(self, match: str) -> None:
-        """Note that the broker acknowledged an end."""
+        """Note that the broker acknowledged the `end` message of a match."""
         self._acknowledged.add(match)
         self._reachable = True
         self._leaves_page(match)
@@ -102,7 +104,7 @@ class FeedPublisher:
         self._catch_up_soon()
 
     def _dropped(self, match: str) -> None:
-        """Note that the feed was full and dropped an end, which must be republished."""
+        """Note that the feed was full and dropped an `end` message, which must be republished."""
         self._incomplete = True
         self._leaves_page(match)
 
@@ -116,7 +118,7 @@ class FeedPublisher:
             self._saving = self._loop.call_later(SAVE_EVERY, lambda: self._tasks.begin(self._save()))
 
     async def _save(self) -> None:
-        """Store which ends the broker has acknowledged."""
+        """Store which `end` messages the broker has acknowledged."""
         if self._saving is not None:
             self._saving.cancel()
             self._saving = None
@@ -134,7 +136,7 @@ class FeedPublisher:
             self._catching_up = self._tasks.begin(self._catch_up())
 
     async def _catch_up(self) -> None:
-        """Publish all ends that the broker lacks. Ends queued in the feed may be published twice."""
+        """Publish all `end` messages that the broker lacks. Those queued in the feed may be published twice."""
         try:
             at, last = await self._store.read(feed_range, self._store.node)
             while page := await self._store.read(ends_between, at, last, PAGE, self._store.node):
@@ -149,7 +151,7 @@ class FeedPublisher:
             self._catch_up_soon()
 
     async def _publish_page(self, matches: list[str]) -> None:
-        """Republish the ends of these matches, and wait until the broker acknowledges them."""
+        """Republish the `end` messages of these matches, and wait until the broker acknowledges them."""
         self._page = set(matches)
         self._page_done.clear()
         for match in matches:

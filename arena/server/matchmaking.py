@@ -99,7 +99,7 @@ NOT_ALONE = ladder_pairing.FULL_WAIT + LOOK_AGAIN
 FILL_EVERY = 0.25
 """Seconds between two rounds of pairing with open seeks and with several named opponents."""
 IN_VAIN = 8
-"""After this many failures to fill a match of a game, its round ends: hardly any bot is free."""
+"""A round gives up on a game after this many seeks without a full match, since hardly any bot is free then."""
 AT_ONCE = 64
 """Seeks compared before the event loop continues, about 1 to 2 ms."""
 

@@ -46,7 +46,7 @@ EVERY = 1.0
 PATIENCE = 15.0
 """Seconds until the operator is warned of a missing node's waiting matches: it may just be restarting."""
 MAX_CLOCK_DIFFERENCE_S = 60.0
-"""Synchronized machines differ by less than a second. Matches of a node whose clock is days off would look old."""
+"""Maximum difference of a node's clock from the database's. If it is days off, the node's matches look old."""
 MIN_READ_INTERVAL_S = 0.1
 """Nodes read announcements at most ten times a second, however often they are woken."""
 MAX_UNREAD_S = ANNOUNCEMENT_TTL_S / 2

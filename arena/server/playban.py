@@ -12,7 +12,9 @@ FIRST = 10.0
 """Seconds of the first pause, as long as the opponents waited. Each further pause is twice as long."""
 LONGEST = 600.0
 LONGEST_OF_ADDRESS = 90.0
-"""Many bots may share an address, so it is suspended for at most this long: opponents lose 10 s in each 100 s."""
+"""Maximum pause of an address, which many bots may share. At 10 s per missed match, opponents lose a tenth of their
+time.
+"""
 
 
 def paused(seconds: float) -> str:
@@ -48,7 +50,7 @@ class Playbans:
         )
 
     def tried(self, bot: str) -> bool:
-        """Return whether a bot has been ready for a match, and for all since."""
+        """Return whether a bot is trusted: it has been ready for a match, and has missed none since."""
         return bot in self._tried
 
     def begin(self, bot: str, address: str) -> None:

@@ -14,7 +14,7 @@ class Warnings:
         self._by_kind: dict[str, str] = {}
 
     def tell(self, kind: str, text: str | None) -> None:
-        """Set or clear (None) the warning of a kind. Only its start and end are logged, not changes of its text."""
+        """Set the warning of a kind, or clear it with None. Changes of its text alone are not logged."""
         if text is not None:
             if kind not in self._by_kind:
                 log.warning("%s", text)

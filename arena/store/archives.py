@@ -97,7 +97,7 @@ def put_elsewhere(connection: Connection, folder: Path) -> None:
 
 
 def _folder(connection: Connection) -> Path:
-    """Return the base of relative paths: the folder of the database file on SQLite."""
+    """Return the base of relative paths: the folder of the database file on SQLite, empty on PostgreSQL."""
     if is_postgresql(connection):
         return Path()
     return Path(connection.exec_driver_sql(_FILE).scalar_one()).parent

@@ -1,5 +1,7 @@
-"""The position of each node's event feed (node 0: the only server). It is the number of the match up to which the
-broker has every end played there, tournaments excluded.
+"""The position of each node's event feed (node 0: the only server).
+
+It is the number of the match up to which the broker has the `end` message of every match played there, tournaments
+excluded.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ def ends_between(connection: Connection, position: int, last: int, most: int, no
 
 
 def advance_feed(connection: Connection, taken: Collection[str], node: int = 0) -> set[str]:
-    """Advance the feed past matches whose ends the broker has. Return those behind a gap, to be reported again."""
+    """Advance the feed past matches that the broker has. Return those behind a gap, which must be reported again."""
     position, last = feed_range(connection, node)
     reached, missing = position, False
     while not missing and (page := ends_between(connection, reached, last, MOST_AT_ONCE, node)):
@@ -59,7 +61,7 @@ def advance_feed(connection: Connection, taken: Collection[str], node: int = 0) 
 
 
 def _concerns(node: int) -> ColumnElement[bool]:
-    """Return a condition for matches whose end belongs to a node's feed."""
+    """Return a condition for matches that belong to a node's feed."""
     ladder = matches.c.tournament.is_(None)
     return and_(ladder, matches.c.node == node) if node else ladder
 
