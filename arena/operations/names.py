@@ -37,7 +37,7 @@ class Rename(Request, frozen=True, tag="rename"):
 
 
 class Delete(Request, frozen=True, tag="delete"):
-    """A request to delete a bot, which loses its matches in progress; with `records`, also those of its matches."""
+    """A request to delete a bot, which loses its matches in progress. `records` also removes its matches' records."""
 
     name: str
     records: bool = False

@@ -85,7 +85,7 @@ class Database(ABC):
 
     @abstractmethod
     def vacuum(self, engine: Engine) -> int:
-        """Rewrite the database without free space. Return by how many bytes it shrank."""
+        """Rewrite the database without free space, and return the bytes saved."""
 
     def watch(self) -> Callable[[], None]:
         """Return a function that raises `StoreUnavailable` once the database has been replaced by another."""

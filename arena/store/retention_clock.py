@@ -14,7 +14,7 @@ from arena.store.dialect import execute, is_postgresql
 from machine.timestamps import seconds_of, utc, written
 
 MAX_STEP_DAYS = 1.0
-"""Servers check every hour. After a larger step, the clock was set or no server ran meanwhile."""
+"""Maximum step between two hourly checks. After a larger one, the clock was set or no server ran meanwhile."""
 STEADY_DAYS = 1.0
 """After a step, the operator has this long to notice that the clock is wrong."""
 DAY_S = 86400.0

@@ -136,7 +136,7 @@ class SqliteDatabase(Database):
         return engine.execution_options(begin="BEGIN IMMEDIATE")
 
     def vacuum(self, engine: Engine) -> int:
-        """Rewrite the file without free pages, while no one else uses it. Return by how many bytes it shrank."""
+        """Rewrite the file without free pages, while no one else uses it, and return the bytes saved."""
         with engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert raw is not None
@@ -197,7 +197,7 @@ def _was_empty(file: Path) -> bool:
 
 
 def _contents(file: Path) -> tuple[int, int]:
-    """Return a database's application id and number of tables, including its write-ahead log; (-1, -1) if unknown."""
+    """Return a database's application id and number of tables, as of its write-ahead log; (-1, -1) if unknown."""
     try:
         with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             owner = connection.execute("PRAGMA application_id").fetchone()[0]

@@ -86,7 +86,9 @@ class Store(Reader):
         return done
 
     def vacuum(self) -> int:
-        """Rewrite the unused database without free space. Return by how many bytes it shrank. Raises `StoreError`."""
+        """Rewrite the database without free space while no one else uses it. Return the bytes saved. Raises
+        `StoreError`.
+        """
         with self.database.failures():
             return self.database.vacuum(self._engine)
 

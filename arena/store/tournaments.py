@@ -213,7 +213,7 @@ def _value_of(matches: Iterable[tuple[MatchSample, str | None]]) -> str | None:
 
 @functools.lru_cache(maxsize=1000)
 def _planned(arguments: str) -> int | None:
-    """Return the planned number of matches, or None. This loads the game for its number of seats, which may be slow."""
+    """Return the planned number of matches, None for an open-ended test. It loads the game, which may be slow."""
     read = msgspec.json.decode(arguments)
     if read["rounds"] is None:
         return None
