@@ -46,7 +46,8 @@ class Annulment(Struct, frozen=True, kw_only=True):
 
 
 class Annulling:
-    """A plan to annul rated matches, or to `undo` that: the matches with these `ids`, and a bot's since a time.
+    """A plan to annul rated matches, or to `undo` that: those with these `ids`, and those of a bot that ended `since` a
+    time.
 
     Reads alone compute the new ratings; each `advance` extends them to matches stored meanwhile. `save` writes them,
     and raises `DecidedMeanwhile` if other matches were annulled or a season began since. Raises `UsageFault` for an

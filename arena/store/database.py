@@ -135,7 +135,9 @@ class Database(ABC):
 
     @contextmanager
     def failures(self) -> Iterator[None]:
-        """Convert database errors in the block to `StoreError` with a one-line message."""
+        """Convert database errors inside the block to one-line `StoreError`s, or to `UsageFault` for text that no
+        database accepts.
+        """
         try:
             yield
         except DBAPIError as exc:

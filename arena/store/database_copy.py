@@ -26,7 +26,8 @@ _encode = msgspec.msgpack.Encoder().encode
 
 def copy_database(source: Database, to: Database) -> dict[str, int]:
     """Copy a consistent snapshot of a database to an empty place, completely or not at all. Return row counts by table.
-    Raises `UsageFault` if the target is not empty, and the faults of databases.
+
+    Raises `UsageFault` if the target is not empty, and whatever `check_current` and `create` of a `Database` raise.
     """
     source.check_current(read_only=True)
     if to.revision() is not None:
