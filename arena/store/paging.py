@@ -24,8 +24,9 @@ MOST_NUMBER = 2**63 - 1
 
 
 class Page(Struct, Generic[R], frozen=True, kw_only=True):
-    """Some rows of many. `next` is the cursor of the page after this one, None on the last. `total` is how many rows
-    there are in all, None where only counting them would tell.
+    """Some rows of many. `next` is the cursor of the page after this one, None on the last.
+
+    `total` is how many rows there are in all, None where only counting them would tell.
     """
 
     rows: list[R]

@@ -108,8 +108,8 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
 
 
 class TournamentTable(TournamentRow, frozen=True, kw_only=True):
-    """A tournament with its table and head-to-head scores, as `arena tournament` shows them. `head_to_head` maps a bot,
-    then an opponent, to the bot's share of points; `payoffs` has the mean payoffs likewise, if payoffs are the result.
+    """The same with its table, and the share of points of each bot (first key) against each other one; where payoffs
+    are the result, also what it was paid. All of it is as `arena tournament` tells it.
     """
 
     ranked_by: str
