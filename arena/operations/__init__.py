@@ -1,1 +1,3 @@
-"""What the operator may have a running server do: one module for each kind of thing, with its requests and answers."""
+"""Handlers of operator requests to a running server, and its maintenance tasks, one module per subject. `arena serve`
+registers the handlers and starts the tasks; arena/commands sends the requests.
+"""

@@ -1,4 +1,4 @@
-"""What the operator decides about bots, the ladder and matches, which counts at once; and all operations by name."""
+"""Operator requests about bots, the ladder and assigned matches, which apply at once; and the list of all handlers."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 MOST_WAIT = 3600.0
 MAX_ANNUL_TRIES = 3
-"""After these the whole is computed in one transaction, for which all nodes wait."""
+"""After this many attempts, everything is computed in one transaction, which blocks all nodes."""
 FEW_MATCHES = 50
-"""So many that are stored while others are rated anew may be rated anew while results wait, some 10 ms."""
+"""If at most this many matches were stored meanwhile, the saving transaction rates them too, in about 10 ms."""
 
 
 def operations(arena: Arena) -> dict[str, Handler]:
-    """All that an arena does for its operator, by name."""
+    """Return all handlers of operator requests by name."""
     every = (
         *status.operations(arena),
         *_about_bots(arena),
@@ -101,7 +101,7 @@ def _about_the_ladder(arena: Arena) -> Iterator[Handler]:
     store = arena.store
 
     deciding = asyncio.Lock()
-    """What is rated is decided by one after the other here; on other nodes, as `DecidedMeanwhile` tells."""
+    """Serializes decisions about ratings on this node; `DecidedMeanwhile` detects those on others."""
 
     async def annul(request: Annul, tell: Tell) -> Annulment:
         async with deciding:
@@ -114,7 +114,7 @@ def _about_the_ladder(arena: Arena) -> Iterator[Handler]:
             annulling = await store.read_beside(Annulling, request.ids, request.bot, request.since, undo=request.undo)
             while await store.read_beside(annulling.advance) > FEW_MATCHES:
                 pass
-            with contextlib.suppress(DecidedMeanwhile):  # on another node
+            with contextlib.suppress(DecidedMeanwhile):  # by another node
                 return await store.write(annulling.save)
         return await store.write(annul_matches, request.ids, request.bot, request.since, undo=request.undo)
 
@@ -129,7 +129,7 @@ def _about_the_ladder(arena: Arena) -> Iterator[Handler]:
 
 
 def _play_of(arena: Arena) -> Handler:
-    """Matches that the operator has played."""
+    """Return the handler for playing an assigned match."""
 
     async def play(request: Play, tell: Tell) -> PlayReply:
         rules, seed = load(request.game, request.config), _seed(request.seed)
@@ -160,7 +160,7 @@ def _play_of(arena: Arena) -> Handler:
 
 
 def _check(request: Play, seats: int) -> None:
-    """Raises `UsageFault`."""
+    """Raise `UsageFault` if the request is invalid."""
     bots = request.bots
     if not re.match(MATCH_PATTERN, request.match):
         raise UsageFault(f"match is {shown(request.match)}: it is 1 to 40 lower-case letters, digits and dashes")
@@ -173,7 +173,7 @@ def _check(request: Play, seats: int) -> None:
 
 
 def _seed(text: str) -> bytes:
-    """Raises `UsageFault`."""
+    """Parse a seed in hex. Raises `UsageFault`."""
     try:
         seed = bytes.fromhex(text)
     except ValueError:

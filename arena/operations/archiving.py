@@ -1,4 +1,4 @@
-"""Files of old records lose those that were removed, while a server runs."""
+"""Purging removed records from archive files while a server runs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from arena.store.async_store import AsyncStore
 from protocol.errors import ArenaFault
 
 WITHIN, AGAIN = 120.0, 0.5
-"""Seconds in which who moves records is waited for, and between two looks."""
+"""Seconds to wait for another process that changes the files: in total, and between attempts."""
 
 
 async def leave_out_removed(store: AsyncStore) -> None:
-    """Have no file keep a record that was removed since, whichever others can't be written anew. Raises the first
-    `ArenaFault`, `ArchivesBusy` too, in the end.
-    """
+    """Rewrite archive files that still contain removed records. Try all, then raise the first `ArenaFault`."""
     until = asyncio.get_running_loop().time() + WITHIN
     faults: list[ArenaFault] = []
     for one in await store.read_beside(all_archives):

@@ -1,6 +1,4 @@
-"""Backups that a server makes by itself, each in a process of low priority, which is this module as well; the oldest
-are removed once a newer one is whole.
-"""
+"""Scheduled backups, each made by this module in a process of low priority, after which the oldest are removed."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ from protocol.errors import ArenaFault, Fault
 
 NICE = 19
 RETRY = 600.0
-"""Seconds after which one that failed is tried again."""
+"""Seconds until a failed backup is tried again."""
 _NAME = "arena-%Y-%m-%dT%H%M%SZ.db"
 _NAMES = "arena-????-??-??T??????Z.db"
 
@@ -34,7 +32,7 @@ log = logging.getLogger("arena.backups")
 
 
 class Schedule(NamedTuple):
-    """A folder for backups alone, how many hours there are between two, and how many are kept."""
+    """A folder only for backups, the hours between two, and how many to keep."""
 
     folder: Path
     hours: int
@@ -42,7 +40,7 @@ class Schedule(NamedTuple):
 
 
 async def keep_backing_up(file: Path, schedule: Schedule, warnings: Warnings) -> None:
-    """Back a database file up when it is time, for ever."""
+    """Back up a database file on schedule, without end."""
     while True:
         await asyncio.sleep(due_in(schedule))
         try:
@@ -53,7 +51,7 @@ async def keep_backing_up(file: Path, schedule: Schedule, warnings: Warnings) ->
 
 
 def due_in(schedule: Schedule) -> float:
-    """Seconds until the next backup is due, by the name of the newest there is."""
+    """Return the seconds until the next backup is due, from the name of the newest one."""
     for newest in sorted(schedule.folder.glob(_NAMES), reverse=True):
         with contextlib.suppress(ValueError):
             made = datetime.strptime(newest.name, _NAME).replace(tzinfo=UTC)
@@ -63,8 +61,8 @@ def due_in(schedule: Schedule) -> float:
 
 
 async def back_up_once(file: Path, schedule: Schedule) -> str | None:
-    """Make a backup and remove those that are too many; what it lacks, if it does. Raises `ArenaFault` where there is
-    none.
+    """Make a backup and remove the oldest beyond the schedule's number. Raises `ArenaFault` if it fails. Return a line
+    about missing archive files, or None.
     """
     to = schedule.folder / datetime.now(UTC).strftime(_NAME)
     try:
@@ -77,7 +75,7 @@ async def back_up_once(file: Path, schedule: Schedule) -> str | None:
         missing, said = await process.communicate()
     except asyncio.CancelledError:
         with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGINT)  # so that it removes what it has begun
+            process.send_signal(signal.SIGINT)  # lets it remove the partial backup
         await process.wait()
         raise
     if process.returncode != 0:
@@ -97,7 +95,7 @@ def _remove_oldest(schedule: Schedule) -> None:
 
 
 def main() -> None:
-    """Make one backup, in this process, and say which files of old records are missing."""
+    """Make one backup in this process, and print which archive files are missing."""
     die_with_parent()
     be_nice(NICE)
     file, to = sys.argv[1:]

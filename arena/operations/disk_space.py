@@ -1,4 +1,4 @@
-"""A warning before the disk is full: what is free in the file systems of the data folder and of the database."""
+"""A warning before the disks of the data folder and the database are full."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from arena.server.warnings import Warnings
 
 EVERY = 60.0
-"""Seconds."""
+"""Seconds between two checks."""
 SHARE = 0.05
 LEAST, MOST = 2**30, 20 * 2**30
-"""Bytes: that share of a file system is little, but at least and at most so much."""
+"""Bounds on the free bytes that trigger the warning, whatever the fraction of the disk."""
 
 
 def shortage(folder: Path) -> str | None:
-    """That little is left for a folder, in a line; None where that is not so, or not known."""
+    """Return a line if the disk of a folder is nearly full; None otherwise, or if unknown."""
     try:
         whole, _, free = shutil.disk_usage(folder)
     except OSError:
@@ -29,12 +29,12 @@ def shortage(folder: Path) -> str | None:
 
 
 def look(warnings: Warnings, folders: Iterable[Path]) -> None:
-    """Warn where little is left for one of the folders, and no more where that is over."""
+    """Set or clear the warning that the disk of one of the folders is nearly full."""
     warnings.tell("disk space", next(filter(None, map(shortage, folders)), None))
 
 
 async def watch(warnings: Warnings, folders: Collection[Path]) -> None:
-    """Look every minute, for ever."""
+    """Check the disks every minute, without end."""
     while True:
         look(warnings, folders)
         await asyncio.sleep(EVERY)

@@ -1,4 +1,4 @@
-"""The operator has a server end by itself, or go on after all."""
+"""The operator request to drain a server, or to cancel that."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class DrainRequest(Request, frozen=True, tag="drain"):
-    """Begin no match any more, and stop when those under way are over, or after `within_s` seconds; or `undo` that."""
+    """A request to drain: start no match, and stop after those in progress or `within_s` seconds; or to `undo` that."""
 
     within_s: Annotated[float, Meta(ge=0)] | None = None
     undo: bool = False
@@ -27,14 +27,14 @@ class DrainRequest(Request, frozen=True, tag="drain"):
 
 
 class Draining(Struct, frozen=True, kw_only=True):
-    """How many matches are under way; `changed` says whether there was something to undo."""
+    """The number of matches in progress; `changed` is false if there was nothing to undo."""
 
     under_way: int
     changed: bool = True
 
 
 def operation(arena: Arena) -> Handler:
-    """What drains a server."""
+    """Return the handler for draining."""
 
     async def drain(request: DrainRequest, tell: Tell) -> Draining:
         changed = True

@@ -1,4 +1,4 @@
-"""What a server counts and measures: `METRICS`, each described once, and looked up when somebody reads them."""
+"""The metrics of a server. `METRICS` describes each once; values are read when metrics are requested."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
 Values = Iterable[tuple[tuple[str, ...], float | Histogram]]
-"""The values of a metric, each with those of its labels."""
+"""The values of a metric, each with its label values."""
 
 
 class Sources(NamedTuple):
-    """What metrics are read from. `folders` are those whose disks are watched, by what is in them; `node` is empty for
-    a server that is none, `database` is sqlite or postgresql.
+    """The objects that metrics are read from. `folders` maps labels to folders whose disks are measured. `database` is
+    sqlite or postgresql; `node` is empty for a single server.
     """
 
     arena: Arena
@@ -38,8 +38,8 @@ class Sources(NamedTuple):
 
 
 class Described(NamedTuple):
-    """A metric: its kind, its name without `arena_` before it and, of a counter, `_total` behind it, what it says, how
-    its values are found, and their labels.
+    """A metric: kind, name, help text, a function for its values, and its label names. The name lacks the prefix
+    `arena_` and, for a counter, the suffix `_total`.
     """
 
     kind: str
@@ -50,17 +50,17 @@ class Described(NamedTuple):
 
 
 def _one(value: Callable[[Sources], float | Histogram]) -> Callable[[Sources], Values]:
-    """The values of a metric that has one alone."""
+    """Return a function for the values of a metric without labels."""
     return lambda sources: [((), value(sources))]
 
 
 def _by(values: Callable[[Sources], Mapping[str, float]]) -> Callable[[Sources], Values]:
-    """Those of a metric with one label."""
+    """Return a function for the values of a metric with one label."""
     return lambda sources: [((label,), value) for label, value in values(sources).items()]
 
 
 def _of_games(values: Callable[[Sources], Mapping[str, float]]) -> Callable[[Sources], Values]:
-    """The same by game, for all games that there are."""
+    """Return a function for the values of a metric labelled by game, with 0 for games without a value."""
 
     def look(sources: Sources) -> Values:
         found = values(sources)
@@ -112,7 +112,7 @@ def _disks(which: str) -> Callable[[Sources], dict[str, float]]:
         for name, folder in sources.folders.items():
             try:
                 found[name] = float(getattr(shutil.disk_usage(folder), which))
-            except OSError:  # it was removed
+            except OSError:  # the folder was removed
                 continue
         return found
 
@@ -120,7 +120,7 @@ def _disks(which: str) -> Callable[[Sources], dict[str, float]]:
 
 
 def _of_feed(value: Callable[[Feed], float]) -> Callable[[Sources], Values]:
-    """A value of the feed, where there is one."""
+    """Return a function for a value of the feed; it gives none without a feed."""
     return lambda sources: [] if sources.feed is None else [((), value(sources.feed))]
 
 

@@ -1,4 +1,4 @@
-"""Bots that are renamed or deleted while a server runs, when no match of theirs is under way."""
+"""Operator requests to rename and delete bots while the server runs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 LEAVING_INTERVAL_S = 0.5
-"""Seconds until other nodes are told again that a bot has lost its matches: it may have begun another one."""
+"""Seconds until other nodes are told again to end the bot's matches: it may have started another."""
 OVER_WITHIN = 10.0
-"""Seconds in which matches that a deleted bot has lost are stored."""
+"""Maximum seconds for the matches that a deleted bot forfeits to be stored."""
 
 
 class Rename(Request, frozen=True, tag="rename"):
-    """Call a bot otherwise; its connection ends."""
+    """A request to rename a bot, which disconnects it."""
 
     name: str
     new: str
@@ -37,20 +37,18 @@ class Rename(Request, frozen=True, tag="rename"):
 
 
 class Delete(Request, frozen=True, tag="delete"):
-    """Forget who a bot was; it loses its matches under way. With `records` those of its matches are removed, too."""
+    """A request to delete a bot, which loses its matches in progress. `records` also removes its matches' records."""
 
     name: str
     records: bool = False
 
     def concerns(self) -> Sequence[str]:
-        """Nobody: it is to be forgotten."""
+        """Return no names: the audit log must not keep the deleted one."""
         return ()
 
 
 class Deleted(Struct, frozen=True, kw_only=True):
-    """What its results are called by from now on, how many records were removed, and why files keep some still, if they
-    do.
-    """
+    """The new name of the bot's results, the records removed, and why archive files still contain some (or None)."""
 
     placeholder: str
     records: int = 0
@@ -58,7 +56,7 @@ class Deleted(Struct, frozen=True, kw_only=True):
 
 
 def operations(arena: Arena) -> Iterator[Handler]:
-    """What renames and deletes bots."""
+    """Yield the handlers for renaming and deleting bots."""
     store = arena.store
 
     async def rename(request: Rename, tell: Tell) -> None:
@@ -95,7 +93,7 @@ def operations(arena: Arena) -> Iterator[Handler]:
             return Deleted(placeholder=placeholder)
         removed = await in_pieces(store, RecordsOfBot(placeholder).remove)
         kept = None
-        try:  # also where none was removed, as a try before may have been cut off
+        try:  # even if none was removed, since an earlier attempt may have been interrupted
             await leave_out_removed(store)
         except ArenaFault as fault:
             kept = str(fault)

@@ -1,4 +1,4 @@
-"""The metrics as Prometheus' own client tells them, and the port on which it does. Nothing else knows that client."""
+"""The Prometheus endpoint for metrics. This is the only module that uses Prometheus's client library."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 PATH = "/metrics"
 LOOK_EVERY = 0.1
-"""Seconds between two looks at how late the event loop is."""
+"""Seconds between two measurements of the event loop's lag."""
 BOUNDS = Bounds(waiting=64, waiting_per_address=16)
-"""Connections of who reads metrics, at once."""
+"""Limits on concurrent connections that read metrics."""
 _FAMILIES = {COUNTER: CounterMetricFamily, GAUGE: GaugeMetricFamily, HISTOGRAM: HistogramMetricFamily}
 
 
 class ArenaCollector(Collector):
-    """Looks all metrics up."""
+    """Reads all metrics on request."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -57,14 +57,14 @@ class ArenaCollector(Collector):
 
 
 def _buckets(times: Histogram) -> list[tuple[str, float]]:
-    """How many observations there are up to each bound."""
+    """Return the cumulative counts of a histogram's buckets."""
     bounds = [*map(floatToGoString, times.bounds), "+Inf"]
     return list(zip(bounds, accumulate(times.counts), strict=True))
 
 
 @asynccontextmanager
 async def served(sources: Sources, sockets: list[socket.socket]) -> AsyncIterator[None]:
-    """Metrics are measured inside, and answered on these sockets, which listen already."""
+    """Measure the lag and serve metrics inside the context, on sockets that are already listening."""
     registry = CollectorRegistry()
     registry.register(ArenaCollector(sources))
     ProcessCollector(registry=registry)
@@ -79,7 +79,7 @@ async def served(sources: Sources, sockets: list[socket.socket]) -> AsyncIterato
 
 
 async def measure_lag(lag: Histogram) -> None:
-    """Look for ever how late the event loop is."""
+    """Measure the lag of the event loop, without end."""
     while True:
         due = perf_counter() + LOOK_EVERY
         await asyncio.sleep(LOOK_EVERY)
@@ -87,7 +87,7 @@ async def measure_lag(lag: Histogram) -> None:
 
 
 def _at_path(app: ASGIApp) -> ASGIApp:
-    """Answers at `PATH` alone, and on loopback only under names of this machine."""
+    """Restrict an app to `PATH` and, on loopback, to host names of this machine."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if misdirected(Headers(scope=scope).get("host", ""), scope["server"][0]) is not None:

@@ -1,4 +1,4 @@
-"""What goes on at this moment, and what of late: who is here and waits for what, matches with clocks, what failed."""
+"""The operator request for the current state: bots and their seeks, matches with clocks, and recent failures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MINUTE, HOUR = 60.0, 3600.0
 
 
 def operations(arena: Arena) -> Iterator[Handler]:
-    """What tells the state of the arena."""
+    """Yield the handler for the status."""
 
     async def status(request: StatusRequest, tell: Tell) -> ServerStatus:
         sessions = sorted(arena.host.clients.sessions.values(), key=lambda session: session.key)

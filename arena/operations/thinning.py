@@ -1,4 +1,4 @@
-"""Records of old matches are removed while a server runs: as its settings say, and when the operator asks for it."""
+"""Removing records of old matches from a running server, hourly by its settings and on the operator's request."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 EVERY = 3600.0
-"""Seconds."""
+"""Seconds between two removals."""
 REST = 9.0
-"""After a batch the store's thread has so many times as long for others."""
+"""After a batch, removal pauses for this many times the batch's duration, so that other queries run."""
 
 log = logging.getLogger("arena.thinning")
 
 
 class Thin(Request, frozen=True, tag="thin"):
-    """Remove the records of old matches, beyond what is to be kept of them."""
+    """A request to remove records of old matches beyond these limits."""
 
     unrated_days: Count
     rated_days: Count
@@ -38,15 +38,13 @@ class Thin(Request, frozen=True, tag="thin"):
 
 
 async def thin(store: AsyncStore, keep: Retention, *, clock_steady: bool = True) -> Removed:
-    """Remove what is not to be kept, a little at a time; nothing for its age where the clock is not steady. Raises
-    `StoreError`.
-    """
+    """Remove records beyond their retention in batches, none for age unless `clock_steady`. Raises `StoreError`."""
     old = await store.read_beside(find_removable, keep, clock_steady=clock_steady)
     return await in_pieces(store, remove_records, old)
 
 
 async def in_pieces(store: AsyncStore, remove: Callable[..., Removed], *words: object) -> Removed:
-    """Remove some records after others, until none is left. Raises `StoreError`."""
+    """Call `remove` for batch after batch with pauses, until nothing is left. Raises `StoreError`."""
     loop = asyncio.get_running_loop()
     removed = Removed()
     while True:
@@ -61,8 +59,8 @@ async def in_pieces(store: AsyncStore, remove: Callable[..., Removed], *words: o
 async def keep_thin(
     store: AsyncStore, keep: Retention, on_clock: Callable[[str | None], None] = lambda text: None
 ) -> None:
-    """Do so every hour, for ever, as long as the database's clock runs steadily. `on_clock` is told why nothing grows
-    too old now, None where it does.
+    """Remove old records every hour, without end. `on_clock` gets the reason why no record counts as too old now, or
+    None while the database's clock is steady.
     """
     while True:
         try:
@@ -80,7 +78,7 @@ async def keep_thin(
 
 
 def operation(arena: Arena) -> Handler:
-    """What removes records when it is asked for."""
+    """Return the handler for removing records."""
 
     async def perform(request: Thin, tell: Tell) -> Removed:
         return await thin(arena.store, Retention(**asdict(request)))

@@ -1,4 +1,4 @@
-"""Tournaments that a server plays by itself among the bots that are connected, unrated, beside its ladder."""
+"""Operator requests for unrated tournaments that the server plays among connected bots, beside its ladder."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ log = logging.getLogger("arena.tournaments")
 
 @dataclass
 class _Run:
-    """A tournament that is played; `under_way` are the places in its schedule."""
+    """A running tournament. `under_way` has the schedule places of its matches in progress."""
 
     plan: Plan
     wait: float
@@ -57,16 +57,16 @@ class _Run:
 
 
 class Tournaments:
-    """Those of a server."""
+    """The tournaments of a server."""
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
         self._runs: dict[str, _Run] = {}
         self._starting = asyncio.Lock()
-        """One is started after the other: none twice."""
+        """Serializes starts, so that none is started twice."""
 
     async def start(self, request: StartTournament, tell: Tell) -> TournamentStarted:
-        """Begin one, or go on with it. Raises `UsageFault`."""
+        """Start or resume a tournament. Raises `UsageFault`."""
         async with self._starting:
             return await self._start(request)
 
@@ -104,7 +104,7 @@ class Tournaments:
         return TournamentStarted(tournament=tournament, played=len(played))
 
     async def stop(self, request: StopTournament, tell: Tell) -> None:
-        """Play no more of one. Raises `UsageFault` where it does not go on."""
+        """Stop a tournament. Raises `UsageFault` if it is not running."""
         run = self._runs.get(request.tournament)
         if run is None or run.task is None or not run.goes_on:
             raise UsageFault(f"no tournament {shown(request.tournament)} goes on here")
@@ -113,7 +113,7 @@ class Tournaments:
         del self._runs[request.tournament]
 
     async def list(self, request: ListTournaments, tell: Tell) -> Sequence[TournamentStatus]:
-        """Those that go on, and those that a fault has ended."""
+        """Return the running tournaments, and those that a fault ended."""
         return [
             TournamentStatus(tournament=name, under_way=len(run.under_way), fault=run.fault)
             for name, run in self._runs.items()
@@ -139,7 +139,7 @@ class Tournaments:
             log.exception("the tournament %s failed", plan.id)
 
     async def _play_some(self, run: _Run, pairings: Iterable[Pairing]) -> None:
-        """One match after the other, as long as there are any that nobody else plays."""
+        """Play one match after another from the shared pairings until they are used up."""
         for pairing in pairings:
             run.under_way.add(pairing.place)
             try:
@@ -171,7 +171,7 @@ class Tournaments:
 
 
 def operations(arena: Arena) -> Iterator[Handler]:
-    """What plays tournaments."""
+    """Yield the handlers for tournaments."""
     tournaments = Tournaments(arena)
     yield Handler(StartTournament, tournaments.start)
     yield Handler(StopTournament, tournaments.stop)
@@ -179,7 +179,7 @@ def operations(arena: Arena) -> Iterator[Handler]:
 
 
 def _checked(request: StartTournament) -> Game[Any, Any]:
-    """The game that is played. Raises `UsageFault`, and `BotFault` for a game that can't be."""
+    """Check a request and return its game. Raises `UsageFault`, and `BotFault` if the game cannot be loaded."""
     if request.format not in FORMATS:
         raise UsageFault(f"format is {shown(request.format)}: {among(FORMATS)}")
     if not 1 <= request.rounds <= MOST_ROUNDS:
@@ -194,7 +194,7 @@ def _checked(request: StartTournament) -> Game[Any, Any]:
 
 
 def _arguments(request: StartTournament, rules: Game[Any, Any]) -> dict[str, Any]:
-    """What a tournament is found again by, beside its seed: as those of the command, but for `rated`."""
+    """Return the arguments that identify a tournament, beside its seed: those of the command, except for `rated`."""
     return {
         "bots": request.bots,
         "settings": {},

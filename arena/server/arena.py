@@ -1,4 +1,4 @@
-"""The arena: a ladder on a host of matches. It knows who may come in, rates, stores and publishes what is played."""
+"""The arena: a host of matches with a ladder. It authenticates bots, and rates, stores and publishes their matches."""
 
 from __future__ import annotations
 
@@ -63,18 +63,17 @@ if TYPE_CHECKING:
 REVOKED = "the operator revoked {bot}: it may not come in any more"
 REPLACED = "the operator gave {bot} a new token: bring that one"
 FIRST_WAIT, LONGEST_WAIT = 0.2, 2.0
-"""Seconds until the database is asked again whether a match goes on."""
+"""The first and the longest delay before the database is asked again whether a match resumes."""
 
 log = logging.getLogger("arena")
 
 
 class Arena(HostHandler):
-    """One server. Its `host` restores the matches of the journal and listens; `close` leaves those under way in it.
+    """An arena server. Its `host` resumes the matches of the journal and listens; `close` leaves running ones in it.
 
-    Matches off the ladder of bots in which somebody asks for it have the `slow_clock`. A seat that is `away` for so
-    many seconds has dropped out, 0: when its clock has run out. `operations` is what it does for an operator, whom
-    `access` lets in. Moves are measured where there are `meters`, and the work
-    that clients make by `work_clock`.
+    Matches that do not count for the ladder of bots use `slow_clock` if a seat asks for it. A disconnected seat drops
+    out after `away` seconds; with 0, when its clock runs out. `operations` are the handlers of operator requests, and
+    `access` says who may send them. `meters` measure moves, and `work_clock` measures the work that clients cause.
     """
 
     def __init__(
@@ -100,7 +99,7 @@ class Arena(HostHandler):
     ) -> None:
         self._timeouts = timeouts or HostTimeouts()
         self.store = store
-        """Where the store is asked."""
+        """The store, for queries."""
         self._auth = auth
         self._journal = journal
         self._clock = clock
@@ -108,7 +107,7 @@ class Arena(HostHandler):
         self._away_ms = round(away * 1000)
         self._bots = bots or BotCache(store)
         self.channel = Channel(operations(self), StoredActions(store))
-        """The operators that are connected."""
+        """The connected operators."""
         self.host = MatchHost(
             self, journal, access, encryption, self.channel.serve, quotas, meters, self._timeouts, work_clock
         )
@@ -116,35 +115,36 @@ class Arena(HostHandler):
         auth.registered = self.host.events.registered
         self.warnings = Warnings()
         self.drain = Drain(self.host.clients, self.warnings)
-        """How it ends by itself."""
+        """The state of an orderly shutdown after the current matches."""
         self.nodes = nodes or OnlyNode()
-        """This one among the others of the arena."""
+        """This node and the others of the arena."""
         self.url = self.nodes.url
         self.ladder = Ladder(self.host, self._begin_sought, self._bots, rate or MatchRate(), self.drain, self.nodes)
         self.assigned = AssignedMatches(self.host, self.ladder, self.drain.check, self._call)
-        """Matches that the operator has played."""
+        """Matches that the operator assigns."""
         self.background = Tasks()
-        """What goes on beside until it is done, or the arena closes."""
+        """Background tasks, cancelled when the arena closes."""
         self._feed = None if feed is None else FeedPublisher(feed, store)
         self.stopping = False
-        """Whether the server is about to end."""
+        """True when the server is about to stop."""
         self._revocations = 0
-        """How often tokens were taken away, or may have been."""
+        """The number of times that tokens were revoked, or may have been."""
         self._closed_names: set[str] = set()
-        """Folded."""
+        """Folded names that cannot log in at the moment."""
 
     def dismiss(self, bots: Iterable[str], why: str, reason: str) -> list[str]:
-        """End the connections of bots that may no longer have them: those there were. A hello under way is looked up
-        again. `why` is what they are told, with `{bot}` for the name; `reason` goes with the close.
+        """Disconnect bots that lost their right to be connected, and return those that were connected.
+
+        Logins in progress are checked again. `why` is the message to the bot, in which `{bot}` stands for its name;
+        `reason` is the close reason.
         """
         self._revocations += 1
         return [bot for bot in bots if self.host.clients.dismiss(bot, why, reason)]
 
     @contextlib.contextmanager
     def closed_to(self, bot: str, why: str, reason: str) -> Iterator[None]:
-        """Meanwhile nobody comes in under a name; whoever is here is told `why`, and its connection ends.
-
-        Raises `UsageFault` where it is closed already.
+        """Block logins under a name inside the context, and disconnect its bot with the message `why`. Raises
+        `UsageFault` if the name is blocked already.
         """
         name = folded(bot)
         if name in self._closed_names:
@@ -157,30 +157,30 @@ class Arena(HostHandler):
             self._closed_names.remove(name)
 
     def lose_matches(self, bot: str) -> None:
-        """Have a bot lose its matches under way here."""
+        """Make a bot lose all its matches in progress here."""
         for runner, seat in list(self.host.clients.matches_of(bot).values()):
-            runner.receive(Absent(seat))  # it need not have begun yet
+            runner.receive(Absent(seat))  # the match may not have started
 
     def renamed(self, bot: str, new: str) -> None:
-        """A bot that has left is called otherwise."""
+        """Update the cache for a renamed bot, which is disconnected."""
         self._bots.rename(folded(bot), folded(new))
 
     async def approvals_changed(self, bots: Iterable[str]) -> None:
-        """Have the approvals of these bots count from now on. Raises `StoreError`."""
+        """Apply changed approvals of bots to their seeks. Raises `StoreError`."""
         for bot in bots:
             await self._bots.look_up(bot)
             self.ladder.seeks.reconsider(bot)
         self.ladder.seeks.again()
 
     async def ratings_changed(self, pools: Iterable[str]) -> None:
-        """Know the ratings of bots anew, and publish the leaderboards of these pools. Raises `StoreError`."""
+        """Reload the ratings of cached bots, and publish the leaderboards of these pools. Raises `StoreError`."""
         await self._bots.renew()
         if self._feed is not None:
             for pool in pools:
                 self._feed.rated(pool)
 
     async def begin_feed(self) -> None:
-        """Publish what a broker has not got, or may have forgotten: ends of before a stop, and the leaderboards."""
+        """Publish what the broker may lack: `end` messages from before a restart, and the leaderboards."""
         if self._feed is not None:
             await self._feed.begin()
 
@@ -196,9 +196,8 @@ class Arena(HostHandler):
         tournament: str | None = None,
         place: int | None = None,
     ) -> Header:
-        """The header of a match between `bots` in seat order, with their versions; rated where a `pool` is given.
-
-        It has the usual clock, unless there is another.
+        """Build the header of a match between `bots` in seat order, with their versions. The match is rated if `pool`
+        is given. The clock is the usual one unless `clock` is given.
         """
         return header_of(
             match=match,
@@ -214,7 +213,7 @@ class Arena(HostHandler):
         )
 
     async def close(self, code: int = RESTARTING) -> None:
-        """Stop: connections are closed with `code`, matches under way stay in the journal, results are written."""
+        """Stop: close connections with `code`, leave matches in progress in the journal, and write pending results."""
         await self.background.cancel()
         self.drain.close()
         self.ladder.seeks.close()
@@ -227,7 +226,7 @@ class Arena(HostHandler):
             await self._feed.close()
 
     async def authenticate(self, hello: Hello, address: str) -> Identity:
-        """The bot of a `hello`, with its ratings at hand, and its token if that was made just now."""
+        """Authenticate a `hello` and load its bot's ratings. The identity has the token if that was just generated."""
         if hello.bot is not None and folded(hello.bot) in self._closed_names:
             raise TooOften(f"the operator is about to change the name {hello.bot}: come back later")
         away = self.nodes.hangs()
@@ -323,8 +322,8 @@ class Arena(HostHandler):
             runner.report_to(self._feed.report)
 
     async def resumes(self, header: Header, seed: bytes) -> bool:
-        """Not one that is stored already, nor a tournament's, which has its own played again. While the database is
-        away nobody knows: then it is asked again.
+        """Return whether a journaled match should resume: it is not stored yet, and no tournament will play it again.
+        While the database is unavailable, keep asking.
         """
         backoff = Backoff(FIRST_WAIT, LONGEST_WAIT)
         while True:
@@ -350,7 +349,7 @@ class Arena(HostHandler):
         return True
 
     async def heard(self, announcement: Announcement | None) -> None:
-        """Another node, or a command, has changed something; None: whatever it may be. Raises `StoreError`."""
+        """Apply an announcement; None means that anything may have changed. Raises `StoreError`."""
         sessions = self.host.clients.sessions
         if announcement is None:
             await self._look_again(list(sessions))
@@ -370,7 +369,7 @@ class Arena(HostHandler):
                     sessions[name].refuse(Elsewhere(why, announcement.url))
 
     async def _look_again(self, bots: Collection[str]) -> None:
-        """Have those go whose token counts no more, and know who may be rated. A hello under way is looked up again."""
+        """Disconnect bots whose token is no longer valid, reload others' approvals, and recheck logins in progress."""
         self._revocations += 1
         online = []
         found = await self.store.read(registered_bots, bots)
@@ -388,7 +387,7 @@ class Arena(HostHandler):
         await self.approvals_changed(online)
 
     def nodes_changed(self) -> None:
-        """Another node than before may pair some of the games: what was played there is read anew."""
+        """Handle a change of which node pairs a game: redirect seeks, and reload ratings that other nodes changed."""
         self.ladder.send_elsewhere()
         self.background.begin(self._renew())
 
@@ -405,7 +404,7 @@ class Arena(HostHandler):
             log.warning("that match %s is over can't be noted: %s", match, fault)
 
     def _call(self, bots: list[str]) -> None:
-        """Have bots come here that are connected to another node."""
+        """Ask bots that are connected to other nodes to connect here."""
         self.background.begin(self._call_soon(bots))
 
     async def _call_soon(self, bots: list[str]) -> None:
@@ -418,7 +417,7 @@ class Arena(HostHandler):
         await self.store.write(note_incident, bot, incident)
 
     async def finalize(self, match: FinishedMatch) -> None:
-        """Everyone is told the end with the ratings, when they are on disk; if that takes long, the seats hear why."""
+        """Store a finished match, then send everyone its end with the ratings. Tell the seats if storing takes long."""
         if self.assigned.hand_over(match):
             self.background.begin(self._forget(match.result.match))
             return
@@ -427,7 +426,7 @@ class Arena(HostHandler):
             ratings = await self.store.finish(StorableMatch(match.result, match.record, failures=match.failures))
         except Fault:
             raise
-        except Exception:  # the result will be no other after the next start, and the bots have their slots back
+        except Exception:  # a restart would give the same result, so the bots get their slots back
             match.tell(None)
             raise
         finally:
@@ -442,14 +441,14 @@ class Arena(HostHandler):
         match.tell(ratings)
 
     def _begin_sought(self, group: Sequence[ActiveSeek]) -> None:
-        """Seats are drawn at random."""
+        """Start a match of paired seeks, with seats drawn at random."""
         seated = list(group)
         secrets.SystemRandom().shuffle(seated)
         match = f"{datetime.now(UTC):%y%m%d-%H%M%S}-{secrets.token_hex(4)}"
         seed = secrets.token_bytes(SEED_BYTES)
         bots = [sought.bot for sought in seated]
         kind = agreed(group)
-        rules = rules_of(kind.game, kind.config)  # held here, so that the match finds them
+        rules = rules_of(kind.game, kind.config)  # keeps the rules cached until the match uses them
         pool = pool_of(group)
         if pool is not None and not self._bots.rates(pool, bots):
             pool = None
@@ -467,7 +466,7 @@ class Arena(HostHandler):
         self.ladder.began(group)
 
     def _hold_seeks(self, fault: ArenaFault) -> None:
-        """No match begins until a journal can be made."""
+        """Pause pairing until a journal can be written again."""
         self.host.health.tell("seeks", str(fault))
         asyncio.get_running_loop().call_later(self._timeouts.record_retry_delay_s, self._try_again)
 

@@ -1,4 +1,4 @@
-"""Matches that the operator assigns to connected bots: they are played beside the ladder, and handed over."""
+"""Matches that the operator assigns to connected bots. They run beside the ladder; the requester gets the result."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from referee.footer import Closed
 from referee.record import Header
 
 CALL_EVERY = 5.0
-"""Seconds after which bots that are not here are called once more."""
+"""Seconds between calls to bots that are not connected here."""
 KEEP_AFTER = 5.0
-"""Seconds that a call waits for slots that come free; after that they are kept free for it."""
+"""Seconds for which an assignment waits for free slots; after that, slots that become free are reserved for it."""
 
 
 class _UnderWay(NamedTuple):
-    """A called match, the tournament that it is of, and what comes of it."""
+    """An assigned match: its tournament, and a future for its outcome."""
 
     tournament: str
     over: asyncio.Future[Closed]
 
 
 class AssignedMatches:
-    """Has matches played between the bots that the operator names. `check` raises `Fault` where none is to begin;
-    `call` has bots come that may be connected elsewhere.
+    """Plays matches between bots that the operator names. `check` raises a `Fault` if no match may start; `call` asks
+    bots on other nodes to connect here.
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class AssignedMatches:
         self._clients = host.clients
         self._ladder = ladder
         self._under_way: dict[str, _UnderWay] = {}
-        """By match."""
+        """Assigned matches in progress, by id."""
         self._changed = asyncio.Event()
 
     def again(self) -> None:
-        """A bot came in, or has a slot back."""
+        """Check again which bots are ready, since one connected or has a free slot."""
         self._changed.set()
 
     async def play(
@@ -60,10 +60,10 @@ class AssignedMatches:
         made: Callable[[], tuple[Header, bytes]],
         wait: float,
     ) -> Closed:
-        """The match, once it is over; `made` gives its header and its seed when it begins.
+        """Play a match and return it when it is over. `made` returns its header and seed when it starts.
 
-        A bot that is not here within `wait` seconds has lost it. Asked for once more, a match that is under way goes
-        on. Raises `JournalFault`, what `check` does, and `UsageFault` where that is not of this tournament.
+        A bot that does not connect within `wait` seconds loses. A repeated request joins the match in progress. Raises
+        `JournalFault`, whatever `check` raises, and `UsageFault` if the id belongs to another tournament or the ladder.
         """
         if not self._goes_on(match, tournament):
             self._check()
@@ -79,7 +79,7 @@ class AssignedMatches:
         return await asyncio.shield(self._under_way[match].over)
 
     def _goes_on(self, match: str, tournament: str) -> bool:
-        """Whether a match is under way. Raises `UsageFault` where another one is called so."""
+        """Return whether the match is in progress. Raises `UsageFault` if its id belongs to another match."""
         known = self._under_way.get(match)
         if known is None and match in self._clients.runners:
             raise UsageFault(f"{match} is a match of the ladder: a tournament's matches have names of their own")
@@ -91,7 +91,7 @@ class AssignedMatches:
         return known is not None
 
     def hand_over(self, match: FinishedMatch) -> bool:
-        """Tell everyone the end of an assigned match, unrated, and hand it to who asked for it; whether it is one."""
+        """End an assigned match, unrated, and hand it to the requester. Return False for any other match."""
         assigned = self._under_way.pop(match.result.match, None)
         if assigned is None:
             return False
@@ -110,7 +110,7 @@ class AssignedMatches:
             assigned.over.set_exception(fault)
 
     async def _gather(self, bots: Sequence[str], wait: float) -> list[int]:
-        """Have the bots free that come: the seats of the others."""
+        """Wait until connected bots have a free slot, and secure it. Return the seats of bots that did not connect."""
         since = asyncio.get_running_loop().time()
         calls = since
         keeps = False

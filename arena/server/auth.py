@@ -1,6 +1,4 @@
-"""Who may come in under which name: bots are known by the store, by their tokens, and free again when nobody was seen
-under them for long.
-"""
+"""Authentication: the store knows bots by their tokens, and a name that was not used for long is free again."""
 
 from __future__ import annotations
 
@@ -38,22 +36,22 @@ from protocol.names import folded
 from protocol.secret_text import strip_invisible
 
 WRITE_EVERY = 5.0
-"""Seconds that a sighting waits for others at most."""
+"""Maximum seconds for which a `seen` time waits to be written together with others."""
 
 STILL_HERE = 3600.0
-"""Seconds after which those that are here are noted again: also a server that is killed knows who was here of late."""
+"""Seconds after which the `seen` times of connected bots are refreshed, so that a killed server leaves recent ones."""
 
 log = logging.getLogger("arena.server.auth")
 
 
 class NameTaken(BotFault):
-    """The name belongs to somebody whose token was not shown."""
+    """The name belongs to a bot whose token was not presented."""
 
     code = error_codes.NAME_TAKEN
 
 
 class Revoked(BotFault):
-    """The operator took the name's token away."""
+    """The operator revoked the bot's token."""
 
     code = error_codes.AUTH_FAILED
 
@@ -63,31 +61,29 @@ class Revoked(BotFault):
 
 
 class Registration(Struct, frozen=True, kw_only=True):
-    """Whether a new name is registered as it comes, how many an address has in an hour, and when one is free again."""
+    """Rules of registration: whether new names are accepted, how many per hour and address, and when names expire."""
 
     open: bool = True
     per_hour: int = 100
     free_after_days: int = 30
-    """Since the name was seen last; 0: never."""
+    """Days since the name was last seen; 0 means never."""
 
 
 class LastSeen:
-    """Notes in the store when bots were seen last: many in one write, so that whoever comes often costs no more, and at
-    the latest when it is closed.
-    """
+    """Writes the times when bots were last seen, many per transaction, so that frequent reconnects cost little."""
 
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
         self._seen: dict[str, str] = {}
-        """By folded name, what is not written yet."""
+        """Times that are not written yet, by folded name."""
         self._here: Counter[str] = Counter()
-        """By folded name, how many connections a bot has: an older one ends after the newer came."""
+        """Numbers of connections by folded name. There are two for a moment when a new connection replaces one."""
         self._again: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
 
     def came(self, bot: str) -> None:
-        """A connection of a bot began."""
+        """Note that a connection of a bot began."""
         name = folded(bot)
         self._here[name] += 1
         self._saw([name])
@@ -95,7 +91,7 @@ class LastSeen:
             self._note_again()
 
     def left(self, bot: str) -> None:
-        """One of them ended."""
+        """Note that a connection of a bot ended."""
         name = folded(bot)
         self._here[name] -= 1
         if not self._here[name]:
@@ -103,11 +99,11 @@ class LastSeen:
         self._saw([name])
 
     def here(self, bot: str) -> bool:
-        """Whether a bot has a connection."""
+        """Return whether a bot is connected."""
         return folded(bot) in self._here
 
     async def close(self) -> None:
-        """Write what is not written yet."""
+        """Write all pending times."""
         if self._again is not None:
             self._again.cancel()
         self._hurry.set()
@@ -141,7 +137,7 @@ class LastSeen:
 
 
 class Authenticator:
-    """Bots are known by the store; with open registration a new name is registered as it comes."""
+    """Identifies bots by their tokens; with open registration, it registers new names."""
 
     def __init__(
         self, store: AsyncStore, registration: Registration, clock: Callable[[], float] = time.monotonic
@@ -152,12 +148,12 @@ class Authenticator:
         self._registrations = TokenBucket(registration.per_hour, registration.per_hour / 3600)
         self._guesses = GuessLimits()
         self.last_seen = LastSeen(store)
-        """To be told of the connections of bots that were let in."""
+        """The tracker of when authenticated bots were last seen."""
         self.registered: Callable[[str, str], None] = lambda bot, address: None
-        """Told of every name that was registered, and from where."""
+        """Called with each newly registered name and its address."""
 
     async def identify(self, hello: Hello, address: str) -> Identity:
-        """Who a client is. Raises `BotFault` for one that must stay out, and `StoreError`."""
+        """Return the identity of a client. Raises a `BotFault` to refuse it, and `StoreError`."""
         if hello.bot is None:
             return Identity(None)
         if hello.token is not None:
@@ -191,21 +187,21 @@ class Authenticator:
         return identity._replace(token_hash=hash_token(identity.token or hello.token or ""))
 
     def _check_guesses(self, bot: str, address: str) -> None:
-        """Raises `TooOften` if no token for a bot is compared that comes from an address now."""
+        """Raise `TooOften` if guesses from this address are too frequent to compare another token for the bot."""
         wait = self._guesses.wait(address, bot, self._clock())
         if wait:
             seconds = math.ceil(wait)
             raise TooOften(f"too many wrong tokens for {bot} came from {address}: come back in {seconds} s")
 
     def _is_unused(self, known: RegisteredBot) -> bool:
-        """Whether a name may be free again, for all that is known without a look at the matches."""
+        """Return whether a name may have expired. Only the store can see whether it has played."""
         days = self._registration.free_after_days
         if not self._registration.open or not days or self.last_seen.here(known.name):
             return False
         return known.seen is not None and known.seen < utc(days_ago=days)
 
     async def _register(self, hello: Hello, address: str) -> Identity | None:
-        """Register a name that is new or free again, if it is; None if it is neither."""
+        """Register a name that is new or expired. Return None if it is neither."""
         assert hello.bot is not None
         bot, token = hello.bot, hello.token
         if token is not None and strip_invisible(token) != token:
@@ -238,12 +234,11 @@ def _display(hello: Hello) -> str | None:
 
 
 def _taken(bot: str, by: str = "") -> str:
-    """What who has no token of a bot is told, or another one: most have chosen a name that somebody has."""
+    """Return the message for a missing or wrong token; its receiver has usually chosen a name that is taken."""
     return f"{bot} is taken here{by}; choose another name, or give its token"
 
 
 def _fits(token: str | None, known: RegisteredBot) -> bool:
-    """Whether a token is the bot's."""
     if token is None or known.revoked or known.token_hash is None:
         return False
     return hmac.compare_digest(hash_token(token), known.token_hash)

@@ -1,6 +1,4 @@
-"""What the store says of bots, in memory: ratings, encounters and which matches are rated of those that are here, and
-of names that seeks want to play against, who was never here.
-"""
+"""A cache of the store's data about bots: ratings and opponents of those seen here, and unknown names in seeks."""
 
 from __future__ import annotations
 
@@ -29,35 +27,35 @@ from referee.result import Ratings, Result, SeatResult
 
 DAY = 24 * 3600.0
 MOST_NAMES = 1000
-"""Names that are remembered as unknown."""
+"""Maximum unknown names in the cache."""
 AT_ONCE = 16
-"""Names that are looked up at a time; what else is asked meanwhile is taken for known."""
+"""Maximum concurrent lookups of names. Names beyond it count as known."""
 
 log = logging.getLogger("arena.server.bot_cache")
 
 
 class _Known:
-    """What is known of a bot, by pool. Others are named in lower case."""
+    """The cached data of a bot, by pool. Opponents have folded names."""
 
     def __init__(self) -> None:
         self.ratings: dict[str, tuple[float, float]] = {}
-        """Mu and sigma."""
+        """(mu, sigma) by pool."""
         self.met: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """How many matches with whom, those under way included."""
+        """The number of matches with each opponent, including those in progress."""
         self.rated: defaultdict[str, defaultdict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
-        """With whom, when which rated match was over; infinity while it is under way."""
+        """By opponent, the end times of rated matches by id, infinite while in progress."""
         self.often: defaultdict[str, set[str]] = defaultdict(set)
-        """With whom there were as many of these as a pair has in a day."""
+        """Opponents with whom the daily limit of rated matches may be reached."""
         self.approved = False
         self.has_history = False
-        """Whether it was looked up what it played before."""
+        """True when past matches have been loaded."""
 
 
 class BotCache:
-    """Bots that were looked up, kept up to date by the matches since. `now()` is in seconds since 1970.
+    """Bots that were looked up, updated with each match. `now()` returns seconds since 1970.
 
-    A pair's matches are rated `per_pair` times a day in a pool, 0: any number; with `approved_only` those between bots
-    that the operator approved.
+    At most `per_pair` matches of a pair count for ratings per day and pool (0: no limit). With `approved_only`, only
+    matches between approved bots count.
     """
 
     def __init__(
@@ -72,27 +70,27 @@ class BotCache:
         self._per_pair = per_pair
         self._approved_only = approved_only
         self.unknown = UnknownNames(store)
-        """Of the names that seeks want to play against."""
+        """The unknown names among those that seeks name."""
         self._now = now
         self._bots: defaultdict[str, _Known] = defaultdict(_Known)
         self._under_way: dict[str, Header] = {}
-        """The rated matches, by id."""
+        """Rated matches in progress, by id."""
         self._renewing = asyncio.Lock()
         self._asked = self._renewed = 0
-        """How many renewals were asked for, and the latest of them that is done."""
+        """The number of requested renewals, and the latest that is done."""
 
     def rating(self, bot: str, pool: str | None) -> tuple[float, float]:
-        """A bot's mu and sigma in a pool; those of a new bot where nothing is known, or nothing is rated."""
+        """Return a bot's (mu, sigma) in a pool; a new bot's values if none are known."""
         known = self._bots.get(folded(bot))
         return (known and known.ratings.get(pool or "")) or (INITIAL.mu, INITIAL.sigma)
 
     def met(self, bot: str, pool: str) -> Mapping[str, int]:
-        """With whom a bot (in lower case) met how often in a pool."""
+        """Return how often a bot (folded name) met each opponent in a pool."""
         known = self._bots.get(bot)
         return {} if known is None else known.met.get(pool, {})
 
     def spent(self, bot: str, pool: str | None) -> Collection[str]:
-        """With whom a bot (in lower case) has had all the rated matches of a day in a pool."""
+        """Return the opponents with whom a bot (folded name) has reached the daily limit of rated matches in a pool."""
         known = self._bots.get(bot)
         if known is None or pool is None or pool not in known.often:
             return ()
@@ -106,18 +104,18 @@ class BotCache:
         return known.often[pool]
 
     def may_be_rated(self, bot: str) -> bool:
-        """Whether matches of a bot may be rated."""
+        """Return whether matches of a bot may be rated."""
         known = self._bots.get(folded(bot))
         return not self._approved_only or (known is not None and known.approved)
 
     def rates(self, pool: str, bots: Iterable[str]) -> bool:
-        """Whether a match of these is to be rated: all of them may be, and no two of them have had all of theirs."""
+        """Return whether a match between these bots is rated: all may be, and no pair has reached its daily limit."""
         names = list(map(folded, bots))
         spent = any(other in self.spent(name, pool) for name in names for other in names)
         return all(map(self.may_be_rated, names)) and not spent
 
     def players(self, header: Header) -> list[Player]:
-        """Who sits at a match, with the ratings they bring in its pool. Raises `UnknownGame` or `BadConfig`."""
+        """Return the players of a match with their ratings in its pool. Raises `UnknownGame` or `BadConfig`."""
         pool = header.pool or rules_of(header.game, header.config).pool
         players = []
         for seat in header.seats:
@@ -126,7 +124,7 @@ class BotCache:
         return players
 
     async def look_up(self, bot: str) -> None:
-        """Read what concerns a bot; what it played before only once. Raises `StoreError`."""
+        """Load a bot's data, its past matches only the first time. Raises `StoreError`."""
         known = self._bots[folded(bot)]
         found = await self._store.read(bot_facts, bot, history=not known.has_history)
         known.approved = found.approved
@@ -138,10 +136,8 @@ class BotCache:
             self._note_meetings(folded(bot), found)
 
     async def renew(self) -> None:
-        """Read again what is known of ratings and of the matches that were rated, as the operator changed that.
-
-        Those under way stay counted. One renewal goes on at a time, and does for all that were asked for before it
-        began. Raises `StoreError`.
+        """Reload ratings and rated matches of all cached bots after the operator changed them; matches in progress
+        still count. One renewal runs at a time, and serves all requests made before it began. Raises `StoreError`.
         """
         self._asked += 1
         asked = self._asked
@@ -167,11 +163,11 @@ class BotCache:
                     self._note_rated(bot, other, header.pool or "", header.match, math.inf)
 
     def forget(self, bot: str) -> None:
-        """Nobody is called so any more."""
+        """Forget a deleted bot."""
         self._bots.pop(bot, None)
 
     def rename(self, bot: str, new: str) -> None:
-        """A bot that has left is called otherwise; in lower case, as others know it."""
+        """Rename a disconnected bot in the cache; both names are folded."""
         self._bots.pop(bot, None)
         for known in self._bots.values():
             by_pool: list[dict[str, Any]] = [*known.met.values(), *known.rated.values()]
@@ -184,32 +180,32 @@ class BotCache:
                     often.add(new)
 
     def begin(self, pool: str, bots: Iterable[str]) -> None:
-        """A match of these (in lower case) begins."""
+        """Count a match that begins between these bots (folded names)."""
         for bot, other in itertools.permutations(bots, 2):
             self._bots[bot].met[pool][other] += 1
 
     def begin_rated(self, header: Header) -> None:
-        """A rated match of the ladder began, or goes on: it counts from now on, and not only once it is over."""
+        """Count a rated ladder match in progress towards the daily limit."""
         assert header.pool is not None
         self._under_way[header.match] = header
         for bot, other in _pairs(header.seats):
             self._note_rated(bot, other, header.pool, header.match, math.inf)
 
     def end_unrated(self, match: str) -> None:
-        """A match is over without ratings: if it began as a rated one, it counts no more."""
+        """Stop counting a match that ended without ratings towards the daily limit."""
         header = self._under_way.pop(match, None)
         if header is not None and header.pool is not None:
             for bot, other in _pairs(header.seats):
                 self._bots[bot].rated[header.pool][other].pop(match, None)
 
     def learn(self, result: Result, ratings: Ratings) -> None:
-        """Know what a rated match changed."""
+        """Update ratings after a rated match."""
         for seat, rating in zip(result.seats, ratings.seats, strict=True):
             self._bots[folded(seat.bot)].ratings[ratings.pool] = (rating.mu_after, rating.sigma_after)
         self.learn_rated(result)
 
     def learn_rated(self, result: Result) -> None:
-        """Know that a match was rated, unless it was a tournament's."""
+        """Count a finished rated match towards the daily limit, unless it belongs to a tournament."""
         self._under_way.pop(result.match, None)
         if result.pool is not None and result.tournament is None:
             for bot, other in _pairs(result.seats):
@@ -229,12 +225,12 @@ class BotCache:
 
 
 def _pairs(seats: Iterable[RecordedSeat | SeatResult]) -> Iterable[tuple[str, str]]:
-    """Each bot of a match with each other one, in lower case."""
+    """Return all ordered pairs of a match's bots, by folded name."""
     return itertools.permutations([folded(seat.bot) for seat in seats], 2)
 
 
 class UnknownNames:
-    """Of the names that were asked about, those that the store does not know."""
+    """Names that were looked up and are not in the store."""
 
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
@@ -242,17 +238,17 @@ class UnknownNames:
         self._asking = Tasks()
 
     def ask(self, names: Iterable[str]) -> None:
-        """Find out about names; it takes a moment."""
+        """Start to look up names in the background."""
         for name in names:
             if len(self._asking) < AT_ONCE and name not in self._unknown:
                 self._asking.begin(self._ask(name))
 
     def met(self, name: str) -> None:
-        """A bot is here."""
+        """Mark a name as known: its bot has connected."""
         self._unknown.pop(name, None)
 
     def of(self, names: Iterable[str]) -> list[str]:
-        """Those of the names under which nobody was ever here."""
+        """Return the names that are known to be unregistered."""
         return sorted(name for name in names if name in self._unknown)
 
     async def _ask(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""An arena that ends by itself: no match begins any more, and when those under way are over, it stops."""
+"""Draining: no new match starts, and the server stops when the matches in progress are over."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AGAIN = "the arena goes on after all: matches begin again"
 
 
 class Drain:
-    """Begins and is undone; `stop` is called in the end. Clients are told, as they come too."""
+    """The draining state, which can be undone. `stop` is called at the end. Bots are told, also when they connect."""
 
     def __init__(self, clients: ClientRegistry, warnings: Warnings) -> None:
         self.stop: Callable[[], None] = lambda: None
@@ -29,21 +29,21 @@ class Drain:
 
     @property
     def on(self) -> bool:
-        """Whether no match is to begin."""
+        """True while no match may start."""
         return self._waiting is not None
 
     @property
     def reason(self) -> str | None:
-        """Why no match is to begin, in a line; None where that is not so."""
+        """A line that says why no match may start, or None."""
         return ENDING if self.on else None
 
     def check(self) -> None:
-        """Raise `ArenaFault` where no match is to begin."""
+        """Raise `ArenaFault` if no match may start."""
         if self.on:
             raise ArenaFault("the server is about to stop, and begins no match any more")
 
     def begin(self, within: float | None) -> None:
-        """Begin no match any more, and stop when all are over, or after so many seconds. It may be said once more."""
+        """Start draining; stop when all matches are over or after `within` seconds. Calling again resets the limit."""
         if self._waiting is None:
             self._tell(NO_MORE)
         else:
@@ -52,7 +52,7 @@ class Drain:
         self._warnings.tell("drain", ENDING)
 
     def undo(self) -> bool:
-        """Go on; whether it was about to stop."""
+        """Cancel draining. Return whether it was on."""
         if self._waiting is None:
             return False
         self._waiting.cancel()
@@ -62,12 +62,12 @@ class Drain:
         return True
 
     def came(self, session: Session) -> None:
-        """A bot comes in: it is told after its welcome."""
+        """Notify a bot that has just connected, after its welcome."""
         if self.on:
             asyncio.get_running_loop().call_soon(session.send, Error(code=UNAVAILABLE, message=NO_MORE))
 
     def close(self) -> None:
-        """Wait no more."""
+        """Stop waiting for the matches."""
         if self._waiting is not None:
             self._waiting.cancel()
 

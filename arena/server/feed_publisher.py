@@ -1,5 +1,5 @@
-"""What the arena tells its feed: every match, the leaderboards as results change them, and the ends that a broker has
-not got, which the store knows.
+"""Publishing to the feed: each match, changed leaderboards, and `end` messages that the broker has not acknowledged
+yet.
 """
 
 from __future__ import annotations
@@ -23,54 +23,54 @@ if TYPE_CHECKING:
     from arena.feed import Feed
 
 BOARD_EVERY = 0.5
-"""The leaderboard in the feed follows results at most this often, in seconds."""
+"""A pool's leaderboard is published at most once in this many seconds."""
 SAVE_EVERY = 2.0
-"""Seconds after which it is stored what the broker has got: so much comes twice after a crash."""
+"""Seconds until the feed's position is stored. After a crash, `end` messages of this period are published twice."""
 PAGE = 32
-"""Ends that are published anew at a time: the next when the broker has these."""
+"""The number of `end` messages republished at a time; the next batch follows when the broker has acknowledged these."""
 
 log = logging.getLogger("arena.server.feed_publisher")
 
 
 class FeedPublisher:
-    """Reports matches to the feed, reads the leaderboards for it, and the ends that are missing at the broker."""
+    """Reports matches to the feed, and reads from the store the leaderboards and `end` messages that it publishes."""
 
     def __init__(self, feed: Feed, store: AsyncStore) -> None:
         self._feed = feed
         feed.taken, feed.dropped = self._taken, self._dropped
         self.report: Report = feed.report
-        """Publishes what is shown of a match."""
+        """Publishes the public view of a match."""
         self._store = store
         self._due: dict[str, asyncio.TimerHandle] = {}
         self._tasks = Tasks()
         self._loop = asyncio.get_running_loop()
         self._acknowledged: set[str] = set()
-        """The matches whose ends the broker has, of which the store does not know."""
+        """Matches whose `end` message the broker has acknowledged, which is not stored yet."""
         self._saving: asyncio.TimerHandle | None = None
         self._page: set[str] = set()
-        """The matches whose ends are published anew, until the broker has them."""
+        """Matches of the batch being republished whose `end` message the broker has not acknowledged."""
         self._page_done = asyncio.Event()
         self._incomplete = False
-        """Whether there are ends which the broker has not got, and which do not wait in the feed."""
+        """True if the broker lacks `end` messages that are not queued in the feed."""
         self._reachable = False
-        """Whether the broker has taken an end since the last look for missing ones."""
+        """True once the broker has acknowledged an `end` message since the last catch-up began."""
         self._catching_up: asyncio.Task[None] | None = None
         self._closing = False
 
     def rated(self, pool: str) -> None:
-        """Publish a pool's leaderboard soon, as it has changed."""
+        """Schedule a pool's changed leaderboard for publication."""
         if pool not in self._due:
             self._due[pool] = self._loop.call_later(BOARD_EVERY, self._publish_soon, pool)
 
     async def begin(self) -> None:
-        """Publish what a broker has not got, or may have forgotten: ends, and every leaderboard with rated matches."""
+        """Publish what the broker may lack: `end` messages, and the leaderboard of every pool with rated matches."""
         self._incomplete = True
         self._catch_up_soon()
         for pool in await self._store.read(rated_pools):
             await self._publish(pool)
 
     async def close(self) -> None:
-        """Publish the leaderboards that are due, now, and what waits in the feed, for a moment at most."""
+        """Publish due leaderboards now, then give the feed a moment to send what is queued."""
         self._closing = True
         if self._catching_up is not None:
             self._catching_up.cancel()
@@ -96,7 +96,7 @@ class FeedPublisher:
         self._feed.leaderboard(pool, rows)
 
     def _taken(self, match: str) -> None:
-        """The broker has an end."""
+        """Note that the broker acknowledged the `end` message of a match."""
         self._acknowledged.add(match)
         self._reachable = True
         self._leaves_page(match)
@@ -104,7 +104,7 @@ class FeedPublisher:
         self._catch_up_soon()
 
     def _dropped(self, match: str) -> None:
-        """There was no room in the feed for an end, which has to be published anew."""
+        """Note that the feed was full and dropped an `end` message, which must be republished."""
         self._incomplete = True
         self._leaves_page(match)
 
@@ -118,7 +118,7 @@ class FeedPublisher:
             self._saving = self._loop.call_later(SAVE_EVERY, lambda: self._tasks.begin(self._save()))
 
     async def _save(self) -> None:
-        """Have the store know what the broker has."""
+        """Store which `end` messages the broker has acknowledged."""
         if self._saving is not None:
             self._saving.cancel()
             self._saving = None
@@ -136,7 +136,7 @@ class FeedPublisher:
             self._catching_up = self._tasks.begin(self._catch_up())
 
     async def _catch_up(self) -> None:
-        """Publish the ends of so far that the broker has not got. Those that wait in the feed may come twice."""
+        """Publish all `end` messages that the broker lacks. Those queued in the feed may be published twice."""
         try:
             at, last = await self._store.read(feed_range, self._store.node)
             while page := await self._store.read(ends_between, at, last, PAGE, self._store.node):
@@ -151,7 +151,7 @@ class FeedPublisher:
             self._catch_up_soon()
 
     async def _publish_page(self, matches: list[str]) -> None:
-        """Publish the ends of these matches again, until the broker has them."""
+        """Republish the `end` messages of these matches, and wait until the broker acknowledges them."""
         self._page = set(matches)
         self._page_done.clear()
         for match in matches:
@@ -164,6 +164,6 @@ class FeedPublisher:
             await self._page_done.wait()
 
     async def _end_of(self, match: str) -> End:
-        """The end as it was told. Raises `Fault`."""
+        """Return the end message of a match from its record. Raises `Fault`."""
         data = await self._store.read(record_of, match)
         return await asyncio.to_thread(lambda: end_of_record(record_reader.read(data or b"", match)))

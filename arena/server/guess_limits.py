@@ -1,6 +1,4 @@
-"""How many tokens may be guessed: by address and name, and by address for all names, but never in the way of a bot that
-comes from where it came before.
-"""
+"""Rate limits on wrong tokens, which never delay a bot that logs in from an address known for its name."""
 
 from __future__ import annotations
 
@@ -9,27 +7,26 @@ from machine.token_bucket import MOST_KEYS
 from protocol.names import folded
 
 FREE_OF_ADDRESS = 200
-"""Wrong tokens that an address may bring for all names together, before a name has one alone."""
+"""Wrong tokens that an address may send for all names together before the limit per address applies."""
 MOST_ADDRESSES = 4
-"""Of a name that are remembered: a bot moves. Nobody else can fill them up, who does not have its token."""
+"""Addresses remembered per name, since bots move. Only holders of the token can add one."""
 
 
 class GuessLimits:
-    """Wrong tokens that came, and the addresses from which names came in rightly. Time comes in as `now`, in seconds.
+    """Counts wrong tokens, and remembers the addresses from which names logged in. `now` is in seconds.
 
-    A right token can't be told from a wrong one without comparing it. So who has to wait is not compared, and an
-    address from which the name came in is always compared: whoever guesses there is held up by how often an address
-    may connect.
+    Only a comparison can tell a right token from a wrong one. So tokens from delayed addresses are not compared, while
+    tokens from a name's known addresses always are: guessing there is bounded by the connection rate limit.
     """
 
     def __init__(self) -> None:
         self._names = FailureBackoff(LONGEST_WAIT, free=FREE_FAILURES)
         self._addresses = FailureBackoff(LONGEST_WAIT, free=FREE_OF_ADDRESS)
         self._places: dict[str, dict[str, None]] = {}
-        """By folded name, the addresses it came in from, the latest last."""
+        """Addresses from which each folded name logged in, latest last."""
 
     def wait(self, address: str, bot: str, now: float) -> float:
-        """Seconds until a token for a name may come from an address; 0 now."""
+        """Return the seconds until an address may try a token for a name, 0 for now."""
         name = folded(bot)
         if address in self._places.get(name, ()):
             return 0.0
@@ -39,12 +36,12 @@ class GuessLimits:
         return self._addresses.wait(address, now)
 
     def fail(self, address: str, bot: str, now: float) -> None:
-        """A wrong token came."""
+        """Count a wrong token."""
         self._names.fail((address, folded(bot)), now)
         self._addresses.fail(address, now)
 
     def let_in(self, address: str, bot: str) -> None:
-        """A right token came."""
+        """Remember an address from which a name logged in."""
         name = folded(bot)
         places = self._places.pop(name, {})
         places.pop(address, None)

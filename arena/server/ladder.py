@@ -1,4 +1,4 @@
-"""The ladder's side of a host: who may seek matches, what is sought, and whom a match is kept free for."""
+"""The ladder of a host: seeks and their validation, pairing, and slots reserved for assigned matches."""
 
 from __future__ import annotations
 
@@ -31,23 +31,21 @@ from protocol.messages import ClientMessage, Error, ListedSeek, Seek, Unseek, Un
 from protocol.names import folded
 
 SHARES = 4
-"""What a bot may have of the slots of one that is open: so many others find one."""
+"""A bot may use one in this many of an open bot's slots, so that this many opponents find a slot."""
 MOST_SEEKS = 8
-"""Of a bot that are listed."""
+"""Maximum seeks of a bot in a listing."""
 WAITS = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
-"""Bounds between which waits of seeks are counted."""
+"""Bucket bounds of the histogram of seek waits, in seconds."""
 
 
 class NoSlots(BotFault):
-    """More seeks and matches than the connection has slots."""
+    """The connection already has as many seeks and matches as slots."""
 
     code = error_codes.NO_SLOTS
 
 
 class Ladder:
-    """The seeks of bots that are connected to a host. `begin` starts a match of paired seeks; while the host is in
-    trouble, or drains, none begins.
-    """
+    """The seeks of connected bots. `begin` starts a match of paired seeks, unless the host has a fault or drains."""
 
     def __init__(
         self, host: MatchHost, begin: Begin, bots: BotCache, rate: MatchRate, drain: Drain, nodes: OnlyNode
@@ -60,11 +58,11 @@ class Ladder:
         self._unknown = bots.unknown
         self._playbans = Playbans(self._loop.time)
         self._reserved: Counter[str] = Counter()
-        """How many slots of each bot are kept free for assigned matches."""
+        """The number of slots of each bot that are reserved for assigned matches."""
         self.seeking: Counter[tuple[str, bool]] = Counter()
-        """How many seeks are in force, by game and whether they are open, which begin no match with each other."""
+        """The number of active seeks by game and whether they are open: two open seeks never pair."""
         self.waits = Histogram(WAITS)
-        """For how long seeks were in force until their match began, in seconds."""
+        """A histogram of the seconds from seek to match."""
         self.seeks = Matchmaker(
             begin,
             bots,
@@ -75,32 +73,32 @@ class Ladder:
             rate=rate,
             count=self._count,
         )
-        """The seeks in force."""
+        """The matchmaker with the active seeks."""
 
     def request(self, session: Session, message: ClientMessage) -> None:
-        """Put a seek in force, or take one back. Raises `BotFault`."""
+        """Handle a seek or unseek message. Raises `BotFault`."""
         if isinstance(message, Seek):
             self._seek(session, message)
-        elif isinstance(message, Unseek):  # a `start` that was sent before stands
+        elif isinstance(message, Unseek):  # a `start` sent before stays valid
             if session.bot is not None:
                 self.seeks.withdraw(session.key, message.id)
             session.send(Unseeked(id=message.id))
 
     def connected(self, session: Session) -> None:
-        """A bot came in."""
+        """Note that a bot connected."""
         self._unknown.met(session.key)
 
     def seated(self, session: Session) -> None:
-        """A bot that is connected got a seat in a match."""
+        """Note that a connected bot got a seat in a match."""
         self._playbans.begin(session.key, session.wire.address)
 
     def seat_ready(self, session: Session) -> None:
-        """A bot came to its match."""
+        """Note that a bot is ready in its match."""
         if self._playbans.ready(session.key):
             self.seeks.again()
 
     def seat_released(self, runner: Runner, seat: int) -> None:
-        """A bot has a slot back."""
+        """Note that a seat's slot is free again."""
         bot = folded(runner.bots[seat])
         if runner.absent(seat):
             self._missed(bot, runner.id)
@@ -110,7 +108,7 @@ class Ladder:
             self.seeks.again()
 
     def send_elsewhere(self) -> None:
-        """End the seeks of games that another node pairs now, and say which."""
+        """End the seeks of games that another node pairs now, and send their bots its URL."""
         moved = {game: self._nodes.elsewhere(game) for game, _ in +self.seeking}
         for session in list(self._clients.sessions.values()):
             for sought in list(self.seeks.of(session.key)):
@@ -121,7 +119,7 @@ class Ladder:
                     session.send(Error(code=fault.code, message=str(fault), ref=sought.id, url=url))
 
     def listed(self, bot: str) -> tuple[list[ListedSeek], int]:
-        """What a bot seeks, what looks the same once, and for how many seconds the rate of its matches holds that."""
+        """Return a bot's seeks, equal ones once, and the seconds for which the rate limit delays its matches."""
         alike = dict.fromkeys(
             (
                 sought.kind.game,
@@ -150,18 +148,18 @@ class Ladder:
         return seeks, ceil(self.seeks.paced(bot))
 
     def began(self, group: Sequence[ActiveSeek]) -> None:
-        """A match of these seeks began."""
+        """Record the waits of seeks whose match has started."""
         now = self._loop.time()
         for sought in group:
             self.waits.observe(now - sought.since)
 
     def free_slots(self, bot: str) -> int:
-        """How many more matches a bot takes now; 0 while it is away."""
+        """Return the number of further matches a bot can take now; 0 while it is disconnected."""
         return self._clients.free_slots(bot) - len(self.seeks.of(folded(bot)))
 
     @contextmanager
     def reserving(self, bots: Sequence[str]) -> Iterator[None]:
-        """Meanwhile, have a slot of each of them that no match holds go to none that it seeks."""
+        """Reserve a slot of each bot inside the context: it goes to no match that the bot seeks."""
         names = list(map(folded, bots))
         self._reserved.update(names)
         try:
@@ -172,7 +170,7 @@ class Ladder:
             self.seeks.again()
 
     def free_a_slot(self, bot: str) -> None:
-        """Have a slot of a bot free for a match that it does not seek: if need be its newest seek is over."""
+        """Ensure that a bot has a free slot for an assigned match, by ending its newest seek if necessary."""
         name = folded(bot)
         if self.free_slots(name) > 0:
             return
@@ -182,11 +180,11 @@ class Ladder:
             sought.session.send(Error(code=error_codes.UNAVAILABLE, message=text, ref=sought.id))
 
     def _seek(self, session: Session, message: Seek) -> None:
-        """Put a seek in force."""
+        """Validate a seek and make it active."""
         bot = require_bot(session)
         if self.seeks.holds(bot, message.id):
             raise MalformedMessage(f"seek: id {message.id!r} is in force already: choose another")
-        if self.free_slots(bot) <= 0:  # before the config is read: a large map takes a few milliseconds
+        if self.free_slots(bot) <= 0:  # before the config is parsed, which takes a few milliseconds for a large map
             raise NoSlots(f"seek: all {session.slots} slots of this connection hold a seek or a match")
         url = self._nodes.elsewhere(message.game)
         if url is not None:
@@ -205,7 +203,7 @@ class Ladder:
         self._unknown.ask(name for name in map(folded, named(message)) if not self._clients.was_online(name))
 
     def _missed(self, bot: str, match: str) -> None:
-        """A bot did not come to its match: its seeks are taken back, and it may seek again after a pause."""
+        """Withdraw the seeks of a bot that missed its match, and suspend it for a while."""
         seconds = self._playbans.missed(bot)
         self._events.missed(bot, match, seconds)
         for sought in self.seeks.leave(bot):
@@ -213,8 +211,8 @@ class Ladder:
         self._loop.call_later(seconds, self.seeks.again)
 
     def _most(self, bot: str) -> int:
-        """How many matches may begin now for a bot that seeks."""
-        session = self._clients.session(bot)  # it may have left while a look went on
+        """Return how many matches may start now for a bot that seeks."""
+        session = self._clients.session(bot)  # it may have disconnected during the pairing round
         if session is None or not self._playbans.free(bot, session.wire.address):
             return 0
         if not self._quotas.may_begin(session.wire.address):
@@ -224,20 +222,20 @@ class Ladder:
         return session.slots if self._playbans.tried(bot) else 1
 
     def _count(self, sought: ActiveSeek, back: bool) -> None:
-        """Count a seek, and what it takes of memory."""
+        """Update the counts of seeks and of their memory when a seek becomes active, or with `back` ends."""
         self.seeking[sought.kind.game, sought.kind.open] += -1 if back else 1
         own = 0 if sought.kind.pool is not None else len(sought.kind.packed)
         self._quotas.seek(sought.session.wire.address, own, back=back)
 
     def _sated(self, bot: str, other: str) -> bool:
-        """Whether a bot plays as many matches with another one as it may take of its open seeks."""
+        """Return whether `bot` already plays as many matches with `other` as one bot may take of its open seeks."""
         session = self._clients.session(other)
         together = self._clients.matches_of(bot).keys() & self._clients.matches_of(other).keys()
         return session is not None and len(together) >= max(1, session.slots // SHARES)
 
 
 def _check_open(message: Seek) -> None:
-    """Refuse an open seek that asks for more than a game."""
+    """Raise a fault if an open seek asks for more than a game and presets."""
     known = game_class(message.game).presets
     for preset in message.presets:
         if preset not in known:
@@ -251,7 +249,7 @@ def _check_open(message: Seek) -> None:
 
 
 def _rules(bot: str, message: Seek) -> Game[Any, Any]:
-    """The rules that a seek asks for."""
+    """Load the rules that a seek asks for, and check its opponents."""
     if message.opponent is not None and message.opponents:
         raise MalformedMessage("seek: opponent and opponents don't go together: name all of them in opponents")
     game = load(message.game, message.config)

@@ -1,4 +1,4 @@
-"""Who plays whom: the matches that the seeks in force make."""
+"""Matchmaking: which active seeks are paired into matches."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ from protocol.messages import MAX_SLOTS, Seek
 from protocol.names import folded
 
 BURST = 100
-"""Matches that a bot may begin ahead of its pace: nobody waits who tries something out."""
+"""The burst allowance of the rate limit per bot, so that short experiments are never delayed."""
 
 
 class MatchRate:
-    """So many matches `an_hour` for each bot, 0: any number; after a rest `BURST` of them one after another."""
+    """The rate limit of ladder matches per bot: `an_hour` (0: no limit), with a burst of `BURST` after a pause."""
 
     def __init__(self, an_hour: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = TokenBucket(min(BURST, an_hour), an_hour / 3600) if an_hour else None
         self._clock = clock
 
     def wait(self, bot: str) -> float:
-        """Seconds until a bot may begin its next match."""
+        """Return the seconds until a bot may start its next match."""
         return 0.0 if self._rate is None else self._rate.wait(bot, self._clock())
 
     def begin(self, bot: str) -> None:
-        """A bot begins a match."""
+        """Count a match that a bot starts."""
         if self._rate is not None:
             self._rate.take(bot, self._clock())
 
 
 MOST = 128
-"""So many are told: it is an estimate of who else there is."""
+"""A sample of this many playing bots is enough to estimate which opponents will become free."""
 
 
 class PoolMembers:
-    """Bots by the kind of match that they sought last, naming nobody. `plays` says who is in a match."""
+    """Bots by the kind of ladder match that each sought last. `plays` says whether a bot is in a match."""
 
     def __init__(self, plays: Callable[[str], bool], chance: Random) -> None:
         self._plays = plays
@@ -68,14 +68,14 @@ class PoolMembers:
         self._by_kind: dict[MatchSpec, dict[str, None]] = {}
 
     def note(self, bot: str, kind: MatchSpec) -> None:
-        """A bot seeks."""
+        """Record the kind of match that a bot seeks."""
         if self._kind_of.get(bot) is not kind:
             self.leave(bot)
             self._kind_of[bot] = kind
             self._by_kind.setdefault(kind, {})[bot] = None
 
     def leave(self, bot: str) -> None:
-        """A bot is gone."""
+        """Remove a disconnected bot."""
         kind = self._kind_of.pop(bot, None)
         if kind is not None:
             bots = self._by_kind[kind]
@@ -84,42 +84,43 @@ class PoolMembers:
                 del self._by_kind[kind]
 
     def playing(self, kind: MatchSpec) -> list[str]:
-        """Those of a kind that are in a match, or some of them where they are many."""
+        """Return the bots of a kind that are in a match, or a sample if there are many."""
         bots = [bot for bot in self._by_kind.get(kind, ()) if self._plays(bot)]
         return bots if len(bots) <= MOST else self._chance.sample(bots, MOST)
 
 
 GATHER = 0.02
-"""How long the first new seek waits for company, in seconds; after that seeks are looked at every second."""
+"""The first new seek waits this long for others, in seconds. Later pairing rounds run every second."""
 LOOK_AGAIN = 1.0
 ALONE = 1.0
-"""Seconds for which a seek that names nobody waits for others like it, before it takes open ones."""
+"""Seconds for which a seek without named opponents waits for similar seeks before it may pair with open ones."""
 NOT_ALONE = ladder_pairing.FULL_WAIT + LOOK_AGAIN
-"""The same where there are enough others like it: by then they have met, if they may."""
+"""The delay if enough similar seeks are active. Those that may meet have been paired by then."""
 FILL_EVERY = 0.25
-"""Seconds between two looks at who wants open seeks, or somebody that it names."""
+"""Seconds between two rounds of pairing with open seeks and with several named opponents."""
 IN_VAIN = 8
-"""How many of them may find too few, of each game, until the next such look: then hardly anybody is free."""
+"""A round gives up on a game after this many seeks without a full match, since hardly any bot is free then."""
 AT_ONCE = 64
-"""Seeks that are compared before the loop goes on: a millisecond or two."""
+"""Seeks compared before the event loop continues, about 1 to 2 ms."""
 
 Begin = Callable[[Sequence[ActiveSeek]], None]
 
 
 def named(seek: Seek) -> list[str]:
-    """The opponents that a seek names."""
+    """Return the opponents that a seek names."""
     return seek.opponents if seek.opponent is None else [seek.opponent, *seek.opponents]
 
 
 class Matchmaker:
-    """The seeks in force, looked at now and then until `close`.
+    """Pairs active seeks in periodic rounds until `close`.
 
-    `begin` starts a match of seeks that fit; `bots` knows ratings, who met whom how often and who may be rated;
-    `plays(bot)`: whether it is in a match. No bot begins more matches of the ladder than its `rate` allows.
-    While `held` says so, all of them wait. `most(bot)`: how many matches may begin for a bot that seeks; when it is not
-    0 any more, `again` is called. `chance` draws among open seeks; `sated(bot, other)`: whether a bot plays as much
-    with another one as it may take of its open seeks. `count(sought, back)` is told of each seek that is in force from
-    now on, or, with `back`, no longer.
+    `begin` starts a match of seeks that fit. `bots` has ratings, past encounters and rating permissions. `plays(bot)`
+    says whether a bot is in a match. `rate` limits the ladder matches of each bot. While `held()` is true, pairing
+    pauses.
+
+    `most(bot)` is the number of matches that may start for a bot; call `again` when it rises from 0. `chance` draws
+    among open seeks. `sated(bot, other)` says whether a bot may take no more open seeks of another. `count(sought,
+    back)` is called for each seek that becomes active, or with `back` ends.
     """
 
     def __init__(
@@ -144,28 +145,28 @@ class Matchmaker:
         self._waiting = SeekIndex(count)
         self._regulars = PoolMembers(plays, self._chance)
         self._new = FairQueue()
-        """Those that were not looked at yet. No two of the others name each other and might begin."""
+        """Seeks not examined yet. Among all others, no two that name each other could start a match."""
         self._put_off: dict[ActiveSeek, None] = {}
-        """Those whose match might not begin yet; the partner names it, or is named."""
+        """Seeks whose match could not start yet, although one names the other's bot."""
         self._alone: OrderedDict[ActiveSeek, None] = OrderedDict()
-        """Those that name nobody and were looked at, as they came: they may not take open ones yet."""
+        """Examined seeks without named opponents, oldest first, that may not pair with open seeks yet."""
         self._wanting: defaultdict[str, FairQueue] = defaultdict(FairQueue)
-        """By game those that may, and under "" those that name some of several."""
+        """Seeks that may pair with open ones, by game; under "", those that name some of several opponents."""
         self._filled = 0.0
-        """When these were looked at."""
+        """The time of the last round for these."""
         self._looking: Iterator[None] | None = None
-        """What is left of the look that goes on now."""
+        """The rest of the current round."""
         self._began = False
         self._timer: asyncio.Handle | None = None
         self._due = 0.0
         self._loop = asyncio.get_running_loop()
 
     def add(self, session: Session, message: Seek, game: Game[Any, Any] | None) -> None:
-        """Put a bot's seek in force; without the game's rules one that is open."""
+        """Add a bot's seek. `game` has the rules, or is None for an open seek."""
         assert session.bot is not None
         opponents = frozenset(map(folded, named(message)))
         named_or_private = bool(opponents) or message.private
-        # Who asks for the slow clock finds it where matches are unrated, which a person's may be among bots alone.
+        # A person's seek for the slow clock is unrated in the bots' pool, since only unrated matches there can have it.
         slow_person = session.person and message.slow
         ratable = (
             game is not None and message.rated and not named_or_private and not slow_person and game.pool is not None
@@ -192,7 +193,7 @@ class Matchmaker:
         )
 
     def reconsider(self, bot: str) -> None:
-        """Have the matches that a bot seeks be rated or not, as may be now."""
+        """Update whether a bot's seeks are rated after its approval changed."""
         for sought in list(self._waiting.of(folded(bot))):
             rated = sought.ratable and self._bots.may_be_rated(bot)
             if rated != sought.kind.rated:
@@ -207,27 +208,27 @@ class Matchmaker:
         self._look_in(GATHER)
 
     def of(self, bot: str) -> Collection[ActiveSeek]:
-        """The seeks of a bot in force, in the order in which they came."""
+        """Return a bot's active seeks, oldest first."""
         return self._waiting.of(bot)
 
     def holds(self, bot: str, seek: str) -> bool:
-        """Whether a bot's seek is in force."""
+        """Return whether a bot has an active seek with this id."""
         return self._waiting.find(bot, seek) is not None
 
     def withdraw(self, bot: str, seek: str) -> None:
-        """Take a seek back, if it is in force."""
+        """Withdraw a seek, if it is active."""
         sought = self._waiting.find(bot, seek)
         if sought is not None:
             self._take(sought)
 
     def put_back(self, group: Sequence[ActiveSeek]) -> None:
-        """In force again: their match could not begin."""
+        """Reactivate seeks whose match could not start."""
         for sought in group:
             self._waiting.add(sought)
             self._new.add(sought)
 
     def leave(self, bot: str) -> list[ActiveSeek]:
-        """Take all of a bot's seeks back: which they were."""
+        """Withdraw all seeks of a bot, and return them."""
         left = list(self._waiting.of(bot))
         for sought in left:
             self._take(sought)
@@ -235,11 +236,11 @@ class Matchmaker:
         return left
 
     def paced(self, bot: str) -> float:
-        """Seconds for which the pace of the ladder holds a bot's seeks."""
+        """Return the seconds for which the rate limit delays a bot's ladder seeks."""
         return self._rate.wait(bot) if any(sought.of_the_ladder for sought in self.of(bot)) else 0.0
 
     def again(self) -> None:
-        """Look again, as matches may begin that could not before."""
+        """Schedule another round: matches may be possible now that were not before."""
         for sought in self._put_off:
             self._new.add(sought)
         self._put_off.clear()
@@ -247,7 +248,7 @@ class Matchmaker:
             self._look_in(0.0)
 
     def close(self) -> None:
-        """Pair no more."""
+        """Stop pairing."""
         if self._timer is not None:
             self._timer.cancel()
 
@@ -262,7 +263,7 @@ class Matchmaker:
         return self._wanting["" if sought.opponents else sought.kind.game]
 
     def _look_in(self, seconds: float) -> None:
-        """Look again in so many seconds, unless that goes on now or is due before."""
+        """Schedule a round after some seconds, unless one is running or due earlier."""
         at = self._loop.time() + seconds
         if self._looking is not None:
             return
@@ -274,7 +275,7 @@ class Matchmaker:
         self._timer = self._loop.call_at(at, self._look)
 
     def _look(self) -> None:
-        """Do one piece of a look and leave the others to the next turns of the loop: nobody waits for all of it."""
+        """Run one step of a round and schedule the next, so that no step blocks the event loop for long."""
         if self._held():
             self._due = self._loop.time() + LOOK_AGAIN
             self._timer = self._loop.call_at(self._due, self._look)
@@ -292,7 +293,7 @@ class Matchmaker:
                 self._look_in(wait)
 
     def _next_look(self) -> float | None:
-        """Seconds until it is worth while to look again; None: not before something changes."""
+        """Return the seconds until the next round is useful; None until something changes."""
         if self._new or (self._began and self._waiting.ripe):
             return GATHER
         now = self._loop.time()
@@ -304,12 +305,12 @@ class Matchmaker:
         return max(GATHER, min(due) - now) if due else None
 
     def _worth_while(self) -> Iterator[FairQueue]:
-        """Those that want open seeks, or somebody they name, and might find them."""
+        """Yield the queues that want open seeks or named opponents, and might find some."""
         return (turn for game, turn in self._wanting.items() if turn and (not game or self._waiting.open(game)))
 
     def _pair(self) -> Iterator[None]:
-        """Begin every match that the seeks in force allow now, those that name an opponent first, piece by piece."""
-        for number in range(len(self._new)):  # and not until there are none: more may come all the time
+        """Start all matches that active seeks allow now, step by step, those with named opponents first."""
+        for number in range(len(self._new)):  # a fixed count, since new seeks may arrive all the time
             sought = self._new.take()
             if sought is None:
                 break
@@ -324,7 +325,7 @@ class Matchmaker:
         yield from self._fill()
 
     def _fill(self) -> Iterator[None]:
-        """Begin matches in which open seeks take the seats that are left, and those of several who name each other."""
+        """Start matches that take open seeks for missing seats, and matches of several bots that name each other."""
         now = self._loop.time()
         while self._alone and (first := next(iter(self._alone))).since + ALONE <= now:
             del self._alone[first]
@@ -346,16 +347,16 @@ class Matchmaker:
                 yield
 
     def _has_waited(self, sought: ActiveSeek) -> bool:
-        """Whether a match may begin for a seek, and there is no more to be hoped from others like it."""
+        """Return whether a match may start for a seek that has waited long enough for similar ones."""
         still = sought.kind in self._waiting.ripe and self._loop.time() - sought.since < NOT_ALONE
         return self._may_begin(sought.key) and not still
 
     def _may_begin(self, bot: str) -> bool:
-        """Whether a match of the ladder may begin for a bot."""
+        """Return whether a ladder match may start for a bot."""
         return bool(self._most(bot)) and not self._rate.wait(bot)
 
     def _look_at(self, sought: ActiveSeek) -> bool:
-        """Begin the match of a new seek with one that it names, or that names it; whether there is one."""
+        """Start the match of a new seek with one that it names or that names it. Return whether one was found."""
         if sought.opponents and sought.kind.seats > 2:
             self._wanted_with(sought).add(sought)
             return False
@@ -371,19 +372,19 @@ class Matchmaker:
         return other is not None
 
     def _may_meet(self, sought: ActiveSeek, other: str) -> bool:
-        """Whether a match may begin for a bot, and with this seek if that is open."""
+        """Return whether a match may start for a bot, and with this seek if that is open."""
         return bool(self._most(other)) and not (sought.kind.open and self._sated(other, sought.key))
 
     def _may_take(self, sought: ActiveSeek, *others: ActiveSeek) -> bool:
-        """Whether a seek may take those of the others that are open: nobody has all the matches of an open bot."""
+        """Return whether a seek may take the open ones among others: no opponent gets all slots of an open bot."""
         return sought.kind.open or not any(other.kind.open and self._sated(sought.key, other.key) for other in others)
 
     def _together(self, group: Sequence[ActiveSeek]) -> bool:
-        """Begin a match, unless a seek was taken back since the group was made, or its bot may begin none now."""
+        """Start a match, unless a seek was withdrawn or its bot may start none now. Return whether it started."""
         if not all(one in self._waiting and self._most(one.key) and self._may_take(one, *group) for one in group):
             return False
         paced = self._paced_in(group)
-        if any(map(self._rate.wait, paced)):  # a bot of many slots may have used it up in this look
+        if any(map(self._rate.wait, paced)):  # a bot with many slots may have used up its rate in this round
             return False
         for sought in group:
             self._take(sought)
@@ -396,11 +397,11 @@ class Matchmaker:
 
     @staticmethod
     def _paced_in(group: Sequence[ActiveSeek]) -> list[str]:
-        """The bots to whose pace a match between these counts: where somebody is named, none."""
+        """Return the bots for whose rate limit a match between these seeks counts; none if an opponent is named."""
         return [] if any(one.opponents for one in group) else [one.key for one in group if one.of_the_ladder]
 
     def _company(self, sought: ActiveSeek) -> list[ActiveSeek] | None:
-        """A seek with those it names, those like it, and open ones for the other seats; None: they are too few."""
+        """Return a seek with the ones it names, similar ones and open ones; None if they do not fill the seats."""
         kind, group = sought.kind, [sought]
         for opponent in sought.opponents:
             answer = self._waiting.answer(kind, opponent, frozenset((sought.key, *sought.opponents)))
@@ -414,7 +415,7 @@ class Matchmaker:
     def _drawn(
         self, group: Sequence[ActiveSeek], kind: MatchSpec, seeks: Mapping[str, Mapping[str, ActiveSeek]]
     ) -> list[ActiveSeek]:
-        """Of seeks by bot as many as seats are left beside a group, or those that it may take now."""
+        """Draw seeks for the free seats of a group from seeks by bot, among those that may be taken now."""
         seats = kind.seats - len(group)
         if not seats:
             return []
@@ -431,14 +432,14 @@ class Matchmaker:
         return [first[seeker.bot] for seeker in draw_opponents]
 
     def _seeker(self, bot: str, group: Sequence[ActiveSeek]) -> ladder_pairing.Seeker:
-        """A bot as a match between these would find it: by the pool that it counts in."""
+        """Return a bot's rating and history in the pool that a match between these seeks counts for."""
         mu, sigma = self._bots.rating(bot, standing_pool(group))
         met = self._bots.met(bot, _met_in(group))
         spent = self._bots.spent(bot, pool_of(group))
         return ladder_pairing.Seeker(bot, mu, sigma, met=met, played=sum(met.values()), spent=spent)
 
     def _near(self, kind: MatchSpec) -> Iterator[list[str]]:
-        """The bots with seeks of a kind that name nobody, by rating, in parts small enough to be compared at once."""
+        """Return the bots with ladder seeks of a kind, sorted by rating and split into batches for comparison."""
         waiting = self._waiting.unnamed(kind)
         free = {bot: next(iter(seeks.values())) for bot, seeks in waiting.items() if self._may_begin(bot)}
         bots = sorted(free, key=lambda bot: self._bots.rating(bot, standing_pool((free[bot],))))
@@ -446,7 +447,7 @@ class Matchmaker:
         return (bots[len(bots) * part // parts : len(bots) * (part + 1) // parts] for part in range(parts))
 
     def _ladder_groups(self, kind: MatchSpec, bots: Sequence[str]) -> list[tuple[ActiveSeek, ...]]:
-        """Groups for matches: first those of people, by where they and bots stand among people, then those of bots."""
+        """Return groups for matches: first those with people, by their ratings among people, then those of bots."""
         waiting = self._waiting.unnamed(kind)
         seeks = [
             sought
@@ -461,13 +462,13 @@ class Matchmaker:
         return with_people + self._grouped([one for one in seeks if one not in taken and one not in people], [])
 
     def _grouped(self, seeks: Sequence[ActiveSeek], people: Sequence[ActiveSeek]) -> list[tuple[ActiveSeek, ...]]:
-        """Groups of seeks of one kind; where there are `people` among them, only groups for these."""
+        """Group seeks of one kind; if some are `people`, return only groups that include one of them."""
         if not seeks:
             return []
         seekers = [
             replace(self._seeker(sought.key, (sought, *people)), since=sought.since, key=sought) for sought in seeks
         ]
-        if people:  # who has played much waits for the others to catch up: bots hardly do among people
+        if people:  # else frequent players would wait for bots to catch up, which seldom play with people
             seekers = [replace(seeker, played=0) for seeker in seekers]
         playing = [self._seeker(bot, (seeks[0], *people)) for bot in self._regulars.playing(seeks[0].kind)]
         groups = ladder_pairing.ladder_groups(
@@ -481,5 +482,5 @@ class Matchmaker:
 
 
 def _met_in(group: Sequence[ActiveSeek]) -> str:
-    """Where a meeting in a match between seeks that fit is counted, as the store does."""
+    """Return the pool, or GAME/unrated, under which the store counts meetings in such a match."""
     return pool_of(group) or f"{agreed(group).game}/unrated"

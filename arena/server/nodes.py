@@ -1,4 +1,4 @@
-"""The nodes of an arena as one of them sees them: which of them pairs a game, and where else a bot has matches."""
+"""The nodes of an arena as one node sees them: which node pairs a game, and where a bot has matches."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ from protocol.names import folded
 from referee.record import Header
 
 EVERY = 1.0
-"""Seconds between two signs of life."""
+"""Seconds between two heartbeats."""
 PATIENCE = 15.0
-"""Seconds for which a node may be away before it is said that matches wait for it: it may only be starting anew."""
+"""Seconds until the operator is warned of a missing node's waiting matches: it may just be restarting."""
 MAX_CLOCK_DIFFERENCE_S = 60.0
-"""Machines that keep time differ by less than a second. Matches of a node whose clock is days off would look old."""
+"""Maximum difference of a node's clock from the database's. If it is days off, the node's matches look old."""
 MIN_READ_INTERVAL_S = 0.1
-"""Whoever wakes nodes often has them read what is announced ten times a second at most."""
+"""Nodes read announcements at most ten times a second, however often they are woken."""
 MAX_UNREAD_S = ANNOUNCEMENT_TTL_S / 2
-"""After this long without the database a node reads everything anew."""
+"""After this long without the database, a node reloads everything."""
 AGAIN = 1.0
-"""Seconds until the database is listened to again."""
+"""Seconds until a failed listener connects to the database again."""
 MAX_HELLO_SILENCE_S = 2.0 * ALIVE_S
 """Bots that come wait for a database that is slow, but not for one that has not answered for so long."""
 PROBE_INTERVAL_S = 5.0
@@ -84,22 +84,22 @@ class NodeTimeouts:
 
 
 class OnlyNode:
-    """An arena that is one server: all is here."""
+    """An arena with a single server. `Nodes` overrides this for several nodes."""
 
     url: str | None = None
-    """Where clients connect to this one, where there are others."""
+    """The URL where clients connect to this node, if there are several."""
 
     @property
     def draining(self) -> bool:
-        """Whether no match is to begin here."""
+        """True while no match may start here."""
         return False
 
     def unready(self) -> str | None:
-        """Why no client should be sent here now, in a line; None where nothing speaks against it."""
+        """Return a line that says why no client should be sent here now, or None."""
         return self.away()
 
     def away(self) -> str | None:
-        """Why the database can't be reached, in a line; None where it can, or is a file."""
+        """Return a line that says why the database is unreachable; None if it is reachable or a file."""
         return None
 
     def hangs(self) -> str | None:
@@ -107,49 +107,49 @@ class OnlyNode:
         return None
 
     def elsewhere(self, game: str) -> str | None:
-        """The URL of the node that pairs a game, where that is another one."""
+        """Return the URL of the node that pairs a game; None if that is this node."""
         return None
 
     def all(self) -> list[Node]:
-        """All nodes, by name; none where there is only one."""
+        """Return all nodes by name; none if there is a single server."""
         return []
 
     def others(self) -> list[str]:
-        """The URLs of the other nodes that are alive."""
+        """Return the URLs of the other live nodes."""
         return []
 
     async def url_of_match(self, match: str) -> str | None:
-        """The URL of the node on which a match is under way. Raises `StoreError`."""
+        """Return the URL of the node where a match is in progress, or None. Raises `StoreError`."""
         return None
 
     async def matches_elsewhere(self, bot: str) -> list[str]:
-        """The URLs of the other nodes on which a bot has matches under way. Raises `StoreError`."""
+        """Return the URLs of other nodes where a bot has matches in progress. Raises `StoreError`."""
         return []
 
     def begin(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
-        """Have all nodes know of a match before it begins here; None where there are no others."""
+        """Register a match with all nodes before it begins here. Return None if there is a single server."""
         return None
 
     async def resume(self, header: Header, seed: bytes) -> None:
         """The same of one that goes on. Raises `StoreError`, and `BotGone` for one that never began."""
 
     async def end(self, match: str) -> None:
-        """Have all nodes know that a match is over whose result is not stored here. Raises `StoreError`."""
+        """Unregister a match that is over and whose result is not stored here. Raises `StoreError`."""
 
     async def lost(self, known: Collection[str]) -> str | None:
-        """In a line, that matches were under way here of which this server does not know. Raises `StoreError`."""
+        """Return a line about matches registered here that are not in `known`, or None. Raises `StoreError`."""
         return None
 
     async def call(self, bots: list[str]) -> None:
-        """Have bots come here from other nodes. Raises `StoreError`."""
+        """Ask bots on other nodes to connect here. Raises `StoreError`."""
 
 
 class Nodes(OnlyNode):
-    """The nodes of an arena, of which this one has a `number` and a `url`.
+    """The nodes of an arena as seen by the one with this `number` and `url`. `run`, `listen` and `hear` never end.
 
-    `run` and `listen` go on for ever. `changed` is called when another node than before may pair a game, `heard` with
-    what was announced, None where some of that was missed, `taken` when another process has this node's name, `warn`
-    with what the operator should look after, None where there is nothing.
+    Callbacks: `changed` when another node may pair a game; `heard` with each announcement, or None if some were missed;
+    `taken` when another process has this node's name; `warn` and `warn_of_clock` with a warning for the operator, or
+    None.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class Nodes(OnlyNode):
         self.warn_of_clock: Callable[[str | None], None] = lambda text: None
         self.warn_of_deafness: Callable[[str | None], None] = lambda text: None
         self.clock_difference_s = 0.0
-        """How many seconds this machine's clock is ahead of the database's, at least, as of the last sign of life."""
+        """The least possible difference of this machine's clock from the database's, positive if ahead."""
         self.url: str = url
         self._store = store
         self._database = database
@@ -182,7 +182,7 @@ class Nodes(OnlyNode):
         self._nodes: list[Node] = []
         self._own: Node | None = None
         self._seen = self._clock()
-        """When the database heard of this node last."""
+        """The time of the last successful heartbeat."""
         self._probed = float("-inf")
         """When it was asked last over a new session."""
         self._woken = asyncio.Event()
@@ -192,13 +192,13 @@ class Nodes(OnlyNode):
         self._unheard_since: float | None = None
         """When the first sign of life was given that was not heard so far."""
         self._position: int | None = None
-        """That of the last announcement that was read; None before the first, and where some may be gone already."""
+        """The position of the last announcement read; None initially, and if some may be deleted already."""
         self._away = False
-        """Whether it could not be reached at the last try."""
+        """True if the last heartbeat failed."""
         self._noted: set[str] | None = None
-        """The matches that were noted as under way here when the first of them went on."""
+        """Matches registered here when the first of them resumed."""
         self._waited_for: dict[str, float] = {}
-        """By name, since when nodes are known to be away on which matches are under way."""
+        """The times since which nodes with matches in progress have been missing, by name."""
 
     @property
     def draining(self) -> bool:
@@ -260,7 +260,7 @@ class Nodes(OnlyNode):
         await self._store.write(announce, "called", [folded(bot) for bot in bots], self._number)
 
     async def beat(self) -> None:
-        """Be seen, and see the others. Raises `StoreError`."""
+        """Send a heartbeat, and update the list of nodes. Raises `StoreError`."""
         before_s, echo = self._wall_clock(), self._echo
         nodes = await self._store.write_first(beat, self._number, self.url, echo)
         after_s = self._wall_clock()
@@ -297,7 +297,7 @@ class Nodes(OnlyNode):
             self._deaf.set()
 
     def check_clock(self) -> None:
-        """Raise `ArenaFault` where this machine's clock is too far from the database's to begin with."""
+        """Raise `ArenaFault` if this machine's clock differs too much from the database's to start."""
         if abs(self.clock_difference_s) > MAX_CLOCK_DIFFERENCE_S:
             raise ArenaFault(f"{self._clock_told()}: set the clock of this machine")
 
@@ -311,7 +311,7 @@ class Nodes(OnlyNode):
         return f"the clock of this machine is {abs(self.clock_difference_s):.0f} s {direction} the database's"
 
     def _gone(self) -> str | None:
-        """In a line, which nodes stay away with matches; None where there are none."""
+        """Return a line about nodes that stay missing with matches in progress, or None."""
         now = self._clock()
         away = {
             node.name: node.matches for node in self._nodes if node.matches and not node.alive and node != self._own
@@ -327,7 +327,7 @@ class Nodes(OnlyNode):
         )
 
     def _tell(self, before: Sequence[Node]) -> None:
-        """Say what has changed; at first, which others are alive."""
+        """Log which nodes changed; initially, which others are alive."""
         known = {node.name: node for node in before}
         for node in self._nodes:
             was = known.pop(node.name, None)
@@ -340,7 +340,7 @@ class Nodes(OnlyNode):
             log.info("node %s is given up: its matches were called off", name)
 
     async def run(self) -> None:
-        """Be seen as long as this process runs."""
+        """Send heartbeats as long as this process runs."""
         while True:
             await asyncio.sleep(EVERY)
             try:
@@ -394,7 +394,7 @@ class Nodes(OnlyNode):
             self._see(nodes)
 
     async def listen(self) -> None:
-        """Be woken when something is announced."""
+        """Wait for notifications of announcements."""
         while True:
             try:
                 channel = await self._store.write(wake_channel)
@@ -440,7 +440,7 @@ class Nodes(OnlyNode):
                     self._woken.set()
 
     async def hear(self) -> None:
-        """Read what is announced, whenever this node is woken, but no more often than `MIN_READ_INTERVAL_S`."""
+        """Read announcements whenever this node is woken, at most once per `MIN_READ_INTERVAL_S`."""
         while True:
             await self._woken.wait()
             self._woken.clear()
@@ -453,8 +453,8 @@ class Nodes(OnlyNode):
             await asyncio.sleep(MIN_READ_INTERVAL_S)
 
     async def read_announcements(self) -> None:
-        """Have all heard that was announced since the last time; at first, that anything may have been. Raises
-        `StoreError`.
+        """Read new announcements and call `heard` for each; the first call reports that anything may have changed.
+        Raises `StoreError`.
         """
         if self._position is None:
             self._position = await self._store.read(last_announcement)
@@ -466,7 +466,7 @@ class Nodes(OnlyNode):
             self.heard(announcement)
 
     async def leave(self) -> None:
-        """Be gone, as others see it."""
+        """Mark this node as stopped."""
         with contextlib.suppress(ArenaFault):
             await self._store.write(leave, self._number)
 
@@ -476,8 +476,8 @@ class Nodes(OnlyNode):
 
 
 def weight(node: str, game: str) -> bytes:
-    """What decides which node pairs a game, the one with the greatest: so only the games of a node move when it goes
-    (rendezvous hashing).
+    """Return the weight of a node for a game; the node with the greatest pairs it (rendezvous hashing). So when a node
+    goes, only its own games move.
     """
     return hashlib.sha256(f"{node}\n{game}".encode()).digest()
 

@@ -1,4 +1,4 @@
-"""Who comes to matches it sought: who misses one is suspended, who never came plays one match at a time."""
+"""Suspensions: a bot that misses its match must pause, and one that has never been ready plays one match at a time."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from math import ceil
 from arena.network.rate_limits import FailureBackoff
 
 FIRST = 10.0
-"""Seconds of the first pause: as long as the others waited. Each one more is twice as long."""
+"""Seconds of the first pause, as long as the opponents waited. Each further pause is twice as long."""
 LONGEST = 600.0
 LONGEST_OF_ADDRESS = 90.0
-"""With ten seconds waited for in vain, a tenth of the time: an address may be that of many."""
+"""Maximum pause of an address, which many bots may share. At 10 s per missed match, opponents lose a tenth of their
+time.
+"""
 
 
 def paused(seconds: float) -> str:
-    """What a bot is told that may not seek for so many seconds."""
+    """Return the message for a bot that may not seek for some seconds."""
     return f"seek: this bot, or a new one from your address, missed a match: seek again in {ceil(seconds)} s"
 
 
 class Playbans:
-    """Bots by folded name, from their addresses. `now()` is in seconds of one clock.
+    """Tracks which bots are trusted, by folded name and address. `now()` returns seconds of one clock.
 
-    A bot is tried by its first `ready` here, until it misses a match. Of those that are not, an address has one match
-    at a time: what silence costs others does not grow with slots and names.
+    A bot becomes trusted with its first `ready`, until it misses a match. Untrusted bots of one address play one match
+    at a time, so the cost of silent bots does not grow with slots and names.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -33,32 +35,32 @@ class Playbans:
         self._bots = FailureBackoff(LONGEST, FIRST)
         self._addresses = FailureBackoff(LONGEST_OF_ADDRESS, FIRST)
         self._awaited: dict[str, str] = {}
-        """The bots not tried that have a match, with their addresses."""
+        """Untrusted bots in a match, with their addresses."""
         self._busy: Counter[str] = Counter()
 
     def pause(self, bot: str, address: str) -> float:
-        """Seconds until a bot may seek."""
+        """Return the seconds until a bot may seek."""
         of_address = 0.0 if bot in self._tried else self._addresses.wait(address, self._now())
         return max(self._bots.wait(bot, self._now()), of_address)
 
     def free(self, bot: str, address: str) -> bool:
-        """Whether a match may begin for a bot that has a slot."""
+        """Return whether a match may start for a bot with a free slot."""
         return bot in self._tried or not (
             self._busy[address] or bot in self._awaited or self._addresses.wait(address, self._now())
         )
 
     def tried(self, bot: str) -> bool:
-        """Whether it has come to a match, and to all since."""
+        """Return whether a bot is trusted: it has been ready for a match, and has missed none since."""
         return bot in self._tried
 
     def begin(self, bot: str, address: str) -> None:
-        """A match begins."""
+        """Note that a bot got a seat."""
         if bot not in self._tried and bot not in self._awaited:
             self._awaited[bot] = address
             self._busy[address] += 1
 
     def ready(self, bot: str) -> bool:
-        """A bot is there; whether that is news."""
+        """Note that a bot is ready. Return whether that made it trusted."""
         if bot in self._tried:
             return False
         self._tried.add(bot)
@@ -66,7 +68,7 @@ class Playbans:
         return True
 
     def end(self, bot: str) -> bool:
-        """A match is over for a bot; whether others of its address may begin one now."""
+        """Note that a bot's seat is released. Return whether other bots of its address may start a match now."""
         address = self._awaited.pop(bot, None)
         if address is None:
             return False
@@ -76,11 +78,11 @@ class Playbans:
         return True
 
     def missed(self, bot: str) -> float:
-        """A bot did not come to its match; for how many seconds it may not seek."""
+        """Note that a bot missed its match. Return the seconds for which it may not seek."""
         self._tried.discard(bot)
         of_address = self._addresses.fail(self._awaited[bot], self._now()) if bot in self._awaited else 0.0
         return max(self._bots.fail(bot, self._now()), of_address)
 
     def played(self, bot: str) -> None:
-        """A bot played to the end of a match: that makes good for one it missed."""
+        """Reduce a bot's backoff by one missed match, since it played a match to its end."""
         self._bots.forgive(bot)

@@ -1,4 +1,4 @@
-"""The seeks in force, found by their bot, by what they ask for and by whom they name: no seek is looked at in vain."""
+"""An index of active seeks by bot, by requested match and by named opponent, so that pairing never scans them all."""
 
 from __future__ import annotations
 
@@ -19,33 +19,31 @@ _unpack = msgspec.msgpack.Decoder(dict[str, Any]).decode
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class MatchSpec:
-    """What all sides of a match must agree on. Equal ones are the same object, made by `match_spec_of` and
-    `open_match_spec`.
-
-    That of open seeks has no config: it goes with every other of the game.
+    """The properties of a match that all its seeks must share. Equal specs are the same object. `match_spec_of` and
+    `open_match_spec` create them. The spec of open seeks has no config and fits every match of the game.
     """
 
     game: str
     packed: bytes
-    """The config in msgpack. The rules themselves would take up to sixty times as much memory."""
+    """The config in msgpack. The rules object would take up to sixty times as much memory."""
     rated: bool
     seats: int
     pool: str | None
-    """Where matches under this config are rated, if they are."""
+    """The pool for rated matches with this config, or None."""
 
     @property
     def preset(self) -> str | None:
-        """The preset that the config is, if it is one."""
+        """The preset that the config equals, or None."""
         return None if self.pool is None else self.pool.partition("/")[2]
 
     @property
     def open(self) -> bool:
-        """Whether it is that of open seeks."""
+        """True for the spec of open seeks."""
         return not self.packed
 
     @property
     def config(self) -> dict[str, Any]:
-        """The whole config."""
+        """The complete config."""
         config: dict[str, Any] = _unpack(self.packed)
         return config
 
@@ -54,19 +52,19 @@ _kinds: WeakValueDictionary[tuple[str, bytes, bool], MatchSpec] = WeakValueDicti
 
 
 def match_spec_of(game: Game[Any, Any], *, rated: bool) -> MatchSpec:
-    """The kind of the matches under these rules."""
+    """Return the spec of matches with these rules."""
     key = (game.name, _pack(game.config), rated)
     return _kinds.setdefault(key, MatchSpec(*key, game.seats, game.pool))
 
 
 def with_rating(kind: MatchSpec, *, rated: bool) -> MatchSpec:
-    """The kind of the same matches, rated or not."""
+    """Return the spec of the same matches, rated or not."""
     key = (kind.game, kind.packed, rated)
     return _kinds.setdefault(key, MatchSpec(*key, kind.seats, kind.pool))
 
 
 def open_match_spec(game: str) -> MatchSpec:
-    """The kind of the open seeks of a game."""
+    """Return the spec of the open seeks of a game."""
     key = (game, b"", False)
     return _kinds.setdefault(key, MatchSpec(*key, 0, None))
 
@@ -76,10 +74,10 @@ NOBODY: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ActiveSeek:
-    """A seek in force. An open one takes only matches of its `presets`, where it has some. `opponents` are folded
-    names; `since` is in seconds of the loop's clock; `ratable`: its match is to be rated if that of its bot may be;
-    `private`: it goes only with a seek that names its bot; `people_rated`: if it is a person's, its match is to be
-    rated among people.
+    """An active seek. `opponents` are folded names, and `since` is in seconds of the event loop's clock.
+
+    An open one accepts only its `presets`, if it has any. `ratable`: its match is rated if its bot's matches may be.
+    `private`: it only pairs with a seek that names its bot. `people_rated`: a person's match is rated among people.
     """
 
     session: Session
@@ -95,60 +93,59 @@ class ActiveSeek:
     presets: frozenset[str] = frozenset()
 
     def takes(self, kind: MatchSpec) -> bool:
-        """Whether a match of this kind is one that it wants, if it is open."""
+        """Return whether an open seek accepts a match of this kind."""
         return not self.presets or kind.preset in self.presets
 
     @property
     def key(self) -> str:
-        """Its bot, as bots are looked up."""
+        """The folded name of its bot."""
         return self.session.key
 
     @property
     def of_the_ladder(self) -> bool:
-        """Whether the arena chooses its opponents, among all that seek the same."""
+        """True if the arena chooses the opponents among similar seeks."""
         return not self.opponents and not self.kind.open and not self.private
 
 
 ByBot = dict[str, dict[str, ActiveSeek]]
-"""Seeks by bot (its folded name) and id, each bot's in the order in which they came."""
+"""Seeks by folded bot name and id, each bot's oldest first."""
 
 
 class SeekIndex:
-    """The seeks in force. What is asked costs the same however many there are, but for `partner`.
-
-    `count(sought, back)` is told of each that is in force from now on, or, with `back`, no longer.
+    """The active seeks. Queries take constant time, except `partner`. `count(sought, back)` is called for each seek
+    that becomes active, or with `back` ends.
     """
 
     def __init__(self, count: Callable[[ActiveSeek, bool], None]) -> None:
         self._count = count
         self._by_bot: ByBot = {}
         self._by_aim: dict[tuple[MatchSpec, frozenset[str]], ByBot] = {}
-        """By what is sought and the opponents that are named; without those that are private."""
+        """Seeks that are not private, by spec and named opponents."""
         self._by_rival: dict[tuple[str, str], ByBot] = {}
-        """Those for two seats that name an opponent, by game and by whom they name."""
+        """Two-seat seeks that name an opponent, by game and opponent."""
         self.ripe: dict[MatchSpec, None] = {}
-        """The kinds that as many bots seek on the ladder as a match has seats."""
+        """The specs with ladder seeks of at least as many bots as seats."""
 
     def __contains__(self, sought: ActiveSeek) -> bool:
         return self.find(sought.key, sought.id) is sought
 
     def find(self, bot: str, seek: str) -> ActiveSeek | None:
-        """A bot's seek of this id."""
+        """Return a bot's seek with this id, or None."""
         return self._by_bot.get(bot, {}).get(seek)
 
     def of(self, bot: str) -> Collection[ActiveSeek]:
-        """All seeks of a bot."""
+        """Return all seeks of a bot."""
         return self._by_bot.get(bot, {}).values()
 
     def add(self, sought: ActiveSeek) -> None:
-        """Put a seek in force."""
+        """Add a seek."""
         for seeks in self._indices(sought):
             seeks.setdefault(sought.key, {})[sought.id] = sought
         self._note_ripe(sought)
         self._count(sought, False)
 
     def remove(self, sought: ActiveSeek) -> None:
-        """Take a seek that is in force back."""
+        """Remove an active seek."""
         for seeks in self._indices(sought):
             del seeks[sought.key][sought.id]
             if not seeks[sought.key]:
@@ -167,7 +164,7 @@ class SeekIndex:
         return [self._by_bot, *aimed, *(self._by_rival.setdefault(rival, {}) for rival in _rival(sought))]
 
     def _note_ripe(self, sought: ActiveSeek) -> None:
-        """Know whether its kind is ripe."""
+        """Update whether the seek's spec has enough seeks for a match."""
         if not sought.of_the_ladder:
             return
         if len(self.unnamed(sought.kind)) >= sought.kind.seats:
@@ -176,9 +173,8 @@ class SeekIndex:
             self.ripe.pop(sought.kind, None)
 
     def partner(self, sought: ActiveSeek, free: Callable[[str], object]) -> ActiveSeek | None:
-        """A seek for two seats that goes with this one and is named by it, or names its bot; the oldest of a bot's.
-
-        Of many bots that name it the first that is `free`, if there is one; each of them is asked.
+        """Return a two-seat seek that this one names or that names its bot, the oldest of its bot; or None. If several
+        bots name it, prefer the first that is `free`; each may be tested.
         """
         bot, kind = sought.key, sought.kind
         for opponent in sought.opponents:
@@ -196,7 +192,7 @@ class SeekIndex:
         return None if found is None else _first(named_by[found])
 
     def answer(self, kind: MatchSpec, bot: str, group: frozenset[str]) -> ActiveSeek | None:
-        """A seek of a bot that fits into a match of this kind between those of a group, one that names some first."""
+        """Return a bot's seek that fits a match of this kind within a group, preferably one that names opponents."""
         found = None
         for sought in self.of(bot):
             if sought.kind is kind and sought.opponents <= group:
@@ -206,11 +202,11 @@ class SeekIndex:
         return found or _first_that_takes(kind, self.open(kind.game).get(bot, {}))
 
     def unnamed(self, kind: MatchSpec) -> Mapping[str, Mapping[str, ActiveSeek]]:
-        """By bot and id, the seeks of a kind that name nobody."""
+        """Return the seeks of a kind without named opponents, by bot and id."""
         return self._by_aim.get((kind, NOBODY), {})
 
     def open(self, game: str) -> Mapping[str, Mapping[str, ActiveSeek]]:
-        """By bot and id, the open seeks of a game."""
+        """Return the open seeks of a game, by bot and id."""
         return self.unnamed(open_match_spec(game))
 
 
@@ -219,7 +215,7 @@ def _first_that_takes(kind: MatchSpec, seeks: Mapping[str, ActiveSeek]) -> Activ
 
 
 class FairQueue:
-    """Seeks to be looked at, one of each bot in turn: whoever has many is in nobody's way but its own."""
+    """A queue of seeks that serves bots in turn, so that a bot with many seeks delays only itself."""
 
     def __init__(self) -> None:
         self._by_bot: dict[str, dict[ActiveSeek, None]] = {}
@@ -231,18 +227,18 @@ class FairQueue:
         return bool(self._by_bot)
 
     def add(self, sought: ActiveSeek) -> None:
-        """Behind the others of its bot; a bot that had none comes last."""
+        """Add a seek behind the others of its bot; a new bot comes last."""
         self._by_bot.setdefault(sought.key, {})[sought] = None
 
     def discard(self, sought: ActiveSeek) -> None:
-        """Look at it no more, if it was to be."""
+        """Remove a seek, if it is queued."""
         seeks = self._by_bot.get(sought.key, {})
         seeks.pop(sought, None)
         if not seeks:
             self._by_bot.pop(sought.key, None)
 
     def take(self) -> ActiveSeek | None:
-        """The next, and now its bot comes last; None when there is none."""
+        """Remove and return the next seek, and move its bot to the end; None if the queue is empty."""
         for bot, seeks in self._by_bot.items():
             sought = next(iter(seeks))
             del seeks[sought], self._by_bot[bot]
@@ -253,24 +249,24 @@ class FairQueue:
 
 
 def agreed(group: Iterable[ActiveSeek]) -> MatchSpec:
-    """The kind of the match between seeks that fit: at least one of them is not open."""
+    """Return the spec of a match between seeks that fit: that of one that is not open."""
     return next(sought.kind for sought in group if not sought.kind.open)
 
 
 def people_in(group: Iterable[ActiveSeek]) -> list[ActiveSeek]:
-    """Those of the seeks that are people's."""
+    """Return the seeks of people."""
     return [sought for sought in group if sought.session.person]
 
 
 def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
-    """Where those that play a match between seeks that fit stand, rated or not: with a person, among people."""
+    """Return the pool whose ratings apply to a match between these seeks, rated or not: with a person, people's."""
     pool = agreed(group).pool
     return people_pool(pool) if pool is not None and people_in(group) else pool
 
 
 def pool_of(group: Sequence[ActiveSeek]) -> str | None:
-    """Where a match between seeks that fit is rated, if its bots may be: with a person, among people, whoever chose
-    whom, unless a person wants it otherwise or had a friend invited.
+    """Return the pool in which a match between these seeks is rated if its bots may be, or None. With a person it is
+    the pool of people, regardless of who chose whom, unless the person asked for an unrated match or invited a friend.
     """
     people = people_in(group)
     rated = all(sought.people_rated for sought in people) if people else agreed(group).rated
@@ -278,12 +274,12 @@ def pool_of(group: Sequence[ActiveSeek]) -> str | None:
 
 
 def _aim(sought: ActiveSeek) -> list[tuple[MatchSpec, frozenset[str]]]:
-    """What is sought and who is named, but of a seek that is private: it is found by its bot alone."""
+    """Return the key in the index by spec and opponents; none for private seeks, which are found by their bot alone."""
     return [] if sought.private else [(sought.kind, sought.opponents)]
 
 
 def _rival(sought: ActiveSeek) -> list[tuple[str, str]]:
-    """The game and the only opponent, where two play and one is named."""
+    """Return the game and the only opponent, for a two-seat seek that names one."""
     if sought.kind.seats != 2:
         return []
     return [(sought.kind.game, opponent) for opponent in sought.opponents]

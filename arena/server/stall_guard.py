@@ -1,4 +1,4 @@
-"""A process that was stopped for longer than its node's name is kept for must not say a word when it goes on."""
+"""Stops a node's process that was suspended for longer than its lease on the node's name, before it sends anything."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Callable
 from arena.store.node_store import LEASE
 
 MOST = LEASE - 2.0
-"""Seconds without a turn of the event loop: less than the lease, whose last second began before the last turn."""
+"""Maximum seconds between two turns of the event loop, below the lease, which may start 1 s before a turn."""
 EVERY = 0.5
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""One that goes on while the machine sleeps."""
+"""A clock that continues while the machine sleeps."""
 
 
 class StallGuard:
-    """Has to `look` before anything is sent, and in between by itself, as long as `run` goes on: when it last did so is
-    `MOST` seconds ago or less, or `stalled` is called with the seconds, which must not return.
+    """Detects stalls of the process: `look` runs before anything is sent, and periodically in `run`. If more than
+    `MOST` seconds have passed since the last look, `stalled` is called with them. It must not return.
     """
 
     def __init__(self, stalled: Callable[[float], None]) -> None:
@@ -25,14 +25,14 @@ class StallGuard:
         self._looked = time.clock_gettime(_CLOCK)
 
     def look(self) -> None:
-        """Make sure that the process went on all the time."""
+        """Call `stalled` if the process was suspended for too long."""
         now = time.clock_gettime(_CLOCK)
         if now - self._looked > MOST:
             self._stalled(now - self._looked)
         self._looked = now
 
     async def run(self) -> None:
-        """Look now and then."""
+        """Check periodically, without end."""
         while True:
             self.look()
             await asyncio.sleep(EVERY)

@@ -1,4 +1,4 @@
-"""What the operator should look after while play goes on: in the log when it begins and ends, and in `arena status`."""
+"""Warnings to the operator about the running server. Their start and end are logged, and `arena status` shows them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ log = logging.getLogger("arena")
 
 
 class Warnings:
-    """Warnings that hold now, one of each kind."""
+    """The current warnings, one of each kind."""
 
     def __init__(self) -> None:
         self._by_kind: dict[str, str] = {}
 
     def tell(self, kind: str, text: str | None) -> None:
-        """Something is wrong, or, with None, no longer is. It is logged once, however its words change."""
+        """Set the warning of a kind, or clear it with None. Changes of its text alone are not logged."""
         if text is not None:
             if kind not in self._by_kind:
                 log.warning("%s", text)
@@ -23,5 +23,5 @@ class Warnings:
             log.info("%s: all is well again", kind)
 
     def all(self) -> list[str]:
-        """Those that hold."""
+        """Return the current warnings."""
         return list(self._by_kind.values())

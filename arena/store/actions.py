@@ -1,4 +1,4 @@
-"""The log of what the operator did: who, what, of which bots or matches, when, and what kept it from being done."""
+"""The audit log: each operator action with its author, time, the bots or matches concerned, and any failure."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from machine.timestamps import utc
 from protocol.names import folded
 
 MOST_CONCERNED = 200
-"""Names that are kept of an action; of the rest, how many there were."""
+"""An action stores at most this many names; it only counts the rest."""
 MAX_FAULT_TEXT = 500
-"""Characters."""
+"""Maximum characters of a stored failure text."""
 _PAGE = """
 SELECT *, (SELECT count(*) FROM actions) AS total FROM actions WHERE :start OR id < :id ORDER BY id DESC LIMIT :limit
 """
 
 
 class Action(Struct, frozen=True, kw_only=True):
-    """What was done `by` somebody: `do` is the request, or what undoes it, `concerns` what it is about, and `more` how
-    many names of that are not kept. `fault` says why it was not done.
+    """An entry of the audit log. `do` is the request or its undoing, `concerns` are names of bots or matches, `more`
+    counts the names that were not stored, and `fault` says why the action failed.
     """
 
     at: str
@@ -37,7 +37,7 @@ class Action(Struct, frozen=True, kw_only=True):
 
 
 def note_action(connection: Connection, by: str, do: str, concerns: Sequence[str]) -> int:
-    """Keep that something is done now; its number."""
+    """Log an action that happens now, and return its number."""
     row = {
         "at": utc(),
         "by": by,
@@ -50,17 +50,17 @@ def note_action(connection: Connection, by: str, do: str, concerns: Sequence[str
 
 
 def note_fault(connection: Connection, number: int, fault: str) -> None:
-    """Keep why an action was not done after all."""
+    """Add to a logged action the reason why it failed."""
     connection.execute(update(actions).where(actions.c.id == number).values(fault=fault[:MAX_FAULT_TEXT]))
 
 
 def actions_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[Action]:
-    """A page of them, the newest first."""
+    """Return a page of the audit log, newest first."""
     return read_page(connection, _PAGE, {}, {"id": int}, _action, after=after, limit=limit)
 
 
 def rename_in_actions(connection: Connection, name: str, new: str) -> None:
-    """Call a bot as it is called now, in every action that it is about; their faults, which may name it, go."""
+    """Rename a bot in all logged actions. Drop the failure texts of these, which may contain the old name."""
     key = folded(name)
     for row in connection.execute(select(actions.c.id, actions.c.concerns)).all():
         names = msgspec.json.decode(row.concerns, type=list[str])

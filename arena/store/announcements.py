@@ -1,8 +1,8 @@
-"""What one node changes and others have to know at once: rows that are written with the change or not at all.
+"""Announcements to all nodes of an arena: rows that commit in the same transaction as the change they announce.
 
-PostgreSQL lets every role of a database send on every channel, so a notification only wakes the nodes, on a channel
-whose name is drawn at random: what they then read is what the arena's role has written. They read it at every sign of
-life, too.
+In PostgreSQL every role of a database may notify every channel. So a notification only wakes the nodes, on a channel
+with a random name. What they then read are rows that only the arena's role can write. Nodes also read them at each
+heartbeat.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from arena.store.nodes import IS_ALIVE
 
 Kind = Literal["bots", "ratings", "called", "leaving"]
 MAX_NAMES = 100
-"""In one announcement."""
+"""Maximum names in one announcement."""
 ANNOUNCEMENT_TTL_S = 600
-"""Announcements are removed after this long. Nodes read them within a second, or read everything anew."""
+"""Announcements are deleted after this long. A node that has not read for longer reloads everything."""
 MAX_ANNOUNCEMENTS = 1000
-"""A node reads this many at once; where there are more, it reads everything anew instead."""
+"""A node reads at most this many announcements. If more are waiting, it reloads everything instead."""
 _INSERT = """INSERT INTO announcements (at, kind, names, node)
 VALUES (extract(epoch FROM clock_timestamp()), :kind, :names, :node)"""
 _REMOVE_OLD = f"DELETE FROM announcements WHERE at < extract(epoch FROM clock_timestamp()) - {ANNOUNCEMENT_TTL_S}"
@@ -36,8 +36,8 @@ WHERE announcements.id > :after ORDER BY announcements.id LIMIT {MAX_ANNOUNCEMEN
 
 
 class Announcement(Struct, frozen=True, array_like=True):
-    """Something has changed: with `bots` of these names (folded), with `ratings`; or bots are `called` to a node at
-    `url`, which is empty where it is not alive, or `leaving`: they lose their matches under way.
+    """A change: to `bots` with these folded names, or to `ratings`. With `called`, the bots should connect to the node
+    at `url` (empty if it is not alive). With `leaving`, the bots lose their matches in progress.
     """
 
     kind: Kind
@@ -46,15 +46,15 @@ class Announcement(Struct, frozen=True, array_like=True):
 
 
 class Announced(NamedTuple):
-    """The announcements after some position, None where these are too many or not known; and where the last one is."""
+    """Announcements after a position (None if there are too many, or one of an unknown kind), and the last position."""
 
     announcements: Sequence[Announcement] | None
     position: int
 
 
 def announce(connection: Connection, kind: Kind, names: Iterable[str] = (), node: int | None = None) -> None:
-    """Tell all nodes, once what is done over this connection is committed. On SQLite there are none. Bots are called
-    to the `node` of this number.
+    """Insert an announcement for all nodes, who see it when the transaction commits. Do nothing on SQLite, which has no
+    nodes. `node` is the number of the node to which bots are called.
     """
     if not is_postgresql(connection):
         return
@@ -67,26 +67,26 @@ def announce(connection: Connection, kind: Kind, names: Iterable[str] = (), node
 
 
 def wake_channel(connection: Connection) -> str:
-    """Return the name of the channel on which nodes are woken, which is drawn if there is none. It writes."""
+    """Return the random name of the channel that wakes nodes. The first call writes it."""
     statement = "INSERT INTO wake_channel (id, name) VALUES (1, :name) ON CONFLICT DO NOTHING"
     execute(connection, statement, {"name": f"arena_{secrets.token_hex(16)}"})
     return str(execute(connection, "SELECT name FROM wake_channel").scalar_one())
 
 
 def last_announcement(connection: Connection) -> int:
-    """Return the position of the last announcement; 0 where there is none."""
+    """Return the position of the last announcement, 0 if there is none."""
     return int(execute(connection, "SELECT coalesce(max(id), 0) FROM announcements").scalar_one())
 
 
 def announced_after(connection: Connection, position: int) -> Announced:
-    """Return what was announced after a position."""
+    """Return the announcements after a position."""
     rows = execute(connection, _AFTER, {"after": position}).all()
     if len(rows) > MAX_ANNOUNCEMENTS:
         return Announced(None, last_announcement(connection))
     last = rows[-1].id if rows else position
     try:
         return Announced([_announcement(row) for row in rows], last)
-    except msgspec.MsgspecError:  # of a newer version: then all is read anew
+    except msgspec.MsgspecError:  # written by a newer version: reload everything
         return Announced(None, last)
 
 

@@ -1,4 +1,4 @@
-"""Matches annulled, and taken back: they stay, marked, and count for no rating; those after them are rated anew."""
+"""Annulling matches and undoing it. Annulled matches stay stored but are not rated, and later ones are rated again."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _UNDO = (
 
 
 class Annulment(Struct, frozen=True, kw_only=True):
-    """What came of it: how many matches changed, and the pools in which they are, or were, rated."""
+    """The outcome of annulling or undoing: how many matches changed, and their pools."""
 
     matches: int
     pools: list[str] = []
 
     def told(self, *, undo: bool) -> str:
-        """The same in words."""
+        """Describe the outcome in one sentence."""
         if not self.matches:
             return "nothing to do: " + ("none of them is annulled" if undo else "no rated match is left of them")
         one, more = ("match counts again", "matches count again") if undo else ("match annulled", "matches annulled")
@@ -46,11 +46,12 @@ class Annulment(Struct, frozen=True, kw_only=True):
 
 
 class Annulling:
-    """Matches, and those of a bot (that ended `since` then), to annul as far as they are rated; or to `undo` that.
+    """A plan to annul rated matches, or to `undo` that: those with these `ids`, and those of a bot that ended `since` a
+    time.
 
-    What follows is computed in reading, with each `advance` up to what was stored meanwhile; `save` writes it, and
-    raises `DecidedMeanwhile` where anybody has changed since then which matches are rated, or begun a season. Raises
-    `UsageFault` for a match or a bot that there is none of, and a match that was never rated.
+    Reads alone compute the new ratings; each `advance` extends them to matches stored meanwhile. `save` writes them,
+    and raises `DecidedMeanwhile` if other matches were annulled or a season began since. Raises `UsageFault` for an
+    unknown match or bot, and for a match that was never rated.
     """
 
     def __init__(
@@ -75,13 +76,11 @@ class Annulling:
         )
 
     def advance(self, connection: Connection) -> int:
-        """Rate anew up to the last match that there is; how many matches that was."""
+        """Rate matches again up to the last stored one, and return how many were rated now."""
         return 0 if self._rerating is None else self._rerating.advance(connection)
 
     def save(self, connection: Connection) -> Annulment:
-        """Annul them, with all that follows, in the time that it takes to write what changes. Raises
-        `DecidedMeanwhile`.
-        """
+        """Write the change and all ratings that follow from it. Raises `DecidedMeanwhile`."""
         if self._rerating is not None:
             note_decision(connection, self._version)
             summaries.remove(connection, self._numbers)
@@ -101,12 +100,12 @@ def annul_matches(
     *,
     undo: bool = False,
 ) -> Annulment:
-    """The same at once, where nobody waits meanwhile for the database."""
+    """Annul matches, or undo it, in one transaction. Use it where no other client waits for the database."""
     return Annulling(connection, ids, bot, since, undo=undo).save(connection)
 
 
 def annulled_pool(connection: Connection, match: str) -> str | None:
-    """The pool in which a match was rated, until that was annulled; None for any other."""
+    """Return the pool in which an annulled match was rated; None for any other match."""
     return connection.execute(select(matches.c.annulled).where(matches.c.id == match)).scalar()
 
 

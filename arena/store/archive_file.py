@@ -1,5 +1,7 @@
-"""A file of records of old matches: a ZIP of blocks of records, each packed by xz, whose directory says which block has
-which match, so that one record is read by unpacking one block. It is named by what is in it, and never changed.
+"""Archive files of old match records: a ZIP of blocks, each block several records compressed with xz.
+
+The ZIP directory says which block holds which match, so reading one record decompresses one block. A file is named
+after a digest of its content and never changed.
 """
 
 from __future__ import annotations
@@ -20,21 +22,21 @@ from referee.record import packed
 from referee.record_reader import unpack
 
 BLOCK_BYTES, BLOCK_RECORDS = 256 * 1024, 256
-"""What is unpacked for one record, some 4 ms; a longer record has a block of its own."""
+"""Maximum bytes and records per block. Decompressing one takes about 4 ms. A longer record has its own block."""
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 4 * BLOCK_BYTES}]
-"""A larger dictionary is of no use, and is made for each block anew."""
+"""A larger dictionary would not help, and each block allocates its own."""
 ENDING = ".zip"
 _BEGUN = "*.part"
 _DATE = (1980, 1, 1, 0, 0, 0)
-"""Of every block, so that the same records make the same file."""
+"""The timestamp of every block: constant, so that the same records always make the same file."""
 
 
 class ArchiveMissing(ArenaFault):
-    """A file of records is not where it should be."""
+    """An archive file is missing."""
 
 
 class OldRecord(NamedTuple):
-    """A record (gzip) as the database has it, with the number and the id of its match."""
+    """A gzip record from the database, with its match's number and id."""
 
     number: int
     match: str
@@ -42,7 +44,7 @@ class OldRecord(NamedTuple):
 
 
 class NewArchive(NamedTuple):
-    """A file that is to be written: where, with which records, and the lines of each, by match."""
+    """An archive file to be written: its path, its records, and their lines by match id."""
 
     path: Path
     records: Sequence[OldRecord]
@@ -50,22 +52,20 @@ class NewArchive(NamedTuple):
 
 
 class ArchivesBusy(ArenaFault):
-    """Another process changes the files of a folder."""
+    """Another process is changing the archive files of a folder."""
 
 
 @contextlib.contextmanager
 def changing(folder: Path) -> Iterator[None]:
-    """Change the files of a folder, inside, which is made if need be: what is in them, and what a database knows of it.
-    Nobody else does meanwhile.
-
-    Raises `ArchivesBusy`, and `ArenaFault` where the folder can't be used.
+    """Lock a folder, creating it if needed, for changes to its archive files and to what the database says of them.
+    Raises `ArchivesBusy` if another process holds the lock, and `ArenaFault` if the folder cannot be used.
     """
     with contextlib.ExitStack() as stack:
         try:
             with private_umask():
                 folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
             stack.enter_context(locked(folder / "archive"))
-            for left in folder.glob(_BEGUN):  # by a process that was killed
+            for left in folder.glob(_BEGUN):  # left by a killed process
                 left.unlink()
         except BlockingIOError as exc:
             raise ArchivesBusy(f"another process changes the files in {folder}: try again when it is done") from exc
@@ -75,7 +75,7 @@ def changing(folder: Path) -> Iterator[None]:
 
 
 def plan_archive(folder: Path, held: Sequence[OldRecord]) -> NewArchive | None:
-    """The file in a folder that has these records. Damaged ones are left out; None without any other."""
+    """Plan an archive file with these records, leaving out damaged ones. Return None if no record is left."""
     texts: dict[str, bytes] = {}
     for one in held:
         with contextlib.suppress(BadRecord):
@@ -87,8 +87,8 @@ def plan_archive(folder: Path, held: Sequence[OldRecord]) -> NewArchive | None:
 
 
 def write_archive(new: NewArchive) -> int:
-    """Write a file, while its folder is being changed; its size. When it returns the file is on disk, and was read
-    again. Raises `ArenaFault`.
+    """Write an archive file, sync it, and compare it with what was to be written. Return its size in bytes. The caller
+    holds `changing`. Raises `ArenaFault`.
     """
     path = new.path
     try:
@@ -106,7 +106,7 @@ def write_archive(new: NewArchive) -> int:
 
 
 def remove_archive(path: Path) -> None:
-    """Remove a file, if it is there. Raises `ArenaFault`."""
+    """Remove an archive file if it exists. Raises `ArenaFault`."""
     try:
         path.unlink(missing_ok=True)
         sync(path.parent)
@@ -115,16 +115,15 @@ def remove_archive(path: Path) -> None:
 
 
 def read_archive(path: Path, matches: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    """The ids and records (gzip) of those of the matches that are in a file.
-
-    Raises `ArchiveMissing` where there is no file, and `BadRecord` where it is damaged.
+    """Yield the id and gzip record of each of the matches that an archive file holds. Raises `ArchiveMissing` if the
+    file is missing, and `BadRecord` if it is damaged.
     """
     for match, text in _texts(path, matches):
         yield match, packed(text)
 
 
 class _File(NamedTuple):
-    """A file as it is now, to know it again by."""
+    """An identity of a file's current content, the key of caches."""
 
     path: Path
     changed: int
@@ -132,7 +131,7 @@ class _File(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a record is: in which block, and from which byte of that to which."""
+    """The location of a record: its block, and its byte range in the decompressed block."""
 
     block: str
     start: int
@@ -140,7 +139,7 @@ class _Place(NamedTuple):
 
 
 def _texts(path: Path, matches: Collection[str] | None = None) -> Iterator[tuple[str, bytes]]:
-    """The ids and lines of the records of a file, or of those of some matches, in the order in which they are there."""
+    """Yield match ids and record lines in file order, for all matches or for some."""
     with _reading(path):
         status = path.stat()
         file = _File(path, status.st_mtime_ns, status.st_size)
@@ -165,7 +164,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 @functools.lru_cache(maxsize=1)
 def _directory(file: _File) -> dict[str, _Place]:
-    """Where the record of each match is. That of the file that was read last is kept."""
+    """Return the location of each match's record. The last file's directory stays cached."""
     places: dict[str, _Place] = {}
     with zipfile.ZipFile(file.path) as opened:
         for entry in opened.infolist():
@@ -179,7 +178,7 @@ def _directory(file: _File) -> dict[str, _Place]:
 
 @functools.lru_cache(maxsize=1)
 def _text(file: _File, block: str) -> bytes:
-    """What a block unpacks to. That of the last is kept, for who asks for one match after another."""
+    """Decompress a block. The last one stays cached for callers that read match after match."""
     with zipfile.ZipFile(file.path) as opened:
         return lzma.decompress(opened.read(block), lzma.FORMAT_XZ)
 

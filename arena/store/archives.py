@@ -1,4 +1,4 @@
-"""The files that records of old matches were moved to, as the database knows them: where they are, and what is read."""
+"""The database's table of archive files: their paths, and reading records from them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FORGET = """DELETE FROM archives WHERE number = :number
 
 
 class Archive(NamedTuple):
-    """A file of records: its number, where it is, how many records and bytes it has, and of how many matches here."""
+    """An archive file: its number, path, record count and bytes; `held` counts the matches that still refer to it."""
 
     number: int
     path: Path
@@ -36,7 +36,7 @@ class Archive(NamedTuple):
 
 
 def all_archives(connection: Connection) -> list[Archive]:
-    """The files that there may be: also such as are not written yet, or not removed."""
+    """Return all known archive files, including ones not yet written or not yet removed."""
     folder = _folder(connection)
     return [
         Archive(row.number, folder / row.path, row.records, row.bytes, row.held) for row in execute(connection, _FILES)
@@ -44,14 +44,13 @@ def all_archives(connection: Connection) -> list[Archive]:
 
 
 def needed_archives(connection: Connection) -> list[Archive]:
-    """The files that there should be, for a match has its record there."""
+    """Return the archive files that must exist because a match has its record there."""
     return [one for one in all_archives(connection) if one.held]
 
 
 def read_moved(connection: Connection, archive: int, matches: Collection[str]) -> dict[str, bytes]:
-    """The records (gzip) of matches that are in a file, by their ids.
-
-    Raises `ArchiveMissing`, `BadRecord` where it is damaged, and `ArenaFault`.
+    """Return the gzip records, by match id, of those of the matches that an archive file holds. Raises
+    `ArchiveMissing`, `BadRecord` for a damaged file, or `ArenaFault`.
     """
     path = execute(connection, _PATH, {"number": archive}).scalar_one_or_none()
     if path is None:
@@ -60,7 +59,7 @@ def read_moved(connection: Connection, archive: int, matches: Collection[str]) -
 
 
 def read_all_moved(connection: Connection, archives: Mapping[str, int]) -> dict[str, bytes]:
-    """The same of matches that are in several files, given which each is in; without those whose file is missing."""
+    """Return gzip records by match id; `archives` maps match ids to file numbers. Skip missing files."""
     found: dict[str, bytes] = {}
     for archive in sorted(set(archives.values())):
         with contextlib.suppress(ArchiveMissing):
@@ -69,43 +68,43 @@ def read_all_moved(connection: Connection, archives: Mapping[str, int]) -> dict[
 
 
 def announce_archive(connection: Connection, path: Path, records: int) -> None:
-    """Note a file that is about to be written, of so many records, so that none is there which nobody knows."""
+    """Register a file before it is written, so that no file exists that the database does not know."""
     execute(connection, _ANNOUNCE, {"path": _noted(connection, path), "records": records})
 
 
 def note_archive(connection: Connection, path: Path, records: int, size: int) -> int:
-    """Note a file of so many records and bytes, if it is new; its number."""
+    """Register or update a file with its record count and its `size` in bytes. Return its number."""
     noted = _noted(connection, path)
     execute(connection, _NOTE, {"path": noted, "records": records, "bytes": size})
     return int(execute(connection, _NUMBER, {"path": noted}).scalar_one())
 
 
 def replace_archive(connection: Connection, old: int, path: Path, records: int, size: int) -> None:
-    """Have the records of a file be in another one from now on; the old one is known until `forget_archive`."""
+    """Assign the matches of an old file to a new one. The old file stays registered until `forget_archive`."""
     execute(connection, _REPLACE, {"new": note_archive(connection, path, records, size), "old": old})
 
 
 def forget_archive(connection: Connection, number: int) -> None:
-    """Know no more of a file that is gone, unless it has the record of a match."""
+    """Unregister a removed file, unless a match still refers to it."""
     execute(connection, _FORGET, {"number": number})
 
 
 def put_elsewhere(connection: Connection, folder: Path) -> None:
-    """Have paths that are relative be such of another folder: that in which the files stayed."""
+    """Make relative paths absolute, for archive files that stay in `folder` while the database moves."""
     for row in execute(connection, "SELECT number, path FROM archives").all():
         words = {"number": row.number, "path": str(folder.absolute() / row.path)}
         execute(connection, "UPDATE archives SET path = :path WHERE number = :number", words)
 
 
 def _folder(connection: Connection) -> Path:
-    """That in which files are whose paths are relative: the database's own, where that is a file."""
+    """Return the base of relative paths: the folder of the database file on SQLite, empty on PostgreSQL."""
     if is_postgresql(connection):
         return Path()
     return Path(connection.exec_driver_sql(_FILE).scalar_one()).parent
 
 
 def _noted(connection: Connection, path: Path) -> str:
-    """A path as the database has it: as seen from its own file if it is below, so that both can be moved."""
+    """Return a path as stored: absolute, or relative if below the SQLite file, so that both can move together."""
     folder = _folder(connection)
     with contextlib.suppress(ValueError):
         if not is_postgresql(connection):

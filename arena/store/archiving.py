@@ -1,8 +1,8 @@
-"""Records of old matches moved out of the database into files, from which they are still read. All else stays there,
-and so do records of tournaments.
+"""Moving old records from the database into archive files, from which they remain readable. Records of tournaments
+stay.
 
-A file is whole and on disk before a row loses its record: whatever is cut off, a record is in one of them at least. And
-the database knows of a file before it is there and until it is gone, so none stays that nobody knows.
+A file is complete and synced before the database drops a record, so a crash never loses one. The database registers a
+file before it exists and until it is removed, so no unknown file can remain.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from arena.store.thinning import MOST_AT_ONCE, MOST_BYTES_AT_ONCE
 from protocol.errors import ArenaFault
 
 FOLDER = "archive"
-"""The folder of the files, in that of the database or the data folder."""
+"""The name of the archive folder, beside the database file or in the data folder."""
 MOST_IN_FILE, MOST_BYTES_IN_FILE = 1024, 4 * 1024 * 1024
-"""Records of a file, as they are in the database; one goes however large it is."""
+"""Maximum records per file, and bytes as stored in the database. A single record may be larger."""
 
 _OLD = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
     AND (coalesce(pool, annulled) IS NULL) = :unrated AND finished <= :until
@@ -61,8 +61,8 @@ _IN_FILE = "SELECT number, id FROM matches WHERE archive = :archive"
 
 
 class Old(Struct, frozen=True, kw_only=True):
-    """Which records are old: of unrated matches that ended at `until` or before, of such in which a bot of the `house`
-    played (folded names), and, with `rated`, of all rated ones.
+    """A filter for old records: matches that ended by `until` and are unrated with a bot of `house` (folded names).
+    With `rated`, all rated matches that ended by then count too.
     """
 
     until: str
@@ -71,7 +71,7 @@ class Old(Struct, frozen=True, kw_only=True):
 
 
 class Place(NamedTuple):
-    """Up to where the records were looked at."""
+    """A position in the scan for old records."""
 
     unrated: bool = True
     finished: str = ""
@@ -79,7 +79,7 @@ class Place(NamedTuple):
 
 
 class Moved(Struct, frozen=True, kw_only=True):
-    """How many records were moved, how many bytes they had, and how many their files have."""
+    """Totals of an archiving run: records moved, their bytes, files written, and the files' bytes."""
 
     records: int = 0
     bytes: int = 0
@@ -96,13 +96,13 @@ class Moved(Struct, frozen=True, kw_only=True):
 
 
 def count_old(connection: Connection, old: Old) -> Moved:
-    """What would be moved."""
+    """Count the records that would be moved."""
     found = [execute(connection, _COUNT, _asked(old, unrated)).one() for unrated in (True, False)]
     return Moved(records=sum(row.records for row in found), bytes=sum(int(row.bytes) for row in found))
 
 
 def next_old(connection: Connection, old: Old, after: Place) -> tuple[list[OldRecord], Place]:
-    """The next records for a file, oldest first, and up to where that is; none when there are no more."""
+    """Return the next records for one file, oldest first, and the new scan position. The list is empty at the end."""
     for unrated in (True, False) if after.unrated else (False,):
         place = after if unrated == after.unrated else Place(unrated)
         asked = {**_asked(old, unrated), "finished": place.finished, "number": place.number, "most": MOST_IN_FILE}
@@ -123,8 +123,8 @@ def next_old(connection: Connection, old: Old, after: Place) -> tuple[list[OldRe
 
 
 def move_records(connection: Connection, path: Path, file: tuple[int, int], moved: Sequence[OldRecord]) -> Moved:
-    """Have these records in a file of so many records and bytes, instead of the database, where they are as they were
-    when they were written there.
+    """Assign records to an archive file and delete them from the database, unless they changed since they were read.
+    `file` is the file's record count and size in bytes.
     """
     kept = {row.match: row.data for row in execute(connection, _DATA, among(one.number for one in moved))}
     same = [one for one in moved if kept.get(one.number) == one.data]
@@ -136,8 +136,8 @@ def move_records(connection: Connection, path: Path, file: tuple[int, int], move
 
 
 def move_all(store: Store, old: Old, folder: Path, rest: Callable[[float], None] = lambda seconds: None) -> Moved:
-    """Move all old records into files of a folder, with a `rest` after each transaction, which is told how many seconds
-    that took. Raises `ArenaFault`; what was moved until then stays so.
+    """Move all old records into archive files of a folder. `rest` is called after each transaction with the seconds it
+    took. Raises `ArenaFault`; what is already moved stays moved.
     """
     moved, place, before = Moved(), Place(), None
     while place != before:
@@ -158,7 +158,7 @@ def move_all(store: Store, old: Old, folder: Path, rest: Callable[[float], None]
 
 
 def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
-    """Records that go in one transaction."""
+    """Split records into batches, one per transaction."""
     batch: list[OldRecord] = []
     size = 0
     for one in written:
@@ -172,9 +172,7 @@ def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
 
 
 def leave_out_removed(store: Store) -> None:
-    """Have no file keep a record that was removed since, whichever others can't be written anew. Raises the first
-    `ArenaFault`, `ArchivesBusy` too, in the end.
-    """
+    """Rewrite archive files that still contain removed records. Try all, then raise the first `ArenaFault`."""
     faults: list[ArenaFault] = []
     for one in store.read(all_archives):
         if one.held != one.records:
@@ -194,13 +192,13 @@ def leave_out_removed(store: Store) -> None:
 
 
 def matches_in(connection: Connection, archive: int) -> dict[str, int]:
-    """The ids and numbers of the matches whose records are in a file."""
+    """Return the numbers, by match id, of the matches whose records are in a file."""
     return {row.id: row.number for row in execute(connection, _IN_FILE, {"archive": archive})}
 
 
 def without_removed(old: Archive, kept: Mapping[str, int]) -> NewArchive | None:
-    """The file with the records of these matches alone, by their ids and numbers, that is to take the place of an old
-    one; None without any match. Raises `ArenaFault`.
+    """Plan the replacement of a file with only the records `kept`, a map from match ids to numbers. Return None if
+    `kept` is empty. Raises `ArenaFault` if the old file lacks one of them.
     """
     if not kept:
         return None
@@ -213,7 +211,7 @@ def without_removed(old: Archive, kept: Mapping[str, int]) -> NewArchive | None:
 
 
 def default_folder(database: Database, data: Path) -> Path:
-    """Where the files are unless it is said: beside a database that is a file, else in the data folder."""
+    """Return the default archive folder: beside a SQLite file, else in the data folder."""
     return (data if database.file is None else database.file.parent).absolute() / FOLDER
 
 

@@ -1,4 +1,4 @@
-"""The one writer of the store: a thread of its own, finished matches in batches, in the order they are rated."""
+"""Asynchronous access to the store: a single writer thread that stores finished matches in batches, in rating order."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from referee.result import Ratings
 T = TypeVar("T")
 P = ParamSpec("P")
 MAX_BATCH = 16
-"""Some 20 ms of the thread's time."""
+"""Maximum matches per transaction, about 20 ms of the thread's time."""
 MAX_PENDING_QUERIES = 2
-"""Queries that are in the thread's queue: whoever asks much waits here, and finished matches go before."""
+"""Maximum queries queued in the thread. Further callers wait, so that finished matches come first."""
 RETRY_DELAY, MAX_RETRY_DELAY = 0.5, 5.0
-"""Seconds until the store is tried again: at first, and after many failures."""
+"""Seconds before a failed write is retried: initially, and at most."""
 DEFER_SECONDS, MAX_DEFER_SECONDS = 10.0, 600.0
-"""The same for a match that the store does not take while it takes others."""
+"""Seconds before a rejected match is retried while others succeed: initially, and at most."""
 COMMIT_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Bounds between which times of transactions are counted."""
+"""Bucket bounds of the transaction time histogram, in seconds."""
 
 log = logging.getLogger("arena.store.async_store")
 
@@ -54,82 +54,80 @@ class _QueuedMatch(NamedTuple):
 
 
 class AsyncStore:
-    """The store, from the event loop. `finish` returns when the match's transaction is on disk.
+    """The store for use from the event loop. `finish` completes when the match's transaction is on disk.
 
-    What can't be stored is tried again until it can, or until `hurry`. A match that the store does not take while it
-    takes others waits apart. Bots have their turns one after the other: who finishes many matches at once is in
-    nobody's way but its own.
+    A failed write is retried until it succeeds or `stop_retrying` is called. A match that the store rejects while it
+    accepts others is set aside. Bots take turns: one that finishes many matches at once delays only itself.
     """
 
     def __init__(self, store: Store) -> None:
         self.troubled: Callable[[str | None], None] = lambda reason: None
-        """Is told why nothing can be stored, and None when it can be."""
+        """Called with the reason when the store becomes unavailable, and with None when it works again."""
         self._store = store
         self.node = store.node
-        """As the store has it."""
+        """The number of this node, as in `Store.node`."""
         self._thread = ThreadPoolExecutor(1, "store")
         self._beside = ThreadPoolExecutor(1, "store beside")
         self._asking = asyncio.Semaphore(MAX_PENDING_QUERIES)
         self._beginning: list[_Beginning] = []
         self._waiting: list[_QueuedMatch] = []
-        """By their turns."""
+        """Finished matches that are not stored yet, ordered by turn."""
         self._turn = 0
-        """That of the match which is written now, or of the last in its batch."""
+        """The turn of the last match in the batch being written."""
         self._turns: dict[str, int] = {}
-        """The last that each bot has taken."""
+        """The last turn that each bot has taken."""
         self._aside: dict[asyncio.TimerHandle, _QueuedMatch] = {}
         self._writing: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
         self.commits = Histogram(COMMIT_SECONDS)
-        """What transactions took that begin and finish matches, in seconds, with those that failed."""
+        """A histogram of the seconds taken by transactions that begin and finish matches, including failed ones."""
         self.failures = 0
-        """How many of them failed."""
+        """The number of these transactions that failed."""
 
     @property
     def waiting(self) -> int:
-        """How many finished matches are not stored yet, beside those that are `set_aside`."""
+        """The number of finished matches not yet stored, excluding those that are `set_aside`."""
         return len(self._waiting)
 
     @property
     def set_aside(self) -> int:
-        """How many finished matches wait because the store does not take them while it takes others."""
+        """The number of finished matches that the store rejected while it accepted others."""
         return len(self._aside)
 
     @property
     def beginning(self) -> int:
-        """How many matches wait to be noted before they begin."""
+        """The number of matches waiting to be registered before they begin."""
         return len(self._beginning)
 
     async def read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """As `Store.read`, in the store's thread."""
+        """Run `Store.read` in the store's thread."""
         async with self._asking:
             return await self._run(partial(self._store.read, query, *args, **kwargs))
 
     async def read_beside(
         self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """The same in a thread of its own, for a query that would hold up others."""
+        """Run `Store.read` in a second thread, for slow queries that would delay others."""
         ask = partial(self._store.read, query, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._beside, ask)
 
     async def write(self, change: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """As `Store.write`, in the store's thread."""
+        """Run `Store.write` in the store's thread."""
         async with self._asking:
             return await self._run(partial(self._store.write, change, *args, **kwargs))
 
     async def write_first(
         self, change: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """The same before all who wait for their turn to ask."""
+        """Run `Store.write` in the store's thread, ahead of all queries that wait for a slot."""
         return await self._run(partial(self._store.write, change, *args, **kwargs))
 
     async def _run(self, ask: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
 
     def finish(self, finished: StorableMatch) -> asyncio.Future[Ratings | None]:
-        """Store and rate a match, with whatever else is waiting.
-
-        The future fails with the store's fault when there is no time to try again, and with any error that is no fault.
+        """Queue a finished match to be stored and rated. The future gives its ratings once they are on disk. It fails
+        with the store's fault if there is no time left to retry, and with any error that is not a fault.
         """
         future: asyncio.Future[Ratings | None] = asyncio.get_running_loop().create_future()
         self._defer(_QueuedMatch(finished, future, Backoff(DEFER_SECONDS, MAX_DEFER_SECONDS)))
@@ -147,7 +145,7 @@ class AsyncStore:
         return future
 
     def stop_retrying(self) -> None:
-        """Try once more what waits, and from now on nothing twice: the process is about to end."""
+        """Try each queued write once more, and stop retrying failures: the process is about to end."""
         self._hurry.set()
         self._store.hurry()
         for timer, one in list(self._aside.items()):
@@ -155,7 +153,7 @@ class AsyncStore:
             self._requeue(timer, one)
 
     async def drain(self) -> None:
-        """Write what waits. The store stays open, for whoever opened it."""
+        """Write everything queued, then stop the threads. The store itself stays open."""
         self.stop_retrying()
         if self._writing is not None:
             await self._writing
@@ -163,7 +161,7 @@ class AsyncStore:
         self._beside.shutdown()
 
     def _defer(self, one: _QueuedMatch) -> None:
-        """Have a match wait for the next turn that none of its bots has taken, behind all that is written now."""
+        """Queue the match for the next turn that none of its bots has taken, behind the batch being written."""
         bots = [seat.bot for seat in one.finished.result.seats]
         turn = 1 + max(self._turn, *(self._turns.get(bot, 0) for bot in bots))
         self._turns |= dict.fromkeys(bots, turn)
@@ -222,7 +220,7 @@ class AsyncStore:
         self._writing = None
 
     def _begin_all_the_same(self, begun: list[_Beginning], exc: Exception) -> None:
-        """The store does not take what it was told of matches that begin: they can't be called off if they are lost."""
+        """Let matches begin although their registration was rejected: they cannot be called off if they are lost."""
         matches = ", ".join(one.match.match for one in begun)
         log.error("of matches that begin (%s) can't be noted that they do: %s", matches, exc)
         del self._beginning[: len(begun)]
@@ -231,7 +229,7 @@ class AsyncStore:
                 one.future.set_result(None)
 
     async def _pause(self, exc: Exception, backoff: Backoff) -> None:
-        """Wait before the store is tried again, which fails if there is no time."""
+        """Wait before the next retry; if stopping, fail everything queued instead."""
         if self._hurry.is_set():
             self._fail(self._waiting, exc)
             for one in self._beginning:
@@ -243,7 +241,7 @@ class AsyncStore:
             await asyncio.wait_for(self._hurry.wait(), backoff.delay())
 
     def _is_rejected(self, exc: Exception) -> None:
-        """The store takes others, but not the one that comes first."""
+        """Set aside the first match in the queue, which the store rejected while it accepts others."""
         one = self._waiting.pop(0)
         if isinstance(exc, Fault) and not self._hurry.is_set():
             seconds = one.backoff.delay()

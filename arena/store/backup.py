@@ -1,5 +1,5 @@
-"""A database copied while others use it: the copy is a single file, whole and looked at, or there is none. The files of
-old records that it needs are copied beside it, where they are not there yet.
+"""Backups of a database in use: a copy is one complete, checked file, or none at all. The archive files that it needs
+are copied beside it, unless they are already there.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _NEEDED = """SELECT path FROM archives WHERE EXISTS (SELECT 1 FROM matches WHERE
 
 
 class Backup(NamedTuple):
-    """How many matches are in a copy; which files of old records it needs that are beside it, which are elsewhere, by
-    their whole path, and which are missing.
+    """The outcome of a backup: the number of matches, and the archive files that the copy needs. `files` are beside it,
+    `elsewhere` are absolute paths outside its folder, and `missing` were not found.
     """
 
     matches: int
@@ -33,10 +33,10 @@ class Backup(NamedTuple):
 
 
 def back_up(source: Database, to: Path) -> Backup:
-    """Copy an arena's database, of any schema, to a new file, for its owner alone.
+    """Copy an arena's database, of any schema, to a new file that only its owner can read.
 
-    Raises `UsageFault` where there is a file already, and for a database that is in no file, else `DatabaseNotFound`,
-    `UnrecognizedDatabase`, `SchemaMismatch`, `StoreError` or `ArenaFault`.
+    Raises `UsageFault` if the file exists or the source is PostgreSQL; else `DatabaseNotFound`, `UnrecognizedDatabase`,
+    `SchemaMismatch`, `StoreError` or `ArenaFault`.
     """
     if isinstance(source, PostgresDatabase):
         raise UsageFault(source.backup_advice(to))
@@ -49,14 +49,14 @@ def back_up(source: Database, to: Path) -> Backup:
             _remove_cut_off(part.parent)
             if to.exists():
                 raise UsageFault(f"{to} already exists; not overwritten: choose another name")
-            part.unlink(missing_ok=True)  # of a backup to here that was cut off
+            part.unlink(missing_ok=True)  # left by an interrupted backup to this path
             part.touch(mode=FILE, exist_ok=False)
             for _ in range(2):
                 matches = _copy(source.file, part)
                 needed = archives_of(part)
                 files = [one for one in needed if _copy_archive(here, there, one)]
                 if set(needed) <= {*files, *archives_of(source.file)}:
-                    break  # else one was replaced since the database was copied
+                    break  # otherwise a file was replaced after the database was copied
             sync(part)
         sync(to.parent)
     except sqlite3.Error as exc:
@@ -70,8 +70,8 @@ def back_up(source: Database, to: Path) -> Backup:
 
 
 def remove_copy(copy: Path) -> None:
-    """Remove a copy, and before it the files of old records that only it needs, of all copies in its folder; these stay
-    while another copy is made there, or where one can't be read. Raises `OSError`.
+    """Remove a backup, after the archive files that no other backup in its folder needs. The archive files stay if
+    another backup is being written there or cannot be read. Raises `OSError`.
     """
     folder = copy.parent
     with contextlib.suppress(sqlite3.Error, OSError):
@@ -85,17 +85,17 @@ def remove_copy(copy: Path) -> None:
 
 
 def archives_of(file: Path) -> list[Path]:
-    """The files of old records that a database in a file needs, as it has them. Raises `sqlite3.Error`."""
+    """Return the paths of the archive files that a SQLite database needs, as it stores them. Raises `sqlite3.Error`."""
     with contextlib.closing(sqlite3.connect(read_only_uri(file), uri=True)) as opened:
         opened.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         if not opened.execute("SELECT 1 FROM sqlite_schema WHERE name = 'archives'").fetchone():
-            return []  # of an older schema
+            return []  # an older schema
         return [Path(path) for (path,) in opened.execute(_NEEDED)]
 
 
 def _copy_archive(source: Path, to: Path, file: Path) -> bool:
-    """Copy a file that is below a folder to its place below another, unless it is there: of one name there is only one
-    file. Whether it is there then.
+    """Copy an archive file with a relative path to another folder. Return whether the file is there afterwards. An
+    existing file is not copied again, since equal names mean equal content.
     """
     if file.is_absolute():
         return False
@@ -113,11 +113,11 @@ def _copy_archive(source: Path, to: Path, file: Path) -> bool:
 
 
 def _remove_cut_off(folder: Path) -> None:
-    """Remove from a folder what backups have left that were killed: copies that no process has locked any more."""
+    """Remove partial copies left by killed backups, recognised by locks that no process holds."""
     for lock in folder.glob("*.lock"):
         place = lock.with_suffix("")
         part = place.with_name(f"{place.name}.part")
-        with contextlib.suppress(OSError):  # another backup has it, or it is none of a backup
+        with contextlib.suppress(OSError):  # locked by another backup, or not left by a backup
             if lock.stat().st_size == 0 and _may_be_copy(part):
                 with locked(place):
                     part.with_name(f"{part.name}-journal").unlink(missing_ok=True)
@@ -125,13 +125,13 @@ def _remove_cut_off(folder: Path) -> None:
 
 
 def _may_be_copy(part: Path) -> bool:
-    """Whether a file is a database of ours, or nothing yet that says what it is. Raises `OSError`."""
+    """Return whether a file is one of our databases, or still blank. Raises `OSError`."""
     header = _header(part)
     return not header.strip(b"\0") or is_ours(header)
 
 
 def _is_copy(path: Path) -> bool:
-    """Whether it is a file with a database of ours. Raises `OSError`."""
+    """Return whether a path is a file with one of our databases. Raises `OSError`."""
     return path.is_file() and is_ours(_header(path))
 
 
@@ -147,7 +147,7 @@ def _copy(source: Path, part: Path) -> int:
     ):
         original.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         original.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE")  # no log beside it: one file is all there is to keep
+        copy.execute("PRAGMA journal_mode = DELETE")  # so that a single file is the whole backup
         found = [row[0] for row in copy.execute("PRAGMA integrity_check")]
         if found != ["ok"]:
             raise StoreError(f"{source} is damaged, and was not copied: {found[0]}")

@@ -1,6 +1,5 @@
-"""A data folder: one server or tournament at a time runs on it, and what it holds is its owner's alone.
-
-That are seeds of matches under way, hashes of tokens, what bots wrote.
+"""The data folder, which one server or tournament at a time may use. Only its owner can read it. It holds seeds of
+matches in progress, token hashes and the output of bots.
 """
 
 from __future__ import annotations
@@ -23,14 +22,13 @@ _FOLDERS = ("archive", "house", "journal", "tournaments")
 
 
 class Locked(ArenaFault):
-    """Another process runs on the data folder."""
+    """Another process uses the data folder."""
 
 
 @contextmanager
 def lock(folder: Path) -> Iterator[None]:
-    """Hold a data folder, made if need be; the lock ends with the process. Raises `Locked`, naming the holder.
-
-    Whatever is made meanwhile is for its user alone.
+    """Lock a data folder, creating it if needed. The lock ends with the process. Raises `Locked`, which names the
+    holder. Files that are created inside the block are accessible only to this user.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
@@ -55,10 +53,8 @@ def lock(folder: Path) -> Iterator[None]:
 
 
 def _check_owner(folder: Path) -> None:
-    """Whoever owns a folder can change what is in it: it has to be this user, or root.
-
-    Raises `ArenaFault`. For root, which reads and writes everywhere, any owner will do: containers map them, and a
-    database of somebody is looked after with his rights (`sudo`).
+    """Raise `ArenaFault` unless the folder belongs to this user or to root: its owner could change everything in it.
+    Root accepts any owner, because containers map users and operators use `sudo` on another user's database.
     """
     owner = folder.stat().st_uid
     if os.geteuid() not in (0, owner) and owner != 0:
@@ -76,7 +72,7 @@ def _name_of(user: int) -> str:
 
 
 def _say_who(file: int) -> None:
-    """Name this process in a lock, if there is room for that: it holds without."""
+    """Write this process's id into the lock file, if the disk has room. The lock holds without it."""
     name = str(os.getpid()).encode()
     try:
         os.ftruncate(file, os.pwrite(file, name, 0))
@@ -85,7 +81,7 @@ def _say_who(file: int) -> None:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a process runs on a data folder now."""
+    """Return whether a process uses a data folder now."""
     try:
         file = os.open(folder / "lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -101,7 +97,7 @@ def is_held(folder: Path) -> bool:
 
 @contextmanager
 def private_umask() -> Iterator[None]:
-    """Whatever this process makes inside is for its user alone."""
+    """Restrict files created inside the block to this user."""
     before = os.umask(_OTHERS)
     try:
         yield
@@ -110,10 +106,10 @@ def private_umask() -> Iterator[None]:
 
 
 def restrict_to_owner(folder: Path, database: Path | None) -> list[Path]:
-    """Take away from others what they could do with a data folder and its database; what was open to them.
+    """Remove other users' permissions on a data folder and its database. Return the paths that they could access.
 
-    The folder itself is left as it is where it holds what is not an arena's, as a home would; so is what has the name
-    of an arena's file or folder and is none. What belongs to another user can't be changed, and is returned as well.
+    The folder itself keeps its mode if it contains anything else, as a home folder would. Paths that belong to another
+    user cannot be changed, and are returned too.
     """
     files = [folder / name for name in _FILES]
     if database is not None:

@@ -1,5 +1,5 @@
-"""An arena's database, wherever it is: what is asked of it, and errors in our own words. Nothing is ever written to one
-that is not ours.
+"""The interface of an arena's database, whether SQLite or PostgreSQL, with errors in our own words. Nothing is ever
+written to a database that is not ours.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from arena.store.schema import REVISIONS, metadata
 from protocol.errors import ArenaFault, Fault
 
 READERS = 8
-"""Connections that only read, at once."""
+"""Maximum concurrent connections for reading."""
 _VERSION_TABLE = """CREATE TABLE alembic_version (
     version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 )"""
-"""As Alembic makes it."""
+"""The version table exactly as Alembic creates it."""
 
 
 class DatabaseNotFound(ArenaFault):
@@ -38,59 +38,57 @@ class DatabaseNotFound(ArenaFault):
 
 
 class UnrecognizedDatabase(ArenaFault):
-    """A file that is no database, or not one of ours."""
+    """A file is not a database, or not one of ours."""
 
 
 class SchemaMismatch(ArenaFault):
-    """A database of another version of bot-arena."""
+    """A database has the schema of another version of bot-arena."""
 
 
 class StoreError(ArenaFault):
-    """The database could not do what was asked."""
+    """The database failed to carry out a request."""
 
 
 class StoreUnavailable(StoreError):
-    """Whatever had been asked, the database could not have done it now: a full disk, a lock, a damaged file, a server
-    that is away.
-    """
+    """The database failed for a reason unrelated to the request: a full disk, a lock, a damaged file, a lost server."""
 
 
 class Database(ABC):
-    """Where an arena's data is. As text it is named to users."""
+    """The location of an arena's data. `str` gives the name shown to users."""
 
     file: Path | None = None
-    """The file that it is in, if it is in one."""
+    """The database file, or None for a server."""
 
     @abstractmethod
     def _revision(self, *, read_only: bool) -> str | None:
-        """As `revision` has it, of whatever version."""
+        """Return the schema revision, which may be unknown to this version."""
 
     @abstractmethod
     def create(self) -> None:
-        """Make all tables where nothing is, at once: it is ours whole or not at all. Raises `StoreError`."""
+        """Create all tables in an empty place, completely or not at all. Raises `StoreError`."""
 
     @abstractmethod
     def reading(self) -> Engine:
-        """An engine whose connections change nothing, and are shared by threads."""
+        """Return an engine for reading only, whose connections threads can share."""
 
     @abstractmethod
     def connect(self, *, checkpoint: bool = True) -> Engine:
-        """An engine whose commits are on disk when they return. Without `checkpoint` it leaves to a server that has the
-        database open what can be left.
+        """Return an engine whose commits are on disk when they return. Without `checkpoint`, it leaves checkpoints to
+        the server that has the database open.
         """
 
     @abstractmethod
     def writing(self, engine: Engine) -> Engine:
-        """An engine for transactions that will write, one after the other, so they never have to start again: with the
-        connections of this one, where these will do.
+        """Return an engine for writing transactions. They run one at a time and so never have to be retried. It uses
+        the connections of the given engine where possible.
         """
 
     @abstractmethod
     def vacuum(self, engine: Engine) -> int:
-        """Write it anew without the room that is free in it; by how many bytes it is smaller."""
+        """Rewrite the database without free space, and return the bytes saved."""
 
     def watch(self) -> Callable[[], None]:
-        """What raises `StoreUnavailable` once another database than now is there."""
+        """Return a function that raises `StoreUnavailable` once the database has been replaced by another."""
         return lambda: None
 
     def hurry(self) -> None:
@@ -98,19 +96,20 @@ class Database(ABC):
         return
 
     def fault(self, exc: DBAPIError) -> Fault:
-        """An error of the database in our words, in one line."""
+        """Convert a database error to a fault with a one-line message."""
         unavailable = self.is_unavailable(exc)
         return (StoreUnavailable if unavailable else StoreError)(f"{self}: {first_line(exc.orig)}")
 
     def is_unavailable(self, exc: DBAPIError) -> bool:
-        """Whether an error says nothing of what was asked."""
+        """Return whether an error is unrelated to the request itself."""
         return not isinstance(exc, DataError | IntegrityError | InterfaceError | ProgrammingError)
 
     def revision(self, *, read_only: bool = False) -> str | None:
-        """The revision of its schema; None where there is nothing yet, or what was cut off as it was made: `create`
-        completes it.
+        """Return the schema revision; None if nothing is there, or only an interrupted creation that `create`
+        completes.
 
-        Raises `UnrecognizedDatabase` having only read, `SchemaMismatch` for a newer one, and `StoreError`.
+        Raises `UnrecognizedDatabase` without having written anything, `SchemaMismatch` for a newer schema, or
+        `StoreError`.
         """
         revision = self._revision(read_only=read_only)
         if revision is not None and revision not in REVISIONS:
@@ -118,8 +117,8 @@ class Database(ABC):
         return revision
 
     def check_current(self, *, read_only: bool = False) -> None:
-        """Raise `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError` unless it is ours, of this
-        version's schema.
+        """Raise an `ArenaFault` unless this is one of our databases with the current schema. It is a
+        `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
         """
         revision = self.revision(read_only=read_only)
         if revision is None:
@@ -128,26 +127,26 @@ class Database(ABC):
             raise SchemaMismatch(f"{self} has schema {revision}, older than this bot-arena's: run `arena db upgrade`")
 
     def _make_tables(self, connection: Connection) -> None:
-        """Make all that an arena has, with nothing in it. Alembic, slow to load, is left out; what its migrations would
-        have written down is written down.
-        """
+        """Create empty tables and views, with the version that Alembic would write. Alembic itself is slow to load."""
         metadata.create_all(connection, checkfirst=False)
         views.create(connection)
         connection.exec_driver_sql(_VERSION_TABLE)
         execute(connection, "INSERT INTO alembic_version VALUES (:revision)", {"revision": REVISIONS[-1]})
 
     def not_found(self) -> DatabaseNotFound:
-        """What is said where there is none."""
+        """Return the error for a missing database."""
         return DatabaseNotFound(f"no arena data in {self}: start `arena serve` or `arena tournament` first")
 
     @contextmanager
     def failures(self) -> Iterator[None]:
-        """Turn its errors into `StoreError`, in one line; where what was asked can be in none, into `UsageFault`."""
+        """Convert database errors inside the block to one-line `StoreError`s, or to `UsageFault` for text that no
+        database accepts.
+        """
         try:
             yield
         except DBAPIError as exc:
             raise self.fault(exc) from exc
-        except UnicodeDecodeError as exc:  # what SQLite complains of is not even text
+        except UnicodeDecodeError as exc:  # SQLite's own error message is not valid text
             raise StoreUnavailable(f"{self}: the file is damaged: {exc}") from exc
         except PoolTimeout as exc:
             raise StoreUnavailable(f"{self}: all its connections are in use") from exc
@@ -156,5 +155,5 @@ class Database(ABC):
 
 
 def first_line(exc: BaseException | None) -> str:
-    """What an error says, in one line; of what kind it is where it says nothing."""
+    """Return the first line of an error's message, or its type's name if it has none."""
     return next(filter(None, map(str.strip, str(exc).splitlines())), type(exc).__name__)

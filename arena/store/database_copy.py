@@ -1,4 +1,4 @@
-"""A whole arena copied from one database to another of any kind, and compared row by row where it arrived."""
+"""Copying a whole arena from one database to another of any kind, and comparing the rows that arrived."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def copy_database(source: Database, to: Database) -> dict[str, int]:
-    """Copy all that is in a database of ours, as it was at one moment, to where none is: whole, or nothing is left. How
-    many rows each table has.
+    """Copy a consistent snapshot of a database to an empty place, completely or not at all. Return row counts by table.
 
-    Raises `UsageFault` where something is there already, and what else databases raise.
+    Raises `UsageFault` if the target is not empty, and whatever `check_current` and `create` of a `Database` raise.
     """
     source.check_current(read_only=True)
     if to.revision() is not None:
@@ -59,15 +58,13 @@ def copy_database(source: Database, to: Database) -> dict[str, int]:
 
 @contextlib.contextmanager
 def _made(to: Database) -> Iterator[Database]:
-    """Where the copy is made: on a server in its place, in one transaction; else in a file that has an arena without
-    anything in it, and takes its place in the end or is removed.
-    """
+    """Provide the target database. On a server the copy is one transaction; a file is renamed into place at the end."""
     if to.file is None:
         yield to
         return
     try:
         with locked(to.file), in_place_of(to.file) as part:
-            for ending in ("", "-wal", "-shm", "-journal"):  # of a copy to here that was cut off
+            for ending in ("", "-wal", "-shm", "-journal"):  # left by an interrupted copy to this path
                 part.with_name(part.name + ending).unlink(missing_ok=True)
             part.touch(mode=FILE)
             made = SqliteDatabase(part)
@@ -84,7 +81,6 @@ def _made(to: Database) -> Iterator[Database]:
 
 @contextlib.contextmanager
 def _naming(table: Table) -> Iterator[None]:
-    """Have a fault say of which table it is."""
     try:
         yield
     except StoreError as fault:
@@ -92,12 +88,12 @@ def _naming(table: Table) -> Iterator[None]:
 
 
 def _copy_table(rows: Iterator[list[Row]], to: Connection, made: Database, table: Table) -> int:
-    """Copy the rows of a table, and compare them with what is there then. How many there are."""
+    """Copy the rows of a table, compare digests of sent and stored rows, and return how many there are."""
     sent = hashlib.sha256()
     count = 0
     for some in rows:
         if is_postgresql(to):
-            some = [_without_nul(row) for row in some]  # as a file has it that was written before none was taken
+            some = [_without_nul(row) for row in some]  # files written by older versions may contain NUL
         to.execute(insert(table), some)
         count += len(some)
         for row in some:
@@ -112,7 +108,7 @@ def _copy_table(rows: Iterator[list[Row]], to: Connection, made: Database, table
 
 
 def _rows(database: Database, connection: Connection, table: Table) -> Iterator[list[Row]]:
-    """The rows of a table in the order of their keys, some at a time."""
+    """Yield the rows of a table in batches, in the order of the primary key."""
     query = select(table).order_by(*table.primary_key)
     with database.failures():
         found = connection.execute(query, execution_options={"stream_results": True, "yield_per": ROWS_AT_ONCE})
@@ -125,7 +121,7 @@ def _without_nul(row: Row) -> Row:
 
 
 def _go_on_counting(connection: Connection) -> None:
-    """Have the server give new rows numbers that no copied one has."""
+    """Advance the server's sequences beyond the copied ids."""
     if not is_postgresql(connection):
         return
     for table in metadata.sorted_tables:

@@ -1,4 +1,4 @@
-"""Which database a path or a URL stands for."""
+"""Choosing the database class for a path or a URL."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What PostgreSQL says otherwise than SQLite: statements are written as SQLite takes them, in words that PostgreSQL
-takes, too, but for the few that are translated here.
-"""
+"""Translation of SQL from SQLite to PostgreSQL. Most statements run on both; the few differences are rewritten here."""
 
 from __future__ import annotations
 
@@ -16,7 +14,9 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
 GROUP = "coalesce(matches.pool, matches.game || '/unrated')"
-"""The pool of a match, or GAME/unrated: there an index has it, as none looks for rows that are null beside others."""
+"""The match's pool or GAME/unrated, in SQL. PostgreSQL has an index on it, since one on pools cannot also
+find nulls.
+"""
 _IN_POSTGRESQL = (
     (r"matches\.pool IS nullif\(part\.pool, part\.game \|\| '/unrated'\)", f"{GROUP} = part.pool"),
     (r" INDEXED BY \w+", ""),
@@ -29,7 +29,7 @@ _IN_POSTGRESQL = (
     (r"\bjson_object\(", "json_build_object("),
     (r"\bjson_each\((:\w+)\)", r"(SELECT value FROM json_array_elements_text(CAST(\1 AS json)))"),
 )
-"""What is said there in place of what is found, in this order."""
+"""Regular expressions and their replacements, applied in this order."""
 
 
 def execute(
@@ -37,33 +37,33 @@ def execute(
     statement: str,
     given: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
 ) -> CursorResult[Any]:
-    """Carry out a statement, with `:name` for what is given by name."""
+    """Execute a statement with named parameters such as `:name`."""
     said = translated(statement) if is_postgresql(connection) else statement
     return connection.exec_driver_sql(said, given)
 
 
 def is_postgresql(connection: Connection) -> bool:
-    """Whether it is PostgreSQL that is connected to, and not SQLite."""
+    """Return whether the connection is to PostgreSQL rather than SQLite."""
     return connection.dialect.name == "postgresql"
 
 
 @functools.lru_cache(maxsize=1000)
 def translated(statement: str) -> str:
-    """A statement as psycopg takes it."""
+    """Translate a statement to the syntax of PostgreSQL and psycopg."""
     for found, said in _IN_POSTGRESQL:
         statement = re.sub(found, said, statement)
     return re.sub(r"(?<!:):([a-z]\w*)", r"%(\1)s", statement.replace("%", "%%"))
 
 
 def upsert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """An insert that can say what to do where a row is there already."""
+    """Return an insert that supports ON CONFLICT clauses."""
     if is_postgresql(connection):
-        from sqlalchemy.dialects import postgresql  # what no SQLite needs is not loaded for it
+        from sqlalchemy.dialects import postgresql  # loaded only if needed
 
         return postgresql.insert(table)
     return sqlite.insert(table)
 
 
 def without_nul(text: str) -> str:
-    """Text as every database takes it: PostgreSQL has none with a NUL."""
+    """Replace NUL characters, which PostgreSQL does not accept in text."""
     return text.replace("\0", "\N{SYMBOL FOR NULL}")

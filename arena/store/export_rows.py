@@ -1,4 +1,4 @@
-"""Matches as rows of tables for others: what the columns are, and the rows of those chosen, some at a time."""
+"""Exporting matches as rows of tables: the columns, and the selected rows in batches."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _KINDS = {
     TIME: "started finished",
 }
 Columns = dict[str, str]
-"""The names of a table's columns, each with what is in it."""
+"""The names of a table's columns, each with its type."""
 
 
 def _columns(names: str) -> Columns:
-    """Columns of these names, which mean the same in every table; what has no other kind is text."""
+    """Return these columns with their types, text by default. A name means the same in every table."""
     kinds = {name: kind for kind, those in _KINDS.items() for name in those.split()}
     return {name: kinds.get(name, TEXT) for name in names.split()}
 
@@ -34,27 +34,27 @@ MATCHES = _columns(
     "number match game config pool rated annulled season reason winner seats bots ranks plies started finished "
     "tournament place luck luck_by digest start"
 )
-"""Of the view `match_results`."""
+"""Columns of the view `match_results`."""
 SEATS = _columns(
     "number match game pool seat bot version rank outcome points reason moves thought_ms "
     "mu_before sigma_before mu_after sigma_after payoff rounds"
 )
-"""Of the view `match_seats`."""
+"""Columns of the view `match_seats`."""
 LADDER = _columns("pool place bot score mu sigma played won drawn lost version payoff")
-"""Of the view `ladder`."""
+"""Columns of the view `ladder`."""
 PLIES = _columns("number match ply seat bot move dice result out clock_ms thought_ms given_ms strikes value info")
-"""Of the plies, which are in no view: after number and match as `arena/replay/ply_rows.py` has them."""
+"""Columns of plies, which no view has: the number and match, then the columns of `arena/replay/ply_rows.py`."""
 _RECORDS = """(
     SELECT number, id, data, archive FROM matches LEFT JOIN records ON records.match = matches.number
         WHERE data IS NOT NULL OR record_bytes IS NULL
 ) AS kept"""
 BATCH_SIZE = 200
-"""Matches: their records may be long."""
+"""Matches per batch, limited because their records may be long."""
 
 
 class Batch(NamedTuple):
-    """The rows of some matches and their seats, and their records by number and id, all in the order of the numbers. A
-    record that was removed, or whose file is missing, is None.
+    """Rows of some matches, of their seats, and their records as (number, id, data), all ordered by match number. A
+    record's data is None if the record was removed or its file is missing.
     """
 
     matches: list[tuple[Any, ...]]
@@ -65,9 +65,8 @@ class Batch(NamedTuple):
 def export_matches(
     connection: Connection, search: Search, *, newest_first: bool = False, records: bool = False
 ) -> Iterator[Batch]:
-    """The rows of all matches that fit, as they were at one moment, in the order in which they were stored.
-
-    `newest_first` turns that around; with `records` theirs come along.
+    """Yield the rows of all matches that fit, in batches in storage order, or reversed with `newest_first`. The list of
+    matches is fixed at the start. With `records`, batches include their records.
     """
     numbers = match_numbers(connection, search)
     if newest_first:
@@ -88,7 +87,7 @@ def export_matches(
 
 
 def _wherever(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> list[tuple[int, str, bytes | None]]:
-    """The records of such rows, from the database or from the files that they are in."""
+    """Return records from the database or from their archive files."""
     found = read_all_moved(
         connection, {match: file for _, match, data, file in rows if data is None and file is not None}
     )

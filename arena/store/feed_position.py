@@ -1,5 +1,7 @@
-"""How far the feed of a node has come, or of the only server, 0: the match up to which a broker has every end of those
-that were played there, but for those of tournaments.
+"""The position of each node's event feed (node 0: the only server).
+
+It is the number of the match up to which the broker has the `end` message of every match played there, tournaments
+excluded.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ _LAST = select(func.coalesce(func.max(matches.c.number), 0))
 
 
 def switch_feed(connection: Connection, node: int = 0, *, on: bool) -> None:
-    """Begin a feed with what ends from now on, or go on with it where it is; or forget it."""
+    """Start a feed with matches that end from now on, or continue an existing one; with `on` false, delete it."""
     if not on:
         connection.execute(delete(feed).where(feed.c.node == node))
     elif not is_fed(connection, node):
@@ -23,26 +25,26 @@ def switch_feed(connection: Connection, node: int = 0, *, on: bool) -> None:
 
 
 def is_fed(connection: Connection, node: int = 0) -> bool:
-    """Whether there is a feed."""
+    """Return whether a node has a feed."""
     return _position(connection, node) is not None
 
 
 def feed_range(connection: Connection, node: int = 0) -> tuple[int, int]:
-    """The number of the match up to which a broker has every end, and of the last match. Without feed it has all."""
+    """Return the feed's position and the last match's number. Without a feed, the two are equal."""
     last = connection.execute(_LAST).scalar_one()
     position = _position(connection, node)
     return last if position is None else position, last
 
 
 def ends_between(connection: Connection, position: int, last: int, most: int, node: int = 0) -> list[tuple[int, str]]:
-    """The numbers and ids of matches after one number and up to another, in order, without those of tournaments."""
+    """Return up to `most` (number, id) pairs of ladder matches after `position` up to `last`, in order."""
     number = matches.c.number
     query = select(number, matches.c.id).where(number > position, number <= last, _concerns(node))
     return [(at, match) for at, match in connection.execute(query.order_by(number).limit(most))]
 
 
 def advance_feed(connection: Connection, taken: Collection[str], node: int = 0) -> set[str]:
-    """Note that a broker has the ends of these matches: those of them to be named again, as ends before are missing."""
+    """Advance the feed past matches that the broker has. Return those behind a gap, which must be reported again."""
     position, last = feed_range(connection, node)
     reached, missing = position, False
     while not missing and (page := ends_between(connection, reached, last, MOST_AT_ONCE, node)):
@@ -59,7 +61,7 @@ def advance_feed(connection: Connection, taken: Collection[str], node: int = 0) 
 
 
 def _concerns(node: int) -> ColumnElement[bool]:
-    """Whether the end of a match is for the feed of a node."""
+    """Return a condition for matches that belong to a node's feed."""
     ladder = matches.c.tournament.is_(None)
     return and_(ladder, matches.c.node == node) if node else ladder
 
@@ -69,7 +71,7 @@ def _position(connection: Connection, node: int) -> int | None:
 
 
 def _later(connection: Connection, position: int, ids: Sequence[str], node: int) -> set[str]:
-    """Those of the matches that come after a position."""
+    """Return the matches of `ids` that come after a position."""
     query = select(matches.c.id).where(
         matches.c.number > position,
         _concerns(node),

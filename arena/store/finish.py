@@ -1,4 +1,4 @@
-"""Finished matches into the tables: rated in the order given, each once, within the caller's transaction."""
+"""Storing finished matches in the caller's transaction: each once, rated in the given order."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ from referee.result import Ratings, Result, SeatRating
 
 
 class StorableMatch(NamedTuple):
-    """A result to be stored; `close` makes its record (gzip) once it is rated, `luck` is what is known of its luck, and
-    `failures` says by seat why the programs of bots failed.
-    """
+    """A result to store. `close` makes its gzip record once rated; `failures` says by seat why a program failed."""
 
     result: Result
     close: Callable[[Ratings | None], bytes]
@@ -35,7 +33,7 @@ class StorableMatch(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """A bot in a pool: its standing, and how its rated matches went."""
+    """A bot's standing in a pool, and its counts of rated wins, draws and losses."""
 
     standing: Standing = Standing()
     wins: int = 0
@@ -56,7 +54,7 @@ FROM (
     FROM seats WHERE played IS NOT NULL AND match < :number GROUP BY bot, pool
 ) AS stood JOIN seats AS newest ON newest.match = stood.last AND newest.bot = stood.bot
 """
-# Statements are made once: SQLAlchemy takes longer to make one than SQLite to carry it out.
+# Built once: SQLAlchemy takes longer to build a statement than SQLite to execute it.
 _LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 _BOTS = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", expanding=True)))
 _TALLIES = select(ratings)
@@ -68,14 +66,14 @@ ON CONFLICT (bot, pool) DO UPDATE SET {
     ", ".join(f"{column.name} = excluded.{column.name}" for column in ratings.columns if not column.primary_key)
 }"""
 Tallies = MutableMapping[tuple[int, str], Tally]
-"""By the bot's row and the pool."""
+"""Tallies by the bot's row id and the pool."""
 
 
 def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node: int = 0) -> list[Ratings | None]:
-    """Store a batch that was played on a `node` (0: the only server), or as much of its beginning as can be closed. A
-    match that is stored already is left as it is.
+    """Store a batch of matches played on a `node` (0: the only server). Matches that are already stored stay unchanged.
 
-    Returns the ratings of what is stored now. Raises what `close` raised if that was the first of the batch.
+    If closing a record fails, store only the matches before it; raise the error if it is the first match. Return the
+    ratings of each stored match, None for unrated ones.
     """
     known = result_queries.ratings_of(connection, [finished.result.match for finished in batch])
     new = [finished.result for finished in batch if finished.result.match not in known]
@@ -128,7 +126,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
 
 
 def rate(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) -> Ratings:
-    """Rate a match in a pool and enter it in the tallies. `ids` are the bots' rows in seat order."""
+    """Rate a match in a pool and update the tallies. `ids` are the bots' row ids in seat order."""
     places = [(bot, pool) for bot in ids]
     before = [tallies.get(place, Tally()) for place in places]
     ranks = [seat.rank for seat in result.seats]
@@ -146,7 +144,7 @@ def rate(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) -> Rat
 
 
 def save_tallies(connection: Connection, tallies: Tallies) -> None:
-    """Write standings, new or changed."""
+    """Insert or update standings."""
     if not tallies:
         return
     rows = [
@@ -157,14 +155,14 @@ def save_tallies(connection: Connection, tallies: Tallies) -> None:
 
 
 def load_tallies(connection: Connection, ids: Sequence[int] | None = None) -> Tallies:
-    """The stored standings of these bots in every pool, or of all."""
+    """Load the standings of the given bots in every pool, or of all bots."""
     if ids is None:
         return _tallies(connection.execute(_TALLIES))
     return _tallies(connection.execute(_TALLIES_OF, {"bots": ids}))
 
 
 def load_tallies_before(connection: Connection, number: int) -> Tallies:
-    """The standings of this season as they were before a match of it was rated."""
+    """Load the standings of this season just before the match with this number."""
     return _tallies(execute(connection, _BEFORE, {"number": number}))
 
 
@@ -178,7 +176,7 @@ def _tallies(rows: Iterable[Any]) -> Tallies:
 
 
 def _rows_of(connection: Connection, names: Iterable[str]) -> dict[str, int]:
-    """The rows of bots by folded name; bots seen for the first time get one, without a token."""
+    """Return the row ids of bots by folded name. A bot seen for the first time gets a row without a token."""
     wanted = {folded(name): name for name in names}
     asked = {"keys": list(wanted)}
     found = {row.key: row.id for row in connection.execute(_BOTS, asked)}
@@ -217,7 +215,7 @@ def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes
 def _seat_rows(
     number: int, result: Result, rated: Ratings | None, ids: Sequence[int], tallies: Tallies
 ) -> list[dict[str, Any]]:
-    """`ids` are the bots' rows in seat order, `tallies` have the match already where it is rated."""
+    """Return the rows of a match's seats. `ids` are the bots' row ids; `tallies` include this match if it is rated."""
     ratings = rated.seats if rated else [None] * len(result.seats)
     return [
         {

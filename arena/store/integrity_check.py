@@ -1,6 +1,5 @@
-"""Whether a database adds up: its file, its rows one by one, what they say of each other, and its ratings.
-
-Damage of any kind is a line and never an error: what can't be read is said to be so, and the rest is looked at.
+"""Checking a database: its file, each row, references between rows, and its ratings. Damage of any kind becomes a line
+of the report and never an error: unreadable parts are named, and the check continues.
 """
 
 from __future__ import annotations
@@ -30,9 +29,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class RecordCheck(Protocol):
-    """What is wrong with a result, its ratings, its luck and its record beside each other. A bot that was renamed since
-    has no name in the result.
-    """
+    """A function that compares a result, its ratings, its luck and its record. A seat of a renamed bot has no name."""
 
     def __call__(
         self,
@@ -44,11 +41,11 @@ class RecordCheck(Protocol):
         *,
         waits: bool = False,
     ) -> Iterable[str]:
-        """A line each; a match that `waits` is not rated yet."""
+        """Yield a line per problem. A match that `waits` is not rated yet."""
 
 
 class _Stored(NamedTuple):
-    """A result, the rows of its seats, its record, and the number of the file that it was moved to."""
+    """A result, its seat rows, its record, and the number of the archive file that the record was moved to."""
 
     result: Result
     rows: list[Any]
@@ -61,7 +58,7 @@ def check_database(
     look: RecordCheck = lambda result, ratings, luck, record, waits=False: (),
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Iterator[str]:
-    """What is wrong, a line each. `look` compares, `progress` is told how many matches of how many were looked at."""
+    """Yield a line per problem. `look` compares results with records; `progress` gets matches checked and in all."""
     for what, part in (
         ("the file", _file(connection)),
         ("the views", views.find_problems(connection)),
@@ -82,14 +79,14 @@ def check_database(
 def _safely(connection: Connection, what: str, part: Iterable[str]) -> Iterator[str]:
     try:
         yield from part
-    except Exception as exc:  # what damaged rows make of the code that reads them has no end
+    except Exception as exc:  # damaged rows can make the code that reads them fail in any way
         if isinstance(exc, DBAPIError) and is_postgresql(connection):
-            connection.rollback()  # else it answers nothing more
+            connection.rollback()  # otherwise the transaction rejects further statements
         yield f"{what} can't be read: {first_line(getattr(exc, 'orig', exc))}"
 
 
 def _file(connection: Connection) -> Iterator[str]:
-    """What SQLite itself finds; a server looks after its own files, and lets in no row that its tables forbid."""
+    """Run SQLite's own integrity checks. A PostgreSQL server checks its files and constraints itself."""
     if is_postgresql(connection):
         return
     for row in connection.exec_driver_sql("PRAGMA integrity_check"):
@@ -161,7 +158,7 @@ def _matches(connection: Connection, look: RecordCheck, progress: Callable[[int,
         some = numbers[at : at + BATCH_SIZE]
         try:
             found = _stored(connection, some)
-        except Exception:  # one of them is damaged: each alone
+        except Exception:  # one is damaged, so each is loaded alone
             found = {}
         for number in some:
             yield from _safely(connection, f"match number {number}", _match(connection, number, found, look))
@@ -169,7 +166,7 @@ def _matches(connection: Connection, look: RecordCheck, progress: Callable[[int,
 
 
 def _stored(connection: Connection, numbers: Sequence[int]) -> dict[int, _Stored]:
-    """Such matches by number."""
+    """Load matches by number."""
     query = select(records.c.match, records.c.data).where(records.c.match.in_(numbers))
     bodies = {row.match: row.data for row in connection.execute(query)}
     chosen = select(matches.c.number).where(matches.c.number.in_(numbers))
@@ -199,7 +196,7 @@ def _match(connection: Connection, number: int, found: dict[int, _Stored], look:
         try:
             body = result_queries.record_of(connection, result.match)
         except result_queries.RecordRemoved:
-            return  # it is said of the file, for all its matches
+            return  # `_archives` reports the missing file once
     if body is None:
         if rows[0].record_bytes is not None or moved is not None:
             yield f"match {result.match} has no record"
@@ -221,8 +218,8 @@ def _archives(connection: Connection) -> Iterator[str]:
 
 
 def as_recorded(result: Result, rows: Sequence[Any]) -> tuple[Result, tuple[SeatRating, ...]]:
-    """A result and its ratings as far as they should be what the record says: the name of a bot that was renamed since
-    is empty, and there are no ratings where it was rated anew. `rows` are those of its seats.
+    """Return a result and its ratings in the form that its record should have. The names of bots renamed since are
+    empty, and the ratings are empty if the match was rated again. `rows` are its seats.
     """
     named = tuple(
         replace(seat, bot="") if row.renamed is not None and row.renamed >= result.finished else seat

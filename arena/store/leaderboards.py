@@ -1,7 +1,7 @@
-"""Where bots stand and how they fared: the leaderboard in pages, and what there is to say of one bot.
+"""Leaderboards in pages, and the results of one bot by pool, opponent, seat, version and ending.
 
-A bot is named in any case; where its `pool` is asked for, `GAME/unrated` are its matches in none. A page has 1 to
-`MOST_ROWS` rows; a limit, order or cursor that is none raises `UsageFault`.
+Bot names match in any case. The pool `GAME/unrated` stands for unrated matches. Pages have 1 to `MOST_ROWS` rows. An
+invalid limit, order or cursor raises `UsageFault`.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from protocol.pools import is_of_people
 
 PAYOFF, SCORE = "payoff", "score"
 SORTS = (SCORE, PAYOFF, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
-"""The orders of a leaderboard; `share` is that of matches won, a draw counting as half of one."""
+"""The possible orders of a leaderboard. `share` is the share of matches won, with draws as half wins."""
 _BY = {name: name for name in SORTS} | {
     "bot": "key",
     "played": "matches",
     "share": "(wins + CAST(draws AS float) / 2) / matches",
     PAYOFF: "coalesce(payoff, mu - 3 * sigma - 1e9)",
 }
-"""What each order goes by."""
+"""The SQL expression that each order sorts by."""
 CURVE = 20
-"""How many ratings a line of the leaderboard has."""
+"""The number of ratings in the curve of a leaderboard row."""
 MOST_POINTS = 300
-"""So many a history has at most, and at least half as many of a bot with more matches than that."""
+"""Maximum points in a rating history. A bot with more matches gets at least half as many points."""
 LATEST = 5
 VERSIONS = 20
 
@@ -76,7 +76,7 @@ _THEN = {
                 AND match BETWEEN :first AND found.last ORDER BY match DESC LIMIT :curve
         ) AS last ORDER BY match""",
 }
-"""What a leaderboard is made of: this season's, and that of any."""
+"""The SQL parts of a leaderboard: for the current season, and for any season."""
 _BOTS = """
 SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search) > 0) AS total
 FROM bots WHERE (:start OR key > :key) AND (:search = '' OR instr(key, :search) > 0) ORDER BY key LIMIT :limit
@@ -181,7 +181,7 @@ class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
 
 
 class Leader(Struct, frozen=True, kw_only=True):
-    """One of the first bots of a pool: by `payoff`, where that is the result, else by score."""
+    """A leading bot of a pool: by `payoff` in games whose result is a payoff, else by score."""
 
     bot: str
     rank: int
@@ -190,14 +190,14 @@ class Leader(Struct, frozen=True, kw_only=True):
 
 
 class PoolLeaders(Struct, frozen=True, kw_only=True):
-    """The first bots of a pool, the best first."""
+    """The leading bots of a pool, best first."""
 
     pool: str
     leaders: list[Leader]
 
 
 class RatedBot(Struct, frozen=True, kw_only=True):
-    """A bot in a pool: the mean of its rating, and the rated matches behind it."""
+    """A bot's mean rating `mu` in a pool and its number of rated matches."""
 
     pool: str
     bot: str
@@ -344,7 +344,7 @@ class Ending(Struct, frozen=True, kw_only=True):
 def bots_page(
     connection: Connection, *, search: str | None = None, after: str | None = None, limit: int = 50
 ) -> Page[BotRow]:
-    """A page of the bots that are known, by name; with `search`, of names that hold it. Raises `UsageFault`."""
+    """Return a page of all known bots by name; with `search`, those whose names contain it. Raises `UsageFault`."""
 
     def make(row: Any) -> BotRow:
         return BotRow(
@@ -371,10 +371,10 @@ def leaderboard_page(
     limit: int = 50,
     season: str | None = None,
 ) -> Page[BoardRow]:
-    """A page of a pool's leaderboard in one of the orders `SORTS`, now or at the end of a season; without one by payoff
-    where that is the result, else by score.
+    """Return a page of a pool's leaderboard, now or at the end of a season, in one of the orders `SORTS`.
 
-    With `search`, of names that hold it. Raises `UsageFault` for what there is none of.
+    The default order is by payoff in games whose result is a payoff, else by score. With `search`, only names that
+    contain it are listed. Raises `UsageFault` for an unknown order, season or cursor.
     """
     sort = sort or order_of(pool)
     if sort not in SORTS:
@@ -393,12 +393,12 @@ def leaderboard_page(
 
 
 def order_of(pool: str) -> str:
-    """By what a leaderboard has its order."""
+    """Return the default order of a pool's leaderboard."""
     return PAYOFF if payoff_unit(rating_system.game_of(pool)) else SCORE
 
 
 def pools_with_results(connection: Connection, game: str | None = None, season: str | None = None) -> list[str]:
-    """The pools with rated matches, or those of a game, ever or in a season. Raises `UsageFault`."""
+    """Return the pools with rated matches, of one game or all, ever or in a season. Raises `UsageFault`."""
     if season is not None:
         return seasons.season_pools(connection, season, game)
     query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
@@ -407,9 +407,7 @@ def pools_with_results(connection: Connection, game: str | None = None, season: 
 
 
 def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
-    """So many bots of every game that was rated in this season, in its pool with most matches; the busiest first. The
-    pools of people are apart.
-    """
+    """Return up to `limit` leaders of each game's busiest pool this season, busiest first, without pools of people."""
     busiest: dict[str, str] = {}
     for pool in execute(connection, _BUSIEST).scalars():
         if not is_of_people(pool):
@@ -427,13 +425,13 @@ def _leaders(connection: Connection, pool: str, limit: int) -> list[Leader]:
 
 
 def strongest_bots(connection: Connection, limit: int) -> list[RatedBot]:
-    """Of every pool so many bots with the best ratings of this season: pool by pool, the weakest first."""
+    """Return up to `limit` bots per pool with the best ratings of this season, in each pool the weakest first."""
     rows = execute(connection, _STRONGEST, {"limit": limit})
     return [RatedBot(pool=row.pool, bot=row.name, mu=row.mu, played=row.matches) for row in rows]
 
 
 def profile_of(connection: Connection, name: str) -> Profile | None:
-    """What is known of a bot; None for one that was never registered and never played."""
+    """Return a bot's profile; None for an unknown name."""
     found = execute(connection, "SELECT * FROM bots WHERE key = :key", {"key": folded(name)})
     bot = found.one_or_none()
     if bot is None:
@@ -474,7 +472,7 @@ def profile_of(connection: Connection, name: str) -> Profile | None:
 
 
 def _rank(connection: Connection, row: Any) -> int:
-    """That of a bot in a pool, from its row of `_STANDINGS`."""
+    """Return a bot's rank in a pool, from its row of `_STANDINGS`."""
     if payoff_unit(rating_system.game_of(row.pool)):
         return int(execute(connection, _RANK_PAID, {"pool": row.pool, "bot": row.bot}).scalar_one())
     return int(row.rank)
@@ -495,7 +493,7 @@ def _thinking(row: Any) -> float | None:
 
 
 def rating_history(connection: Connection, name: str, pool: str) -> list[HistoryPoint]:
-    """A bot's ratings in a pool: the first, the last, and at most some 300 in all."""
+    """Return a bot's ratings in a pool: the first, the last, and evenly spaced ones between, about 300 at most."""
     bot = bot_number(connection, name)
     query = "SELECT matches FROM ratings WHERE bot = :bot AND pool = :pool"
     total = execute(connection, query, {"bot": bot, "pool": pool}).scalar_one_or_none() or 0
@@ -511,7 +509,7 @@ def rating_history(connection: Connection, name: str, pool: str) -> list[History
 
 
 def next_opponent(connection: Connection, name: str, pool: str) -> str | None:
-    """The bot whose rank by score is next above somebody's in a pool; None where there is none, or nothing is known."""
+    """Return the bot next above a given one by score, leaving out people and revoked bots; None if there is none."""
     given = {"bot": bot_number(connection, name), "pool": pool}
     found: str | None = execute(connection, _NEXT, given).scalar()
     return found
@@ -520,7 +518,7 @@ def next_opponent(connection: Connection, name: str, pool: str) -> str | None:
 def opponents_page(
     connection: Connection, name: str, pool: str, *, after: str | None = None, limit: int = 50
 ) -> Page[OpponentRow]:
-    """How a bot fared against each other one, those that it met most often first."""
+    """Return a page of a bot's results against each opponent, most frequent opponents first."""
     given = {"bot": bot_number(connection, name), "pool": pool}
     place = {"played": int, "key": str}
     return read_page(connection, _OPPONENTS, given, place, _opponent_row, after=after, limit=limit)
@@ -539,7 +537,7 @@ def _opponent_row(row: Any) -> OpponentRow:
 
 
 def results_by_seat(connection: Connection, name: str, pool: str) -> list[SeatRow]:
-    """How a bot fared in each seat."""
+    """Return a bot's results in each seat."""
     rows = execute(connection, _SEATS, {"bot": bot_number(connection, name), "pool": pool})
     return [SeatRow(seat=row.seat, **_counts(row)) for row in rows]
 
@@ -547,7 +545,7 @@ def results_by_seat(connection: Connection, name: str, pool: str) -> list[SeatRo
 def versions_page(
     connection: Connection, name: str, pool: str, *, after: str | None = None, limit: int = 50
 ) -> Page[VersionRow]:
-    """How each version of a bot fared, the one that played last first."""
+    """Return a page of the results of each version of a bot, the most recently played first."""
 
     def make(row: Any) -> VersionRow:
         return VersionRow(version=row.version, match=row.id, finished=row.finished, **_counts(row))
@@ -557,7 +555,7 @@ def versions_page(
 
 
 def endings_of(connection: Connection, name: str, pool: str) -> list[Ending]:
-    """How a bot's matches ended for it, by outcome and reason, with the latest of each."""
+    """Return how a bot's matches ended, by outcome and reason, with the latest matches of each."""
     rows = execute(connection, _ENDINGS, {"bot": bot_number(connection, name), "pool": pool, "latest": LATEST})
     found = [
         Ending(

@@ -1,5 +1,5 @@
-"""The log of results, in which every match has an entry as soon as it is stored; it is only added to. Entries follow
-from the matches; what is kept are their hashes, so that what was changed behind its back is found.
+"""The log of results: an append-only list with an entry for each match, made when it is stored. Entries are computed
+from the matches. Only their hashes are stored, so later changes to a match are detected.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ log = logging.getLogger("arena.store.match_log")
 
 
 class DamagedLog(ArenaFault):
-    """The log lacks its key, or entries: what it should say can't be proved."""
+    """The log lacks its key or some entries, so it can prove nothing."""
 
 
 def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
-    """Enter matches that were stored just now, in their order. Where the log lacks any before them, these as well."""
+    """Append entries for matches just stored, in their order, after any missing earlier entries."""
     size = entries[0].number - 1
     tree = _tree(connection, size)
     if size == 0 or tree is None:
@@ -63,7 +63,7 @@ def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
 
 
 def append_missing(connection: Connection) -> None:
-    """Enter all matches that the log does not have yet, up to a gap in their numbers, and make the key as it begins."""
+    """Append entries for all matches that lack one, up to a gap in the numbers. Make a key if the log was empty."""
     size = execute(connection, _SIZE).scalar_one()
     tree = _tree(connection, size)
     if tree is None:
@@ -75,7 +75,7 @@ def append_missing(connection: Connection) -> None:
 
 
 def append_lost(connection: Connection) -> int:
-    """Make entries that are lost amid others again from the matches, and enter all that follow: how many."""
+    """Restore missing entries from the matches, then append all later ones. Return the number of entries added."""
     hole = execute(connection, _HOLE).scalar_one()
     tree = _tree(connection, hole - 1)
     assert tree is not None, "there are all before the first that is lost"
@@ -86,8 +86,8 @@ def append_lost(connection: Connection) -> int:
 
 
 def _extend(connection: Connection, tree: IncrementalTree) -> int:
-    """Enter the matches that follow on a tree where there is no entry: how many. What is there stays, whatever its
-    match says: else it would not be a log.
+    """Add entries for matches from the tree's end on, where none are stored. Return how many. Stored entries never
+    change, even if they contradict their match: the log is append-only.
     """
     count = 0
     while rows := _following(connection, tree.size):
@@ -105,14 +105,14 @@ def _extend(connection: Connection, tree: IncrementalTree) -> int:
 
 
 def make_key(connection: Connection) -> str:
-    """Sign the log with a new key from now on: the public one, in hex."""
+    """Sign the log with a new key from now on. Return the public key in hex."""
     secret = secrets.token_bytes(KEY_BYTES)
     connection.execute(insert(log_keys), {"secret": secret, "created": utc()})
     return public_key(secret)
 
 
 def log_key(connection: Connection) -> str | None:
-    """The public key that signs the log, in hex; None before the first match. Raises `DamagedLog` if it is lost."""
+    """Return the log's public key in hex; None before the first match. Raises `DamagedLog` if the key is lost."""
     secret = _secret(connection)
     return None if secret is None else public_key(secret)
 
@@ -127,7 +127,7 @@ def _secret(connection: Connection) -> bytes | None:
 
 
 def _tree(connection: Connection, size: int) -> IncrementalTree | None:
-    """The log of so many entries, to be added to; None where what that takes is missing."""
+    """Return the tree of the first `size` entries, ready for appending; None if hashes that it needs are missing."""
     ends = {end: level for level, end in peaks(size)}
     found = {row.number: row.hashes for row in execute(connection, _PEAKS, among(ends))}
     if len(found) != len(ends):
@@ -136,12 +136,12 @@ def _tree(connection: Connection, size: int) -> IncrementalTree | None:
 
 
 def _kept(connection: Connection, after: int, last: int) -> dict[int, bytes]:
-    """The hashes of the entries between two numbers, those that there are."""
+    """Return the stored hashes of entries after one number, up to another."""
     return {row.number: row.hashes for row in execute(connection, _KEPT, {"after": after, "last": last})}
 
 
 def _following(connection: Connection, size: int) -> list[Any]:
-    """Matches that follow on so many, without a gap; some of them, if there are very many."""
+    """Return some matches that follow the first `size`, up to a gap in the numbers."""
     rows = execute(connection, _AFTER, {"after": size, "most": AT_ONCE})
     return [row for number, row in enumerate(rows, size + 1) if row.number == number]
 
@@ -162,8 +162,8 @@ def _hash(hashes: bytes, level: int) -> bytes:
 
 
 def log_head(connection: Connection, size: int | None = None) -> SignedTreeHead | None:
-    """The log as it is now, or was with so many entries, signed; None as long as no match is in it. Raises
-    `UsageFault` where it never had as many, and `DamagedLog`.
+    """Return the signed head of the log, now or at a past size; None while the log is empty. Raises `UsageFault` if it
+    never had that size, and `DamagedLog`.
     """
     secret = _secret(connection)
     if secret is None:
@@ -179,7 +179,7 @@ def _root(connection: Connection, size: int) -> bytes:
 
 
 def log_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[LogEntry]:
-    """A page of its entries, from the first on."""
+    """Return a page of the log's entries, oldest first."""
     check_limit(limit)
     start = 0 if after is None else decode_cursor(after, tuple[int])[0]
     rows = execute(connection, _AFTER, {"after": start, "most": limit + 1}).all()
@@ -189,7 +189,7 @@ def log_page(connection: Connection, *, after: str | None = None, limit: int = 5
 
 
 def log_proof(connection: Connection, match: str) -> InclusionProof | None:
-    """That a match is in the log; None if there is none of this id. Raises `DamagedLog` where it is not."""
+    """Return a proof that a match is in the log; None for an unknown match. Raises `DamagedLog` if it is missing."""
     row = execute(connection, _NAMED, {"match": match}).one_or_none()
     if row is None:
         return None
@@ -201,8 +201,8 @@ def log_proof(connection: Connection, match: str) -> InclusionProof | None:
 
 
 def log_consistency(connection: Connection, size: int, of: int | None = None) -> ConsistencyProof:
-    """That the log, as it is or was with `of` entries, goes on from what it was with so many. Raises `UsageFault` where
-    it never had as many, and `DamagedLog`.
+    """Return a proof that the log, now or with `of` entries, extends the log with `size` entries. Raises `UsageFault`
+    if the log never had that size, and `DamagedLog`.
     """
     head = log_head(connection, of)
     if head is None or not 1 <= size <= head.size:
@@ -213,13 +213,13 @@ def log_consistency(connection: Connection, size: int, of: int | None = None) ->
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Which entries are missing, or are not what the matches say, a line each."""
+    """Yield a line for each entry that is missing or contradicts its match."""
     tree = IncrementalTree(0, ())
     while rows := execute(connection, _AFTER, {"after": tree.size, "most": AT_ONCE}).all():
         kept = _kept(connection, tree.size, rows[-1].number)
         for row in rows:
             if row.number != tree.size + 1:
-                return  # matches are missing, which is said elsewhere
+                return  # the integrity check reports missing matches
             should = tree.add(_entry(row).leaf)
             if row.number not in kept:
                 yield f"the log has no entry for match {row.id}"

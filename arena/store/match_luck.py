@@ -1,4 +1,4 @@
-"""What luck gave in matches, of two kept beside their results: it follows from their records, and takes time."""
+"""The luck of two-seat matches, stored beside their results, because computing it from their records takes time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from protocol.reasons import VOID
 
 
 class MatchLuck(NamedTuple):
-    """The points (a win is 1, a loss 0) that chance gave seat 0, by the value so named.
-
-    With more than two seats `every` has those of each, and the match's is not kept in the store.
+    """The points that chance gave seat 0, on a scale of 1 for a win and 0 for a loss. `value` names the value function
+    behind it. With more than two seats, `every` has the points of each, and they are not stored.
     """
 
     value: str
@@ -24,17 +23,17 @@ class MatchLuck(NamedTuple):
 
     @property
     def by_seat(self) -> tuple[float, ...]:
-        """What chance gave each seat."""
+        """The points that chance gave each seat."""
         return self.every or (self.points, -self.points)
 
 
 def match_luck(luck: Luck) -> MatchLuck:
-    """What is noted of the luck of a match."""
+    """Return the form of a match's luck that is stored."""
     return MatchLuck(luck.value, luck.total[0], luck.total if len(luck.total) > 2 else ())
 
 
 def save_luck(connection: Connection, lucks: Mapping[str, MatchLuck]) -> None:
-    """Note the luck of stored matches of two, by their ids, in place of what was noted; unknown ids are left out."""
+    """Store the luck of two-seat matches by id, replacing earlier values. Ignore unknown ids."""
     kept = {match: luck for match, luck in lucks.items() if not luck.every}
     if kept:
         connection.execute(
@@ -46,20 +45,20 @@ def save_luck(connection: Connection, lucks: Mapping[str, MatchLuck]) -> None:
 
 
 def luck_from_row(row: Any) -> MatchLuck | None:
-    """What a row of a match notes; None where that is nothing, or nothing that luck can be."""
+    """Return the luck stored in a match's row; None if it is absent or invalid."""
     noted = isinstance(row.luck, float) and isinstance(row.luck_by, str)
     return MatchLuck(row.luck_by, row.luck) if noted else None
 
 
 def luck_of_tournament(connection: Connection, tournament: str) -> dict[str, MatchLuck]:
-    """The luck of a tournament's matches, by their ids, as far as it was noted."""
+    """Return the stored luck of a tournament's matches, by match id."""
     query = select(matches.c.id, matches.c.luck, matches.c.luck_by).where(matches.c.tournament == tournament)
     noted = ((row.id, luck_from_row(row)) for row in connection.execute(query))
     return {match: luck for match, luck in noted if luck is not None}
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Which matches have luck that they can't have, a line each."""
+    """Yield a line for each match with invalid luck."""
     seated = select(func.count()).where(seats.c.match == matches.c.number).scalar_subquery()
     query = select(matches.c.id, matches.c.luck, matches.c.luck_by, matches.c.reason, seated.label("seats")).where(
         matches.c.luck.is_not(None) | matches.c.luck_by.is_not(None)

@@ -1,4 +1,4 @@
-"""Any number of matches in one statement: their numbers go in as a JSON array."""
+"""Passing any number of match numbers to one statement, as a JSON array."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from msgspec import json
 
 AMONG = "IN (SELECT CAST(value AS bigint) FROM json_each(:numbers) AS told)"
-"""In a statement that is told them by `among`."""
+"""The SQL condition for a column to be one of the numbers given by `among`."""
 
 
 def among(numbers: Iterable[int]) -> dict[str, str]:
-    """What such a statement is told."""
+    """Return the parameter of a statement with `AMONG`."""
     return {"numbers": json.encode(list(numbers)).decode()}

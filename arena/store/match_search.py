@@ -1,8 +1,8 @@
-"""Matches looked for: whatever is asked together, an index has what fits, newest first.
+"""Searching matches: for any combination of criteria, an index yields the newest that fit.
 
-Matches, and the seats of a bot, come in groups of one pool and ending; the summaries say which there are, and how many
-in each. Every group is asked for its newest before a number; the newest of them all are the page. The time of an end
-bounds the numbers by the hour, and is looked at in the hours at the edges.
+Rows fall into groups by pool and ending, and the summaries list the groups with their counts. The query takes the
+newest matches below a number from each group, then the newest of those. Hourly bounds turn times into match numbers,
+and only matches near the bounds have their times compared.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SINCE = """(SELECT min(first) FROM hours WHERE hour >= substr(CAST(:since AS te
 _UNTIL = """(SELECT max(last) FROM hours WHERE hour <= substr(CAST(:until AS text), 1, 13)),
     (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:until AS text), 1, 13) AND hour || ':~' > :until)"""
 _FROM_THE_FIRST, _TO_THE_LAST = "1, NULL", "(SELECT max(number) FROM matches), NULL"
-"""The numbers between which all matches of the time are; those up to which, and from which, some are of another."""
+"""Number bounds of a time: first, those that contain all its matches; second, those beyond which every match fits."""
 _WITHIN = """ AND ({number} > :early AND {number} < :late
     OR (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number}))"""
 _TOGETHER = " AND EXISTS (SELECT 1 FROM seats AS other WHERE other.match = seats.match AND other.bot = :opponent)"
@@ -51,15 +51,15 @@ _OF_THE_GAME = "(pool = :game OR substr(pool, 1, length(CAST(:game AS text)) + 1
 _EVER = ("", "9999-12-31T23:59:59.999Z")
 _NEVER = 2**62
 _WINDOW, _SPARE = 1000, 4
-"""So many numbers are looked through at least, and so many times what should be needed."""
+"""The search window in match numbers: at least this many, and this many times the expected need."""
 
 
 class Search(Struct, frozen=True, kw_only=True):
-    """Which matches are looked for: those that meet all that is said.
+    """Criteria for matches; all that are given must hold.
 
-    `reason` and `outcome` are those of `bot`'s seat; without a bot `reason` is the match's. `pool` may be
-    `GAME/unrated`. `since` and `until` bound the match's end, in ISO 8601: a day, or a time in UTC; the former is
-    included, and so is a whole day that is named by `until`.
+    `reason` and `outcome` refer to `bot`'s seat; without a bot, `reason` is the match's. `pool` may be `GAME/unrated`.
+    `since` and `until` bound the end of the match, as an ISO 8601 day or a time in UTC. `since` is inclusive, and so is
+    a whole day given as `until`.
     """
 
     bot: str | None = None
@@ -74,7 +74,7 @@ class Search(Struct, frozen=True, kw_only=True):
 
 
 class _Index(NamedTuple):
-    """Rows in groups, and the summary that says which groups there are."""
+    """A set of indexed rows, and the summary that lists their groups."""
 
     rows: str
     same: str
@@ -102,7 +102,7 @@ _TOURNAMENT = _MATCHES._replace(
 def search_matches(
     connection: Connection, wanted: Search, *, after: str | None = None, limit: int = 50
 ) -> Page[Result]:
-    """A page of the matches that fit, the newest first. Raises `UsageFault` for a cursor, time or word that is none."""
+    """Return a page of the matches that fit, newest first. Raises `UsageFault` for an invalid cursor, time or word."""
     check_limit(limit)
     wanted = _checked(wanted)
     before = _NEVER if after is None else decode_cursor(after, tuple[int])[0]
@@ -117,18 +117,17 @@ def search_matches(
     if after is None and further is None:
         total = len(found)
     elif wanted.since is not None or wanted.until is not None:
-        total = None  # what was counted is of all times
+        total = None  # the count ignores the time bounds
     return Page(rows=found, next=further, total=total)
 
 
 def _results(connection: Connection, numbers: Sequence[int]) -> list[Result]:
-    """The results of these matches, the newest first."""
     chosen = select(matches.c.number).where(matches.c.number.in_(numbers))
     return [result for _, result, _ in result_queries.iter_results_with_seats(connection, chosen, newest_first=True)]
 
 
 def match_numbers(connection: Connection, wanted: Search) -> list[int]:
-    """The numbers of all matches that fit, in the order in which they were stored. Raises `UsageFault` as `search`."""
+    """Return the numbers of all matches that fit, in storage order. Raises `UsageFault` like `search_matches`."""
     wanted = _checked(wanted)
     given = _given(connection, wanted, _NEVER)
     if given is None:
@@ -138,7 +137,7 @@ def match_numbers(connection: Connection, wanted: Search) -> list[int]:
 
 
 def _checked(wanted: Search) -> Search:
-    """The same, as the statements ask it. Raises `UsageFault`."""
+    """Validate a search and swap in the opponent if only that is given. Raises `UsageFault`."""
     if wanted.bot is None and wanted.opponent is not None:
         wanted = replace(wanted, bot=wanted.opponent, opponent=None)
     if wanted.outcome is not None and (wanted.bot is None or wanted.outcome not in OUTCOMES):
@@ -147,7 +146,7 @@ def _checked(wanted: Search) -> Search:
 
 
 def _newest(connection: Connection, query: str, given: dict[str, Any], fitting: int | None) -> list[int]:
-    """The numbers. They are looked for among as many of the last matches as should do, and then among all."""
+    """Return the newest numbers: first from a window of recent matches that should suffice, else from all."""
     least = given["least"]
     if fitting:
         window = max(_WINDOW, _SPARE * given["limit"] * given["before"] // fitting)
@@ -159,7 +158,7 @@ def _newest(connection: Connection, query: str, given: dict[str, Any], fitting: 
 
 
 def _given(connection: Connection, wanted: Search, before: int) -> dict[str, Any] | None:
-    """What the statements are given; None where nothing fits, as a bot is unknown."""
+    """Return the parameters of the statements; None if a bot is unknown, so that nothing fits."""
     since = _EVER[0] if wanted.since is None else parse_time_bound(wanted.since, "since", days=0)
     until = _EVER[1] if wanted.until is None else parse_time_bound(wanted.until, "until", days=1)
     since_bounds = _FROM_THE_FIRST if wanted.since is None else _SINCE
@@ -184,7 +183,7 @@ def _given(connection: Connection, wanted: Search, before: int) -> dict[str, Any
 
 
 def _queries(wanted: Search) -> tuple[str, str | None]:
-    """The statements that find the numbers, and that say how many there are, where the summaries do."""
+    """Return the statement that finds the numbers, and the one that counts them if the summaries can."""
     index, further = _index(wanted)
     chosen = ["tournament = :scope"]
     if wanted.game is not None:
@@ -202,7 +201,7 @@ def _queries(wanted: Search) -> tuple[str, str | None]:
 
 
 def _index(wanted: Search) -> tuple[_Index, str]:
-    """Where to look, and what has to be looked at row by row."""
+    """Return the index to search, and conditions to test on each row."""
     further = ""
     if wanted.bot is None:
         index = _MATCHES if wanted.tournament is None else _TOURNAMENT
@@ -217,7 +216,7 @@ def _index(wanted: Search) -> tuple[_Index, str]:
 
 
 def parse_time_bound(said: str, name: str, *, days: int) -> str:
-    """A time as results have it; of a day its beginning, or that of the day so many later. Raises `UsageFault`."""
+    """Return a time as results have it: for a day, its start plus `days` days. Raises `UsageFault`."""
     try:
         if len(said) == len("2026-01-31"):
             return (date.fromisoformat(said) + timedelta(days=days)).isoformat()

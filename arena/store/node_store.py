@@ -1,8 +1,7 @@
-"""The store of a node: the session of its one writing connection holds the node's name, so nobody else has that, and
-who has lost the connection has lost the right to write.
+"""The store of a node: the session of its single writing connection owns the node's name.
 
-The row of the node says which session that is, and the database whether it goes on. An advisory lock would not do:
-every role of the database can take it.
+A node that loses this connection loses its right to write. The node's row names the session, and PostgreSQL says
+whether that session still exists. An advisory lock would not do, since every role of the database can take it.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from arena.store.store import Store, make_sure_of
 from protocol.errors import ArenaFault
 
 LEASE = 8
-"""Seconds after which the database ends a session of which it hears nothing; then the name is free."""
+"""The database ends a session idle for this many seconds; its node name is then free."""
 UNLISTED_DELAY_S = 2
 """A session that the database ends is still listed for a moment."""
 _ENROL = """INSERT INTO nodes (name, url) VALUES (%(name)s, '') ON CONFLICT (name) DO UPDATE SET url = nodes.url
 RETURNING id, holder, session"""
-"""Who has done this is alone with the row until it commits."""
+"""This statement locks the row until the transaction ends."""
 _OTHER = f"""SELECT coalesce(extract(epoch FROM clock_timestamp() - state_change)::float, 0) AS silent_s,
     wait_event_type IS DISTINCT FROM 'Lock' AS is_not_queued,
     %(unlisted)s + CASE WHEN state <> 'active' THEN %(lease)s
@@ -57,21 +56,21 @@ class NodeTaken(ArenaFault):
 
 
 class NodeStore(Store):
-    """The store of the node of a name. A connection that was lost is made anew, unless somebody else had the name in
-    between; then whatever is asked raises `NodeTaken`.
+    """The store of a named node. It reconnects after a lost connection. If another process took the name in between,
+    every call raises `NodeTaken`.
     """
 
     def __init__(self, database: Database, engine: Engine, name: str) -> None:
         super().__init__(database, engine)
         self.name = name
         self._holder: int | None = None
-        """Which of those that held the name is this one."""
+        """This process's number among those that have taken the name."""
         event.listen(self._writer, "connect", self._hold)
         self.write(lambda connection: None)
 
     @classmethod
     def open_as(cls, database: Database, name: str) -> Self:
-        """That of a database, which is made if it is not there. Raises `NodeTaken`, and as `open` does."""
+        """Open a database under a node's name, creating it if needed. Raises `NodeTaken`, and as `open` does."""
         make_sure_of(database)
         engine = database.connect()
         try:

@@ -1,6 +1,4 @@
-"""The nodes of an arena: which there are, which of them are alive by the database's clock, and the matches under way on
-each. There are several on PostgreSQL alone, and all here is said as it has it.
-"""
+"""The nodes of an arena on PostgreSQL, which of them are alive by its clock, and their matches in progress."""
 
 from __future__ import annotations
 
@@ -19,11 +17,11 @@ from protocol.errors import UsageFault
 from protocol.names import folded
 
 ALIVE_S = 6
-"""A node that was not seen for so many seconds counts as gone: others pair its games."""
+"""A node not seen for this many seconds is gone, and other nodes pair its games."""
 _CLOCK = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
 _SINCE = _CLOCK.format(f"(clock_timestamp() - interval '{ALIVE_S} s')")
 IS_ALIVE = f"coalesce(nodes.seen > {_SINCE}, false)"
-"""Whether a node is alive, in SQL."""
+"""The SQL expression for a node being alive."""
 _LIST = f"""SELECT nodes.*, {IS_ALIVE} AS alive,
     (SELECT count(*) FROM under_way WHERE under_way.node = nodes.id) AS matches
 FROM nodes WHERE url <> '' ORDER BY name"""
@@ -39,9 +37,7 @@ State = Literal["alive", "draining", "stopped", "gone"]
 
 
 class Node(Struct, frozen=True, kw_only=True):
-    """A node: where clients connect to it, when it was seen last (None: it left), whether it is `alive` and takes new
-    matches, and how many are under way there.
-    """
+    """A node: the URL for clients, when it was last seen (None: it stopped), and its number of matches in progress."""
 
     name: str
     url: str
@@ -52,16 +48,14 @@ class Node(Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> State:
-        """`stopped`: it left in order; `gone`: it did not, and is not seen any more."""
+        """The node's state; `stopped` means that it left in order, `gone` that it disappeared."""
         if self.alive:
             return "draining" if self.draining else "alive"
         return "stopped" if self.seen is None else "gone"
 
 
 class UnderWay(NamedTuple):
-    """A match that has begun on a node, by its number, and is not stored: the header of its record (JSON), the secret
-    seed (hex), and who plays.
-    """
+    """A match in progress on a node: its record's header (JSON), the secret seed of its dice (hex), and its bots."""
 
     node: int
     match: str
@@ -79,13 +73,13 @@ def beat(connection: Connection, node: int, url: str, echo: str | None = None) -
 
 
 def leave(connection: Connection, node: int) -> None:
-    """This node ends in order."""
+    """Note that a node stopped in order."""
     execute(connection, "UPDATE nodes SET seen = NULL WHERE id = :node", {"node": node})
 
 
 def forget(connection: Connection, name: str, by: str) -> None:
-    """A node with no match under way is given up by somebody: listed no more, until it comes again. Its row stays, as
-    what it played refers to that.
+    """Remove a lost node without matches in progress from the list, until it comes back; `by` is the operator. Its row
+    stays, because its matches refer to it.
     """
     statement = """UPDATE nodes SET seen = NULL, url = ''
     WHERE name = :name AND NOT EXISTS (SELECT 1 FROM under_way WHERE under_way.node = nodes.id)"""
@@ -94,20 +88,20 @@ def forget(connection: Connection, name: str, by: str) -> None:
 
 
 def list_nodes(connection: Connection) -> list[Node]:
-    """All nodes there ever were and that are not given up, by name."""
+    """Return all nodes by name, except those that the operator gave up."""
     rows = execute(connection, _LIST)
     return [Node(**{name: getattr(row, name) for name in Node.__struct_fields__}) for row in rows]
 
 
 def nodes_alive(connection: Connection) -> list[str]:
-    """The names of those that are alive; of an older schema's, too."""
+    """Return the names of live nodes; none if an older schema has no nodes."""
     if execute(connection, "SELECT to_regclass('nodes')").scalar() is None:
         return []
     return list(execute(connection, _ALIVE).scalars())
 
 
 def drain_node(connection: Connection, name: str, by: str, *, undo: bool = False) -> None:
-    """Somebody has a node take no new matches, or take them again. Raises `UsageFault`."""
+    """Let a node take no new matches, or with `undo` take them again; `by` is the operator. Raises `UsageFault`."""
     words = {"name": name, "draining": not undo}
     if execute(connection, "UPDATE nodes SET draining = :draining WHERE name = :name", words).rowcount != 1:
         raise UsageFault(f"there is no node {name!r}: `arena node list` names them")
@@ -143,13 +137,13 @@ def _words(bots: Sequence[str]) -> str:
 
 
 def end_matches(connection: Connection, matches: Sequence[str]) -> None:
-    """These matches are stored, or will not be."""
+    """Unregister matches that are stored, or never will be."""
     ids = {"ids": msgspec.json.encode(matches).decode()}
     execute(connection, "DELETE FROM under_way WHERE match IN (SELECT value FROM json_each(:ids) AS told)", ids)
 
 
 def matches_of(connection: Connection, name: str) -> list[UnderWay]:
-    """The matches under way on a node, by its name."""
+    """Return the matches in progress on the node of this name."""
     query = """SELECT node, match, header, secret, bots FROM under_way JOIN nodes ON nodes.id = under_way.node
     WHERE nodes.name = :name ORDER BY match"""
     rows = execute(connection, query, {"name": name})
@@ -157,25 +151,25 @@ def matches_of(connection: Connection, name: str) -> list[UnderWay]:
 
 
 def url_of_match(connection: Connection, match: str) -> str | None:
-    """Where a match is under way, if it is."""
+    """Return the URL of the node where a match is in progress, or None."""
     query = "SELECT url FROM under_way JOIN nodes ON nodes.id = under_way.node WHERE match = :match"
     url: str | None = execute(connection, query, {"match": match}).scalar()
     return url
 
 
 def urls_of_bot(connection: Connection, node: int, bot: str) -> list[str]:
-    """Where else than on a node a bot has matches under way."""
+    """Return the URLs of other nodes where a bot has matches in progress."""
     found = execute(connection, _ELSEWHERE, {"bot": _words([bot]), "node": node})
     return list(found.scalars())
 
 
 def nodes_of_bot(connection: Connection, bot: str) -> list[str]:
-    """Return the names of the nodes on which a bot has matches under way; none on SQLite, where one server knows."""
+    """Return the names of the nodes where a bot has matches in progress; none on SQLite, which has a single server."""
     if not is_postgresql(connection):
         return []
     return list(execute(connection, _PLAYS_AT, {"bot": _words([bot])}).scalars())
 
 
 def node_urls(connection: Connection) -> list[str]:
-    """Where clients connect to the nodes that `list_nodes` names."""
+    """Return the client URLs of all listed nodes."""
     return list(execute(connection, "SELECT url FROM nodes WHERE url <> '' ORDER BY name").scalars())

@@ -1,4 +1,4 @@
-"""Lists in pages, and cursors: where a page ends, as an opaque word that the next one is asked for with."""
+"""Lists in pages, with cursors: opaque words that mark where a page ends and request the next one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ T = TypeVar("T", bound=tuple[str | float, ...])
 R = TypeVar("R")
 MOST_CHARACTERS = 500
 MOST_ROWS = 500
-"""Of a page."""
+"""Maximum rows of a page."""
 MOST_NUMBER = 2**63 - 1
-"""Larger ones SQLite does not take."""
+"""The largest integer in SQLite."""
 
 
 class Page(Struct, Generic[R], frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class Page(Struct, Generic[R], frozen=True, kw_only=True):
 
 
 def encode_cursor(place: tuple[str | float | None, ...]) -> str:
-    """The word for a place in an order."""
+    """Encode a position in a list as a cursor."""
     return base64.urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
 
 
@@ -49,10 +49,10 @@ def read_page(
     after: str | None,
     limit: int,
 ) -> Page[R]:
-    """A page of the rows of a query, made into what is shown, from the cursor `after` on. Raises `UsageFault`.
+    """Run a query from the cursor `after` on, and return a page of its rows converted by `make`. Raises `UsageFault`.
 
-    `place` are the columns by which rows are ordered, with their types. The query is told the last place, whether it is
-    to `start` before all places, and a `limit` that is one more than is shown; each of its rows has the `total`.
+    `place` maps the columns that define the order to their types. The query gets the last row's values of these,
+    `start` (true on the first page) and a `limit` one above the page's. Each of its rows has the `total`.
     """
     check_limit(limit)
     last = (None,) * len(place) if after is None else decode_cursor(after, GenericAlias(tuple, tuple(place.values())))
@@ -63,7 +63,7 @@ def read_page(
 
 
 def decode_cursor(word: str, kind: type[T] | GenericAlias) -> T:
-    """The place that a word stands for, a tuple of these types. Raises `UsageFault` for a word that is no cursor."""
+    """Decode a cursor to a tuple of the given types. Raises `UsageFault` if it is invalid."""
     try:
         if len(word) > MOST_CHARACTERS:
             raise ValueError
@@ -80,6 +80,6 @@ def decode_cursor(word: str, kind: type[T] | GenericAlias) -> T:
 
 
 def check_limit(limit: int) -> None:
-    """Raise `UsageFault` unless a page may have so many rows."""
+    """Raise `UsageFault` unless the limit is valid for a page."""
     if not 1 <= limit <= MOST_ROWS:
         raise UsageFault(f"limit is {limit}: it is 1 to {MOST_ROWS}")

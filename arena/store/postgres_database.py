@@ -1,7 +1,7 @@
-"""A database on a PostgreSQL server: all of ours is in one schema there, and whoever writes holds one lock, of a table:
-who may only read can't take it.
+"""An arena's database on a PostgreSQL server: one schema, and one table lock that every writer holds.
 
-So numbers of matches are given without gaps, and ratings are computed one after the other, whichever process does it.
+A role that may only read cannot take that lock. So match numbers have no gaps and ratings are computed one after
+another, whichever process writes.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ from arena.store.schema import index_some_on_postgresql, metadata
 from protocol.errors import Fault, UsageFault
 
 SCHEMA = "arena"
-"""In which all of ours is."""
+"""The schema that holds all of an arena's tables."""
 _LOCKED = f"{SCHEMA}.alembic_version"
-"""The table that who writes has locked: of any version there is one."""
+"""The table that writers lock. Every version of the schema has it."""
 _LOCK = f"""DO $$BEGIN
     IF to_regclass('{_LOCKED}') IS NOT NULL THEN LOCK TABLE {_LOCKED} IN EXCLUSIVE MODE; END IF;
 END$$"""
-"""Who reads is not in its way, nor it in theirs."""
+"""The lock blocks no reader, and no reader blocks it."""
 _MADE_MEANWHILE = ("23505", "42P06", "42P07", "42710")
-"""SQLSTATE of what is there already, as another process was first to make it."""
+"""SQLSTATE codes for objects that another process has just created."""
 MARK = "Bot Arena"
-"""What the schema's comment says if it is ours."""
+"""The comment that marks the schema as ours."""
 LOCK_MS = 10_000
-"""For so long a lock is waited for."""
+"""The time after which waiting for a lock fails."""
 PROBE_TIMEOUT_S = 4.0
 """For so long a new connection is asked whether the database works, which another one does not answer."""
 UNREACHABLE_MS = 10_000
-"""A connection whose server acknowledges nothing for so long is given up."""
+"""A connection is dropped when the server acknowledges nothing for this long."""
 KEEPALIVE_SECONDS = 5
 OLDEST = 140_000
-"""The oldest server, as it tells its version: one that ends idle sessions."""
+"""The oldest supported server version, 14, which can end idle sessions."""
 _PLACES = ("host", "hostaddr", "port", "dbname", "service", "sslmode")
-"""What may be said in a URL's query of where a database is."""
+"""The query options of a URL that say where a database is; only these are shown."""
 _UNAVAILABLE = ("08", "25", "40", "53", "55", "57", "58")
-"""Classes of SQLSTATE: connection, state of the transaction, conflicts, resources, locks, operators, the system."""
+"""SQLSTATE classes: connection, transaction state, conflicts, resources, locks, operator intervention, system."""
 _FOUND = f"""SELECT obj_description(oid, 'pg_namespace') AS mark, to_regclass('{SCHEMA}.alembic_version') AS versions,
     (SELECT count(*) FROM pg_class WHERE relnamespace = pg_namespace.oid) AS relations
 FROM pg_namespace WHERE nspname = '{SCHEMA}'"""
@@ -65,7 +65,7 @@ P = ParamSpec("P")
 
 
 class PostgresDatabase(Database):
-    """The database of a URL. Raises `StoreError` for a URL that is none, and where psycopg is not installed."""
+    """The database at a URL. Raises `StoreError` for an invalid URL, and if psycopg is not installed."""
 
     def __init__(self, url: str, timeouts: DatabaseTimeouts | None = None) -> None:
         try:
@@ -129,7 +129,7 @@ class PostgresDatabase(Database):
             engine.dispose()
 
     def create_over(self, connection: Connection) -> None:
-        """The same in the transaction of a connection that writes."""
+        """Create all tables in the transaction of a writing connection."""
         encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
         if encoding != "UTF8":
             raise StoreError(f"{self} is encoded in {encoding}: make one with ENCODING 'UTF8'")
@@ -141,7 +141,7 @@ class PostgresDatabase(Database):
         self._make_tables(connection)
 
     def backup_advice(self, to: Path) -> str:
-        """What makes a backup in a file, and what restores it."""
+        """Return the commands that back up this database to a file and restore it."""
         file, here = shlex.quote(str(to)), shlex.quote(str(self))
         return (
             f"a database on a server is backed up by PostgreSQL's own tools: pg_dump --format=custom --schema={SCHEMA} "
@@ -222,7 +222,7 @@ class PostgresDatabase(Database):
         return super().is_unavailable(exc) if state is None else state.startswith(_UNAVAILABLE)
 
     def _engine(self, connections: int, *options: str, isolation_level: str = "READ COMMITTED") -> Engine:
-        """An engine whose transactions see our schema alone."""
+        """Return an engine whose transactions see only our schema."""
         longest_ms = round(self.limit.timeouts.statement_timeout_s * 1000)
         asked = (
             f"search_path={SCHEMA}",
@@ -265,7 +265,7 @@ class PostgresDatabase(Database):
         }
 
     def _prepare(self, raw: Any) -> None:
-        """Have JSON come as it is written, as from SQLite, from a server that is new enough."""
+        """Check the server's version, and load JSON as plain text, as SQLite does."""
         from psycopg.types.string import TextLoader
 
         if raw.info.server_version < OLDEST:
@@ -293,5 +293,5 @@ def _look_at(raw: Any, record: ConnectionPoolEntry) -> None:
 
 
 def _line(exc: BaseException | None) -> str:
-    """What is wrong, without what psycopg puts before what the server or the system says."""
+    """Return an error's message without psycopg's prefixes."""
     return first_line(exc).removeprefix("connection failed: ").removeprefix("connection is bad: ")

@@ -1,5 +1,5 @@
-"""How often it was decided what is rated: whoever computes what follows from that finds in its transaction whether
-somebody else, maybe on another node, has decided otherwise meanwhile.
+"""A counter of decisions about what is rated. A transaction that saves derived ratings can see whether any node has
+decided otherwise since they were computed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ON CONFLICT (id) DO UPDATE SET version = rating_decisions.version + 1"""
 
 
 class DecidedMeanwhile(ArenaFault):
-    """Somebody else has decided what is rated since this was computed."""
+    """Another decision about what is rated was made after these ratings were computed."""
 
     def __init__(self) -> None:
         super().__init__("matches were annulled, ratings rebuilt or a season begun meanwhile: try again")
@@ -27,7 +27,7 @@ def decisions_version(connection: Connection) -> int:
 
 
 def note_decision(connection: Connection, expected_version: int | None = None) -> None:
-    """Count a decision. Raises `DecidedMeanwhile` if there were others since an `expected_version`."""
+    """Count a decision. Raises `DecidedMeanwhile` if others were made since `expected_version`."""
     if expected_version not in (None, decisions_version(connection)):
         raise DecidedMeanwhile
     execute(connection, _COUNT)

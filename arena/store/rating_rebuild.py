@@ -1,4 +1,4 @@
-"""The ratings computed once more from the results, to be compared with what is stored, or to replace it."""
+"""Computing ratings again from the results, to check or replace the stored ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LAST = select(func.coalesce(func.max(matches.c.number), 0))
 
 
 class Correction(NamedTuple):
-    """What the row of a seat should have."""
+    """The correct values of a seat's row."""
 
     mu_before: float
     sigma_before: float
@@ -39,10 +39,10 @@ class Correction(NamedTuple):
 
 
 class Rerating:
-    """The matches of these pools, or all, rated once more from a number on, and what is to be corrected by that.
+    """Rates the matches of some or all pools again, from a match number on, and collects corrections.
 
-    It only reads, with each `advance` what was stored meanwhile, until `save`. `pools_of` are the pools, or None, of
-    matches, by number, that are stored with others.
+    It only reads until `save`; each `advance` includes matches stored meanwhile. `pools_of` overrides the pools of
+    matches by number; None means unrated.
     """
 
     def __init__(
@@ -53,9 +53,9 @@ class Rerating:
         pools_of: Mapping[int, str | None] = MappingProxyType({}),
     ) -> None:
         self.corrections: list[Correction] = []
-        """By match and seat."""
+        """Corrections in the order of matches and seats."""
         self.wrong: list[tuple[int, int]] = []
-        """The match numbers and seats of those whose ratings are not as they should be."""
+        """Match numbers and seats of stored ratings that are wrong."""
         self._pools, self._pools_of = pools, pools_of
         self._tallies: Tallies = {}
         season_starts = seasons.season_starts(connection)
@@ -70,11 +70,11 @@ class Rerating:
 
     @property
     def tallies(self) -> Tallies:
-        """Where bots stand in this season."""
+        """The standings in the current season."""
         return {} if self._ahead else self._tallies
 
     def advance(self, connection: Connection) -> int:
-        """Go on to the last match that there is; how many matches that was."""
+        """Rate matches up to the last stored one. Return how many match numbers that covers."""
         last: int = connection.execute(_LAST).scalar_one()
         chosen = select(matches.c.number).where(matches.c.number.between(self._next, last))
         if self._pools is not None:
@@ -101,9 +101,8 @@ class Rerating:
                 self.corrections.append(Correction(*values, played, number, row.seat))
 
     def save(self, connection: Connection) -> None:
-        """Correct the seats and the standings in these pools, up to the last match.
-
-        Matches that come to other ratings than their records say are marked.
+        """Write the corrected seats and standings of these pools, up to the last match. Matches whose ratings now
+        differ from their records are marked.
         """
         self.advance(connection)
         _correct(connection, self.corrections)
@@ -114,7 +113,7 @@ class Rerating:
 
 
 def rebuild_ratings(connection: Connection) -> int:
-    """Replace all ratings by those that follow from the results. Returns how many rows were different."""
+    """Replace all ratings by those that follow from the results. Return how many rows differed."""
     note_decision(connection)
     rerating = Rerating(connection)
     rerating.advance(connection)
@@ -132,7 +131,7 @@ def _correct(connection: Connection, corrections: list[Correction]) -> None:
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Which ratings are not what follows from the results, a line each."""
+    """Yield a line for each rating that does not follow from the results."""
     rerating = Rerating(connection)
     rerating.advance(connection)
     wrong = rerating.wrong
@@ -146,7 +145,7 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _count_differences(connection: Connection, tallies: Tallies) -> int:
-    """How many standings are missing, superfluous or different."""
+    """Return the number of standings that are missing, superfluous or different."""
     stored = finish.load_tallies(connection)
     return sum(not _equal(stored.get(place), tallies.get(place)) for place in stored.keys() | tallies.keys())
 

@@ -1,4 +1,4 @@
-"""Records put back that were removed or are damaged: which are, what would be wrong with another, and that stored."""
+"""Restoring records that were removed or damaged, and checking records before they are restored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ON CONFLICT (match) DO UPDATE SET data = excluded.data"""
 
 
 def restore_records(connection: Connection, bodies: Mapping[str, bytes]) -> None:
-    """Store these records (gzip) by the ids of their matches, which are all there, in place of what is kept."""
+    """Store gzip records by match id, replacing any existing ones. All the matches exist."""
     for match, body in bodies.items():
         number = connection.execute(_NUMBER, {"id": match}).scalar_one()
         execute(connection, _REPLACE, {"match": number, "data": body})
@@ -27,16 +27,16 @@ def restore_records(connection: Connection, bodies: Mapping[str, bytes]) -> None
 
 
 def is_broken(connection: Connection, match: str, look: RecordCheck) -> bool:
-    """Whether a match has no record, or one that is not true by `look`."""
+    """Return whether a match's record is missing, or is wrong according to `look`."""
     try:
         body = record_of(connection, match)
         return body is None or find_complaint(connection, match, body, look) is not None
-    except Exception:  # removed, or what is there can't even be read, in any way that there is
+    except Exception:  # removed, or too damaged to be read
         return True
 
 
 def find_complaint(connection: Connection, match: str, body: bytes, look: RecordCheck) -> str | None:
-    """What `look` first finds wrong with a record beside the result of its match, which is there; None if nothing."""
+    """Return the first problem that `look` finds when it compares a record with its match's result, or None."""
     stored = result_with_seats(connection, match)
-    assert stored is not None  # matches are never removed
+    assert stored is not None  # matches are never deleted
     return next(iter(look(*as_recorded(*stored), None, body)), None)

@@ -1,6 +1,4 @@
-"""The bots that are known: registered, approved, revoked, when they were seen, and what went wrong with each of late by
-its own doing, in the words that it was told.
-"""
+"""Registered bots: approval, revocation, their last connections, and the latest errors that each was sent."""
 
 from __future__ import annotations
 
@@ -26,21 +24,21 @@ from protocol.errors import UsageFault
 from protocol.names import folded, is_bot_name
 
 MAX_INCIDENTS = 20
-"""Of each bot."""
+"""Maximum incidents stored per bot."""
 MAX_INCIDENT_TEXT = 500
-"""Characters."""
+"""Maximum characters of an incident's text."""
 
 
 class NameInUse(UsageFault):
-    """The name of a bot is registered already."""
+    """A bot's name is already registered."""
 
 
 class StillPlaying(UsageFault):
-    """A bot can't be renamed or deleted now, as it has matches under way, maybe on another node."""
+    """A bot cannot be renamed or deleted now, because it has matches in progress, perhaps on another node."""
 
 
 class RegisteredBot(Struct, frozen=True, kw_only=True):
-    """A bot. `token_hash` is None for one that never had a token (it only played in tournaments) or is `revoked`."""
+    """A bot. `token_hash` is None if it is `revoked`, or never had a token since it only played in tournaments."""
 
     name: str
     token_hash: str | None
@@ -62,7 +60,7 @@ class Incident(Struct, frozen=True, kw_only=True):
 
 
 class RosterRow(RegisteredBot, frozen=True, kw_only=True):
-    """The same with what went wrong with it last."""
+    """A bot with its latest incident."""
 
     incident: Incident | None
 
@@ -77,7 +75,7 @@ _REGISTERED = select(*(bots.c[name] for name in RegisteredBot.__struct_fields__)
 
 
 def registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
-    """The bot registered under a name, in any case; None also for one that only played in tournaments."""
+    """Return the bot registered under a name, in any case; None also for one that only played in tournaments."""
     row = connection.execute(_REGISTERED.where(bots.c.key == folded(name))).one_or_none()
     if row is None or (row.token_hash is None and not row.revoked):
         return None
@@ -85,26 +83,26 @@ def registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
 
 
 def registered_bots(connection: Connection, names: Collection[str]) -> dict[str, RegisteredBot]:
-    """Those of these bots that `registered_bot` finds, by folded names, as they are given."""
+    """Return the registered bots among `names`, which are folded, by folded name."""
     rows = connection.execute(_REGISTERED.where(bots.c.key.in_(names)))
     found = [RegisteredBot(**row._mapping) for row in rows]
     return {folded(bot.name): bot for bot in found if bot.token_hash is not None or bot.revoked}
 
 
 def bot_number(connection: Connection, name: str) -> int | None:
-    """The row of a bot, in any case; None, which is in no row, where there is none of this name."""
+    """Return a bot's row id, its name in any case; None if it is unknown."""
     return connection.execute(select(bots.c.id).where(bots.c.key == folded(name))).scalar()
 
 
 def all_bots(connection: Connection) -> list[RegisteredBot]:
-    """All bots, by name, with those that only played in tournaments."""
+    """Return all bots by name, including those that only played in tournaments."""
     return [RegisteredBot(**row._mapping) for row in connection.execute(_REGISTERED.order_by(bots.c.key))]
 
 
 def roster_page(
     connection: Connection, find: str = "", *, after: str | None = None, limit: int = 200
 ) -> Page[RosterRow]:
-    """A page of them, those with this text in their names."""
+    """Return a page of the bots whose names contain `find`, each with its latest incident."""
     given = {"find": folded(find)}
     return read_page(connection, _ROSTER, given, {"key": str}, _roster_row, after=after, limit=limit)
 
@@ -125,7 +123,7 @@ def _roster_row(row: Row[Any]) -> RosterRow:
 
 
 def is_known_bot(connection: Connection, name: str) -> bool:
-    """Whether a bot of this name, in any case, was ever registered or played."""
+    """Return whether a bot of this name, in any case, was ever registered or played."""
     return bot_number(connection, name) is not None
 
 
@@ -168,8 +166,8 @@ def register_newcomer(
     person: bool = False,
     display: str | None = None,
 ) -> None:
-    """Register a bot, or a `person`, as `register_bot` does, in place of one that was not seen for so many days by the
-    database's clock, 0: whenever it was seen; of none while that clock is not steady.
+    """Register a bot or `person`. It may replace an idle holder not seen for `free_after_days` by the database's clock.
+    0 days means that no name is ever free again; nor is one while that clock is not steady.
     """
     unused_since = None
     if free_after_days and is_steady(connection):
@@ -178,7 +176,7 @@ def register_newcomer(
 
 
 def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:
-    """Note when bots were seen last, by their folded names."""
+    """Store when bots were last seen, by folded name."""
     statement = update(bots).where(bots.c.key == bindparam("bot")).values(seen=bindparam("at"))
     connection.execute(statement, [{"bot": bot, "at": at} for bot, at in times.items()])
 
@@ -202,24 +200,22 @@ def add_bots(connection: Connection, hashes: Mapping[str, str], displays: Mappin
 
 
 def rotate_token(connection: Connection, name: str, token_hash: str) -> None:
-    """Give a bot a new token; the old one is worth nothing from now on. Raises `UsageFault` for an unknown name."""
+    """Replace a bot's token; the old one no longer works. Raises `UsageFault` for an unknown name."""
     _change(connection, [name], token_hash=token_hash, revoked=False)
 
 
 def revoke_bots(connection: Connection, names: Iterable[str]) -> None:
-    """Let bots in no more, until `rotate_token`: all or none. Raises `UsageFault` for an unknown name."""
+    """Revoke bots, all or none, until `rotate_token`. Raises `UsageFault` for an unknown name."""
     _change(connection, names, token_hash=None, revoked=True)
 
 
 def approve_bots(connection: Connection, names: Iterable[str], *, approved: bool) -> None:
-    """Approve bots, or no more: all of these or none. Raises `UsageFault` for an unknown name."""
+    """Approve bots or withdraw approval, all or none. Raises `UsageFault` for an unknown name."""
     _change(connection, names, approved=approved)
 
 
 def set_people(connection: Connection, names: Iterable[str], *, person: bool) -> None:
-    """Have names be people's, or bots': all of these or none. What was rated stays where it is. Raises `UsageFault` for
-    an unknown name.
-    """
+    """Mark names as people's or bots', all or none. Their ratings stay. Raises `UsageFault` for an unknown name."""
     _change(connection, names, person=person)
 
 
@@ -235,7 +231,7 @@ def display_names(connection: Connection, limit: int) -> dict[str, str]:
 
 
 def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
-    """Have a name be a person's, or a bot's, as long as it was never rated on the ladder: whether it is now."""
+    """Mark a name as a person's or a bot's if it was never rated on the ladder. Return whether that was possible."""
     key = folded(name)
     rated = exists().where(
         tallies.c.bot == bots.c.id, tallies.c.tournament == "", tallies.c.pool.not_like(f"%/{UNRATED}")
@@ -248,16 +244,14 @@ def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
 
 
 def rename_bot(connection: Connection, name: str, new: str) -> None:
-    """Call a bot otherwise; it keeps its token and its ratings. Raises `NameInUse`, `StillPlaying` or `UsageFault`."""
+    """Rename a bot, which keeps its token and ratings. Raises `NameInUse`, `StillPlaying` or `UsageFault`."""
     check_new_name(connection, name, new)
     _change(connection, [name], name=new, key=folded(new), renamed=utc())
     rename_in_actions(connection, name, new)
 
 
 def check_new_name(connection: Connection, name: str, new: str) -> None:
-    """Raise `UsageFault` where a bot can't be called so, `NameInUse` where another one is, `StillPlaying` where it has
-    matches under way.
-    """
+    """Raise `UsageFault` for an invalid new name, `NameInUse` for a taken one, `StillPlaying` if the bot plays."""
     if not is_bot_name(new):
         raise UsageFault(no_bot_name(new))
     if bot_number(connection, new) not in (None, bot_number(connection, name)):
@@ -266,8 +260,8 @@ def check_new_name(connection: Connection, name: str, new: str) -> None:
 
 
 def delete_bot(connection: Connection, name: str) -> str:
-    """Forget who a bot was, for good: nobody comes in as it, its name is free, its results are those of another name,
-    which is returned. Raises `StillPlaying` or `UsageFault`.
+    """Forget a deleted bot for good: its name and token are free, and its results go to a placeholder name. Return the
+    placeholder. Raises `StillPlaying` or `UsageFault`.
     """
     _check_is_not_playing(connection, name, "deleted")
     number = bot_number(connection, name)
@@ -307,7 +301,7 @@ def _change(connection: Connection, names: Iterable[str], **values: str | bool |
 
 
 def note_incident(connection: Connection, bot: str, incident: Incident) -> None:
-    """Keep an incident of a bot that is known, and no more than the last of it."""
+    """Store an incident of a known bot, and delete its oldest beyond `MAX_INCIDENTS`."""
     number = bot_number(connection, bot)
     if number is None:
         return
@@ -320,6 +314,6 @@ def note_incident(connection: Connection, bot: str, incident: Incident) -> None:
 
 
 def latest_incidents(connection: Connection, bot: str) -> list[Incident]:
-    """The incidents of a bot that are kept, the newest first."""
+    """Return a bot's stored incidents, newest first."""
     query = select(incidents).where(incidents.c.bot == bot_number(connection, bot)).order_by(incidents.c.id.desc())
     return [Incident(at=row.at, code=row.code, text=row.text) for row in connection.execute(query)]

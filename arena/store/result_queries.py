@@ -1,4 +1,4 @@
-"""Rows back into values: results, ratings, the leaderboard; and what a match was for a seat."""
+"""Reading results, ratings and leaderboards from their rows, and the outcome of a match for a seat."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from protocol.reasons import VOID
 from referee.result import Ratings, Result, SeatRating, SeatResult
 
 UNRATED = "unrated"
-"""Where a pool is named, `GAME/unrated` stands for a game's matches that are in none."""
+"""The suffix of `GAME/unrated`, which stands in place of a pool for unrated matches."""
 WON, DRAWN, LOST, VOIDED = "won", "drawn", "lost", "void"
 OUTCOMES = (WON, DRAWN, LOST, VOIDED)
-"""What a match was for a seat: first alone, first with others, not first; or it was called off."""
+"""The outcomes of a match for a seat: sole first, shared first, not first, or called off."""
 MOST_ASKED_AT_ONCE = 500
 _OF_A_SEAT = (
     "seat",
@@ -51,7 +51,7 @@ FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool"""
 
 
 class RecordRemoved(ArenaFault):
-    """The record of a match was removed, or the file is missing that it was moved to."""
+    """A match's record was removed, or the archive file with it is missing."""
 
     def __init__(self, match: str, why: object = None) -> None:
         how = "was removed" if why is None else f"is not here, {why}"
@@ -59,8 +59,8 @@ class RecordRemoved(ArenaFault):
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line of the leaderboard. `score` is mu − 3 sigma; with `few` matches it says little yet. `payoff` is there
-    where that is the result, once a match counts, `person` where the name is a person's.
+    """A row of a leaderboard. `score` is mu − 3 sigma; `few` means that too few matches were played to trust it.
+    `payoff` is set in games whose result is a payoff, once a match counts; `person` is set for a person's name.
     """
 
     bot: str
@@ -78,18 +78,18 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
-    """The rated bots of a pool, best first."""
+    """Return the leaderboard of a pool, best first."""
     return leaderboard_from_rows(execute(connection, _LEADERBOARD, {"pool": pool}))
 
 
 def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:
-    """The lines of rows with the names of bots and where they stand, best first: by payoff, where there are any."""
+    """Convert rows of standings with bot names to a leaderboard, best first, by payoff if there are any."""
     lines = [LeaderboardRow(bot=row.name, person=bool(row.person), **standing_from_row(row)) for row in rows]
     return sorted(lines, key=_place)
 
 
 def leaderboard_places(lines: Sequence[LeaderboardRow]) -> list[int]:
-    """Return the place of each line of a leaderboard, which is in its order; lines with the same result share one."""
+    """Return the place of each row of a sorted leaderboard. Equal results share a place."""
     results = [_place(line)[:-1] for line in lines]
     return [1 + results.index(result) for result in results]
 
@@ -100,9 +100,7 @@ def _place(line: LeaderboardRow) -> tuple[bool, float, str]:
 
 
 def standing_from_row(row: Any) -> dict[str, Any]:
-    """Where a bot stands in a pool, from a row of `ratings`, with the sums of its payoffs as `pairs`: the fields that
-    every answer about it has.
-    """
+    """Convert a row of `ratings`, with payoff sums as `pairs`, to the fields that every answer about a standing has."""
     return {
         "mu": row.mu,
         "sigma": row.sigma,
@@ -118,15 +116,13 @@ def standing_from_row(row: Any) -> dict[str, Any]:
 
 
 def standings_of(connection: Connection, bot: str) -> dict[str, Standing]:
-    """A bot's place in every pool in which it has played."""
+    """Return a bot's standing in each pool where it is rated this season."""
     query = select(ratings).join(bots, bots.c.id == ratings.c.bot).where(bots.c.key == folded(bot))
     return {row.pool: Standing(row.mu, row.sigma, row.matches, row.version) for row in connection.execute(query).all()}
 
 
 class BotFacts(NamedTuple):
-    """What a ladder has to know of a bot: mu and sigma by pool, approval, how often it met others (as
-    `encounter_counts`), and its rated matches of the last day (as `meetings`).
-    """
+    """The data about a bot that a ladder needs: (mu, sigma) by pool, approval, `encounter_counts`, and `meetings`."""
 
     ratings: dict[str, tuple[float, float]]
     approved: bool
@@ -135,7 +131,7 @@ class BotFacts(NamedTuple):
 
 
 def bot_facts(connection: Connection, bot: str, *, history: bool) -> BotFacts:
-    """What is known of a bot; what it played before only with `history`."""
+    """Return the data about a bot that a ladder needs. Its past matches are included only with `history`."""
     approved = connection.execute(select(bots.c.approved).where(bots.c.key == folded(bot))).scalar()
     return BotFacts(
         {pool: (standing.mu, standing.sigma) for pool, standing in standings_of(connection, bot).items()},
@@ -146,7 +142,7 @@ def bot_facts(connection: Connection, bot: str, *, history: bool) -> BotFacts:
 
 
 def rated_pools(connection: Connection, game: str | None = None) -> list[str]:
-    """The pools with rated matches of this season, or those of a game."""
+    """Return the pools with rated matches this season, of one game or all."""
     found = connection.execute(select(ratings.c.pool).distinct().order_by(ratings.c.pool)).scalars()
     return [pool for pool in found if game in (None, rating_system.game_of(pool))]
 
@@ -158,7 +154,7 @@ def iter_results(
     tournament: str | None = None,
     limit: int | None = None,
 ) -> Iterator[Result]:
-    """The results that fit, newest first, as they are read: never all of them at once."""
+    """Yield the results that fit, newest first, streamed rather than loaded at once."""
     numbers = select(matches.c.number).order_by(matches.c.number.desc())
     if bot is not None:
         sat = select(seats.c.match).join(bots, bots.c.id == seats.c.bot).where(bots.c.key == folded(bot))
@@ -172,21 +168,20 @@ def iter_results(
 
 
 def result_of(connection: Connection, match: str) -> Result | None:
-    """A finished match; None if there is none of this id."""
+    """Return a finished match's result, or None."""
     found = result_with_seats(connection, match)
     return found and found[0]
 
 
 def result_with_seats(connection: Connection, match: str) -> tuple[Result, list[Any]] | None:
-    """A finished match and the rows of its seats; None if there is none of this id."""
+    """Return a finished match's result and its seat rows, or None."""
     number = select(matches.c.number).where(matches.c.id == match)
     return next(((result, rows) for _, result, rows in iter_results_with_seats(connection, number)), None)
 
 
 def record_of(connection: Connection, match: str) -> bytes | None:
-    """A match's record as it was closed, gzip, wherever it is; None if there is no such match, or it is missing.
-
-    Raises `RecordRemoved`, and `BadRecord` where the file is damaged that it was moved to.
+    """Return a match's gzip record, from the database or an archive file; None if there is no such match or record.
+    Raises `RecordRemoved`, and `BadRecord` if the archive file is damaged.
     """
     columns = matches.c.record_bytes, matches.c.archive, records.c.data
     query = select(*columns).outerjoin(records, matches.c.number == records.c.match)
@@ -205,18 +200,17 @@ def record_of(connection: Connection, match: str) -> bytes | None:
 
 
 def tournament_results(connection: Connection, tournament: str) -> list[Result]:
-    """The results of a tournament so far, by their place in the schedule."""
+    """Return the results of a tournament so far, in schedule order."""
     return sorted(iter_results(connection, tournament=tournament), key=lambda result: result.place or 0)
 
 
 def meetings(connection: Connection, bot: str) -> list[tuple[str, str, str, str]]:
-    """The rated matches of a bot in the last day, without tournaments: match, pool, another bot's folded name, the end.
-
-    A match of more than two seats is there for each of the others.
+    """Return a bot's rated ladder matches of the last day, as (match, pool, opponent's folded name, end time). A match
+    with more than two seats appears once per opponent.
     """
     since = utc(days_ago=1)
     mine, theirs, others = seats.alias(), seats.alias(), bots.alias()
-    # By the hours, of which a day has few: the smallest number itself would be looked for from the first match on.
+    # The table of hours is small; the lowest number by time would scan the matches from the first on.
     first = select(func.min(hours.c.first)).where(hours.c.hour >= func.substr(since, 1, 13)).scalar_subquery()
     query = (
         select(matches.c.id, matches.c.pool, others.c.key, matches.c.finished)
@@ -231,7 +225,7 @@ def meetings(connection: Connection, bot: str) -> list[tuple[str, str, str, str]
 
 
 def encounter_counts(connection: Connection, bot: str) -> list[tuple[str, str, int]]:
-    """How often a bot met others: pool (or GAME/unrated), another bot's folded name, matches."""
+    """Return how often a bot met each opponent, as (pool or GAME/unrated, opponent's folded name, matches)."""
     others, them = opponents, bots.alias()
     query = (
         select(others.c.pool, them.c.key, others.c.wins + others.c.draws + others.c.losses)
@@ -252,7 +246,7 @@ _NUMBERS = select(matches.c.number).where(matches.c.id.in_(bindparam("ids", expa
 
 
 def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings | None]:
-    """The ratings of those of the matches that are stored; None for an unrated one."""
+    """Return the ratings of stored matches by id; None for unrated ones."""
     found: dict[str, Ratings | None] = {}
     for at in range(0, len(ids), MOST_ASKED_AT_ONCE):
         numbers = connection.execute(_NUMBERS, {"ids": ids[at : at + MOST_ASKED_AT_ONCE]}).scalars().all()
@@ -267,15 +261,15 @@ def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings 
 
 
 def seat_ratings(rows: Iterable[Any]) -> tuple[SeatRating, ...]:
-    """The ratings as they stand in the rows of a match's seats."""
+    """Return the seats' ratings as the rows hold them."""
     return tuple(SeatRating(**{name: getattr(row, name) for name in SeatRating.__struct_fields__}) for row in rows)
 
 
 def iter_results_with_seats(
     connection: Connection, numbers: Select[tuple[int]], *, newest_first: bool = False, stream: bool = False
 ) -> Iterator[tuple[int, Result, list[Any]]]:
-    """Numbers, results and the rows of their seats, in the order of the numbers or against it. With `stream` they are
-    never all of them at once, for which a server is asked more often.
+    """Yield (number, result, seat rows) in the order of the numbers, or in reverse. `stream` avoids loading all of them
+    at once, at the cost of more round trips to a server.
     """
     number = matches.c.number
     query = (
@@ -299,7 +293,7 @@ def iter_results_with_seats(
 
 
 def bot_failures(connection: Connection, tournament: str) -> dict[str, dict[int, str]]:
-    """Why the programs of bots failed in the matches of a tournament, by match and seat."""
+    """Return the failure texts of bots' programs in a tournament, by match and seat."""
     query = select(matches.c.id, failures.c.seat, failures.c.text).join(failures, failures.c.match == matches.c.number)
     found: dict[str, dict[int, str]] = {}
     for match, seat, why in connection.execute(query.where(matches.c.tournament == tournament)):
@@ -308,7 +302,7 @@ def bot_failures(connection: Connection, tournament: str) -> dict[str, dict[int,
 
 
 def match_failures(connection: Connection, match: str) -> dict[int, str]:
-    """Why the programs of bots failed in a match, by seat."""
+    """Return the failure texts of bots' programs in a match, by seat."""
     query = select(failures.c.seat, failures.c.text).join(matches, failures.c.match == matches.c.number)
     return {row.seat: row.text for row in connection.execute(query.where(matches.c.id == match))}
 
@@ -351,12 +345,12 @@ def _result(rows: Sequence[Any]) -> Result:
 
 
 def group_of(result: Result) -> str:
-    """The pool of a match, or what its game's unrated matches go by."""
+    """Return the pool of a match, or `GAME/unrated`."""
     return result.pool or f"{result.game}/{UNRATED}"
 
 
 def outcome_of(result: Result, seat: SeatResult) -> str:
-    """What a match was for one of its seats, one of `OUTCOMES`."""
+    """Return the outcome of a match for one of its seats, one of `OUTCOMES`."""
     if result.reason == VOID:
         return VOIDED
     if seat.rank != 1:

@@ -1,7 +1,7 @@
-"""The clock by which records and names grow old: the database's, which all nodes share, while it runs steadily.
+"""The clock that decides the age of records and names: the database's, shared by all nodes, while it runs steadily.
 
-A clock that was set wrong must not remove what can't be brought back. So servers note every hour what the clock says.
-After a step that nobody saw it pass, nothing grows too old until the clock has run steadily for `STEADY_DAYS` again.
+A wrong clock must not cause irreversible removals. So servers store the clock's time every hour. After an unexplained
+step, nothing counts as too old until the clock has run steadily for `STEADY_DAYS`.
 """
 
 from __future__ import annotations
@@ -14,34 +14,31 @@ from arena.store.dialect import execute, is_postgresql
 from machine.timestamps import seconds_of, utc, written
 
 MAX_STEP_DAYS = 1.0
-"""Servers look every hour. A clock that is further on, or back, was set, or no server ran meanwhile."""
+"""Maximum step between two hourly checks. After a larger one, the clock was set or no server ran meanwhile."""
 STEADY_DAYS = 1.0
-"""After a step the operator has this long to find out that the clock is wrong."""
+"""After a step, the operator has this long to notice that the clock is wrong."""
 DAY_S = 86400.0
 NOW = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
-"""The time of a server's clock, as `utc` has that of this machine."""
+"""SQL for the server's time, in the format of `utc`."""
 _LOOKED = "SELECT looked, steady_since FROM retention_clock"
 _NOTE = """INSERT INTO retention_clock (id, looked, steady_since) VALUES (1, :looked, :steady_since)
 ON CONFLICT (id) DO UPDATE SET looked = excluded.looked, steady_since = excluded.steady_since"""
 
 
 def database_now(connection: Connection) -> str:
-    """Return the time of the database's clock: of its server, or of this machine where it is a file."""
+    """Return the database's time: the server's, or this machine's for SQLite."""
     if is_postgresql(connection):
         return str(execute(connection, f"SELECT {NOW}").scalar_one())
     return utc()
 
 
 def days_before_now(connection: Connection, days: float) -> str:
-    """Return the time so many days ago, by the database's clock."""
+    """Return the time `days` ago by the database's clock."""
     return written(datetime.fromisoformat(database_now(connection)) - timedelta(days=days))
 
 
 def look_at_clock(connection: Connection) -> str | None:
-    """Note what the database's clock says.
-
-    Return in a line why nothing grows too old by it now, None where it does.
-    """
+    """Store the database's time. Return a line that says why nothing ages out now, or None if it does."""
     now = database_now(connection)
     row = execute(connection, _LOOKED).one_or_none()
     since = None if row is None else row.steady_since
@@ -58,7 +55,7 @@ def look_at_clock(connection: Connection) -> str | None:
 
 
 def is_steady(connection: Connection) -> bool:
-    """Return whether the database's clock has run steadily of late, as far as servers have looked."""
+    """Return whether the database's clock has run steadily, as far as servers have checked."""
     row = execute(connection, _LOOKED).one_or_none()
     if row is None:
         return True

@@ -1,4 +1,4 @@
-"""The tables, and the numbers that mark a file as ours. Migrations lead older files here; tests hold both equal."""
+"""The tables, and the numbers that mark a file as ours. Migrations bring older files here; tests keep the two equal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 APPLICATION_ID = 0x626F7461
-"""In the header of every file of ours ("bota"), SQLite's own way to tell whose a file is."""
+"""SQLite's application id in the header of our files ("bota")."""
 REVISIONS = (
     "0001",
     "0002",
@@ -46,27 +46,27 @@ REVISIONS = (
     "0017",
     "0018",
 )
-"""The migrations, oldest first."""
+"""The revisions of the migrations, oldest first."""
 
 metadata = MetaData()
 Whole = Integer().with_variant(BigInteger, "postgresql")
-"""A whole number to which more than 2**31 may add up; SQLite has one kind."""
+"""An integer that may exceed 2**31, a separate type in PostgreSQL."""
 Prose = Text().with_variant(Text(collation="C"), "postgresql")
-"""Text in the order of its bytes, which is SQLite's."""
+"""Text sorted by bytes, as in SQLite."""
 
 
 def _characters(most: int) -> TypeEngine[str]:
-    """Text in the order of its bytes. That it has no more characters is for who writes it to see to."""
+    """Return a text type sorted by bytes. Writers must keep to the length: the database does not check it."""
     return String(most).with_variant(Text(collation="C"), "postgresql")
 
 
 def _partial(name: str, *columns: str | TextClause, where: str) -> Index:
-    """An index of some rows alone, on SQLite and, once `index_some_on_postgresql` was called, there."""
+    """Return a partial index, effective on PostgreSQL only after `index_some_on_postgresql`."""
     return Index(name, *columns, sqlite_where=text(where))
 
 
 _GROUP = text("coalesce(pool, game || '/unrated')")
-"""As PostgreSQL has an index of it, which would not use one of pools for those of none beside others."""
+"""An expression that PostgreSQL can index. A plain index on pools would not serve null pools together with others."""
 
 bots = Table(
     "bots",
@@ -331,7 +331,7 @@ wake_channel = Table(
     Column("name", _characters(63), nullable=False, comment="on which nodes are woken to read announcements"),
 )
 
-# What follows are summaries of the results: arena/store/summaries.py says how they follow.
+# The tables below summarize the results; arena/store/summaries.py derives them.
 
 counts = Table(
     "counts",
@@ -432,14 +432,12 @@ hours = Table(
 
 
 def index_some_on_postgresql() -> None:
-    """Have indexes be of some rows alone on PostgreSQL as they are on SQLite. SQLAlchemy loads for that what speaks to
-    such a server, which others can do without.
-    """
+    """Make partial indexes partial on PostgreSQL too. This loads its SQLAlchemy dialect, which SQLite does not need."""
     for table in metadata.sorted_tables:
         for index in table.indexes:
             index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]
 
 
 def tournament_id(arguments: str, seed: str) -> str:
-    """The name of the tournament with these arguments (canonical JSON) under a seed."""
+    """Return the id of the tournament with these arguments (canonical JSON) and seed."""
     return "t" + hashlib.sha256(f"{arguments}\n{seed}".encode()).hexdigest()[:10]

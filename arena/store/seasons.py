@@ -1,4 +1,4 @@
-"""Seasons: from each on ratings begin anew. Which there were, and where bots stood when one was over."""
+"""Seasons, at whose start ratings begin from scratch: their list, and the standings at the end of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
 
 FIRST = "first"
-"""What the season is called that nobody started."""
+"""The name of the season before any was started."""
 
 _MOST = 2**62
 _RATED = "mu_after IS NOT NULL AND match BETWEEN :first AND :last"
@@ -27,14 +27,14 @@ STANDINGS_QUERY = f"""SELECT counted.*, newest.mu_after AS mu, newest.sigma_afte
         count(*) FILTER (WHERE outcome = 'drawn') AS draws, count(*) FILTER (WHERE outcome = 'lost') AS losses
     FROM seats WHERE pool = :pool AND {_RATED} GROUP BY bot
 ) AS counted JOIN seats AS newest ON newest.match = counted.last AND newest.bot = counted.bot"""
-"""Where the bots of :pool stood after the matches from :first to :last."""
+"""The standings of the bots of :pool after the matches from :first to :last."""
 _BOARD = f"""SELECT bots.name, bots.person, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
 FROM ({STANDINGS_QUERY}) AS stood JOIN bots ON bots.id = stood.bot"""
 _POOLS = f"SELECT DISTINCT pool FROM seats WHERE {_RATED} ORDER BY pool"
 
 
 class Season(Struct, frozen=True, kw_only=True):
-    """A season, when it was started (None: it was there from the beginning), and how many matches ended in it."""
+    """A season: its start (None for the first), and its number of matches."""
 
     season: str
     started: str | None
@@ -42,12 +42,12 @@ class Season(Struct, frozen=True, kw_only=True):
 
 
 def season_starts(connection: Connection) -> list[int]:
-    """The numbers from which seasons go on, the earliest first; that of the first season is not among them."""
+    """Return the first match numbers of all seasons but the initial one, oldest first."""
     return list(connection.execute(select(seasons.c.first).order_by(seasons.c.id)).scalars())
 
 
 def start_season(connection: Connection, name: str) -> None:
-    """Begin ratings anew. Raises `UsageFault` for a name that is none, or that a season has."""
+    """Start a new season: ratings begin from scratch. Raises `UsageFault` for an invalid or used name."""
     if not is_bot_name(name):
         raise UsageFault(f"{name!r} is no name for a season: {NAME_FORM}")
     if folded(name) in [folded(season.season) for season in list_seasons(connection)]:
@@ -62,7 +62,7 @@ def start_season(connection: Connection, name: str) -> None:
 
 
 def list_seasons(connection: Connection) -> list[Season]:
-    """All seasons, the first one first."""
+    """Return all seasons, oldest first."""
     rows = connection.execute(select(seasons).order_by(seasons.c.id)).all()
     last = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
     names = [(FIRST, None, 1), *((row.name, row.started, row.first) for row in rows)]
@@ -74,7 +74,7 @@ def list_seasons(connection: Connection) -> list[Season]:
 
 
 def match_range_of(connection: Connection, name: str) -> dict[str, int]:
-    """The numbers of the `first` and the `last` match of a season, named in any case. Raises `UsageFault`."""
+    """Return the `first` and `last` match numbers of a season, its name in any case. Raises `UsageFault`."""
     names = [season.season for season in list_seasons(connection)]
     first = 1
     for known, following in zip(names, [*season_starts(connection), _MOST], strict=True):
@@ -85,7 +85,7 @@ def match_range_of(connection: Connection, name: str) -> dict[str, int]:
 
 
 def season_pools(connection: Connection, season: str, game: str | None = None) -> list[str]:
-    """The pools with rated matches in a season, or those of a game. Raises `UsageFault`."""
+    """Return the pools with rated matches in a season, of one game or all. Raises `UsageFault`."""
     found = execute(connection, _POOLS, match_range_of(connection, season)).scalars()
     return [pool for pool in found if game in (None, game_of(pool))]
 
@@ -93,7 +93,7 @@ def season_pools(connection: Connection, season: str, game: str | None = None) -
 def season_leaderboards(
     connection: Connection, season: str, game: str | None = None
 ) -> dict[str, list[LeaderboardRow]]:
-    """Where bots stood at the end of a season, best first, by pool. Raises `UsageFault`."""
+    """Return the leaderboards at the end of a season, by pool. Raises `UsageFault`."""
     span = match_range_of(connection, season)
     return {
         pool: leaderboard_from_rows(execute(connection, _BOARD, {"pool": pool, **span}))

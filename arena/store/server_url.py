@@ -1,4 +1,4 @@
-"""Which URLs are those of a database on a server; known without loading what speaks to it."""
+"""Recognising URLs of database servers without loading a driver."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ SCHEMES = ("postgresql", "postgres")
 
 
 def is_on_server(where: str) -> bool:
-    """Whether a path or a URL is that of a database on a server, and in no file."""
+    """Return whether a path or URL names a database on a server."""
     scheme, separator, _ = where.partition("://")
     return bool(separator) and scheme in SCHEMES

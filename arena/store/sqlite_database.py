@@ -1,4 +1,4 @@
-"""A database in an SQLite file: found, made, recognised as ours, connected to."""
+"""An arena's database in an SQLite file: creating it, recognising ours, connecting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from arena.store.schema import APPLICATION_ID
 
 BUSY_MS = 10_000
 CACHE_KIB = 16 * 1024
-"""What each connection that only reads keeps of the file."""
+"""The page cache of each reading connection."""
 HEADER_BYTES = 100
 _MAGIC = b"SQLite format 3\0"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -27,7 +27,7 @@ _SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 
 class SqliteDatabase(Database):
-    """A database in a file."""
+    """The database in an SQLite file."""
 
     file: Path
 
@@ -67,7 +67,7 @@ class SqliteDatabase(Database):
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=FOLDER)
         except OSError as exc:
             raise StoreError(f"the folder {self.file.parent} can't be made: {exc.strerror}") from exc
-        with contextlib.suppress(OSError):  # SQLite says what is wrong with it
+        with contextlib.suppress(OSError):  # SQLite reports what is wrong
             self.file.touch(mode=FILE)
         engine = self._connect(log=False)
         try:
@@ -79,7 +79,7 @@ class SqliteDatabase(Database):
             engine.dispose()
 
     def settle(self) -> None:
-        """Have all in the file itself, with no log beside it, where nobody uses it. Raises `StoreError`."""
+        """Fold the write-ahead log into the file, which no one else uses. Raises `StoreError`."""
         engine = self.connect()
         try:
             with self.failures(), engine.connect() as connection:
@@ -90,7 +90,7 @@ class SqliteDatabase(Database):
             engine.dispose()
 
     def reading(self) -> Engine:
-        """An engine whose connections change nothing, not even beside the file, and are shared by threads."""
+        """Return an engine whose connections write nothing, not even files beside the database. Threads share them."""
 
         def prepare(raw: Any) -> None:
             raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
@@ -108,15 +108,15 @@ class SqliteDatabase(Database):
         return _prepared(engine, prepare)
 
     def connect(self, *, checkpoint: bool = True) -> Engine:
-        """An engine whose connections wait for locks, sync every commit, and begin as their `begin` option says.
+        """Return an engine whose connections wait for locks, sync each commit, and begin as their `begin` option says.
 
-        The file is written ahead (WAL): readers never wait for the writer. Without `checkpoint` a connection leaves
-        moving pages out of the log to the server that runs on the file.
+        In WAL mode readers never wait for the writer. Without `checkpoint`, a connection leaves checkpoints to the
+        server that has the file open.
         """
         return self._connect(checkpoint=checkpoint)
 
     def _connect(self, *, log: bool = True, checkpoint: bool = True) -> Engine:
-        """Without `log` a file that is not ours yet is not written ahead: what is committed is in the file itself."""
+        """Return an engine. Without `log`, a file that is not ours yet gets no WAL: commits go to the file itself."""
 
         def prepare(raw: Any) -> None:
             raw.isolation_level = None
@@ -136,7 +136,7 @@ class SqliteDatabase(Database):
         return engine.execution_options(begin="BEGIN IMMEDIATE")
 
     def vacuum(self, engine: Engine) -> int:
-        """Nobody else may use it meanwhile."""
+        """Rewrite the file without free pages, while no one else uses it, and return the bytes saved."""
         with engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert raw is not None
@@ -147,7 +147,7 @@ class SqliteDatabase(Database):
         return int(before - after)
 
     def watch(self) -> Callable[[], None]:
-        """In a transaction the file and its write-ahead log are there, the same as when they were first seen."""
+        """Return a check, to be called in transactions, that the file and its log are still the ones first seen."""
         inodes = {self.file: _inode(self.file)}
 
         def check() -> None:
@@ -160,14 +160,13 @@ class SqliteDatabase(Database):
 
 
 def is_ours(header: bytes) -> bool:
-    """Whether the first `HEADER_BYTES` of a file are those of an arena's database."""
+    """Return whether the first `HEADER_BYTES` of a file are those of an arena's database."""
     return header.startswith(_MAGIC) and int.from_bytes(header[68:72], "big") == APPLICATION_ID
 
 
 def read_only_uri(file: Path) -> str:
-    """The URI of a file for who changes nothing, not even beside it.
-
-    A folder that can't be written has no log of its own making: what is in the file itself is then all there is.
+    """Return a URI that opens a file without writing anything, even beside it. In a read-only folder without a log, the
+    file is opened as immutable: it holds everything.
     """
     where = file.absolute().as_uri()
     return f"{where}?immutable=1" if not os.access(file.parent, os.W_OK) and not _has_log(file) else f"{where}?mode=ro"
@@ -188,7 +187,7 @@ def _gone(path: Path, what: str) -> StoreUnavailable:
 
 
 def _was_empty(file: Path) -> bool:
-    """Whether a transaction was cut off before which the file was empty: SQLite will take back all that is in it."""
+    """Return whether an interrupted transaction began with an empty file, so that SQLite will roll everything back."""
     try:
         with file.with_name(f"{file.name}-journal").open("rb") as opened:
             header = opened.read(_JOURNAL_HEADER_BYTES)
@@ -198,7 +197,7 @@ def _was_empty(file: Path) -> bool:
 
 
 def _contents(file: Path) -> tuple[int, int]:
-    """A database's application id and how many tables it has, its write-ahead log included; (-1, -1) if unknown."""
+    """Return a database's application id and number of tables, as of its write-ahead log; (-1, -1) if unknown."""
     try:
         with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             owner = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -215,7 +214,7 @@ def _has_log(file: Path) -> bool:
 
 
 def _prepared(engine: Engine, prepare: Callable[[Any], None]) -> Engine:
-    """The same engine; its connections are prepared, and begin as their `begin` option says."""
+    """Return the engine, with listeners that prepare its connections and begin transactions as their options say."""
 
     def begin(connection: Connection) -> None:
         connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))

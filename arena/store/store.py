@@ -1,6 +1,5 @@
-"""The store: queries and changes are functions of a connection, and `read` and `write` run them in a transaction.
-
-One thread writes. Reading is possible from any thread and from other processes beside it.
+"""The store. Queries and changes are functions of a connection, which `read` and `write` run in a transaction. One
+thread writes. Any thread, and any other process, can read meanwhile.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ P = ParamSpec("P")
 
 
 class Reader:
-    """An open database, read only; its folder may be read-only too."""
+    """An open database for reading only; its folder may be read-only too."""
 
     def __init__(self, database: Database, engine: Engine) -> None:
         self.database = database
@@ -27,16 +26,15 @@ class Reader:
 
     @classmethod
     def open(cls, where: str | Path | Database) -> Self:
-        """The database in a file or at a URL.
-
-        Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
+        """Open the database in a file or at a URL. Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch`
+        or `StoreError`.
         """
         database = where if isinstance(where, Database) else database_at(where)
         database.check_current(read_only=True)
         return cls(database, database.reading())
 
     def close(self) -> None:
-        """Give it up."""
+        """Close all connections."""
         self._engine.dispose()
 
     def hurry(self) -> None:
@@ -44,23 +42,23 @@ class Reader:
         self.database.hurry()
 
     def read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """What `query` finds, given a connection and these arguments. Raises `StoreError`, and what it raises."""
+        """Run `query` on a connection and return its result. Raises `StoreError`, and whatever `query` raises."""
         with self.database.failures(), self._engine.connect() as connection:
             return query(connection, *args, **kwargs)
 
     def iterate(
         self, query: Callable[Concatenate[Connection, P], Iterator[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> Iterator[T]:
-        """The same, one by one as it is found, all as it was at one moment."""
+        """Yield the results of `query` one by one, from a single snapshot. Raises like `read`."""
         with self.database.failures(), self._engine.connect() as connection:
             yield from query(connection, *args, **kwargs)
 
 
 class Store(Reader):
-    """An open database that is written as well."""
+    """An open database for reading and writing."""
 
     node = 0
-    """The number of the node that writes; 0: there is only one."""
+    """The number of the node that writes; 0 for the only server."""
 
     def __init__(self, database: Database, engine: Engine) -> None:
         super().__init__(database, engine)
@@ -69,9 +67,9 @@ class Store(Reader):
 
     @classmethod
     def open(cls, where: str | Path | Database, *, create: bool = True, checkpoint: bool = True) -> Self:
-        """The database in a file or at a URL; made if it is not there, unless `create` is off.
+        """Open the database in a file or at a URL; create a missing one unless `create` is false.
 
-        Without `checkpoint` its writes stay out of the way of a server that has it open. Raises `DatabaseNotFound`,
+        Without `checkpoint`, writes leave checkpoints to a server that has the file open. Raises `DatabaseNotFound`,
         `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
         """
         database = where if isinstance(where, Database) else database_at(where)
@@ -83,7 +81,7 @@ class Store(Reader):
         super().close()
 
     def write(self, change: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Have `change` done whole or not at all. Raises `StoreError`, and what it raises."""
+        """Run `change` in a transaction and return its result. Raises `StoreError`, and whatever `change` raises."""
         with self.database.failures():
             with self._writer.begin() as connection:
                 self._check()
@@ -92,17 +90,16 @@ class Store(Reader):
         return done
 
     def vacuum(self) -> int:
-        """Write it anew without the room that is free in it; by how many bytes it is smaller. Nobody else may use it
-        meanwhile. Raises `StoreError`.
+        """Rewrite the database without free space while no one else uses it. Return the bytes saved. Raises
+        `StoreError`.
         """
         with self.database.failures():
             return self.database.vacuum(self._engine)
 
 
 def make_sure_of(database: Database, *, create: bool = True) -> None:
-    """Make the database if it is not there, unless `create` is off.
-
-    Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
+    """Check that the database is usable; create a missing one unless `create` is false. Raises `DatabaseNotFound`,
+    `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
     """
     try:
         database.check_current()

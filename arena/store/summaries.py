@@ -1,7 +1,7 @@
-"""What is kept beside the results so that pages are quick: how it follows from them, for some matches or for all.
+"""Summary tables that keep pages fast, and the queries that derive them from the results, for some matches or all.
 
-The same queries add what a batch brings, take out what is to be counted otherwise, and make everything anew. All is
-whole numbers: there is nothing to round.
+The same queries add a batch, take out matches whose pool changes, and rebuild everything. All values are integers, so
+nothing is rounded.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SELECT scope, sat.bot, sat.pool, other.bot, count(*) FILTER (WHERE sat.outcome <
     count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank > other.rank),
     count(*) FILTER (WHERE sat.outcome = 'void')
 FROM sat JOIN seats AS other ON other.match = sat.match AND other.seat <> sat.seat WHERE true GROUP BY 1, 2, 3, 4"""
-# Squares by parts: so SQLite's whole numbers hold them.
+# Squares are split into parts, so that sums fit SQLite's 64-bit integers.
 _PAYOFFS = f"""WITH sat AS (
     SELECT '' AS scope, seats.pool AS pool,
         coalesce((SELECT max(first) FROM seasons WHERE seasons.first <= match), 1) AS season,
@@ -74,9 +74,7 @@ _TABLES = {
     "encounters": (_ENCOUNTERS, (), (), ()),
     "hours": (_HOURS, (), ("last",), ("first",)),
 }
-"""Of each table, what is in it of the matches from :first to :last, which columns are sums, which the
-largest and which the smallest of the values.
-"""
+"""The query of each table for matches :first to :last, and its columns that are sums, maxima and minima."""
 
 
 def _adding(table: str) -> str:
@@ -93,21 +91,21 @@ def _adding(table: str) -> str:
 
 
 def _chosen(table: str, column: str, better: str) -> str:
-    """The better of the value that is there and the one that comes."""
+    """Return SQL for the better of the stored and the new value."""
     return f"CASE WHEN excluded.{column} {better} {table}.{column} THEN excluded.{column} ELSE {table}.{column} END"
 
 
 def _of_some(statement: str) -> str:
-    """The same of the matches with the numbers that `among` tells."""
+    """Return the statement for match numbers given by `among` in place of a range."""
     return statement.replace(_BETWEEN, AMONG)
 
 
 _ADD = {table: _adding(table) for table in _TABLES}
 _OF_POOLS = [table for table in _TABLES if table != "hours"]
-"""Those that follow from the pools of matches."""
+"""The tables that depend on the pools of matches."""
 _SHARES = {table: _of_some(_TABLES[table][0]) for table in _OF_POOLS}
 _PUT_BACK = [_of_some(_ADD[table]) for table in _OF_POOLS]
-# From the last one down; the index on the pool would be no help there.
+# Scans down from the last match; the concatenations keep SQLite from using the pool's index, which is slower here.
 _FIND_LAST = _of_some(
     f"""UPDATE versions SET last = (
         SELECT match FROM seats WHERE seats.bot = versions.bot AND match < versions.last AND match NOT {_BETWEEN}
@@ -128,20 +126,20 @@ _RIGHT = f"""SELECT seats.match, seats.seat, {_POOL.format("matches")} AS pool, 
     END AS played
 FROM seats JOIN matches ON matches.number = seats.match
     CROSS JOIN (SELECT coalesce(max(first), 0) AS first FROM seasons) AS season"""
-"""What the columns of a seat should be that follow from its match and from those before."""
+"""The expected values of seat columns that are derived from their match and earlier ones."""
 _SAME = """seats.match = proper.match AND seats.seat = proper.seat AND (
     seats.pool, seats.outcome) = (proper.pool, proper.outcome)
     AND seats.tournament IS proper.tournament AND seats.played IS proper.played"""
 
 
 def add(connection: Connection, first: int, last: int) -> None:
-    """Add the matches with these numbers, which are stored and were not added before."""
+    """Add newly stored matches with these numbers to the summaries."""
     for statement in _ADD.values():
         execute(connection, statement, {"first": first, "last": last})
 
 
 def rebuild(connection: Connection) -> int:
-    """Make everything anew from the results. Returns how many rows were different."""
+    """Rebuild all summaries from the results. Return how many rows differed."""
     stale = _seats(connection)
     if stale:
         _mend_seats(connection)
@@ -153,7 +151,7 @@ def rebuild(connection: Connection) -> int:
 
 
 def remove(connection: Connection, numbers: Sequence[int]) -> None:
-    """Take these matches out, but for the hours in which they ended, before they come to another pool."""
+    """Subtract these matches from the summaries before their pool changes. Their hours stay."""
     chosen = among(numbers)
     for table, share in _SHARES.items():
         columns = metadata.tables[table].columns.keys()
@@ -164,7 +162,7 @@ def remove(connection: Connection, numbers: Sequence[int]) -> None:
 
 
 def _taking_from(table: str) -> Iterator[str]:
-    """The statements that take a row off that of the same key, and remove this where nothing is left."""
+    """Yield statements that subtract a row from the one with its key, and delete that if nothing is left."""
     sums = _TABLES[table][1]
     key = [f"{column.name} = :{column.name}" for column in metadata.tables[table].primary_key]
     if sums:
@@ -174,7 +172,7 @@ def _taking_from(table: str) -> Iterator[str]:
 
 
 def put_back(connection: Connection, numbers: Sequence[int]) -> None:
-    """Add them again, once their seats are of the other pool."""
+    """Add these matches again after their pool has changed."""
     for statement in _PUT_BACK:
         execute(connection, statement, among(numbers))
 
@@ -195,7 +193,7 @@ def _make_anew(connection: Connection, table: str) -> None:
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Which tables are not what follows from the results, a line each."""
+    """Yield a line for each table that does not follow from the results."""
     wrong = {"seats": _seats(connection)}
     for table, (query, *_) in _TABLES.items():
         wrong[table] = _differences(connection, table, query)
@@ -205,14 +203,14 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _seats(connection: Connection) -> int:
-    """How many seats have columns that don't follow."""
+    """Count the seats whose derived columns are wrong."""
     query = f"SELECT count(*) FROM seats, ({_RIGHT}) AS proper WHERE seats.match = proper.match AND "
     query += f"seats.seat = proper.seat AND NOT ({_SAME})"
     return int(execute(connection, query).scalar_one())
 
 
 def _differences(connection: Connection, table: str, query: str) -> int:
-    """How many rows are there, or missing, that should not be."""
+    """Return the number of wrong rows: the larger of the missing and the superfluous ones."""
     right, stored = f"SELECT * FROM ({query}) AS proper", f"SELECT * FROM {table}"
     wrong = 0
     for one, other in ((right, stored), (stored, right)):

@@ -1,5 +1,5 @@
-"""Records of old matches are removed, so that a database does not grow for ever. Results, ratings, luck and counts
-stay, and so do records of tournaments.
+"""Retention: removing records of old matches to bound the database's size. Results, ratings, luck and counts stay, and
+so do records of tournaments.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from protocol.names import folded
 
 MIB = 1024 * 1024
 MOST_AT_ONCE, MOST_BYTES_AT_ONCE = 64, MIB
-"""Records that go in one transaction, some 10 ms; one goes however large it is."""
+"""Maximum records and bytes per transaction, about 10 ms. A single record may be larger."""
 Count = Annotated[int, Meta(ge=0)]
 
-# As the index matches_by_record has it: an annulled match counts as rated, for that can be taken back.
+# As in the index matches_by_record: an annulled match counts as rated, since annulling can be undone.
 _OF_A_KIND = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
     AND (coalesce(pool, annulled) IS NULL) = :unrated"""
 _HELD = f"SELECT coalesce(sum(record_bytes), 0) {_OF_A_KIND}"
@@ -42,9 +42,7 @@ _REMOVE = (
 
 
 class Retention(Struct, frozen=True, kw_only=True):
-    """For how many days records of matches are kept, 0: for ever; and what all of unrated ones have at most, 0:
-    any size.
-    """
+    """Limits on how long records are kept, in days (0: for ever), and on the total size of unrated ones (0: none)."""
 
     unrated_days: Count = 30
     rated_days: Count = 0
@@ -52,14 +50,14 @@ class Retention(Struct, frozen=True, kw_only=True):
 
 
 class Removable(NamedTuple):
-    """When the matches ended whose records are to be removed: then or before."""
+    """Records to be removed: those of matches that ended at these times or before."""
 
     unrated: str
     rated: str
 
 
 class Removed(Struct, frozen=True, kw_only=True):
-    """How many records were removed, and what they had."""
+    """Totals of removed records."""
 
     records: int = 0
     bytes: int = 0
@@ -69,9 +67,8 @@ class Removed(Struct, frozen=True, kw_only=True):
 
 
 def find_removable(connection: Connection, keep: Retention, *, clock_steady: bool = True) -> Removable:
-    """Return what is to be removed now, by the database's clock; nothing for its age where that is not `clock_steady`.
-
-    It looks at all unrated matches that have a record, if these have too much.
+    """Return which records to remove now by the database's clock. No record is too old unless `clock_steady`. If
+    unrated records exceed their size limit, this scans all of them.
     """
     unrated = _ended_before(connection, keep.unrated_days if clock_steady else 0)
     most = keep.max_unrated_mib * MIB
@@ -81,12 +78,12 @@ def find_removable(connection: Connection, keep: Retention, *, clock_steady: boo
 
 
 def _ended_before(connection: Connection, days: int) -> str:
-    """Return when matches ended that are older than so many days; before all of them where that is 0."""
+    """Return the time `days` ago; for 0, the empty string, which sorts before every time."""
     return days_before_now(connection, days) if days else ""
 
 
 def count_removable(connection: Connection, old: Removable) -> Removed:
-    """How much would be removed."""
+    """Count the records that would be removed."""
     found = Removed()
     for unrated, until in ((True, old.unrated), (False, old.rated)):
         row = execute(connection, _COUNT, {"unrated": unrated, "until": until}).one()
@@ -95,7 +92,7 @@ def count_removable(connection: Connection, old: Removable) -> Removed:
 
 
 def remove_all(store: Store, remove: Callable[..., Removed], *words: object) -> Removed:
-    """Remove some records after others, as `remove` does, until none is left, where nobody waits for the database."""
+    """Call `remove` in batches until nothing is left. Use it where no other client waits for the database."""
     removed = Removed()
     while (batch := store.write(remove, *words)).records:
         removed += batch
@@ -103,7 +100,7 @@ def remove_all(store: Store, remove: Callable[..., Removed], *words: object) -> 
 
 
 def remove_records(connection: Connection, old: Removable) -> Removed:
-    """Remove the oldest of these records, those of unrated matches first; nothing when none is left."""
+    """Remove a batch of these records, oldest first and unrated first. The totals are 0 if none are left."""
     for unrated, until in ((True, old.unrated), (False, old.rated)):
         asked = {"unrated": unrated, "until": until, "most": MOST_AT_ONCE}
         removed = _remove_first(connection, execute(connection, _OLDEST, asked).all())
@@ -113,17 +110,17 @@ def remove_records(connection: Connection, old: Removable) -> Removed:
 
 
 class RecordsOfBot:
-    """The records of a bot's matches, be they of tournaments, to be removed from the oldest on. Of those in files no
-    match knows any more then; they are there until `leave_out_removed`.
+    """Removes the records of a bot's matches, tournaments included, oldest first. Records in archive files only lose
+    their references; `leave_out_removed` then purges the files.
     """
 
     def __init__(self, bot: str) -> None:
         self._key = folded(bot)
         self._after = 0
-        """The match up to which there are none any more: not to be passed anew each time."""
+        """The last match already handled, so that later batches skip everything before it."""
 
     def remove(self, connection: Connection) -> Removed:
-        """Remove some; nothing when none is left."""
+        """Remove a batch of records. The totals are 0 if none are left."""
         asked = {"key": self._key, "after": self._after, "most": MOST_AT_ONCE}
         found = execute(connection, _OF_A_BOT, asked).all()
         removed = _remove_first(connection, found)
@@ -133,7 +130,7 @@ class RecordsOfBot:
 
 
 def _remove_first(connection: Connection, found: Sequence[Any]) -> Removed:
-    """Remove the first of these records, as many as may go in one transaction."""
+    """Remove the first of these records, as many as one transaction may."""
     numbers: list[int] = []
     size = 0
     for row in found:
@@ -147,13 +144,13 @@ def _remove_first(connection: Connection, found: Sequence[Any]) -> Removed:
 
 
 def remove_records_of(connection: Connection, numbers: list[int]) -> None:
-    """Remove the records of these matches, and note that."""
+    """Remove the records of these matches from the database, and the references to archived ones."""
     for statement in _REMOVE:
         execute(connection, statement, among(numbers))
 
 
 def count_removed(connection: Connection) -> int:
-    """How many matches have no record any more."""
+    """Return the number of matches whose record was removed."""
     return int(
         execute(connection, "SELECT count(*) FROM matches WHERE record_bytes IS NULL AND archive IS NULL").scalar_one()
     )

@@ -1,4 +1,4 @@
-"""Tokens: made here, shown once, kept as a hash only."""
+"""Tokens of bots: generated here, shown once, and stored only as a hash."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import secrets
 
 
 def new_token() -> str:
-    """A fresh token: 43 characters, 256 bits. None begins with a dash, by which a command line knows an option."""
+    """Generate a token of 43 characters (256 bits). None starts with a dash, so none looks like an option."""
     while (token := secrets.token_urlsafe(32)).startswith("-"):
         pass
     return token
 
 
 def hash_token(token: str) -> str:
-    """What is stored of a token: SHA-256 in hex. Tokens are random, so nothing slower is needed."""
+    """Return the stored form of a token, SHA-256 in hex. Tokens are random, so no slow hash is needed."""
     return hashlib.sha256(token.encode()).hexdigest()

@@ -1,6 +1,4 @@
-"""Tournaments as they go on: opened under a seed, what their dice follow from, and finished; and their matches that are
-over and wait to be rated, as others before them in the schedule are not.
-"""
+"""Tournaments in progress: opening them, their seeds, and finished matches that wait to be rated in schedule order."""
 
 from __future__ import annotations
 
@@ -24,10 +22,10 @@ from referee.result import Result
 def open_tournament(
     connection: Connection, arguments: str, seed: str | None, chance: str | None = None
 ) -> tuple[str, str]:
-    """The id and seed of the tournament with these arguments (canonical JSON without the seed).
+    """Return the id and seed of the tournament with these arguments (canonical JSON without the seed).
 
-    With a seed: that one, finished or not. Without: the newest unfinished one, or a new one under a fresh seed.
-    What is drawn in a new one follows from `chance` (canonical JSON too) and the seed, else from its id.
+    With a seed, take that tournament, finished or not. Without one, take the newest unfinished one, or start one with a
+    random seed. The dice of a new one follow from `chance` (canonical JSON) and the seed, or else from its id.
     """
     if seed is None:
         unfinished = connection.execute(
@@ -49,14 +47,14 @@ def open_tournament(
 
 
 def tournament_randomness(connection: Connection, tournament: str) -> tuple[str, str]:
-    """What chance in a tournament follows from beside its seed; and what the ids of its matches begin with."""
+    """Return the text that the dice follow from besides the seed, and the prefix of the match ids."""
     query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
     row = connection.execute(query).one()
     return row.stem or tournament, row.prefix or tournament
 
 
 class Origin(NamedTuple):
-    """What a tournament was made of: its arguments (without the seed), and what its chance follows from."""
+    """The origin of a tournament: its arguments without the seed, its seed, and the text that its dice follow from."""
 
     arguments: Mapping[str, Any]
     seed: str
@@ -64,7 +62,7 @@ class Origin(NamedTuple):
 
 
 def tournament_origin(connection: Connection, tournament: str) -> Origin | None:
-    """That of the tournament of this id; None where there is none."""
+    """Return the origin of a tournament, or None if it does not exist."""
     query = select(tournaments.c.arguments, tournaments.c.seed, tournaments.c.stem).where(
         tournaments.c.id == tournament
     )
@@ -73,8 +71,8 @@ def tournament_origin(connection: Connection, tournament: str) -> Origin | None:
 
 
 class StoredSeeds(NamedTuple):
-    """Seeds of tournaments that belong together, each under the same one: the newest that is `open`, as some of them
-    are not finished under it or not begun, and the newest under which all are `finished`; None where there is none.
+    """Seeds of a group of tournaments that share one; each is None if there is none. `open` is the newest seed under
+    which some are unfinished or not started, `finished` the newest under which all are finished.
     """
 
     open: str | None
@@ -82,7 +80,7 @@ class StoredSeeds(NamedTuple):
 
 
 def stored_seeds(connection: Connection, arguments: Collection[str]) -> StoredSeeds:
-    """Those of the tournaments with these arguments, one or several (canonical JSON without the seed)."""
+    """Return the stored seeds of the tournaments with these arguments (canonical JSON without the seed)."""
     rows = connection.execute(
         select(tournaments.c.seed, tournaments.c.finished)
         .where(tournaments.c.arguments.in_(arguments))
@@ -96,9 +94,7 @@ def stored_seeds(connection: Connection, arguments: Collection[str]) -> StoredSe
 
 
 class StoredTournament(NamedTuple):
-    """A tournament that was begun: its id, its seed, its arguments (canonical JSON without the seed), how many of its
-    matches are stored, and whether it was played to its end.
-    """
+    """A stored tournament. `arguments` are canonical JSON without the seed; `matches` counts the stored ones."""
 
     id: str
     seed: str
@@ -108,7 +104,7 @@ class StoredTournament(NamedTuple):
 
 
 def tournaments_alike(connection: Connection, arguments: str, but: Collection[str]) -> list[StoredTournament]:
-    """Those with the same arguments (JSON without the seed) except for some by name, the newest first."""
+    """Return stored tournaments whose arguments are the same except for those named in `but`, newest first."""
     played = func.count(matches.c.number)
     columns = [tournaments.c[name] for name in ("id", "seed", "arguments", "finished")]
     query = (
@@ -131,21 +127,19 @@ def _without(arguments: str, names: Collection[str]) -> dict[str, Any]:
 
 
 def is_finished(connection: Connection, tournament: str) -> bool:
-    """Whether a tournament was played to its end."""
+    """Return whether a tournament is finished."""
     query = select(tournaments.c.finished).where(tournaments.c.id == tournament)
     return connection.execute(query).scalar() is not None
 
 
 def finish_tournament(connection: Connection, tournament: str) -> None:
-    """Mark a tournament as played to its end. What still waits of it was not needed."""
+    """Mark a tournament as finished, and delete its matches that still wait: they were not needed."""
     connection.execute(delete(awaiting).where(awaiting.c.tournament == tournament))
     connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(finished=utc()))
 
 
 class PendingResult(Struct, frozen=True):
-    """A match of a tournament as it was handed in, with what is known of its luck; `failures` says by seat why the
-    programs of bots failed in it.
-    """
+    """A finished tournament match as submitted, with its luck. `failures` says by seat why a bot's program failed."""
 
     closed: Closed
     luck: MatchLuck | None = None
@@ -157,7 +151,7 @@ _decode = msgspec.msgpack.Decoder(PendingResult).decode
 
 
 def save_pending(connection: Connection, batch: Iterable[PendingResult]) -> None:
-    """Keep matches that wait to be rated, each once, and not those that are rated; `finish_matches` drops them."""
+    """Store matches that wait to be rated, unless they are stored or rated. `finish_matches` deletes them later."""
     for one in batch:
         result = one.closed.result
         rated = select(matches.c.id).where(matches.c.id == result.match)
@@ -168,20 +162,20 @@ def save_pending(connection: Connection, batch: Iterable[PendingResult]) -> None
 
 
 def pending_of_tournament(connection: Connection, tournament: str) -> list[PendingResult]:
-    """The matches of a tournament that wait to be rated, by their place in the schedule."""
+    """Return the tournament's matches that wait to be rated, in schedule order."""
     query = select(awaiting.c.data).where(awaiting.c.tournament == tournament).order_by(awaiting.c.place)
     return [_decode(data) for data in connection.execute(query).scalars()]
 
 
 def drop_pending(connection: Connection, matches: Sequence[str]) -> None:
-    """These matches, by their ids, wait no more."""
+    """Delete waiting matches by id."""
     connection.execute(delete(awaiting).where(awaiting.c.match.in_(matches)))
 
 
 def pending_problems(
     connection: Connection, look: Callable[[Result, tuple[()], MatchLuck | None, bytes], Iterable[str]]
 ) -> Iterator[str]:
-    """What is wrong with matches that wait, a line each; `look` compares a result with its record."""
+    """Yield a line per problem with waiting matches. `look` compares a result with its record."""
     known = select(matches.c.id).where(matches.c.id == awaiting.c.match).exists().label("known")
     for row in connection.execute(select(awaiting, known).order_by(awaiting.c.match)):
         if row.known:

@@ -1,4 +1,4 @@
-"""Tournaments as pages show them: how far they are, their tables, who beat whom."""
+"""Tournaments as pages show them: progress, tables and head-to-head scores."""
 
 from __future__ import annotations
 
@@ -78,9 +78,10 @@ SELECT tournament, name FROM (
 ) AS ranked JOIN bots ON bots.id = bot
 WHERE place = 1 AND known = 1 AND low_by = high_by ORDER BY tournament, name
 """
-"""Of tournaments whose first match has luck by a value; only of two seats it is kept. As in a table, luck counts where
-it is by the same value in all matches, a bot's mean is taken as within 0 to 1, and less luck nothing is known of a
-single start.
+"""The leaders by luck-adjusted score, in two-seat tournaments whose first match has its luck measured.
+
+As in the tables, the adjustment applies only if all matches use the same value function and a bot has more than one
+start. Mean scores are limited to 0 to 1.
 """
 _PAID = """
 SELECT tournament, bots.name, rivals.name AS rival, sum(total) AS total, sum(rounds) AS rounds
@@ -112,30 +113,30 @@ class TournamentTable(TournamentRow, frozen=True, kw_only=True):
     """
 
     ranked_by: str
-    """What the table is in the order of: `adjusted`, `score` or `payoff`."""
+    """The order of the table: `adjusted`, `score` or `payoff`."""
     value: str | None
-    """What luck is measured by; None where it is not, or by several values."""
+    """The value function that measures luck; None if there is none, or several."""
     table: list[TableRow]
     head_to_head: HeadToHeadShares
     payoffs: PairMeans
 
     @property
     def standings(self) -> TournamentStandings:
-        """The table and who beat whom."""
+        """The table and head-to-head scores alone."""
         return TournamentStandings(
             ranked_by=self.ranked_by, table=self.table, head_to_head=self.head_to_head, payoffs=self.payoffs
         )
 
 
 def tournaments_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[TournamentRow]:
-    """A page of them, those that began last first."""
+    """Return a page of all tournaments, most recently started first."""
     place = {"started": str, "id": str}
     return read_page(connection, _NEXT, {}, place, lambda row: TournamentRow(**_fields(row)), after=after, limit=limit)
 
 
 def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str, list[str]]:
-    """By tournament the bots that are first in its table: by payoff where that is the result, else by points less luck
-    where these are known, else by points; of one without a match that counts nothing.
+    """Return the leaders of each tournament's table; tournaments without a counted match are left out. The order is by
+    payoff in games whose result is a payoff, else by luck-adjusted score if known, else by score.
     """
     found: dict[str, list[str]] = {}
     given = {"names": msgspec.json.encode(names).decode(), "no_value": NoLuck.name}
@@ -150,7 +151,7 @@ def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str
 
 
 def _best_paid(rows: Sequence[Any]) -> list[str]:
-    """The bots that were paid most in a tournament, of rows of `_PAID`: as its table has them."""
+    """Return the bots with the highest mean payoff of a tournament, from rows of `_PAID`."""
     matches = [PaidMatch(((row.name, Paid(float(row.total), int(row.rounds))), (row.rival, None))) for row in rows]
     means = Payoffs(list(dict.fromkeys(row.name for row in rows)), matches).means
     paid = {bot: rounded(mean.mean) for bot, mean in means.items() if mean is not None}
@@ -158,19 +159,19 @@ def _best_paid(rows: Sequence[Any]) -> list[str]:
 
 
 def has_tournament(connection: Connection, name: str) -> bool:
-    """Whether there is a tournament of this id."""
+    """Return whether a tournament with this id exists."""
     return execute(connection, "SELECT 1 FROM tournaments WHERE id = :id", {"id": name}).first() is not None
 
 
 Standings = dict[str, tuple[tuple[int, str | None], str | None, TournamentStandings]]
-"""By tournament, those asked for last: its matches so far and when it was over, what luck is measured by, its
-standings. So matches are looked at again only where some were added.
+"""A cache of standings by tournament: its number of matches and end time, the value function of its luck, the
+standings. An entry is computed again only after the number of matches or the end time has changed.
 """
 MOST_KNOWN = 64
 
 
 def tournament_table(connection: Connection, name: str, known: Standings) -> TournamentTable | None:
-    """A tournament with its table, of all that take part; None if there is none of this id."""
+    """Return a tournament with its table of all participants, or None. `known` is the cache."""
     row = execute(connection, _ONE, {"id": name, "limit": 1}).one_or_none()
     if row is None:
         return None
@@ -181,7 +182,7 @@ def tournament_table(connection: Connection, name: str, known: Standings) -> Tou
         words = fields["arguments"]["bots"]
         planned = words if fields["arguments"].get("afar") else map(bot_name_in, words)
         matches = list(_matches(connection, name, paired=bool(fields["arguments"].get("paired"))))
-        # In one that is over all have played, be it under a name that they have no more.
+        # In a finished tournament all bots have played, perhaps under a name that was changed since.
         names = {folded(bot): bot for bot in planned} if row.finished is None else {}
         names |= {folded(seat.bot): seat.bot for match, _ in matches for seat in match.result.seats}
         value = _value_of(matches)
@@ -195,7 +196,7 @@ def tournament_table(connection: Connection, name: str, known: Standings) -> Tou
 
 
 def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tuple[MatchSample, str | None]]:
-    """The matches of a tournament, each with the value that its luck is measured by."""
+    """Yield the tournament's matches, each with the value function of its luck."""
     for _, group in itertools.groupby(execute(connection, _MATCHES, {"id": name}), lambda row: row.number):
         sat = list(group)
         first = sat[0]
@@ -205,16 +206,14 @@ def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tup
 
 
 def _value_of(matches: Iterable[tuple[MatchSample, str | None]]) -> str | None:
-    """What the luck of the matches that count is measured by; None where it is not, or by several values."""
+    """Return the value function of all luck in matches that count; None if there is none, or several."""
     values = {value for match, value in matches if match.result.reason != VOID and match.luck is not None}
     return values.pop() if len(values) == 1 and NoLuck.name not in values else None
 
 
 @functools.lru_cache(maxsize=1000)
 def _planned(arguments: str) -> int | None:
-    """How many matches a tournament has, if that is settled. The game is asked how many sit in one, which may take a
-    while.
-    """
+    """Return the planned number of matches, None for an open-ended test. It loads the game, which may be slow."""
     read = msgspec.json.decode(arguments)
     if read["rounds"] is None:
         return None

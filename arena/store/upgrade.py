@@ -1,4 +1,4 @@
-"""A database of an older schema brought up to date, and what follows from its results made anew."""
+"""Upgrading a database from an older schema, and rebuilding what is derived from its results."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from arena.store.schema import REVISIONS
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 _MADE_ANEW: dict[str, Callable[[Connection], object]] = {"0001": rebuild_ratings, "0002": summaries.rebuild}
-"""What follows from the results otherwise than in these schemas."""
+"""The function that rebuilds derived data after an upgrade from each of these schemas."""
 
 
 def upgrade(database: Database, backup: Path | None = None) -> tuple[str, str]:
-    """Bring a database's schema up to date, and its ratings with it; the revisions before and after. A file is copied
-    to `backup` before, if there is anything to do.
+    """Upgrade a database's schema and derived data. Return the revisions before and after.
 
-    Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`, and what `back_up` does; then
-    nothing has changed.
+    If there is anything to do, a file is first copied to `backup`. Raises `DatabaseNotFound`, `UnrecognizedDatabase`,
+    `SchemaMismatch`, `StoreError` or whatever `back_up` raises; then nothing has changed.
     """
     before = database.revision()
     if before is None:
@@ -43,7 +42,7 @@ def upgrade(database: Database, backup: Path | None = None) -> tuple[str, str]:
 
 
 def migrate(engine: Engine, then: Callable[[Connection], object] = lambda connection: None) -> None:
-    """Run the migrations that a database of ours lacks, and `then`, in one transaction of an engine that writes."""
+    """Run the missing migrations and `then` in one writing transaction."""
     from alembic import command
     from alembic.config import Config
 

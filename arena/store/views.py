@@ -1,6 +1,4 @@
-"""The views of the database that stay as they are from version to version: what others may ask it. docs/data.md tells
-their columns.
-"""
+"""Views that stay the same across schema versions, for external queries. docs/data.md documents their columns."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from sqlalchemy import Connection
 from arena.store.dialect import is_postgresql, translated
 from arena.store.pool_payoffs import MEAN
 
-# SQLite drops no column that a view names, and renames no table under one: a migration that does drops the views first.
+# SQLite cannot drop a column that a view uses, nor rename its table, so such a migration drops the views first.
 
 _MATCH_RESULTS = """
 SELECT matches.number, matches.id AS match, matches.game, matches.config, matches.pool,
@@ -69,17 +67,17 @@ VIEWS = {
     name: f"CREATE VIEW {name} AS{query}"
     for name, query in (("match_results", _MATCH_RESULTS), ("match_seats", _MATCH_SEATS), ("ladder", _LADDER))
 }
-"""How each is made, by its name."""
+"""The statement that creates each view, by name."""
 
 
 def create(connection: Connection) -> None:
-    """Make them, where there are none."""
+    """Create the views in a database without them."""
     for statement in VIEWS.values():
         connection.exec_driver_sql(translated(statement) if is_postgresql(connection) else statement)
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
-    """Which are missing or others, a line each."""
+    """Yield a line for each view that is missing or different."""
     look = _postgresql if is_postgresql(connection) else _sqlite
     for name, statement in VIEWS.items():
         found, right = look(connection, name, statement)
@@ -90,13 +88,15 @@ def find_problems(connection: Connection) -> Iterator[str]:
 
 
 def _sqlite(connection: Connection, name: str, statement: str) -> tuple[str | None, str]:
-    """A view as it is, None where it is missing, and as it should be."""
+    """Return the stored definition of a view (None if missing) and the expected one."""
     query = "SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?"
     return connection.exec_driver_sql(query, (name,)).scalar(), statement
 
 
 def _postgresql(connection: Connection, name: str, statement: str) -> tuple[str | None, str]:
-    """The same as the server writes them, which depends on its version: one is made as it should be, and taken back."""
+    """Return both definitions as the server formats them. That depends on its version, so the expected view is created
+    temporarily and rolled back.
+    """
     definition = "SELECT pg_get_viewdef(to_regclass(%s))"
     found = connection.exec_driver_sql(definition, (name,)).scalar()
     with connection.begin_nested() as made:

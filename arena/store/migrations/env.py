@@ -1,4 +1,4 @@
-"""What Alembic runs: it is given a connection with a transaction that the caller commits."""
+"""The script that Alembic runs, with a connection whose transaction the caller commits."""
 
 from __future__ import annotations
 

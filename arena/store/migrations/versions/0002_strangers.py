@@ -1,4 +1,4 @@
-"""A rating pool for each preset, and what is known of bots that strangers bring."""
+"""Add a rating pool per preset, and columns for bots that register themselves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def upgrade() -> None:
 
 
 def _find_pools() -> None:
-    """Enter the pool of every rated match."""
+    """Fill in the pool of every rated match."""
     connection = op.get_bind()
     rated = connection.execute(sa.text("SELECT number, game, config FROM matches WHERE rated"))
     found = [{"number": number, "pool": _pool(game, config)} for number, game, config in rated]
@@ -39,7 +39,7 @@ def _find_pools() -> None:
 
 @functools.lru_cache(maxsize=256)
 def _pool(game: str, config: str) -> str:
-    """The preset's; that of the game alone for what is no preset any more."""
+    """Return the preset's pool, or the game's if the preset no longer exists."""
     try:
         return next(iter(load(game, json.loads(config)).pools), game)
     except (BotFault, ValueError):
@@ -47,7 +47,7 @@ def _pool(game: str, config: str) -> str:
 
 
 def _create_ratings() -> None:
-    """Empty: they are computed again from the results, by whoever runs the migrations."""
+    """Create an empty table: the caller of the migrations computes the ratings from the results."""
     op.create_table(
         "ratings",
         sa.Column("bot", sa.Integer(), nullable=False),

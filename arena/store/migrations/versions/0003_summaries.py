@@ -1,4 +1,4 @@
-"""What pages ask for: a seat's part in its match, and summaries of the results."""
+"""Add seat columns for moves, time, pool and outcome, and the summaries of results that pages query."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _TABLES = {
     "encounters": ("bot opponent pool outcome reason match", ""),
     "hours": ("hour", "first last"),
 }
-"""The keys of each and its numbers."""
+"""The key columns and the number columns of each table."""
 
 
 def upgrade() -> None:
-    """The new columns and tables, empty: they are filled from the results by whoever runs the migrations."""
+    """Add the columns and tables, empty: the caller of the migrations fills them from the results."""
     op.add_column("seats", sa.Column("moves", sa.Integer(), nullable=True))
     op.add_column("seats", sa.Column("thought_ms", sa.Integer(), nullable=True))
     op.add_column("seats", sa.Column("pool", sa.String(length=128), server_default="", nullable=False))

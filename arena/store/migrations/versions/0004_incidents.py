@@ -1,4 +1,4 @@
-"""What went wrong with bots of late."""
+"""Add recent incidents of bots."""
 
 from __future__ import annotations
 

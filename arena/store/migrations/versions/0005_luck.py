@@ -1,4 +1,4 @@
-"""What luck gave in a match, and who says so."""
+"""Add the luck of a match, and the value function that measured it."""
 
 from __future__ import annotations
 

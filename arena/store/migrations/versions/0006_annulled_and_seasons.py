@@ -1,4 +1,4 @@
-"""Matches that were annulled, and seasons."""
+"""Add annulled matches and seasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matches of tournaments kept before their turn to be rated, why bots failed, and what chance follows from."""
+"""Add tournament matches that wait to be rated, failures of bots' programs, and the origin of tournaments' dice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views for others to ask, which stay as they are."""
+"""Add stable views for external queries."""
 
 from __future__ import annotations
 

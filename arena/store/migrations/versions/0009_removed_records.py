@@ -1,4 +1,4 @@
-"""How many bytes records have, and which were removed; bots that were renamed."""
+"""Add the bytes of records, removed records, and renamed bots."""
 
 from __future__ import annotations
 

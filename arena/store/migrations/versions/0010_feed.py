@@ -1,4 +1,4 @@
-"""How far the feed has come."""
+"""Add the position of the feed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operator did."""
+"""Add the audit log of operator actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What seats were paid a round; what bots were paid against each other."""
+"""Add payoffs per round of seats, and payoffs of bots against each other."""
 
 from __future__ import annotations
 

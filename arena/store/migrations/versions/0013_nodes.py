@@ -1,4 +1,4 @@
-"""Nodes, and matches under way on them; views in words that SQLite and PostgreSQL both know."""
+"""Add nodes and their matches in progress, and rewrite views in SQL for both SQLite and PostgreSQL."""
 
 from __future__ import annotations
 

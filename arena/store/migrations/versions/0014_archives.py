@@ -1,4 +1,4 @@
-"""Files that records of old matches are in."""
+"""Add the archive files of old records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that are people's."""
+"""Add the mark for names of people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log of results, the key that signs it, and which matches share a start."""
+"""Add the log of results, its signing key, and the start that matches share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When servers looked at the clock, how often it was decided what is rated, and what nodes announce to each other."""
+"""Add readings of the clock, the count of rating decisions, and announcements between nodes."""
 
 from __future__ import annotations
 
