@@ -44,6 +44,7 @@ REVISIONS = (
     "0015",
     "0016",
     "0017",
+    "0018",
 )
 """The migrations, oldest first."""
 
