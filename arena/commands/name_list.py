@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from arena.operator.name_list import NAME, NameList, parse_name_list
+from arena.operator.name_list import NAME, NameList, mistakes_fault, parse_name_list
 from machine.input_file import read_text
 from protocol.display import among, shown
 from protocol.errors import UsageFault
@@ -34,7 +34,7 @@ def read_entrants(file: Path) -> list[str]:
     entries = list(_of_toml(file) if file.suffix.lower() == ".toml" else _of_csv(file))
     wrong = list(_wrong(entries))
     if wrong:
-        raise UsageFault("\n".join(f"{file}, {line}" for line in wrong))
+        raise mistakes_fault([f"{file}, {line}" for line in wrong])
     return [_word(entry) for _, entry in entries]
 
 
@@ -83,7 +83,7 @@ def _wrong(entries: list[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
     for where, entry in entries:
         name = entry.get(NAME, "")
         if not is_bot_name(name):
-            yield f"{where}: {name!r} is no name for a bot: {NAME_FORM}" if name else f"{where}: there is no name"
+            yield f"{where}: {shown(name)} is no name for a bot: {NAME_FORM}" if name else f"{where}: there is no name"
             continue
         if COMMAND in entry and (BOT in entry or SETTINGS in entry):
             yield f"{where}: {name} has a command and a {BOT if BOT in entry else SETTINGS}: it is one of them"

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
 from arena.operator.changes import Register
-from arena.operator.name_list import NAME, NameList
+from arena.operator.name_list import NAME, NameList, mistakes_fault
 from arena.store.registry import RegisteredBot
 from arena.store.tokens import hash_token, new_token
-from protocol.display import csv_cell
-from protocol.errors import UsageFault
+from protocol.display import csv_cell, shown
 from protocol.names import NAME_FORM, folded, is_bot_name
 
 GIVEN = "token"
@@ -61,11 +60,11 @@ def _check(listed: NameList, source: str, taken: set[str]) -> None:
         name, where = row[NAME], f"{source}, line {line}: " if source else ""
         key = folded(name)
         if not is_bot_name(name):
-            wrong.append(f"{where}{name!r} is no name for a bot: {NAME_FORM}")
+            wrong.append(f"{where}{shown(name)} is no name for a bot: {NAME_FORM}")
         elif key in first:
             wrong.append(f"{where}{name} is there twice" + (f", first in line {first[key]}" if source else ""))
         elif key in taken:
             wrong.append(f"{where}a bot is called {name} already: choose another name, or `arena bot rotate {name}`")
         first.setdefault(key, line)
     if wrong:
-        raise UsageFault("\n".join(wrong))
+        raise mistakes_fault(wrong)
