@@ -88,7 +88,7 @@ def describe_type(kind: Any) -> str:
     about = _described(msgspec.inspect.type_info(kind))
     described = about.extra_json_schema if isinstance(about, Metadata) else None
     match about.type if isinstance(about, Metadata) else about:
-        case StrType() | AnyType() | UnionType():
+        case StrType() | AnyType():
             return str((described or {}).get("description", "text"))
         case IntType(ge=None, le=None):
             return "an integer"

@@ -94,10 +94,18 @@ class LookArguments(Arguments, frozen=True, kw_only=True):
 
 
 class MoveArguments(Arguments, frozen=True, kw_only=True):
-    move: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=LONGEST_MOVE)] | dict[str, Any] | int,
-        Meta(description="a move, written as look lists the legal ones, or its object as the rules have it"),
-    ]
+    move: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=LONGEST_MOVE,
+                description="a move, written as look lists the legal ones, or its object as the rules have it",
+            ),
+        ]
+        | dict[str, Any]
+        | int
+    )
     why: (
         Annotated[
             str,
