@@ -63,7 +63,12 @@ class _PlainReady(Struct, kw_only=True, forbid_unknown_fields=True, gc=False, ta
 
 
 _decode_plain = msgspec.msgpack.Decoder(_PlainMove | _PlainReady).decode
-_is_match = lru_cache(4096)(re.compile(MATCH_PATTERN).search)
+_find_match = re.compile(MATCH_PATTERN).search
+
+
+@lru_cache(4096)
+def _is_match(text: str) -> bool:
+    return _find_match(text) is not None
 
 
 def _plain(frame: bytes) -> Move | Ready | None:

@@ -4,7 +4,7 @@ Bots play rated nim and tic-tac-toe without end; some resign, drop their connect
 back, and new names register all the time. The slopes are those of a straight line through the second half.
 Usage: python benchmarks/reliability/soak.py [--seconds 3600] [--bots 24] [--newcomers 1] [--small]
 Exit status 1 if one of them grows by more than its limit and twice the slope's error: tasks and files by one an hour,
-objects by half a newcomer's, memory by 1 KiB a newcomer.
+objects by half a newcomer's, memory by 1 KiB a newcomer and half of that a match.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ MAX_KIB_PER_NEWCOMER = 1.0
 """The latter shows in memory. What is kept of so many names, and no more, takes less than that until it is full: 2,000
 with their addresses, 1,000 that came to a match, 10,000 with the pace of their matches.
 """
+MAX_KIB_PER_MATCH = 0.5
+"""The database's connections keep up to 16 MiB of its pages each, and a match adds some 2 KiB to the file."""
 
 
 class Sample(NamedTuple):
@@ -179,7 +181,7 @@ def main() -> None:
     print(f"{options.seconds:g} s, {options.bots} regulars and {names} newcomers, {matches} matches")
     per_hour = names / options.seconds * 3600
     limits = (
-        MAX_KIB_PER_NEWCOMER * per_hour / 1024,
+        (MAX_KIB_PER_NEWCOMER * per_hour + MAX_KIB_PER_MATCH * matches / options.seconds * 3600) / 1024,
         1.0,
         1.0,
         MAX_OBJECTS_PER_NEWCOMER * per_hour,
