@@ -35,6 +35,7 @@ from machine.keeper import FAILED
 from machine.subprocesses import ending
 from machine.terminal import say
 from protocol import bot_launch
+from protocol.codec import read_integer
 from protocol.display import among, shown
 from protocol.errors import Fault, UsageFault
 from protocol.messages import MAX_CLIENT_FRAME, End, Info, Rejected, Start
@@ -296,12 +297,12 @@ def answer(line: bytes, turn: Turn, left_out: Callable[[str], None] = lambda wha
 
 
 def _move_with_odd_numbers(line: bytes) -> Any:
-    """Return a message `move` in whose `info` are numbers that JSON has no form for, as NaN and 1e400; None for others.
+    """Return a message `move` in whose `info` are numbers that nobody keeps, as NaN and 5,000 digits; else None.
 
     Many libraries write them. They cannot be kept, and the move stands without them.
     """
     try:
-        said = json.loads(line)
+        said = json.loads(line, parse_int=read_integer)
         json.dumps({key: value for key, value in said.items() if key != "info"}, allow_nan=False)
     except (AttributeError, ValueError, RecursionError):
         return None
