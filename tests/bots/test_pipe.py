@@ -193,7 +193,7 @@ RIGHT = """a move is a line like {"heap":0,"take":1}, and all else goes to stand
         ),
         (
             'read s; read t; echo \'{"type":"move","move":{"heap":1e400},"info":{"value":NaN}}\'; cat',
-            """wrote '{"type":"move","move":{"heap":1e400},"info":{"value":NaN}}', in which is a number that no move has""",
+            """wrote '{"type":"move","move":{"heap":1e400},"info":{"value":NaN}}', in which is a number that no""",
         ),
         ('read s; read t; echo \'{"type":"move"}\'; cat', f"wrote a move without a map in the field move: {RIGHT}"),
         ("exit 3", "ended with exit code 3, for the second time"),
