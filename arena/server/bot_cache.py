@@ -301,9 +301,11 @@ class BotCache:
     def _end(self, match: str) -> Header | None:
         """A match is under way no more; its header, if it was a rated one."""
         header = self._under_way.pop(match, None)
-        if header is not None:
-            self._playing.subtract(folded(seat.bot) for seat in header.seats)
-            self._playing = +self._playing
+        for seat in () if header is None else header.seats:
+            bot = folded(seat.bot)
+            self._playing[bot] -= 1
+            if not self._playing[bot]:
+                del self._playing[bot]
         return header
 
     def _note_meetings(self, name: str, found: BotFacts) -> None:
