@@ -44,7 +44,6 @@ class ClientRegistry:
         """The matches that each client watches."""
         self._playing: dict[str, dict[str, tuple[Runner, int]]] = {}
         """By bot and match, its seat."""
-        self._known: set[str] = set()
         self._removed = asyncio.Event()
         """Set, and another one, whenever a match is."""
         self._listing = EncodedMessages([])
@@ -60,7 +59,6 @@ class ClientRegistry:
             older.close(SUPERSEDED, "superseded by a newer connection of the same bot")
         self.sessions[session.key] = session
         session.wire.late = functools.partial(self._late, session)
-        self._known.add(session.key)
         self.handler.connected(session)
         return list(self._playing.get(session.key, ()))
 
@@ -155,10 +153,6 @@ class ClientRegistry:
     def session(self, bot: str) -> Session | None:
         """The connection of a bot."""
         return self.sessions.get(folded(bot))
-
-    def was_online(self, bot: str) -> bool:
-        """Whether a bot has ever been connected."""
-        return folded(bot) in self._known
 
     def matches_of(self, bot: str) -> Mapping[str, tuple[Runner, int]]:
         """The matches under way in which a bot plays, with its seat in each."""

@@ -5,13 +5,14 @@ comes from where it came before.
 from __future__ import annotations
 
 from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff
-from machine.token_bucket import MOST_KEYS
 from protocol.names import folded
 
 FREE_OF_ADDRESS = 200
 """Wrong tokens that an address may bring for all names together, before a name has one alone."""
 MOST_ADDRESSES = 4
 """Of a name that are remembered: a bot moves. Nobody else can fill them up, who does not have its token."""
+MAX_NAMES = 2000
+"""Of which addresses are remembered, those that came in last. To push one out takes as many registrations."""
 
 
 class GuessLimits:
@@ -22,7 +23,8 @@ class GuessLimits:
     may connect.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, max_names: int = MAX_NAMES) -> None:
+        self._max_names = max_names
         self._names = FailureBackoff(LONGEST_WAIT, free=FREE_FAILURES)
         self._addresses = FailureBackoff(LONGEST_WAIT, free=FREE_OF_ADDRESS)
         self._places: dict[str, dict[str, None]] = {}
@@ -52,5 +54,5 @@ class GuessLimits:
         if len(places) > MOST_ADDRESSES:
             del places[next(iter(places))]
         self._places[name] = places
-        if len(self._places) > MOST_KEYS:
+        if len(self._places) > self._max_names:
             del self._places[next(iter(self._places))]

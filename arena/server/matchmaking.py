@@ -433,9 +433,10 @@ class Matchmaker:
     def _seeker(self, bot: str, group: Sequence[ActiveSeek]) -> ladder_pairing.Seeker:
         """A bot as a match between these would find it: by the pool that it counts in."""
         mu, sigma = self._bots.rating(bot, standing_pool(group))
-        met = self._bots.met(bot, _met_in(group))
+        pool = _met_in(group)
+        met, played = self._bots.met(bot, pool), self._bots.encounters(bot, pool)
         spent = self._bots.spent(bot, pool_of(group))
-        return ladder_pairing.Seeker(bot, mu, sigma, met=met, played=sum(met.values()), spent=spent)
+        return ladder_pairing.Seeker(bot, mu, sigma, met=met, played=played, spent=spent)
 
     def _near(self, kind: MatchSpec) -> Iterator[list[str]]:
         """The bots with seeks of a kind that name nobody, by rating, in parts small enough to be compared at once."""

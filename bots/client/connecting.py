@@ -7,7 +7,6 @@ import ssl
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as open_websocket
@@ -23,6 +22,7 @@ from websockets.http11 import Response
 from websockets.typing import Subprotocol
 
 from bots.client.timeouts import ClientTimeouts
+from machine.host_names import host_of_url
 from protocol.codec import MSGPACK
 from protocol.display import printable
 from protocol.errors import Fault, UsageFault
@@ -50,7 +50,7 @@ class _Opening(open_websocket):
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         found = super().process_redirect(exc)
-        if isinstance(found, str) and urlsplit(found).hostname != urlsplit(self.uri).hostname:
+        if isinstance(found, str) and host_of_url(found) != host_of_url(self.uri):
             return Refused(f"{self.uri} sends bots on to {printable(found)[:80]}: if that is right, give that URL")
         return found
 
@@ -117,7 +117,7 @@ def _asked(retry_after: str, now: datetime) -> float:
 
 def is_loopback(url: str) -> bool:
     """Whether a URL is of this machine; a proxy of the environment is for others."""
-    host = urlsplit(url).hostname or ""
+    host = host_of_url(url)
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
