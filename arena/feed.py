@@ -21,6 +21,7 @@ import msgspec
 
 from arena.mqtt_connection import EACH, MOST_IN_FLIGHT, MqttConnection, MqttOrder, Publication
 from machine.backoff import Backoff
+from machine.host_names import host_of_url
 from protocol.errors import UsageFault
 from protocol.messages import End, FromServer, Start, Turn
 
@@ -79,8 +80,9 @@ class Broker(NamedTuple):
             raise BadBroker(f"the MQTT address cannot be read ({exc}): {form}") from exc
         if parts.scheme != "mqtt":
             raise BadBroker(f"the MQTT address begins with {parts.scheme[:20] or 'no scheme'!r}: {form}")
-        if not parts.hostname or port == 0:
-            raise BadBroker(f"the MQTT address names no {'port' if parts.hostname else 'host'}: {form}")
+        host = host_of_url(url)
+        if not host or port == 0:
+            raise BadBroker(f"the MQTT address names no {'port' if host else 'host'}: {form}")
         if set(url) & set("?#"):
             raise BadBroker(f"an MQTT prefix with ? or # is no topic: {form}")
         prefix = unquote(parts.path).strip("/") or DEFAULT_PREFIX
@@ -89,7 +91,7 @@ class Broker(NamedTuple):
                 f"the MQTT prefix {prefix[:40]!r} is no topic: up to 200 characters without + # or leading $"
             )
         user, password = (None if part is None else unquote(part) for part in (parts.username, parts.password))
-        return cls(parts.hostname, port, user, password, prefix)
+        return cls(host, port, user, password, prefix)
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"

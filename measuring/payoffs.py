@@ -1,4 +1,4 @@
-"""Mean payoff of a bot per round, with equal weight for every opponent, and its interval."""
+"""What a bot was paid a round on the average, opponents weighing by the rounds played, with an interval. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from msgspec import Struct
 
 from measuring.student_t import satterthwaite, student_cdf, student_reach
 
+MAX_WEIGHT_ROUNDS = 200
+"""An opponent weighs as many rounds as were played against it, and no more than these. Below the limit nobody moves a
+mean by choosing when to leave: the payoffs of rounds that are stopped at will add up, on the average, to the mean of a
+round times the rounds played (A. Wald, On cumulative sums of random variables, 1944). So the limit is the length of the
+longest match of a preset. It is no more, as one opponent that is met all day is not to weigh more than the others.
+"""
+
 
 class Paid(NamedTuple):
     """The total payoff of a bot in one or more rounds."""
@@ -20,20 +27,33 @@ class Paid(NamedTuple):
 
 
 class PairPayoffs(NamedTuple):
-    """Payoffs of a bot against one opponent: number of units, mean of all rounds, and sum of squared deviations.
-
-    A unit is a match, or all matches of one start. The deviation of a unit that paid `total` in `rounds` is (total -
-    mean · rounds), divided by the mean number of rounds of a unit.
+    """What a bot was paid against one opponent: in so many units (matches, or the matches of one start) the mean of all
+    rounds, and the sum of the squares by which units differ from it. Of a unit that paid `total` in `rounds` that is
+    (total - mean · rounds), divided by the mean number of rounds of a unit. `rounds` are those of all units.
     """
 
     units: int
     mean: float
     squares: float
+    rounds: int
+
+    @property
+    def weight(self) -> int:
+        """The rounds by which the opponent weighs in a mean over opponents."""
+        return min(self.rounds, MAX_WEIGHT_ROUNDS)
+
+
+class WeightedPair(NamedTuple):
+    """A part of a sum: the payoffs of a pair times a factor."""
+
+    pair: PairPayoffs
+    factor: float
 
 
 class MeanPayoff(Struct, frozen=True, kw_only=True):
-    """The mean over so many `opponents` of the mean payoff of all rounds against each, and its 95 % interval, None
-    where no opponent was met twice. Opponents are taken as given: it says what more matches against them would change.
+    """The mean over so many `opponents` of the mean payoff of all rounds against each, by `PairPayoffs.weight`, and its
+    95 % interval, None where no opponent was met twice. Opponents are taken as given: it says what more matches against
+    them would change.
     """
 
     mean: float
@@ -53,39 +73,47 @@ def mean_of_rounds(units: Sequence[Paid]) -> list[float]:
     return [mean + (unit.total - mean * unit.rounds) / length for unit in units]
 
 
-def pair_payoffs(payoffs: Sequence[float]) -> PairPayoffs:
-    """Summarise the values of one or more units."""
+def pair_payoffs(payoffs: Sequence[float], rounds: int) -> PairPayoffs:
+    """Return those of units with these values, one at least, of so many rounds in all."""
     mean = fmean(payoffs)
-    return PairPayoffs(len(payoffs), mean, math.fsum((payoff - mean) ** 2 for payoff in payoffs))
+    return PairPayoffs(len(payoffs), mean, math.fsum((payoff - mean) ** 2 for payoff in payoffs), rounds)
+
+
+def weighted_pairs(pairs: Iterable[PairPayoffs]) -> list[WeightedPair]:
+    """Return the parts whose sum is the mean over opponents, one at least: the factors are shares of weight."""
+    met = list(pairs)
+    total = sum(pair.weight for pair in met)
+    return [WeightedPair(pair, pair.weight / total) for pair in met]
 
 
 def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
-    """Return the mean over opponents, or None without opponents.
+    """Return the mean over opponents; None without any.
 
-    Its squared standard error is the sum of s²/n of each opponent's mean, divided by the square of the number of
-    opponents. An opponent that was met once gets the variance within all others. The interval is Student's, with the
-    degrees of freedom of B. L. Welch, The generalization of 'Student's' problem when several different population
-    variances are involved (1947).
+    Its squared standard error is the sum of those of each opponent, s²/n, times the square of its share of the weight;
+    the variance of a match with an opponent that was met once is that within all others, for as many rounds. The
+    interval is Student's, with the degrees of freedom of B. L. Welch, The generalization of 'Student's' problem when
+    several different population variances are involved (1947).
     """
-    met = list(pairs)
+    met = weighted_pairs(pairs)
     if not met:
         return None
-    mean, low, high = fmean(pair.mean for pair in met), None, None
+    # Taken from one of them, the mean of equal numbers is that number to the last bit.
+    origin = met[0].pair.mean
+    mean = origin + math.fsum(factor * (pair.mean - origin) for pair, factor in met)
+    low = high = None
     if (found := _error(met)) is not None:
         error, freedom = found
-        reach = student_reach(freedom) * error / len(met) if error else 0.0
+        reach = student_reach(freedom) * error if error else 0.0
         low, high = mean - reach, mean + reach
     return MeanPayoff(mean=mean, low=low, high=high, opponents=len(met))
 
 
-def chance_of_difference(strata: Sequence[PairPayoffs]) -> float:
-    """Return the two-sided p-value of the sum of the strata's means, under the hypothesis that it is 0.
-
-    It is Student's test with the error and the degrees of freedom of `mean_payoff`; 1 if there is no estimate of the
-    error.
+def chance_of_difference(strata: Sequence[WeightedPair]) -> float:
+    """Return how likely the sum of the strata's means is so far from 0, or farther, where it is 0 in truth: Student's
+    test, both ways, with the error and freedom of `mean_payoff`. 1 where that can't be known.
     """
     found = _error(strata)
-    total = math.fsum(stratum.mean for stratum in strata)
+    total = math.fsum(factor * pair.mean for pair, factor in strata)
     if found is None or abs(total) < _EQUAL:
         return 1.0
     error, freedom = found
@@ -96,17 +124,19 @@ _EQUAL = 1e-9
 """Sums below this are rounding errors."""
 
 
-def _error(met: Sequence[PairPayoffs]) -> tuple[float, float] | None:
-    """Return the standard error of the sum of the means and its degrees of freedom; None if all have one unit."""
+def _error(met: Sequence[WeightedPair]) -> tuple[float, float] | None:
+    """Return the standard error of the sum of the means, and its degrees of freedom; None where all are of one unit."""
     parts: list[tuple[float, int]] = []
-    freedom, squares = 0, 0.0
-    for units, _, deviations in met:
+    freedom, squares, lone = 0, 0.0, 0.0
+    for (units, _, deviations, rounds), factor in met:
         if units > 1:
-            parts.append((deviations / (units - 1) / units, units - 1))
-            freedom, squares = freedom + units - 1, squares + deviations
+            parts.append((factor**2 * deviations / (units - 1) / units, units - 1))
+            freedom, squares = freedom + units - 1, squares + deviations * rounds / units
+        else:
+            lone += factor**2 / rounds
     if not freedom:
         return None
-    if lone := len(met) - len(parts):
+    if lone:
         parts.append((lone * squares / freedom, freedom))
     total = math.fsum(part for part, _ in parts)
     if total < _EQUAL**2:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgpack
 import msgspec
@@ -41,6 +42,8 @@ _CLIENT_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromClient.__sub
 _SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__subclasses__()}
 
 Frame = bytes | str
+MAX_DIGITS = 4300
+"""Of an integer that Python reads (`sys.int_info`); it takes longer the more there are."""
 
 SMALL = 2 * MAX_MAP
 """A msgpack frame up to this many bytes can exceed no limit except that of depth: a map entry takes two bytes."""
@@ -63,7 +66,12 @@ class _PlainReady(Struct, kw_only=True, forbid_unknown_fields=True, gc=False, ta
 
 
 _decode_plain = msgspec.msgpack.Decoder(_PlainMove | _PlainReady).decode
-_is_match = lru_cache(4096)(re.compile(MATCH_PATTERN).search)
+_find_match = re.compile(MATCH_PATTERN).search
+
+
+@lru_cache(4096)
+def _is_match(text: str) -> bool:
+    return _find_match(text) is not None
 
 
 def _plain(frame: bytes) -> Move | Ready | None:
@@ -131,8 +139,7 @@ class Codec:
         size = len(frame) if isinstance(frame, bytes) else _utf8_length(frame)
         if size > MAX_CLIENT_FRAME:
             raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_CLIENT_FRAME}")
-        value = self._unpack(frame)
-        check_limits(value)
+        value = self._unpack_client(frame)
         kind = value.get("type") if type(value) is dict else None
         cls = _CLIENT_TYPES.get(kind) if type(kind) is str else None
         if cls is None:
@@ -143,6 +150,39 @@ class Codec:
             fault.ref = value["id"] if type(value.get("id")) is str and len(value["id"]) <= 64 else None
             raise
         return message
+
+    def _unpack_client(self, frame: Frame) -> Any:
+        """Unpack what a client sent. A `move` stands whatever its `info` is: one that exceeds a limit, or has what the
+        encoding has no form for, becomes an `UnusableInfo`.
+        """
+        try:
+            value = self._unpack(frame)
+            if type(value) is dict and value.get("type") == "move" and "info" in value:
+                return _with_checked_info(value)
+            check_limits(value)
+        except MalformedMessage as fault:
+            value = self._unpack_leniently(frame)
+            if type(value) is not dict or value.get("type") != "move" or "info" not in value:
+                raise
+            rest = {name: item for name, item in value.items() if name != "info"}
+            try:
+                check_limits(rest)
+                msgspec.json.encode(rest)
+            except (MalformedMessage, UnicodeError):
+                raise fault from None
+            return {**rest, "info": UnusableInfo(str(fault))}
+        return value
+
+    def _unpack_leniently(self, frame: Frame) -> Any:
+        """Unpack what also has values that may not be sent, as bytes and NaN; None where that can't be done."""
+        try:
+            if self is JSON:
+                return json.loads(frame, parse_int=read_integer) if isinstance(frame, str) else None
+            if not isinstance(frame, bytes):
+                return None
+            return msgpack.unpackb(frame, strict_map_key=False, unicode_errors="surrogateescape")
+        except (ValueError, TypeError, RecursionError, msgpack.UnpackException):
+            return None
 
     def decode_server(self, frame: Frame) -> ServerMessage | None:
         """Decode a server's message; None for a type that this version does not know. Raises `MalformedMessage`."""
@@ -166,6 +206,29 @@ class Codec:
 MSGPACK = Codec("arena.v1.msgpack", msgspec.msgpack.Encoder().encode, _unpack_msgpack)
 JSON = Codec("arena.v1.json", _pack_json, _unpack_json)
 CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
+
+
+class UnusableInfo(NamedTuple):
+    """In place of the `info` of a move: why it is none that can be kept."""
+
+    why: str
+
+
+def _with_checked_info(value: dict[str, Any]) -> dict[str, Any]:
+    """Check a move, and its info apart."""
+    check_limits({name: item for name, item in value.items() if name != "info"})
+    try:
+        check_limits(value["info"], 2)
+    except MalformedMessage as fault:
+        return {**value, "info": UnusableInfo(str(fault))}
+    return value
+
+
+def read_integer(text: str) -> float:
+    """Return the integer that a text in JSON has, an infinite number in place of one that Python does not read."""
+    if len(text) <= MAX_DIGITS:
+        return int(text)
+    return -math.inf if text.startswith("-") else math.inf
 
 
 def _no_type(value: Any, kind: Any) -> str:
@@ -245,6 +308,8 @@ def read_info(info: Any) -> Info | None:
     """Validate the `info` of a move. Raises `MalformedMessage`; the move counts all the same."""
     if info is None:
         return None
+    if type(info) is UnusableInfo:
+        raise MalformedMessage(f"info: {info.why}")
     if type(info) is not dict:
         raise MalformedMessage(f"info is {shown(info)}: a map")
     read: Info = _convert(info, Info, "info")

@@ -88,7 +88,11 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("cancel_seek", {}, "you seek nothing: seek_match does"),
     ("move", {"move": "1 from heap 0"}, "you have no match: seek_match begins another one"),
     ("resign", {}, "no match of yours is under way: there is nothing to resign"),
-    ("look", {"wait_s": None}, "look: wait_s is None: an integer from 0 to 40"),
+    ("look", {"wait_s": [5]}, "look: wait_s is [5]: an integer from 0 to 40"),
+    ("look", {"wait_s": "5.5"}, "look: wait_s is '5.5': an integer from 0 to 40"),
+    ("look", {"wait_s": "41"}, "look: wait_s is '41': an integer from 0 to 40"),
+    ("move", {"move": ["1"]}, "move: move is ['1']: a move, written as look lists the legal ones, or its object as "),
+    ("move", {"move": None}, "move: move is None: a move, written as look lists the legal ones, or its object as "),
     (
         "read_replay",
         {"match": "../../etc/passwd"},
@@ -151,6 +155,11 @@ async def test_what_makes_no_sense_at_this_point_is_answered_in_one_line(tmp_pat
             ("\x1b[2J", "'\\x1b[2J' is no move here: "),
             ("", "move: move is '': a move, written as look lists the legal ones"),
             (LONG, "move: move is 'xxxx"),
+            ({}, "a move looks like {"),
+            ({"heap": 1, "take": "many"}, "take is 'many'"),
+            ({"heap": "1", "take": "9"}, "heap 1 holds 5: 9 cannot be taken; the heaps are ["),
+            ({"heap": 10**30, "take": 1}, "there is no heap 10000"),
+            (9, "'9' is no move here: "),
         ]:
             line = await agent.refusal("move", move=move)
             assert line.startswith(says), line
@@ -160,7 +169,7 @@ async def test_what_makes_no_sense_at_this_point_is_answered_in_one_line(tmp_pat
             "move: why is '\\x07': why, in "
         )
         why = "because " * 60
-        look = await agent.call("move", move="1 from heap 1", why=why, wait_s=0)
+        look = await agent.call("move", move={"heap": "1", "take": "1"}, why=why, wait_s="0")
         assert look["state"] == "their_turn"
         assert (await agent.call("resign"))["match"]["result"].startswith("model: lost ")
         assert (await bob.expect("end"))["reason"] == "resigned"
@@ -242,7 +251,10 @@ async def test_nothing_but_the_protocol_is_on_standard_output_and_garbage_ends_n
         assert process.stdin is not None
         for message in handshake():
             await say(process, message)
-        process.stdin.write(b"no JSON\n\x00\xff\xfe\n{}\n[]\n" + b"[" * 100_000 + b'\n{"jsonrpc": "2.0"}\n')
+        broken = [b"no JSON", b"\x00\xff\xfe", b"[" * 100_000, b'{"id": 4', b'{"jsonrpc": "2.0"} {}']
+        wrong = [b"{}", b"[]", b"5", b'{"jsonrpc": "2.0"}', b'{"jsonrpc": "1.0", "id": 5, "method": "ping"}']
+        process.stdin.write(b"\n".join([*broken, b"", b"  ", *wrong, b""]))
+        process.stdin.write(b'\xef\xbb\xbf{"jsonrpc": "2.0", "id": 6, "method": "ping"}\n')
         await say(process, {**calling("look"), "params": {"name": "look", "arguments": "none"}, "id": 7})
         await say(process, calling("look"))
         lines: list[dict[str, Any]] = []
@@ -255,6 +267,9 @@ async def test_nothing_but_the_protocol_is_on_standard_output_and_garbage_ends_n
             rest, err = await process.stdout.read(), await process.stderr.read()  # type: ignore[union-attr]
             await process.wait()
         assert all(line["jsonrpc"] == "2.0" for line in lines)
+        errors = [(line["id"], line["error"]["code"]) for line in lines if "error" in line and line["id"] != 7]
+        assert errors == [*[(None, -32700)] * len(broken), *[(None, -32600)] * (len(wrong) - 1), (5, -32600)]
+        assert next(line for line in lines if line.get("id") == 6)["result"] == {}
         assert next(line for line in lines if line.get("id") == 7)["error"]["code"] == -32602
         assert lines[-1]["result"]["structuredContent"]["state"] == "no_match"
         assert json.loads(rest)["error"]["message"] == "Connection closed"  # nobody is waited for

@@ -177,6 +177,7 @@ WRONG_USAGE = [
         "the MQTT address begins with 'http': it looks like mqtt://host:1883/prefix",
     ),
     (("serve", "--mqtt", "mqtt://"), "the MQTT address names no host: it looks like mqtt://host:1883/prefix"),
+    (("serve", "--mqtt", "mqtt://[::1].evil"), "the MQTT address names no host: it looks like mqtt://host:1883/prefix"),
     (("serve", "--mqtt", "mqtt://broker:x/y"), "the MQTT address cannot be read (Port could not be cast"),
     (("serve", "--mqtt", "mqtt://broker/#"), "an MQTT prefix with ? or # is no topic: it looks like mqtt://host"),
 ]

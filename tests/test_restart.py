@@ -29,7 +29,32 @@ from timeouts import WITHIN
 
 SLOWLY = ("--game", "nim", "--min-move-time", "0.1")
 """The options of a bot that is always in a match."""
-RUN = "runpy.run_module('arena', run_name='__main__')"
+SIGNALLED = """
+import os, signal, sys
+from pathlib import Path
+
+def signal_once():
+    once = Path("signalled")
+    if not once.exists():
+        once.touch()
+        os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGUSR2)
+
+if "serve" in sys.argv and "LISTEN_FDS" in os.environ:
+    signal_once()
+
+import arena.__main__
+import arena.cli
+
+def run_signalled(run=arena.cli.main):
+    signal_once()
+    run()
+
+if "serve" in sys.argv and os.environ["MOMENT"] == "at a start":
+    arena.cli.main = run_signalled
+arena.__main__.main()
+"""
+"""A server that signals itself, once: while it loads its commands, or as soon as it has started anew."""
 FREE = 500
 """The first of a row of descriptors that nobody has."""
 HANDED = """
@@ -87,31 +112,23 @@ async def test_everybody_who_connects_while_it_starts_anew_is_let_in_and_matches
         assert await told(systemd) == "STOPPING=1"
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR2])
-async def test_a_signal_that_comes_while_it_starts_anew_is_obeyed_then(tmp_path: Path, number: signal.Signals) -> None:
-    async with serving(tmp_path / "data") as arena:
-        arena.process.send_signal(signal.SIGUSR2)
-        await until(arena, "the server starts anew", 1)
-        arena.process.send_signal(number)  # the old one may still take it, and the new one has no handlers yet
-        await until(arena, "listening on", 2)
-        arena.process.send_signal(signal.SIGHUP)
-        await until(arena, "SIGHUP: there is no certificate", 1)
-
-
-async def test_signals_that_come_before_a_server_has_handlers_wait_for_them(tmp_path: Path) -> None:
-    held = "from machine.held_signals import hold; hold(); import os, sys; os.execv(sys.executable, sys.argv[1:])"
-    code = f"import os, signal; [os.kill(os.getpid(), number) for number in ({signal.SIGHUP:d}, {signal.SIGUSR2:d})]; "
-    code += "import runpy, sys; sys.argv = ['arena', 'serve', '--port', '0', '--no-web', '--data', sys.argv[1]]; " + RUN
-    command = [sys.executable, "-c", held, sys.executable, "-c", code, str(tmp_path / "data")]
-    process = await asyncio.create_subprocess_exec(*command, stderr=PIPE, cwd=REPOSITORY)
+@pytest.mark.parametrize("moment", ["at a start", "at a start anew"])
+async def test_signals_that_come_while_a_server_starts_wait_for_its_handlers(tmp_path: Path, moment: str) -> None:
+    program = tmp_path / "server.py"
+    program.write_text(SIGNALLED)
+    command = [sys.executable, str(program), "serve", "--port", "0", "--no-web", "--data", str(tmp_path / "data")]
+    environment = {**os.environ, "MOMENT": moment, "PYTHONPATH": str(REPOSITORY)}
+    process = await asyncio.create_subprocess_exec(*command, stderr=PIPE, cwd=tmp_path, env=environment)
     assert process.stderr is not None
+    said = ""
     try:
         async with asyncio.timeout(WITHIN):
-            said = ""
-            while "SIGHUP: there is no certificate" not in said:
+            while not ("the server starts anew" in said and "SIGHUP: there is no certificate" in said):
                 line = (await process.stderr.readline()).decode()
                 assert line, said
                 said += line
+                if moment == "at a start anew" and "listening on" in line and "starts anew" not in said:
+                    process.send_signal(signal.SIGUSR2)
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()

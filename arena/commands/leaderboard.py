@@ -70,7 +70,7 @@ def _payoff_board(pool: str, rows: list[LeaderboardRow], unit: str) -> str:
         for place, row in zip(leaderboard_places(rows), rows, strict=True)
     ]
     lines = [
-        f"{pool}, by the mean payoff a {unit}, each opponent weighing the same",
+        f"{pool}, by the mean payoff a {unit}, opponents weighing by their rounds",
         table(headers, cells, elastic=1, width=columns()),
         *_few(rows),
     ]
@@ -87,7 +87,10 @@ def _named(pool: str, row: LeaderboardRow) -> str:
 
 
 def _few(rows: list[LeaderboardRow]) -> list[str]:
-    return ["* too few matches to say much"] if any(row.few for row in rows) else []
+    if not any(row.few for row in rows):
+        return []
+    by_payoff = any(row.payoff is not None for row in rows)
+    return [f"* too few matches{', rounds or opponents' if by_payoff else ''} to say much"]
 
 
 def _score_board(pool: str, rows: list[LeaderboardRow]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from arena.operator.name_list import DISPLAY, NAME, NameList, parse_name_list
+from arena.operator.name_list import DISPLAY, NAME, NameList, mistakes_fault, parse_name_list
 from machine.input_file import read_text
 from protocol.display import among, shown
 from protocol.display_names import no_bot_name
@@ -35,7 +35,7 @@ def read_entrants(file: Path) -> list[str]:
     entries = list(_of_toml(file) if file.suffix.lower() == ".toml" else _of_csv(file))
     wrong = list(_wrong(entries))
     if wrong:
-        raise UsageFault("\n".join(f"{file}, {line}" for line in wrong))
+        raise mistakes_fault([f"{file}, {line}" for line in wrong])
     return [_word(entry) for _, entry in entries]
 
 

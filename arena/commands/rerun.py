@@ -24,6 +24,7 @@ from arena.rerun.worth import Worth, totals, worth_of
 from arena.store.database import DatabaseNotFound
 from arena.store.store import Reader, Store
 from arena.store.tournament_state import Origin, tournament_origin
+from machine.cores import warn_of_excess
 from machine.terminal import say
 from measuring.value_registry import value_of
 from protocol.bot_launch import bot_name_in
@@ -115,6 +116,7 @@ def _check(options: RerunOptions) -> None:
         raise UsageFault(f"--continuations is {options.continuations}: it is {bounds}")
     if not 1 <= options.jobs <= MOST_JOBS:
         raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MOST_JOBS}")
+    warn_of_excess("--jobs", options.jobs)
     if options.limit is not None and options.limit < 1:
         raise UsageFault(f"--limit is {options.limit}: it is 1 or more")
     check_writable(options.to_json)

@@ -23,6 +23,7 @@ from arena.store.data_folder import FILE, FOLDER
 from machine import held_signals, standard_streams
 from machine.atomic_write import in_place_of
 from machine.backoff import Backoff
+from machine.cores import excess_warning
 from machine.event_loop import Tasks, running
 from machine.log_output import write_log
 from machine.service_manager import ServiceManager
@@ -48,6 +49,9 @@ def run_nodes(settings: ServerSettings) -> None:
     """Run them until SIGINT or SIGTERM. Raises `Fault` for what keeps them from starting."""
     standard_streams.tolerate_lost_output()
     write_log(settings.log_level, settings.log)
+    excess = excess_warning("--nodes", settings.nodes)
+    if excess is not None:
+        log.warning("%s", excess)
     data = Path(settings.data)
     with contextlib.ExitStack() as stack:
         ports = [stack.enter_context(one) for one in reserved(settings.host, settings.port)]

@@ -23,6 +23,7 @@ from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, BotEnvironment, Sandbox, check_bubblewrap
 from arena.tournament.schedule_limits import FORMATS, MOST_ROUNDS, at_once, check_size
 from machine.arguments import read_clock, read_value
+from machine.cores import usable_cores, warn_of_excess
 from machine.output_file import refusal_of
 from protocol.display import shown
 from protocol.errors import BadConfig, UsageFault
@@ -166,6 +167,8 @@ def _check_resources(options: TournamentOptions) -> None:
         raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")
     if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
         raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MOST_JOBS}")
+    if options.jobs is not None and options.at is None:
+        warn_of_excess("--jobs", options.jobs)
     if options.in_process and options.sandbox != NONE:
         raise UsageFault("--sandbox is for processes: with --in-process bots have none of their own")
     if not LEAST_CONNECT_TIMEOUT <= options.connect_timeout <= MOST_CONNECT_TIMEOUT:
@@ -182,7 +185,7 @@ def _jobs(options: TournamentOptions) -> int:
     """
     if options.at is not None:
         return options.jobs or at_once(len(options.bots))
-    return options.jobs or max(1, (os.cpu_count() or 2) - 1)
+    return options.jobs or max(1, usable_cores() - 1)
 
 
 def _server(options: TournamentOptions) -> Server | None:

@@ -147,7 +147,7 @@ def _place(row: TableRow) -> str:
 
 
 def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
-    """What bots were paid a round, each opponent weighing the same, and matches won, drawn and lost; best first."""
+    """What bots were paid a round, opponents weighing by their rounds, and matches won, drawn and lost; best first."""
     table = _table("#", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
         found = ("", "") if row.payoff is None else (payoff(row.payoff.mean), payoff_interval(row.payoff))

@@ -13,7 +13,6 @@ import ssl
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
-from urllib.parse import urlsplit
 
 from arena.commands.certificate import say_nothing_is_read_again
 from arena.commands.settings import ServerSettings, node_of
@@ -28,6 +27,7 @@ from arena.web.admin_config import PREFIX, AdminConfig
 from arena.web.process_messages import RELOAD, WebServerConfig
 from machine import event_loop, standard_streams
 from machine.event_loop import running, until_first
+from machine.host_names import host_of_url
 from machine.log_output import write_log
 from machine.subprocesses import ending, give_memory_back, leave_process_group
 
@@ -163,7 +163,7 @@ def admin_config(settings: ServerSettings, url: str, token: str) -> AdminConfig 
     """What the operator's pages are told, if there are any: the server takes its operator, by this token, at `url`."""
     if not settings.admin:
         return None
-    named = [settings.web_host or settings.host, urlsplit(settings.socket_url or "").hostname or ""]
+    named = [settings.web_host or settings.host, host_of_url(settings.socket_url or "")]
     hosts = (*host_names(settings.admin_host), *(name.lower() for name in named if name))
     return AdminConfig(url=url, token_hash=hash_token(token), hosts=hosts)
 

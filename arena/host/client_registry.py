@@ -44,7 +44,6 @@ class ClientRegistry:
         """By client, the matches that it watches."""
         self._playing: dict[str, dict[str, tuple[Runner, int]]] = {}
         """The seats of bots, by bot and match."""
-        self._known: set[str] = set()
         self._removed = asyncio.Event()
         """Set when a match is removed, and then replaced by a new event."""
         self._listing = EncodedMessages([])
@@ -60,7 +59,6 @@ class ClientRegistry:
             older.close(SUPERSEDED, "superseded by a newer connection of the same bot")
         self.sessions[session.key] = session
         session.wire.late = functools.partial(self._late, session)
-        self._known.add(session.key)
         self.handler.connected(session)
         return list(self._playing.get(session.key, ()))
 
@@ -154,10 +152,6 @@ class ClientRegistry:
     def session(self, bot: str) -> Session | None:
         """Return the session of a connected bot, None for any other."""
         return self.sessions.get(folded(bot))
-
-    def was_online(self, bot: str) -> bool:
-        """Return whether a bot has connected since the start of this host."""
-        return folded(bot) in self._known
 
     def matches_of(self, bot: str) -> Mapping[str, tuple[Runner, int]]:
         """Return the running matches of a bot, each with its seat."""

@@ -7,8 +7,8 @@ import re
 import socket
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, TypeAlias
-from urllib.parse import urlsplit
 
+from machine.host_names import read_host
 from protocol.display import shown
 
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -91,10 +91,8 @@ def _counted(ip: _IPAddress) -> str:
 
 
 def _without_port(entry: str) -> str:
-    """Remove a port, as some proxies write `192.0.2.1:5000` and `[2001:db8::1]:5000`."""
-    if entry.startswith("["):
-        return entry[1:].partition("]")[0]
-    return entry.partition(":")[0] if entry.count(":") == 1 else entry
+    """Return the address in an entry as some proxies write it: `192.0.2.1:5000` and `[2001:db8::1]:5000`."""
+    return read_host(entry) or entry
 
 
 def origins(text: str) -> tuple[str, ...]:
@@ -114,7 +112,7 @@ class OwnPage(NamedTuple):
 
     def on(self, host: str) -> str:
         """Return the page's origin, as a browser writes it, for an arena reached as `host` (which may have a port)."""
-        name = _name_in(f"//{host}")
+        name = read_host(host)
         usual = {"http": 80, "https": 443}.get(self.scheme) == self.port
         return f"{self.scheme}://{f'[{name}]' if ':' in name else name}{'' if usual else f':{self.port}'}"
 
@@ -127,11 +125,12 @@ def page_may_connect(origin: str, host: str, origins: Collection[str] = (), page
     """
     if ANY in origins or origin.lower() in origins:
         return True
-    if not host or not _name_in(origin):
+    scheme, _, place = origin.lower().partition("://")
+    if not scheme or not read_host(place) or not read_host(host):
         return False
     if page is not None and origin.lower() == page.on(host):
         return True
-    return urlsplit(origin.lower()).netloc == host.lower()
+    return place == host.lower()
 
 
 def misdirected(host: str, local: str) -> str | None:
@@ -149,7 +148,9 @@ def is_own_name(host: str) -> bool:
 
     Any other name that resolves to loopback may belong to a web page (DNS rebinding).
     """
-    name = _name_in(f"//{host}")
+    name = read_host(host)
+    if not name:
+        return False
     try:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
@@ -171,13 +172,5 @@ def answers_to(host: str, names: Collection[str]) -> bool:
 
     A web page can own none of these, so DNS rebinding fails.
     """
-    name = _name_in(f"//{host}")
+    name = read_host(host)
     return _parsed(name) is not None or is_own_name(host) or name in names
-
-
-def _name_in(url: str) -> str:
-    """Return the host in a URL without its port, "" if there is none."""
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import ssl
+import tempfile
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from arena.network.timeouts import NetworkTimeouts
+from machine.input_file import read_bytes
+from machine.text_encoding import decode
 from machine.token_bucket import TokenBucket
 from protocol.errors import ArenaFault, os_errors_as
 
@@ -65,13 +70,13 @@ class Encryption:
     def reload(self) -> None:
         """Read the files again for new connections. Raise `CertificateFault`; the old certificate stays in use then."""
         self._context = self._read()
-        shown = _as_seen_by_clients(self._context, self._certificate, at_any_time=True)
+        shown = _as_seen_by_clients(self._context, self._chain, at_any_time=True)
         self._ends = ssl.cert_time_to_seconds(str(shown["notAfter"]))
 
     def trouble(self) -> str | None:
         """Return why clients will reject the certificate: it has expired or is not valid yet. None if it is valid."""
         try:
-            _as_seen_by_clients(self._context, self._certificate)
+            _as_seen_by_clients(self._context, self._chain)
         except ssl.SSLCertVerificationError as exc:
             return exc.verify_message
         return None
@@ -95,14 +100,13 @@ class Encryption:
         }
 
     def _read(self) -> ssl.SSLContext:
-        for file, what in ((self._certificate, "CERTIFICATE"), (self._key, "PRIVATE KEY")):
-            with os_errors_as(CertificateFault, f"{file} can't be read"):
-                text = file.read_text(errors="replace")
-            if f"{what}-----" not in text:
-                raise CertificateFault(f"{file} holds no {what.lower()} in PEM")
+        self._chain, key = (
+            _pem(file, what) for file, what in ((self._certificate, "CERTIFICATE"), (self._key, "PRIVATE KEY"))
+        )
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         try:
-            context.load_cert_chain(self._certificate, self._key, password=self._no_password)
+            with _file_of(self._chain) as certificate_file, _file_of(key) as key_file:
+                context.load_cert_chain(certificate_file, key_file, password=self._no_password)
         except ssl.SSLError as exc:
             text = f"{self._certificate} and {self._key} can't be used together: is it the key of that certificate?"
             raise CertificateFault(text) from exc
@@ -112,14 +116,39 @@ class Encryption:
         raise CertificateFault(f"{self._key} is encrypted: encrypted keys are not supported")
 
 
-def _as_seen_by_clients(context: ssl.SSLContext, certificate: Path, *, at_any_time: bool = False) -> dict[str, Any]:
+def _pem(file: Path, what: str) -> str:
+    """Return what is in a file in PEM, in whatever encoding an editor saved it. Raises `CertificateFault`."""
+    with os_errors_as(CertificateFault, f"{file} can't be read"):
+        text = decode(read_bytes(file), errors="replace")
+    if f"{what}-----" not in text:
+        raise CertificateFault(f"{file} holds no {what.lower()} in PEM")
+    return text
+
+
+@contextlib.contextmanager
+def _file_of(pem: str) -> Iterator[str]:
+    """Have a text in a file, as OpenSSL wants it: one in memory where there are such, as it may be a key."""
+    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
+        with open(os.memfd_create("pem"), "w", encoding="utf-8") as file:
+            file.write(pem)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+    else:
+        with tempfile.TemporaryDirectory() as folder:  # which nobody else may enter
+            path = Path(folder) / "pem"
+            path.write_text(pem, encoding="utf-8")
+            yield str(path)
+
+
+def _as_seen_by_clients(context: ssl.SSLContext, chain: str, *, at_any_time: bool = False) -> dict[str, Any]:
     """Return the certificate as a client sees it that trusts any issuer; `at_any_time` also accepts an expired one.
 
     Raise `ssl.SSLCertVerificationError`.
     """
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
-    client.load_verify_locations(certificate)
+    with _file_of(chain) as file:
+        client.load_verify_locations(file)
     client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if at_any_time:
         client.verify_flags |= _NO_CHECK_TIME

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,10 @@ NAME = "name"
 DISPLAY = "display"
 """The column of what people call who plays."""
 _DELIMITERS = (",", ";", "\t")
+MAX_COLUMNS = 200
+"""A list of a course has a dozen; the sheet of a spreadsheet, saved whole, has 16,384."""
+MAX_MISTAKES = 50
+"""More lines of mistakes nobody reads, and a page of a hundred thousand holds up the process that makes it."""
 _SEPARATOR = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
@@ -55,6 +60,9 @@ def parse_name_list(
     except csv.Error as exc:
         raise UsageFault(f"{source}, line {line}: not CSV: {exc}") from exc
     columns = _without_empty_end(rows[0][1], 0) if rows else []
+    if len(columns) > MAX_COLUMNS:
+        said = f"it has {len(columns):,} columns, and a list has {MAX_COLUMNS} at most: leave out the others"
+        raise UsageFault(f"{source}, line {rows[0][0]}: {said}")
     rows[1:] = [(line, _without_empty_end(fields, len(columns))) for line, fields in rows[1:]]
     keys = _keys(columns, (*known, *(refused or ())))
     wrong = list(_wrong_head(source, rows[0][0] if rows else 1, keys, refused or {}))
@@ -64,11 +72,17 @@ def parse_name_list(
         if len(fields) != len(columns)
     ]
     if wrong:
-        raise UsageFault("\n".join(wrong))
+        raise mistakes_fault(wrong)
     named = [dict(zip(keys, fields, strict=True)) for _, fields in rows[1:]]
     if not named:
         raise UsageFault(f"{source} has no names below its first line")
     return NameList(columns, named, [line for line, _ in rows[1:]], delimiter)
+
+
+def mistakes_fault(mistakes: Sequence[str]) -> UsageFault:
+    """Return the fault that names mistakes, a line each, and how many more there are than are named."""
+    more = len(mistakes) - MAX_MISTAKES
+    return UsageFault("\n".join([*mistakes[:MAX_MISTAKES], *([f"and {more:,} more"] if more > 0 else [])]))
 
 
 def _delimiter(text: str) -> tuple[str, str, int]:
@@ -109,6 +123,6 @@ def _wrong_head(source: str, line: int, columns: Sequence[str], refused: Mapping
     for column, why in refused.items():
         if column in columns:
             yield f"{source}, line {line}: there is a column {column} already, and {why}: leave it out"
-    for column in dict.fromkeys(columns):
-        if columns.count(column) > 1:
-            yield f"{source}, line {line}: the column {column!r} is there {columns.count(column)} times"
+    for column, times in Counter(columns).items():
+        if times > 1:
+            yield f"{source}, line {line}: the column {shown(column)} is there {times} times"

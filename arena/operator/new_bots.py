@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Self
 
 from arena.operator.changes import Register
-from arena.operator.name_list import DISPLAY, NAME, NameList
+from arena.operator.name_list import DISPLAY, NAME, NameList, mistakes_fault
 from arena.store.registry import RegisteredBot
 from arena.store.tokens import hash_token, new_token
 from protocol.display import csv_cell
@@ -112,4 +112,4 @@ def _check(listed: NameList, source: str, known: Sequence[RegisteredBot]) -> Non
             except UsageFault as fault:
                 wrong.append(f"{where}{fault}")
     if wrong:
-        raise UsageFault("\n".join(wrong))
+        raise mistakes_fault(wrong)

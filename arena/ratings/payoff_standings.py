@@ -15,19 +15,24 @@ from measuring.payoffs import (
     MeanPayoff,
     Paid,
     PairPayoffs,
+    WeightedPair,
     chance_of_difference,
     mean_of_rounds,
     mean_payoff,
     pair_payoffs,
+    weighted_pairs,
 )
 from referee.result import Result
 
 PairMeans = dict[str, dict[str, MeanPayoff | None]]
 """The mean payoff of each bot (first key) against each other one; None if no match of theirs counts."""
-_Units = list[dict[str, float]]
-"""The mean payoffs per round of two bots in each unit: matches that share a start, or one match. A bot without a payoff
-is missing.
-"""
+
+
+class _Meetings(NamedTuple):
+    """What two bots were paid a round in each unit, one that left no payoff missing, and in how many rounds in all."""
+
+    units: list[dict[str, float]]
+    rounds: dict[str, int]
 
 
 class PaidMatch(NamedTuple):
@@ -69,9 +74,9 @@ class Payoffs:
 
     def _pairs_of(self, bot: str) -> dict[str, PairPayoffs]:
         found = {}
-        for other, units in self._met.get(bot, {}).items():
+        for other, (units, rounds) in self._met.get(bot, {}).items():
             if counted := [unit[bot] for unit in units if bot in unit]:
-                found[other] = pair_payoffs(counted)
+                found[other] = pair_payoffs(counted, rounds[bot])
         return found
 
     def order(self, rows: Sequence[TableRow]) -> list[TableRow]:
@@ -99,15 +104,24 @@ class Payoffs:
         mine, theirs = self._pairs_of(one), self._pairs_of(other)
         if not mine or not theirs:
             return 1.0
-        strata = [_scaled(pair, 1 / len(mine)) for against, pair in mine.items() if against != other]
-        strata += [_scaled(pair, -1 / len(theirs)) for against, pair in theirs.items() if against != one]
-        together = [unit for unit in self._met[one].get(other, ()) if one in unit and other in unit]
+        my_parts, their_parts = (_parts(known) for known in (mine, theirs))
+        strata = [part for against, part in my_parts.items() if against != other]
+        strata += [WeightedPair(pair, -factor) for against, (pair, factor) in their_parts.items() if against != one]
+        units, rounds = self._met[one].get(other, _Meetings([], {}))
+        together = [unit for unit in units if one in unit and other in unit]
         if together:
-            strata.append(pair_payoffs([unit[one] / len(mine) - unit[other] / len(theirs) for unit in together]))
+            my_factor, their_factor = my_parts[other].factor, their_parts[one].factor
+            both = my_factor + their_factor
+            values = [(my_factor * unit[one] - their_factor * unit[other]) / both for unit in together]
+            strata.append(WeightedPair(pair_payoffs(values, min(rounds[one], rounds[other])), both))
         return chance_of_difference(strata)
 
 
-def _units(matches: Iterable[PaidMatch]) -> Mapping[str, Mapping[str, _Units]]:
+def _parts(known: Mapping[str, PairPayoffs]) -> dict[str, WeightedPair]:
+    return dict(zip(known, weighted_pairs(known.values()), strict=True))
+
+
+def _units(matches: Iterable[PaidMatch]) -> Mapping[str, Mapping[str, _Meetings]]:
     """Return by bot and opponent the payoffs in each unit; the matches of one start form a unit."""
     starts: defaultdict[tuple[str, str], defaultdict[Hashable, defaultdict[str, list[Paid]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
@@ -119,24 +133,21 @@ def _units(matches: Iterable[PaidMatch]) -> Mapping[str, Mapping[str, _Units]]:
             for bot, counted in (one, other):
                 if counted is not None:
                     starts[first, second][unit][bot].append(counted)
-    met: defaultdict[str, dict[str, _Units]] = defaultdict(dict)
+    met: defaultdict[str, dict[str, _Meetings]] = defaultdict(dict)
     for (first, second), units in starts.items():
-        found: _Units = [{} for _ in units]
+        found = _Meetings([{} for _ in units], {})
         for bot in (first, second):
             summed = [(at, _sum(unit[bot])) for at, unit in enumerate(units.values()) if bot in unit]
             values = mean_of_rounds([each for _, each in summed]) if summed else []
+            found.rounds[bot] = sum(each.rounds for _, each in summed)
             for (at, _), value in zip(summed, values, strict=True):
-                found[at][bot] = value
+                found.units[at][bot] = value
         met[first][second] = met[second][first] = found
     return met
 
 
 def _sum(matches: Sequence[Paid]) -> Paid:
     return Paid(sum(match.total for match in matches), sum(match.rounds for match in matches))
-
-
-def _scaled(pair: PairPayoffs, by: float) -> PairPayoffs:
-    return PairPayoffs(pair.units, pair.mean * by, pair.squares * by**2)
 
 
 def _value(mean: MeanPayoff | None) -> float:

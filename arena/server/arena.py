@@ -253,17 +253,26 @@ class Arena(HostHandler):
             return again._replace(token=identity.token or again.token)
         return identity._replace(elsewhere=elsewhere)
 
+    async def _look_up(self, bot: str) -> None:
+        try:
+            await self._bots.look_up(bot)
+        except ArenaFault as fault:
+            log.warning("what %s played before can't be read now: %s", bot, fault)
+
     def request(self, session: Session, message: ClientMessage) -> None:
         self.ladder.request(session, message)
 
     def connected(self, session: Session) -> None:
         self._auth.last_seen.came(session.key)
+        if not self._bots.came(session.key):  # so many came meanwhile that it was forgotten again
+            self.background.begin(self._look_up(session.key))
         self.ladder.connected(session)
         self.drain.came(session)
         self.assigned.again()
 
     def disconnected(self, session: Session) -> None:
         self._auth.last_seen.left(session.key)
+        self._bots.left(session.key)
         self.ladder.seeks.leave(session.key)
 
     def seated(self, session: Session) -> None:

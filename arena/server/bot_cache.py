@@ -1,4 +1,6 @@
-"""A cache of the store's data about bots: ratings and opponents of those seen here, and unknown names in seeks."""
+"""What the store says of bots, in memory: ratings, encounters and which matches are rated of those that are here, or
+were here a moment ago; and of names that seeks want to play against, who was never here.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +30,10 @@ from referee.result import Ratings, Result, SeatResult
 DAY = 24 * 3600.0
 MOST_NAMES = 1000
 """Maximum unknown names in the cache."""
+MAX_ABSENT_BOTS = 256
+"""Bots that are kept in memory though they are not connected: most that lost their connection come back in a moment.
+What is known of others is read again when they come.
+"""
 AT_ONCE = 16
 """Maximum concurrent lookups of names. Names beyond it count as known."""
 
@@ -41,7 +47,9 @@ class _Known:
         self.ratings: dict[str, tuple[float, float]] = {}
         """(mu, sigma) by pool."""
         self.met: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """The number of matches with each opponent, including those in progress."""
+        """How many matches with whom of those that are in memory, those under way included."""
+        self.encounters: Counter[str] = Counter()
+        """The same with everybody."""
         self.rated: defaultdict[str, defaultdict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
         """By opponent, the end times of rated matches by id, infinite while in progress."""
         self.often: defaultdict[str, set[str]] = defaultdict(set)
@@ -65,6 +73,7 @@ class BotCache:
         *,
         approved_only: bool = False,
         now: Callable[[], float] = time.time,
+        max_absent: int = MAX_ABSENT_BOTS,
     ) -> None:
         self._store = store
         self._per_pair = per_pair
@@ -72,12 +81,33 @@ class BotCache:
         self.unknown = UnknownNames(store)
         """The unknown names among those that seeks name."""
         self._now = now
-        self._bots: defaultdict[str, _Known] = defaultdict(_Known)
+        self._max_absent = max_absent
+        self._bots: dict[str, _Known] = {}
+        """By folded name. Where two are in it, both know of their encounters, or neither."""
+        self._here: set[str] = set()
+        self._absent: dict[str, None] = {}
+        """Those of them that are not here, the one that was here last at the end."""
+        self._playing: Counter[str] = Counter()
+        """In how many rated matches under way a bot is."""
         self._under_way: dict[str, Header] = {}
         """Rated matches in progress, by id."""
         self._renewing = asyncio.Lock()
         self._asked = self._renewed = 0
         """The number of requested renewals, and the latest that is done."""
+
+    def came(self, bot: str) -> bool:
+        """Note that a bot (in lower case) is here; whether it is in memory."""
+        self._here.add(bot)
+        self._absent.pop(bot, None)
+        return bot in self._bots
+
+    def left(self, bot: str) -> None:
+        """Note that a bot (in lower case) is gone: sooner or later it is forgotten until it comes again."""
+        self._here.discard(bot)
+        if bot in self._bots:
+            self._absent.pop(bot, None)
+            self._absent[bot] = None
+        self._forget_absent()
 
     def rating(self, bot: str, pool: str | None) -> tuple[float, float]:
         """Return a bot's (mu, sigma) in a pool; a new bot's values if none are known."""
@@ -88,6 +118,11 @@ class BotCache:
         """Return how often a bot (folded name) met each opponent in a pool."""
         known = self._bots.get(bot)
         return {} if known is None else known.met.get(pool, {})
+
+    def encounters(self, bot: str, pool: str) -> int:
+        """How often a bot (in lower case) met anybody in a pool, each opponent of a match counted."""
+        known = self._bots.get(bot)
+        return 0 if known is None else known.encounters[pool]
 
     def spent(self, bot: str, pool: str | None) -> Collection[str]:
         """Return the opponents with whom a bot (folded name) has reached the daily limit of rated matches in a pool."""
@@ -125,15 +160,29 @@ class BotCache:
 
     async def look_up(self, bot: str) -> None:
         """Load a bot's data, its past matches only the first time. Raises `StoreError`."""
-        known = self._bots[folded(bot)]
-        found = await self._store.read(bot_facts, bot, history=not known.has_history)
+        name = folded(bot)
+        has_history = name in self._bots and self._bots[name].has_history
+        found = await self._store.read(bot_facts, bot, history=not has_history)
+        known = self._of(name)
         known.approved = found.approved
         known.ratings = found.ratings
         if not known.has_history:
-            known.has_history = True
-            for pool, other, count in found.encounters:
-                known.met[pool][other] += count
-            self._note_meetings(folded(bot), found)
+            if has_history:  # it was forgotten meanwhile
+                found = await self._store.read(bot_facts, bot, history=True)
+                known = self._of(name)
+            self._note_history(name, known, found)
+        self._forget_absent()
+
+    def _note_history(self, name: str, known: _Known, found: BotFacts) -> None:
+        known.has_history = True
+        totals: Counter[str] = Counter()
+        for pool, other, count in found.encounters:
+            totals[pool] += count
+            if other in self._bots:
+                met = max(count, known.met[pool][other])
+                known.met[pool][other] = self._bots[other].met[pool][name] = met
+        known.encounters |= totals
+        self._note_meetings(name, found)
 
     async def renew(self) -> None:
         """Reload ratings and rated matches of all cached bots after the operator changed them; matches in progress
@@ -163,12 +212,42 @@ class BotCache:
                     self._note_rated(bot, other, header.pool or "", header.match, math.inf)
 
     def forget(self, bot: str) -> None:
-        """Forget a deleted bot."""
-        self._bots.pop(bot, None)
+        """Forget a bot, and its part in what is known of others; it is read again if it comes."""
+        known = self._bots.pop(bot, None)
+        self._absent.pop(bot, None)
+        if known is None:
+            return
+        for pool, met in known.met.items():
+            for other in met:
+                if other in self._bots:
+                    self._bots[other].met[pool].pop(bot, None)
+        for pool, rated in known.rated.items():
+            for other in rated:
+                if other in self._bots:
+                    self._bots[other].rated[pool].pop(bot, None)
+                    self._bots[other].often[pool].discard(bot)
+
+    def _of(self, bot: str) -> _Known:
+        """What is known of a bot, in memory from now on."""
+        known = self._bots.get(bot)
+        if known is None:
+            known = self._bots[bot] = _Known()
+            if bot not in self._here:
+                self._absent[bot] = None
+        return known
+
+    def _forget_absent(self) -> None:
+        """Forget those that have been away the longest, but for those whose match is under way, beyond so many."""
+        excess = len(self._absent) - self._max_absent
+        if excess > 0:
+            idle = (bot for bot in self._absent if bot not in self._playing)
+            for bot in list(itertools.islice(idle, excess)):
+                self.forget(bot)
 
     def rename(self, bot: str, new: str) -> None:
         """Rename a disconnected bot in the cache; both names are folded."""
         self._bots.pop(bot, None)
+        self._absent.pop(bot, None)
         for known in self._bots.values():
             by_pool: list[dict[str, Any]] = [*known.met.values(), *known.rated.values()]
             for met in by_pool:
@@ -182,42 +261,60 @@ class BotCache:
     def begin(self, pool: str, bots: Iterable[str]) -> None:
         """Count a match that begins between these bots (folded names)."""
         for bot, other in itertools.permutations(bots, 2):
-            self._bots[bot].met[pool][other] += 1
+            known = self._of(bot)
+            known.met[pool][other] += 1
+            known.encounters[pool] += 1
 
     def begin_rated(self, header: Header) -> None:
         """Count a rated ladder match in progress towards the daily limit."""
         assert header.pool is not None
+        if header.match not in self._under_way:
+            self._playing.update(folded(seat.bot) for seat in header.seats)
         self._under_way[header.match] = header
         for bot, other in _pairs(header.seats):
             self._note_rated(bot, other, header.pool, header.match, math.inf)
 
     def end_unrated(self, match: str) -> None:
         """Stop counting a match that ended without ratings towards the daily limit."""
-        header = self._under_way.pop(match, None)
+        header = self._end(match)
         if header is not None and header.pool is not None:
             for bot, other in _pairs(header.seats):
-                self._bots[bot].rated[header.pool][other].pop(match, None)
+                self._of(bot).rated[header.pool][other].pop(match, None)
+        self._forget_absent()
 
     def learn(self, result: Result, ratings: Ratings) -> None:
         """Update ratings after a rated match."""
         for seat, rating in zip(result.seats, ratings.seats, strict=True):
-            self._bots[folded(seat.bot)].ratings[ratings.pool] = (rating.mu_after, rating.sigma_after)
+            self._of(folded(seat.bot)).ratings[ratings.pool] = (rating.mu_after, rating.sigma_after)
         self.learn_rated(result)
 
     def learn_rated(self, result: Result) -> None:
         """Count a finished rated match towards the daily limit, unless it belongs to a tournament."""
-        self._under_way.pop(result.match, None)
+        self._end(result.match)
         if result.pool is not None and result.tournament is None:
             for bot, other in _pairs(result.seats):
                 self._note_rated(bot, other, result.pool, result.match, self._now())
+        self._forget_absent()
+
+    def _end(self, match: str) -> Header | None:
+        """A match is under way no more; its header, if it was a rated one."""
+        header = self._under_way.pop(match, None)
+        for seat in () if header is None else header.seats:
+            bot = folded(seat.bot)
+            self._playing[bot] -= 1
+            if not self._playing[bot]:
+                del self._playing[bot]
+        return header
 
     def _note_meetings(self, name: str, found: BotFacts) -> None:
         for match, pool, other, finished in found.meetings:
-            self._note_rated(name, other, pool, match, seconds_of(finished))
+            if other in self._bots:
+                self._note_rated(name, other, pool, match, seconds_of(finished))
+                self._note_rated(other, name, pool, match, seconds_of(finished))
 
     def _note_rated(self, bot: str, other: str, pool: str, match: str, at: float) -> None:
         if self._per_pair:
-            known = self._bots[bot]
+            known = self._of(bot)
             met = known.rated[pool][other]
             met[match] = at
             if len(met) >= self._per_pair:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff
-from machine.token_bucket import MOST_KEYS
 from protocol.names import folded
 
 FREE_OF_ADDRESS = 200
 """Wrong tokens that an address may send for all names together before the limit per address applies."""
 MOST_ADDRESSES = 4
 """Addresses remembered per name, since bots move. Only holders of the token can add one."""
+MAX_NAMES = 2000
+"""Of which addresses are remembered, those that came in last. To push one out takes as many registrations."""
 
 
 class GuessLimits:
@@ -19,7 +20,8 @@ class GuessLimits:
     tokens from a name's known addresses always are: guessing there is bounded by the connection rate limit.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, max_names: int = MAX_NAMES) -> None:
+        self._max_names = max_names
         self._names = FailureBackoff(LONGEST_WAIT, free=FREE_FAILURES)
         self._addresses = FailureBackoff(LONGEST_WAIT, free=FREE_OF_ADDRESS)
         self._places: dict[str, dict[str, None]] = {}
@@ -49,5 +51,5 @@ class GuessLimits:
         if len(places) > MOST_ADDRESSES:
             del places[next(iter(places))]
         self._places[name] = places
-        if len(self._places) > MOST_KEYS:
+        if len(self._places) > self._max_names:
             del self._places[next(iter(self._places))]

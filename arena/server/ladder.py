@@ -200,7 +200,7 @@ class Ladder:
         elif message.presets:
             raise NotAllowed("seek: presets are of an open seek: this one has the preset in its config")
         self.seeks.add(session, message, None if message.open else _rules(bot, message))
-        self._unknown.ask(name for name in map(folded, named(message)) if not self._clients.was_online(name))
+        self._unknown.ask(name for name in map(folded, named(message)) if not self._clients.is_online(name))
 
     def _missed(self, bot: str, match: str) -> None:
         """Withdraw the seeks of a bot that missed its match, and suspend it for a while."""

@@ -434,9 +434,10 @@ class Matchmaker:
     def _seeker(self, bot: str, group: Sequence[ActiveSeek]) -> ladder_pairing.Seeker:
         """Return a bot's rating and history in the pool that a match between these seeks counts for."""
         mu, sigma = self._bots.rating(bot, standing_pool(group))
-        met = self._bots.met(bot, _met_in(group))
+        pool = _met_in(group)
+        met, played = self._bots.met(bot, pool), self._bots.encounters(bot, pool)
         spent = self._bots.spent(bot, pool_of(group))
-        return ladder_pairing.Seeker(bot, mu, sigma, met=met, played=sum(met.values()), spent=spent)
+        return ladder_pairing.Seeker(bot, mu, sigma, met=met, played=played, spent=spent)
 
     def _near(self, kind: MatchSpec) -> Iterator[list[str]]:
         """Return the bots with ladder seeks of a kind, sorted by rating and split into batches for comparison."""

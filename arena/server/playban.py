@@ -16,6 +16,9 @@ LONGEST_OF_ADDRESS = 90.0
 time.
 """
 
+MAX_TRIED_BOTS = 1000
+"""Beyond so many, the one whose last match is longest ago has to show again that it comes."""
+
 
 def paused(seconds: float) -> str:
     """Return the message for a bot that may not seek for some seconds."""
@@ -29,8 +32,10 @@ class Playbans:
     at a time, so the cost of silent bots does not grow with slots and names.
     """
 
-    def __init__(self, now: Callable[[], float]) -> None:
-        self._tried: set[str] = set()
+    def __init__(self, now: Callable[[], float], max_tried: int = MAX_TRIED_BOTS) -> None:
+        self._tried: dict[str, None] = {}
+        """The one that came to a match last at the end."""
+        self._max_tried = max_tried
         self._now = now
         self._bots = FailureBackoff(LONGEST, FIRST)
         self._addresses = FailureBackoff(LONGEST_OF_ADDRESS, FIRST)
@@ -61,9 +66,13 @@ class Playbans:
 
     def ready(self, bot: str) -> bool:
         """Note that a bot is ready. Return whether that made it trusted."""
-        if bot in self._tried:
+        known = bot in self._tried
+        self._tried.pop(bot, None)
+        self._tried[bot] = None
+        if known:
             return False
-        self._tried.add(bot)
+        if len(self._tried) > self._max_tried:
+            del self._tried[next(iter(self._tried))]
         self.end(bot)
         return True
 
@@ -79,7 +88,7 @@ class Playbans:
 
     def missed(self, bot: str) -> float:
         """Note that a bot missed its match. Return the seconds for which it may not seek."""
-        self._tried.discard(bot)
+        self._tried.pop(bot, None)
         of_address = self._addresses.fail(self._awaited[bot], self._now()) if bot in self._awaited else 0.0
         return max(self._bots.fail(bot, self._now()), of_address)
 

@@ -16,11 +16,10 @@ from arena.ratings import rating_system
 from arena.store import seasons
 from arena.store.dialect import execute
 from arena.store.paging import Page, read_page
-from arena.store.pool_payoffs import SEASON_NOW, means_query, pairs_query
+from arena.store.pool_payoffs import SEASON_NOW, PoolPayoff, means_query, pairs_query
 from arena.store.registry import bot_number
 from arena.store.result_queries import OUTCOMES, UNRATED, LeaderboardRow, standing_from_row
 from arena.store.schema import counts
-from measuring.payoffs import MeanPayoff
 from protocol.errors import UsageFault
 from protocol.games import payoff_unit
 from protocol.names import folded
@@ -29,11 +28,13 @@ from protocol.pools import is_of_people
 PAYOFF, SCORE = "payoff", "score"
 SORTS = (SCORE, PAYOFF, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
 """The possible orders of a leaderboard. `share` is the share of matches won, with draws as half wins."""
+_BELOW = "1e9"
+"""No payoff and no score is so large: bots that are not ranked come below those that are, and above those unpaid."""
 _BY = {name: name for name in SORTS} | {
     "bot": "key",
     "played": "matches",
     "share": "(wins + CAST(draws AS float) / 2) / matches",
-    PAYOFF: "coalesce(payoff, mu - 3 * sigma - 1e9)",
+    PAYOFF: f"coalesce(payoff - (1 - ranked) * {_BELOW}, mu - 3 * sigma - 2 * {_BELOW})",
 }
 """The SQL expression that each order sorts by."""
 CURVE = 20
@@ -43,10 +44,11 @@ MOST_POINTS = 300
 LATEST = 5
 VERSIONS = 20
 
-_RANK = "rank() OVER (ORDER BY payoff DESC NULLS LAST, CASE WHEN payoff IS NULL THEN mu - 3 * sigma ELSE 0 END DESC)"
+_RANK = """rank() OVER (ORDER BY ranked DESC NULLS LAST, payoff DESC NULLS LAST,
+    CASE WHEN payoff IS NULL THEN mu - 3 * sigma ELSE 0 END DESC)"""
 _BOARD = """
 WITH paid AS ({paid}), board AS (
-    SELECT bots.name, bots.key, bots.person, stood.*, mu - 3 * sigma AS score, payoff, {rank} AS rank
+    SELECT bots.name, bots.key, bots.person, stood.*, mu - 3 * sigma AS score, payoff, ranked, {rank} AS rank
     FROM ({stood}) AS stood JOIN bots ON bots.id = stood.bot LEFT JOIN paid ON paid.bot = stood.bot
 ), chosen AS (
     SELECT *, {by} AS value, count(*) OVER () AS total FROM board WHERE :search = '' OR instr(key, :search) > 0
@@ -88,8 +90,8 @@ SELECT bots.name, first.score, rank() OVER (ORDER BY first.score DESC) AS rank F
 ) AS first JOIN bots ON bots.id = first.bot ORDER BY rank, bots.key
 """
 _BEST_PAID = f"""
-SELECT bots.name, mu - 3 * sigma AS score, payoff, rank() OVER (ORDER BY payoff DESC) AS rank
-FROM ({means_query(SEASON_NOW)} ORDER BY payoff DESC LIMIT :limit) AS first
+SELECT bots.name, mu - 3 * sigma AS score, payoff, rank() OVER (ORDER BY ranked DESC, payoff DESC) AS rank
+FROM ({means_query(SEASON_NOW)} ORDER BY ranked DESC, payoff DESC LIMIT :limit) AS first
 JOIN bots ON bots.id = first.bot JOIN ratings ON ratings.bot = first.bot AND ratings.pool = :pool
 ORDER BY rank, bots.key
 """
@@ -224,7 +226,7 @@ class PoolStanding(Struct, frozen=True, kw_only=True):
     few: bool
     version: str
     ms_per_move: float | None
-    payoff: MeanPayoff | None = None
+    payoff: PoolPayoff | None = None
 
 
 class UnratedStanding(Struct, frozen=True, kw_only=True):

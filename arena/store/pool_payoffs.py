@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Sequence
 
-from measuring.payoffs import MeanPayoff, PairPayoffs, mean_payoff
+import msgspec
+from msgspec import structs
+
+from measuring.payoffs import MAX_WEIGHT_ROUNDS, MeanPayoff, PairPayoffs, mean_payoff
 
 _MILLION = 1_000_000
 """Payoffs are squared in two parts, millions and the rest, to stay within 64 bits."""
@@ -13,16 +16,37 @@ SEASON_NOW = "(SELECT coalesce(max(first), 1) FROM seasons)"
 _OF_POOL = "tournament = '' AND payoffs.pool = {pool} AND payoffs.season = {season}"
 EQUAL_DIGITS = 9
 """Means that agree to this many digits are equal, so that the order of summation never decides a rank."""
-MEAN = f"CAST(round(CAST(avg(CAST(total AS float) / rounds) AS numeric), {EQUAL_DIGITS}) AS float)"
-"""The mean over opponents, from rows of `payoffs`."""
+MIN_RANKED_OPPONENTS = 3
+"""By fewer opponents a mean tells more of them than of the bot."""
+MIN_RANKED_ROUNDS = MIN_RANKED_OPPONENTS * MAX_WEIGHT_ROUNDS
+"""As many as so many opponents of full weight have: of fewer rounds a mean is mostly chance."""
+MAX_RANKED_SHARE = 0.5
+"""The share of the weight that one opponent may have, so that a friend and two that left at once make no rank."""
+_WEIGHT = f"CASE WHEN rounds < {MAX_WEIGHT_ROUNDS} THEN rounds ELSE {MAX_WEIGHT_ROUNDS} END"
+MEAN = f"""CAST(round(CAST(
+        sum(CAST({_WEIGHT} AS float) * total / rounds) / sum({_WEIGHT})
+    AS numeric), {EQUAL_DIGITS}) AS float)"""
+"""Over opponents, of rows of `payoffs`, as `mean_payoff` has it."""
+RANKED = f"""CASE WHEN count(*) >= {MIN_RANKED_OPPONENTS} AND sum(rounds) >= {MIN_RANKED_ROUNDS}
+        AND max({_WEIGHT}) <= {MAX_RANKED_SHARE} * sum({_WEIGHT})
+    THEN 1 ELSE 0 END"""
+"""1 where such rows are enough for a rank, else 0, as `PoolPayoff.ranked` has it."""
 _SUMS = "json_array(matches, rounds, total, squares, products, rest_squares, weighted, round_squares)"
 
 
+class PoolPayoff(MeanPayoff, frozen=True, kw_only=True):
+    """What a bot was paid in a pool, in so many `rounds` in all. It is `ranked` where its rounds and opponents are
+    enough for a rank: bots that are not stand below those that are.
+    """
+
+    rounds: int
+    ranked: bool
+
+
 def means_query(season: str) -> str:
-    """Return a query for the mean payoff over opponents of each bot in :pool in a season."""
-    return (
-        f"SELECT bot, {MEAN} AS payoff FROM payoffs WHERE {_OF_POOL.format(pool=':pool', season=season)} GROUP BY bot"
-    )
+    """Return the query for the bots with a payoff in :pool in a season: their means, and whether they are `ranked`."""
+    which = _OF_POOL.format(pool=":pool", season=season)
+    return f"SELECT bot, {MEAN} AS payoff, {RANKED} AS ranked FROM payoffs WHERE {which} GROUP BY bot"
 
 
 def pairs_query(bot: str, season: str, pool: str = ":pool") -> str:
@@ -31,9 +55,21 @@ def pairs_query(bot: str, season: str, pool: str = ":pool") -> str:
     return f"(SELECT coalesce(json_group_array({_SUMS}), '[]') FROM payoffs WHERE {which} AND payoffs.bot = {bot})"
 
 
-def read_payoff(pairs: str) -> MeanPayoff | None:
-    """Return a bot's mean payoff from the result of `pairs_query`; None if it has no payoffs."""
-    return mean_payoff(_pair(*sums) for sums in msgspec.json.decode(pairs, type=list[tuple[int, ...]]))
+def read_payoff(pairs: str) -> PoolPayoff | None:
+    """Return what a bot was paid on the average, from what `pairs_query` gives of it; None without any."""
+    return pool_payoff([_pair(*sums) for sums in msgspec.json.decode(pairs, type=list[tuple[int, ...]])])
+
+
+def pool_payoff(met: Sequence[PairPayoffs]) -> PoolPayoff | None:
+    """Return the same of what it was paid against each opponent."""
+    found = mean_payoff(met)
+    if found is None:
+        return None
+    rounds = sum(pair.rounds for pair in met)
+    weights = [pair.weight for pair in met]
+    enough = len(met) >= MIN_RANKED_OPPONENTS and rounds >= MIN_RANKED_ROUNDS
+    ranked = enough and max(weights) <= sum(weights) * MAX_RANKED_SHARE
+    return PoolPayoff(**structs.asdict(found), rounds=rounds, ranked=ranked)
 
 
 def _pair(
@@ -42,4 +78,4 @@ def _pair(
     """Compute a pair's payoffs in exact integers, so that equal payoffs per round give a deviation of exactly zero."""
     summed = (squares * _MILLION + 2 * products) * _MILLION + rests
     deviations = summed * rounds**2 - 2 * weighted * total * rounds + round_squares * total**2
-    return PairPayoffs(matches, total / rounds, deviations * matches**2 / rounds**4)
+    return PairPayoffs(matches, total / rounds, deviations * matches**2 / rounds**4, rounds)

@@ -17,10 +17,9 @@ from arena.store.archive_file import ArchiveMissing
 from arena.store.archives import read_moved
 from arena.store.database import StoreError
 from arena.store.dialect import execute
-from arena.store.pool_payoffs import EQUAL_DIGITS, SEASON_NOW, pairs_query, read_payoff
+from arena.store.pool_payoffs import EQUAL_DIGITS, SEASON_NOW, PoolPayoff, pairs_query, read_payoff
 from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats, tournaments
 from machine.timestamps import utc
-from measuring.payoffs import MeanPayoff
 from protocol.errors import ArenaFault
 from protocol.names import folded
 from protocol.reasons import VOID
@@ -59,8 +58,9 @@ class RecordRemoved(ArenaFault):
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A row of a leaderboard. `score` is mu − 3 sigma; `few` means that too few matches were played to trust it.
-    `payoff` is set in games whose result is a payoff, once a match counts; `person` is set for a person's name.
+    """A line of the leaderboard. `score` is mu − 3 sigma; with `few` matches, or not enough rounds and opponents for a
+    rank by payoff, it says little yet. `payoff` is there where that is the result, once a match counts, `person` where
+    the name is a person's.
     """
 
     bot: str
@@ -74,7 +74,7 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     losses: int
     few: bool
     version: str
-    payoff: MeanPayoff | None = None
+    payoff: PoolPayoff | None = None
 
 
 def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
@@ -94,13 +94,16 @@ def leaderboard_places(lines: Sequence[LeaderboardRow]) -> list[int]:
     return [1 + results.index(result) for result in results]
 
 
-def _place(line: LeaderboardRow) -> tuple[bool, float, str]:
-    value = line.score if line.payoff is None else round(line.payoff.mean, EQUAL_DIGITS)
-    return line.payoff is None, -value, folded(line.bot)
+def _place(line: LeaderboardRow) -> tuple[bool, bool, float, str]:
+    if line.payoff is None:
+        return True, True, -line.score, folded(line.bot)
+    return False, not line.payoff.ranked, -round(line.payoff.mean, EQUAL_DIGITS), folded(line.bot)
 
 
 def standing_from_row(row: Any) -> dict[str, Any]:
     """Convert a row of `ratings`, with payoff sums as `pairs`, to the fields that every answer about a standing has."""
+    payoff = read_payoff(row.pairs)
+    is_ranked = payoff is None or payoff.ranked
     return {
         "mu": row.mu,
         "sigma": row.sigma,
@@ -109,9 +112,9 @@ def standing_from_row(row: Any) -> dict[str, Any]:
         "wins": row.wins,
         "draws": row.draws,
         "losses": row.losses,
-        "few": row.matches < rating_system.PROVISIONAL_MATCHES,
+        "few": row.matches < rating_system.PROVISIONAL_MATCHES or not is_ranked,
         "version": row.version,
-        "payoff": read_payoff(row.pairs),
+        "payoff": payoff,
     }
 
 
@@ -210,7 +213,7 @@ def meetings(connection: Connection, bot: str) -> list[tuple[str, str, str, str]
     """
     since = utc(days_ago=1)
     mine, theirs, others = seats.alias(), seats.alias(), bots.alias()
-    # The table of hours is small; the lowest number by time would scan the matches from the first on.
+    # By the hours, of which a day has few: the smallest number itself would be looked for from the first match on.
     first = select(func.min(hours.c.first)).where(hours.c.hour >= func.substr(since, 1, 13)).scalar_subquery()
     query = (
         select(matches.c.id, matches.c.pool, others.c.key, matches.c.finished)

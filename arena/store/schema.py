@@ -45,6 +45,7 @@ REVISIONS = (
     "0016",
     "0017",
     "0018",
+    "0019",
 )
 """The revisions of the migrations, oldest first."""
 

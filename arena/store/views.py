@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlalchemy import Connection
 
 from arena.store.dialect import is_postgresql, translated
-from arena.store.pool_payoffs import MEAN
+from arena.store.pool_payoffs import MEAN, RANKED
 
 # SQLite cannot drop a column that a view uses, nor rename its table, so such a migration drops the views first.
 
@@ -51,12 +51,13 @@ SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, s
 FROM seats JOIN matches ON matches.number = seats.match JOIN bots ON bots.id = seats.bot"""
 _LADDER = f"""
 WITH paid AS (
-    SELECT pool, bot, {MEAN} AS payoff
+    SELECT pool, bot, {MEAN} AS payoff,
+    {RANKED} AS ranked
     FROM payoffs WHERE tournament = '' AND season = (SELECT coalesce(max(first), 1) FROM seasons) GROUP BY pool, bot
 )
 SELECT ratings.pool,
     row_number() OVER (
-        PARTITION BY ratings.pool ORDER BY paid.payoff DESC NULLS LAST,
+        PARTITION BY ratings.pool ORDER BY paid.ranked DESC NULLS LAST, paid.payoff DESC NULLS LAST,
         CASE WHEN paid.payoff IS NULL THEN ratings.mu - 3 * ratings.sigma ELSE 0 END DESC, bots.key
     ) AS place,
     bots.name AS bot, ratings.mu - 3 * ratings.sigma AS score, ratings.mu, ratings.sigma, ratings.matches AS played,

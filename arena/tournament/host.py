@@ -295,7 +295,7 @@ class TournamentHost(HostHandler):
         if self._job.sources is not None:  # name the log by its path on the command's machine
             told = told.replace(str(self._folder), str(self._job.logs))
         self._failing[bot.name] = crash.why
-        if max(bot.crashes, self._away[bot.name]) >= MOST_CRASHES or not self._host.clients.was_online(bot.name):
+        if max(bot.crashes, self._away[bot.name]) >= MOST_CRASHES or bot.name not in self._seen:
             if self._job.strict:
                 self._fail(BotCrashed(told))
             else:

@@ -75,7 +75,7 @@ def address(socket: str, host: str, *, encrypted: bool) -> str:
     """The arena's URL for who reached the page as `host`; `socket` is that of `Site`."""
     if not socket.isdecimal():
         return socket
-    name = HOST.match(host)
+    name = HOST.match(host) if _HOST_AND_PORT.fullmatch(host) else None
     return f"{'wss' if encrypted else 'ws'}://{name[0] if name else 'localhost'}:{socket}"
 
 

@@ -1,10 +1,14 @@
-"""Measure what attacks on the ladder gain over an honest bot of equal strength in the same conditions.
+"""What attacks on the ladder gain, each beside an honest bot of equal strength under the same circumstances.
 
-`--haste` divides the server's waiting times, for `ready` and in pauses. Scores are mu - 3 sigma, with the 95 % interval
-of a mean over the rounds.
-Usage: python benchmarks/reliability/fair_ladder.py [--rounds 10] [--seconds 20] [--haste 20] [--small]
-Exit status 1 if an attack gained more than the honest bot, beyond the interval, or prevented a tenth of others'
-matches; a small run is too short to judge the two attacks that depend on chance.
+Ladders of payoffs are simulated, by matches of Leduc's poker: what names that are thrown away do to a mean, and what
+puppets do, with opponents that weigh the same (before) and by their rounds (now).
+
+The server waits as many times shorter as `--haste` says: for `ready`, and in pauses. Scores are mu - 3 sigma, with the
+95 % interval of a mean over the rounds.
+Usage: python benchmarks/reliability/fair_ladder.py [--rounds 10] [--seconds 20] [--haste 20] [--payoffs] [--small]
+Exit status 1 if an attack gained more than the honest bot, beyond the interval, took a tenth of others' matches, moved
+the mean of one that it left by a tenth of a chip, or had a rank by one puppet;
+a small run is too short to judge the two that chance has a part in.
 """
 
 from __future__ import annotations
@@ -15,15 +19,24 @@ import functools
 import json
 import math
 import operator
+import random
 import secrets
 import statistics
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from rig import WITHIN, Raw, Server, small_or_asked
+
+from arena.store.pool_payoffs import pool_payoff
+from measuring.payoffs import Paid, PairPayoffs, mean_of_rounds, pair_payoffs
+from protocol.dice import Dice
+from protocol.games import load
+from protocol.games.poker import Poker, Table
+from protocol.messages import CHANCE
 
 HASTY = """
 from arena import cli
@@ -41,12 +54,22 @@ for name in ("FIRST", "LONGEST", "LONGEST_OF_ADDRESS"):
 cli.main()
 """
 PER_PAIR = 50
+NO_DICE = Dice(bytes(32), 0)
+"""For moves, which roll none."""
 TROLLS = 6
 HONEST = 8
 PACE = 0.02
 """Seconds per move of the honest bots in the attack by trolls."""
 
+HANDS = 100
+"""Of a match of Leduc's poker."""
+HONEST_OPPONENTS, HONEST_MATCHES = 5, 4
+"""On a ladder of payoffs, and the matches with each."""
+MAX_MOVED = 0.1
+"""What names that are thrown away may move a mean on the average, in chips a hand."""
+
 Choose = Callable[[dict[str, Any]], dict[str, Any]]
+Policy = Callable[[Poker, Table, random.Random], str]
 
 
 @dataclass
@@ -79,7 +102,7 @@ class Player:
     async def _match(self, preset: str, rated: bool) -> None:
         self.raw.send(type="seek", id="s", game="nim", config={"preset": preset}, rated=rated)
         told = await self.raw.receive("start", "error")
-        if told["type"] == "error":  # the bot may not seek yet
+        if told["type"] == "error":  # a pause
             await asyncio.sleep(1 / self.haste)
             return
         if self.resigns:
@@ -246,6 +269,141 @@ async def _silent(server: Server, name: str, haste: float) -> None:
         raw.close()
 
 
+def sensible(game: Poker, state: Table, rng: random.Random) -> str:
+    """Bet and call with a king or a pair, check and fold with less."""
+    assert state.cards is not None
+    own = game.rank_of(state.cards[state.seat] or 0)
+    legal = game.legal_moves(state)
+    strong = own == 2 or (state.public is not None and game.rank_of(state.public) == own)
+    if "check" in legal:
+        return "bet" if strong and "bet" in legal else "check"
+    return "call" if strong or (own == 1 and rng.random() < 0.5) else "fold"
+
+
+def raising(game: Poker, state: Table, rng: random.Random) -> str:
+    """Bet and raise with anything."""
+    legal = game.legal_moves(state)
+    return next(move for move in ("raise", "bet", "call") if move in legal)
+
+
+def giving(game: Poker, state: Table, rng: random.Random) -> str:
+    """Put in with anything what one that raises takes, and fold in the last round."""
+    legal = game.legal_moves(state)
+    order = ("raise", "bet", "call") if state.public is None else ("bet", "fold")
+    return next(move for move in order if move in legal)
+
+
+def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float | None = None) -> Paid:
+    """Return what seat 0 was paid in a match, which seat 1 leaves once it has won as much a hand."""
+    game = load("leduc", {"hands": HANDS})
+    assert isinstance(game, Poker)
+    state = game.undealt()
+    while (to_move := game.to_move(state)) is not None:
+        if to_move == CHANCE:
+            if (
+                state.cards is None
+                and leaves_at is not None
+                and state.hand
+                and state.chips[1] / state.hand >= leaves_at
+            ):
+                break
+            state = rng.choice(game.chance_outcomes(state))[1]
+        else:
+            state, _ = game.apply(state, policies[to_move](game, state, rng), NO_DICE)
+    return Paid(state.chips[0], state.hand)
+
+
+class PayoffAttack(NamedTuple):
+    """Some names that meet one bot of a ladder, each in so many matches, and leave once they have won so much a hand;
+    the bot is an honest one that is to lose by it, or a king that is to gain.
+    """
+
+    title: str
+    names: int
+    matches: int
+    leaves_at: float | None
+    crowns: bool
+    leavers: int = 0
+    """More names that give the king one hand each."""
+
+
+PAYOFF_ATTACKS = (
+    PayoffAttack("4 names leave when they are ahead", 4, 1, 1.0, False),
+    PayoffAttack("20 names leave when they are ahead", 20, 1, 1.0, False),
+    PayoffAttack("1 puppet, 10 matches, king else unmet", 1, 10, None, True),
+    PayoffAttack("the same, and 2 that leave at once", 1, 10, None, True, leavers=2),
+    PayoffAttack("3 puppets, 1 match, king is honest too", 3, 1, None, True),
+    PayoffAttack("3 puppets, 10 matches, king is honest too", 3, 10, None, True),
+)
+"""The last two are what costs names and matches, and cannot be told from weak opponents."""
+
+
+def payoffs(options: argparse.Namespace) -> bool:
+    """Play ladders of payoffs with each attack, and print the mean of the bot that is attacked or crowned."""
+    print(
+        f"\nLeduc, {HONEST_OPPONENTS} honest opponents, {HONEST_MATCHES} matches each; a hand of the bot in question,"
+    )
+    print(f"± is the 95 % interval of {options.rounds} ladders; first: the share of ladders on which it is")
+    print(f"{'':43}{'none':>15}{'before':>15} first{'now':>15} first")
+    fair = True
+    for attack in PAYOFF_ATTACKS:
+        found = [_attacked(attack, random.Random(f"{attack.title}/{number}")) for number in range(options.rounds)]
+        without, before, now = (mean([getattr(one, what) for one in found]) for what in ("without", "before", "now"))
+        firsts = [statistics.fmean(getattr(one, what) for one in found) for what in ("first_before", "first_now")]
+        cells = [f"{value:+8.3f} ±{error:5.3f}" for value, error in (without, before, now)]
+        print(
+            f"{attack.title:43}{cells[0]:>15}{cells[1]:>15} {firsts[0]:5.0%}{cells[2]:>15} {firsts[1]:5.0%}", flush=True
+        )
+        if not attack.crowns:
+            fair = fair and abs(statistics.fmean(one.now - one.without for one in found)) <= MAX_MOVED
+        elif attack.names == 1:
+            fair = fair and firsts[1] == 0
+    return fair
+
+
+class Attacked(NamedTuple):
+    """The mean of a bot without and with an attack, with equal weights and by rounds, and whether it is first."""
+
+    without: float
+    before: float
+    now: float
+    first_before: bool
+    first_now: bool
+
+
+def _attacked(attack: PayoffAttack, rng: random.Random) -> Attacked:
+    only_puppets = attack.crowns and attack.names == 1
+    honest = [f"honest-{number}" for number in range(HONEST_OPPONENTS + 1)]
+    bot = "king" if only_puppets else honest[0]
+    met: defaultdict[str, defaultdict[str, list[Paid]]] = defaultdict(lambda: defaultdict(list))
+    for at, one in enumerate(honest):
+        for other in honest[:at]:
+            for _ in range(HONEST_MATCHES):
+                paid = play_leduc((sensible, sensible), rng)
+                met[one][other].append(paid)
+                met[other][one].append(Paid(-paid.total, paid.rounds))
+    without = statistics.fmean(pair.mean for pair in _pairs(met[bot])) if met[bot] else 0.0
+    policies = (raising, giving) if attack.crowns else (sensible, sensible)
+    for name in range(attack.names):
+        met[bot][f"name-{name}"] += [play_leduc(policies, rng, attack.leaves_at) for _ in range(attack.matches)]
+    for name in range(attack.leavers):
+        met[bot][f"leaver-{name}"].append(Paid(7, 1))
+    equal = {name: statistics.fmean(pair.mean for pair in _pairs(met[name])) for name in {*honest, bot}}
+    by_rounds = {name: pool_payoff(_pairs(met[name])) for name in {*honest, bot}}
+    order = {name: (found.ranked, found.mean) for name, found in by_rounds.items() if found is not None}
+    return Attacked(
+        without,
+        equal[bot],
+        order[bot][1],
+        max(equal, key=lambda name: equal[name]) == bot,
+        max(order, key=lambda name: order[name]) == bot,
+    )
+
+
+def _pairs(met: dict[str, list[Paid]]) -> list[PairPayoffs]:
+    return [pair_payoffs(mean_of_rounds(paid), sum(match.rounds for match in paid)) for paid in met.values()]
+
+
 def mean(values: Sequence[float]) -> tuple[float, float]:
     """Return the mean and half of its 95 % interval."""
     if len(values) < 2:
@@ -255,8 +413,10 @@ def mean(values: Sequence[float]) -> tuple[float, float]:
 
 def main() -> int:
     options = _options()
+    fair = [payoffs(options)]
+    if options.payoffs:
+        return 0 if all(fair) else 1
     Server.program = ("-c", HASTY.format(haste=options.haste))
-    fair = []
     for attack in (king, dodger, pair, trolls):
         with Server("--registrations-per-hour", "100000", "--rated-per-pair", str(PER_PAIR)) as server:
             fair.append(asyncio.run(attack(server, options)))
@@ -270,6 +430,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--puppets", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--haste", type=float, default=20.0)
+    parser.add_argument("--payoffs", action="store_true", help="only the simulated ladders of payoffs")
     return small_or_asked(parser, rounds=2, matches=4, puppets=5, seconds=1.0, haste=100.0)
 
 

@@ -1,9 +1,10 @@
-"""Run an hour of ladder, and check that the server's memory, open files and tasks do not grow.
+"""An hour of ladder: do memory, objects, open files and tasks of the server grow?
 
 Bots play rated nim and tic-tac-toe without end; some resign, drop their connection in a match, watch, or never come
-back, and new names register all the time. The slopes are from a linear regression over the second half.
-Usage: python benchmarks/reliability/soak.py [--seconds 3600] [--bots 24] [--small]
-Exit status 1 if tasks or files grow by more than one an hour plus twice the slope's error.
+back, and new names register all the time. The slopes are those of a straight line through the second half.
+Usage: python benchmarks/reliability/soak.py [--seconds 3600] [--bots 24] [--newcomers 1] [--small]
+Exit status 1 if one of them grows by more than its limit and twice the slope's error: tasks and files by one an hour,
+objects by half a newcomer's, memory by 1 KiB a newcomer and half of that a match.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +32,8 @@ from rig import WITHIN, Closed, Raw, descriptors_of, finished_matches, memory_of
 from arena.commands.listening import listening
 from arena.commands.serve import serve
 from arena.commands.settings import ServerSettings
+from arena.store.registry import all_bots
+from arena.store.store import Store
 from machine import event_loop
 
 PACE = 0.01
@@ -37,6 +41,14 @@ NEWCOMERS = 20
 """Maximum newcomers at a time: on a slow machine more would pile up, which is no growth of the server."""
 GAMES = (("nim", "classic"), ("nim", "min-nim"), ("tictactoe", "classic"))
 COUNTED = ("MiB of memory", "open files", "tasks", "objects")
+MAX_OBJECTS_PER_NEWCOMER = 0.5
+"""What keeps every name that ever came keeps an object for it at least, or none that the collector of garbage knows."""
+MAX_KIB_PER_NEWCOMER = 1.0
+"""The latter shows in memory. What is kept of so many names, and no more, takes less than that until it is full: 2,000
+with their addresses, 1,000 that came to a match, 10,000 with the pace of their matches.
+"""
+MAX_KIB_PER_MATCH = 0.5
+"""The database's connections keep up to 16 MiB of its pages each, and a match adds some 2 KiB to the file."""
 
 
 class Sample(NamedTuple):
@@ -47,6 +59,7 @@ class Sample(NamedTuple):
 
 
 async def _serve(data: Path, every: float) -> None:
+
     async def tell() -> None:
         while True:
             await asyncio.sleep(every)
@@ -54,7 +67,7 @@ async def _serve(data: Path, every: float) -> None:
             print(len(asyncio.all_tasks()), len(gc.get_objects()), flush=True)
 
     telling = asyncio.create_task(tell())
-    settings = ServerSettings(port=0, web=False, clock="30+0.1", data=str(data))
+    settings = ServerSettings(port=0, web=False, clock="30+0.1", data=str(data), registrations_per_hour=1_000_000)
     with listening(settings) as ports:
         await serve(settings, data, ports)
     telling.cancel()
@@ -125,13 +138,13 @@ async def _watch(port: int) -> None:
             raw.close()
 
 
-async def _play(port: int, bots: int) -> None:
-    """Run the regulars, a spectator, and a newcomer every second for one match, unless too many are still playing."""
+async def _play(port: int, bots: int, newcomers: float) -> None:
+    """Run the regulars, a watcher, and so many newcomers a second who play one match, unless too many have not yet."""
     regulars = [Regular(port, f"regular-{number}", random.Random(number)) for number in range(bots)]
     playing = {asyncio.create_task(regular.live()) for regular in regulars} | {asyncio.create_task(_watch(port))}
     number = 0
     while True:
-        await asyncio.sleep(1)
+        await asyncio.sleep(1 / newcomers)
         if len(playing) >= bots + 1 + NEWCOMERS:
             continue
         number += 1
@@ -154,6 +167,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=3600)
     parser.add_argument("--bots", type=int, default=24)
+    parser.add_argument("--newcomers", type=float, default=1.0, help="a second")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     options = small_or_asked(parser, seconds=8)
     every = options.seconds / 120
@@ -162,20 +176,31 @@ def main() -> None:
         logging.getLogger("websockets").setLevel(logging.CRITICAL)
         event_loop.run(_serve(options.serve, every))
         return
-    samples, matches = _measure(options.seconds, options.bots)
-    print(f"{options.seconds:g} s, {options.bots} regulars and a newcomer every second, {matches} matches")
+    samples, matches, names = _measure(options.seconds, options.bots, options.newcomers)
+    print(f"{options.seconds:g} s, {options.bots} regulars and {names} newcomers, {matches} matches")
+    per_hour = names / options.seconds * 3600
+    limits = (
+        (MAX_KIB_PER_NEWCOMER * per_hour + MAX_KIB_PER_MATCH * matches / options.seconds * 3600) / 1024,
+        1.0,
+        1.0,
+        MAX_OBJECTS_PER_NEWCOMER * per_hour,
+    )
     grows = False
     half = samples[len(samples) // 2 :]
     for number, what in enumerate(COUNTED):
         rise, error = slope([(sample.at / 3600, sample.held[number]) for sample in half])
         first, last = samples[0].held[number], samples[-1].held[number]
-        print(f"{what:14} {first:10.1f} at first, {last:10.1f} at last, {rise:10.2f} ± {error:.2f} an hour")
-        grows |= what in ("open files", "tasks") and rise > 1 + 2 * error
-    raise SystemExit(grows and not options.small)  # a few seconds are too short for a slope
+        is_growing = rise > limits[number] + 2 * error
+        print(
+            f"{what:14} {first:10.1f} at first, {last:10.1f} at last, {rise:10.2f} ± {error:.2f} an hour, "
+            f"{'MORE THAN' if is_growing else 'limit'} {limits[number]:.1f}"
+        )
+        grows |= is_growing
+    raise SystemExit(grows and not options.small)  # in seconds there is no slope to speak of
 
 
-def _measure(seconds: float, bots: int) -> tuple[list[Sample], int]:
-    """Return samples of what the server held, and the number of matches in its store."""
+def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[Sample], int, int]:
+    """Return what the server held every now and then, and how many matches and newcomers are in its store."""
     samples: list[Sample] = []
     with tempfile.TemporaryDirectory() as data:
         command = [sys.executable, __file__, "--seconds", str(seconds), "--serve", data]
@@ -183,8 +208,10 @@ def _measure(seconds: float, bots: int) -> tuple[list[Sample], int]:
             assert server.stdout is not None
             assert server.stderr is not None
             port = next(found[1] for line in server.stderr if (found := re.search(r"listening on \S+:(\d+)", line)))
-            threading.Thread(target=server.stderr.read, daemon=True).start()  # or the server would block on a full pipe
-            players = subprocess.Popen([sys.executable, "-c", _PLAYERS, port, str(bots)], cwd=Path(__file__).parent)
+            threading.Thread(target=server.stderr.read, daemon=True).start()  # else it would wait to be heard some day
+            players = subprocess.Popen(
+                [sys.executable, "-c", _PLAYERS, port, str(bots), str(newcomers)], cwd=Path(__file__).parent
+            )
             start = time.monotonic()
             for line in server.stdout:
                 held = (memory_of(server.pid), descriptors_of(server.pid), *map(float, line.split()))
@@ -195,10 +222,12 @@ def _measure(seconds: float, bots: int) -> tuple[list[Sample], int]:
             players.wait()
             server.send_signal(signal.SIGTERM)
             server.wait(WITHIN)
-        return samples, len(finished_matches(Path(data)))
+        with closing(Store.open(Path(data) / "arena.db")) as store:
+            names = sum(bot.name.startswith("once-") for bot in store.read(all_bots))
+        return samples, len(finished_matches(Path(data))), names
 
 
-_PLAYERS = "import asyncio, sys, soak; asyncio.run(soak._play(*map(int, sys.argv[1:])))"
+_PLAYERS = "import asyncio, sys, soak; asyncio.run(soak._play(*map(int, sys.argv[1:3]), float(sys.argv[3])))"
 
 
 if __name__ == "__main__":

@@ -7,13 +7,14 @@ import re
 import urllib.error
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 import msgspec
 
 from bots.client.connecting import is_loopback
 from bots.client.settings import address_parts
 from machine.bounded_fetch import fetch
+from machine.host_names import host_of_url
 from protocol.display import printable, shown
 from protocol.errors import Fault, UsageFault
 
@@ -65,7 +66,7 @@ class Page:
         asked = re.sub("^ws", "http", self._arena)
         _, _, headers = _get(asked, FIND_WITHIN)
         found = _LINK.search(headers.get("Link", ""))
-        if found is None or urlsplit(found[1]).hostname != urlsplit(self._arena).hostname:
+        if found is None or host_of_url(found[1]) != host_of_url(self._arena):
             raise NoPage(
                 f"the arena at {self._arena} names no page: start with --page and the address that browsers open"
             )

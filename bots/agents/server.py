@@ -22,6 +22,7 @@ from mcp_types import (
 )
 
 from bots.agents.answers import Answer
+from bots.agents.invalid_lines import AnsweringReader
 from bots.agents.session import Session
 from bots.agents.tools import AgentTools, Arguments
 from protocol import VERSION
@@ -46,7 +47,7 @@ async def serve(offered: AgentTools, session: Session) -> None:
     async with stdio_server() as (reads, writes):
         with contextlib.redirect_stdout(sys.stderr):
             keeping = asyncio.create_task(session.keep())
-            await server.run(reads, writes, server.create_initialization_options())
+            await server.run(AnsweringReader(reads, writes), writes, server.create_initialization_options())
             await session.leave(keeping)
 
 

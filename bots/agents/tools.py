@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -13,11 +14,12 @@ from msgspec import Meta, Struct
 
 from bots.agents import replays
 from bots.agents.answers import Answer, GamesAnswer, Here, Look, State, games_answer, match_now
+from bots.agents.lenient_arguments import as_declared, with_numbers
 from bots.agents.page import Page
 from bots.agents.session import Session
 from bots.agents.talk import AgentMatch
 from bots.client import progress_report
-from bots.client.bot import Choice
+from bots.client.bot import Choice, Turn
 from bots.client.turn_text import read_move
 from protocol import games
 from protocol.display import few, shown
@@ -92,9 +94,18 @@ class LookArguments(Arguments, frozen=True, kw_only=True):
 
 
 class MoveArguments(Arguments, frozen=True, kw_only=True):
-    move: Annotated[
-        str, Meta(min_length=1, max_length=LONGEST_MOVE, description="a move, written as look lists the legal ones")
-    ]
+    move: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=LONGEST_MOVE,
+                description="a move, written as look lists the legal ones, or its object as the rules have it",
+            ),
+        ]
+        | dict[str, Any]
+        | int
+    )
     why: (
         Annotated[
             str,
@@ -130,6 +141,19 @@ class LeaderboardArguments(Arguments, frozen=True, kw_only=True):
     game: GameName
     preset: PresetName
     limit: Annotated[int, Meta(ge=1, le=50, description="how many bots")] = 10
+
+
+def _legal_move(turn: Turn, said: str | dict[str, Any] | int) -> Mapping[str, Any]:
+    """Return the legal move that a notation or an object means. Raises `BotFault`."""
+    if not isinstance(said, dict):
+        return read_move(turn, str(said))
+    try:
+        return read_move(turn, json.dumps(said))
+    except BotFault:
+        numbers = with_numbers(said)
+        if numbers == said:
+            raise
+        return read_move(turn, json.dumps(numbers))
 
 
 class Tool(NamedTuple):
@@ -173,10 +197,11 @@ class AgentTools:
         tool = self.tools.get(name)
         if tool is None:
             raise Refusal(f"there is no tool {shown(name)}: one of {', '.join(self.tools)}")
-        wrong = field_error(arguments, tool.takes)
+        taken = as_declared(arguments, tool.takes)
+        wrong = field_error(taken, tool.takes)
         if wrong is not None:
             raise Refusal(f"{name}: {wrong}")
-        return await tool.do(msgspec.convert(arguments, tool.takes))
+        return await tool.do(msgspec.convert(taken, tool.takes))
 
     async def _list_games(self, asked: ListGames) -> GamesAnswer:
         if asked.game is not None:
@@ -258,7 +283,7 @@ class AgentTools:
             raise Refusal("it is not your turn: look waits for it")
         turn = match.asked.turn
         try:
-            move = read_move(turn, asked.move)
+            move = _legal_move(turn, asked.move)
         except BotFault as fault:
             legal = few((match.rules.notation(match.rules.decode_move(one)) for one in turn.legal), 6)
             raise Refusal(f"{fault}; legal are {legal}; your clock runs, {self._left(match)}") from fault

@@ -7,7 +7,6 @@ import ssl
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as open_websocket
@@ -23,6 +22,7 @@ from websockets.http11 import Response
 from websockets.typing import Subprotocol
 
 from bots.client.timeouts import ClientTimeouts
+from machine.host_names import host_of_url
 from protocol.codec import MSGPACK
 from protocol.display import printable
 from protocol.errors import Fault, UsageFault
@@ -50,7 +50,7 @@ class _Opening(open_websocket):
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         found = super().process_redirect(exc)
-        if isinstance(found, str) and urlsplit(found).hostname != urlsplit(self.uri).hostname:
+        if isinstance(found, str) and host_of_url(found) != host_of_url(self.uri):
             return Refused(f"{self.uri} sends bots on to {printable(found)[:80]}: if that is right, give that URL")
         return found
 
@@ -77,7 +77,7 @@ async def connect(url: str, timeouts: ClientTimeouts) -> ClientConnection:
         raise UsageFault(f"the proxy that the environment names: {exc}") from exc
     except ssl.SSLCertVerificationError as exc:
         raise Refused(f"{url}: {_reason(exc)}") from exc
-    except ValueError as exc:  # including the one for a certificate that cannot be verified
+    except ValueError as exc:  # which a certificate that cannot be verified is, too
         raise UsageFault(f"the arena's URL: {exc}") from exc
     except (OSError, EOFError, WebSocketException) as exc:
         raise Away(f"no arena answers at {url}: {_reason(exc)}{_other_scheme(url, exc)}") from exc
@@ -110,14 +110,14 @@ def _asked(retry_after: str, now: datetime) -> float:
             seconds = float(retry_after[:9])
         else:
             seconds = (parsedate_to_datetime(retry_after) - now).total_seconds()
-    except (ValueError, TypeError):  # not a date, or one without a time zone
+    except (ValueError, TypeError):  # no date, or one without its zone
         return 0.0
     return max(0.0, min(seconds, LONGEST_ASKED))
 
 
 def is_loopback(url: str) -> bool:
     """Return whether a URL points to this machine. The environment's proxy is for other hosts."""
-    host = urlsplit(url).hostname or ""
+    host = host_of_url(url)
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -13,6 +13,7 @@ from typing import Any, TypedDict, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from machine.arguments import read_value
+from machine.host_names import host_of_url
 from protocol import PORT, bot_launch
 from protocol.display import shown
 from protocol.errors import BadConfig, UnknownGame, UsageFault
@@ -200,8 +201,8 @@ def address_parts(url: str, *schemes: str) -> SplitResult | None:
         return None
     try:
         parts = urlsplit(url)
-        sound = parts.scheme in schemes and parts.hostname and parts.port != 0 and not parts.fragment
-        (parts.hostname or "").encode("idna")  # raises for a name that DNS does not allow
+        sound = parts.scheme in schemes and host_of_url(url) and parts.port != 0 and not parts.fragment
+        (parts.hostname or "").encode("idna")  # what no name server would be asked for
     except ValueError:
         return None
     return parts if sound else None

@@ -35,6 +35,7 @@ from machine.keeper import FAILED
 from machine.subprocesses import ending
 from machine.terminal import say
 from protocol import bot_launch
+from protocol.codec import read_integer
 from protocol.display import among, shown
 from protocol.errors import Fault, UsageFault
 from protocol.messages import MAX_CLIENT_FRAME, End, Info, Rejected, Start
@@ -191,7 +192,7 @@ class Program:
         except BlockingIOError:
             pass
         except BrokenPipeError:
-            self._unsent.clear()  # it has exited, which the next turn notices, or has stopped reading
+            self._unsent.clear()  # it has ended or reads no more: the one is heard at the next turn, the other its own
 
     def _read(self) -> None:
         read = os.read(self._out, _READ)
@@ -279,7 +280,7 @@ def answer(line: bytes, turn: Turn, left_out: Callable[[str], None] = lambda wha
     try:
         said = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        said = _move_with_odd_numbers(line)
+        said = _move_with_odd_numbers(line, turn)
     if not isinstance(said, dict):
         raise Unusable(f"wrote {quoted(line)}, which is no map in JSON: {_right(turn)}")
     match said.get("type"):
@@ -292,17 +293,24 @@ def answer(line: bytes, turn: Turn, left_out: Callable[[str], None] = lambda wha
     raise Unusable(f"wrote {quoted(line)}, whose type is neither move nor resign: {_right(turn)}")
 
 
-def _move_with_odd_numbers(line: bytes) -> Any:
-    """Return a message `move` whose `info` contains numbers that JSON lacks, such as NaN and 1e400; None for any other.
+def _move_with_odd_numbers(line: bytes, turn: Turn) -> Any:
+    """Return a message `move` in whose `info` are numbers that nobody keeps, as NaN and 5,000 digits; else None.
 
-    Many libraries write them. They can't be stored, but the move counts without them.
+    Many libraries write them. They cannot be kept, and the move stands without them. Raises `Unusable` for a line that
+    has them anywhere else.
     """
     try:
-        said = json.loads(line)
-        json.dumps({key: value for key, value in said.items() if key != "info"}, allow_nan=False)
-    except (AttributeError, ValueError, RecursionError):
+        said = json.loads(line, parse_int=read_integer)
+    except (ValueError, RecursionError):
         return None
-    return said if said.get("type") == "move" else None
+    if not isinstance(said, dict):
+        return None
+    is_move = said.get("type") == "move"
+    try:
+        json.dumps({key: value for key, value in said.items() if key != "info" or not is_move}, allow_nan=False)
+    except ValueError:
+        raise Unusable(f"wrote {quoted(line)}, in which is a number that no move has: {_right(turn)}") from None
+    return said if is_move else None
 
 
 def _moved(said: Mapping[str, Any], turn: Turn, left_out: Callable[[str], None]) -> Choice:
@@ -399,7 +407,7 @@ class Piped(Bot):
                 return self._asked(match, turn)
         except UsageFault as exc:
             raise ProgramFailed(str(exc)) from None
-        except Fault as exc:  # its next answer would be unpredictable
+        except Fault as exc:  # nobody knows what it would answer next
             self._drop(match)
             again = ", for the second time" if isinstance(exc, Gone) else ""
             raise ProgramFailed(f"{_at(turn)} its program {exc}{again}") from None

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
 from collections.abc import Sequence
 from datetime import timedelta
@@ -17,6 +16,7 @@ import typer
 
 from bots.client.settings import read_config
 from bots.commands.output import Json, stoppable
+from machine.cores import usable_cores, warn_of_excess
 from machine.output_file import refusal_of, text_beside
 from machine.terminal import say
 from protocol.display import shown
@@ -111,6 +111,8 @@ def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int 
 
     if jobs is not None and not 1 <= jobs <= 64:
         raise UsageFault(f"--jobs is {jobs}: 1 to 64")
+    if jobs is not None:
+        warn_of_excess("--jobs", jobs)
     try:
         rules = load(game, read_config(config, preset))
     except UnknownGame as exc:
@@ -130,7 +132,7 @@ def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int 
     if table is None:
         from machine.exact.duel_solving import solve_mapped
 
-        progress, threads = _Progress(), jobs or os.cpu_count() or 1
+        progress, threads = _Progress(), jobs or usable_cores()
         with stoppable(lambda: "stopped; the same command goes on"):
             solve_mapped(large_shape_of(rules.map, rules.max_troops), folder, threads, progress.tell)
         table = load_mapped(rules.map, rules.max_troops, folder)

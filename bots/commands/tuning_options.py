@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import fields, replace
@@ -15,6 +14,7 @@ from bots.client.warm_up import warming_up
 from bots.tuning.genetic import Method
 from bots.tuning.selfplay import Setup, ready, value_for
 from bots.tuning.tuning import config_text
+from machine.cores import usable_cores, warn_of_excess
 from machine.workers.cluster import cluster
 from machine.workers.local import WorkerPool, processes
 from protocol.display import shown
@@ -80,7 +80,9 @@ def read_crew(jobs: int | None, dask: str | None) -> AbstractContextManager[Work
         raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")
     if jobs is not None and not 1 <= jobs <= MOST_JOBS:
         raise UsageFault(f"--jobs is {jobs}: 1 to {MOST_JOBS}")
-    return processes(jobs or os.cpu_count() or 1) if dask is None else cluster(dask)
+    if jobs is not None:
+        warn_of_excess("--jobs", jobs)
+    return processes(jobs or usable_cores()) if dask is None else cluster(dask)
 
 
 def compile_once(setup: Setup, value: str | None) -> None:

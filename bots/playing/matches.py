@@ -17,6 +17,7 @@ from bots.client.bot import Bot
 from bots.client.loading import make
 from bots.playing.local_match import LocalClient, LocalMatch
 from bots.playing.players import bot_of, warmed_up
+from machine.cores import usable_cores
 from machine.terminal import say
 from machine.timestamps import utc
 from machine.workers.cluster import cluster
@@ -135,7 +136,7 @@ def play_all(
         raise UsageFault("jobs is of this machine, dask of a cluster: give one of them")
     if jobs is not None and jobs < 1:
         raise UsageFault(f"jobs is {jobs}: 1 or more, or None for one a core")
-    crew = processes(jobs or os.cpu_count() or 1) if dask is None else cluster(dask)
+    crew = processes(jobs or usable_cores()) if dask is None else cluster(dask)
     work = partial(_play_some, _packed((bots, game, config, clock, raises, table.entrants)))
     return _in_order(crew, work, [str(seed) for seed in seeds], say or _to_author)
 

@@ -44,6 +44,8 @@ def test_one_address_is_an_ipv4_address_or_a_network_of_ipv6(host: str, address:
         ("127.0.0.1", ["[2001:db8:1:2::1]:5000"], "2001:db8:1:2::/64"),
         ("2001:db8:ffff::1", ["2001:db8:1:2::1"], "2001:db8:1:2::/64"),
         ("127.0.0.1", ["203.0.113.1, unknown"], "127.0.0.1"),
+        ("127.0.0.1", ["203.0.113.1, [2001:db8::1].evil"], "127.0.0.1"),
+        ("127.0.0.1", ["198.51.100.9:evil"], "127.0.0.1"),
         ("127.0.0.1", [""], "127.0.0.1"),
     ],
 )
@@ -85,6 +87,10 @@ async def test_a_connection_belongs_to_whom_the_proxy_names(serve: Any, trusted:
         ("127.0.0.1.evil.example", False),
         ("", False),
         ("[", False),
+        ("[::1].evil", False),
+        ("evil@127.0.0.1", False),
+        ("127.0.0.1/.evil", False),
+        ("localhost:8080:evil", False),
     ],
 )
 def test_a_page_for_the_operator_is_asked_for_by_names_that_nobody_else_can_have(host: str, answered: bool) -> None:

@@ -94,9 +94,32 @@ def test_names_of_this_machine(host: str) -> None:
     assert is_own_name(f"{socket.gethostname()}:8765")
 
 
-@pytest.mark.parametrize("host", ["evil.example", "192.0.2.1", "[2001:db8::1]:80", "localhost.evil.example", "[", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "192.0.2.1",
+        "[2001:db8::1]:80",
+        "localhost.evil.example",
+        "[::1].evil",
+        "evil@127.0.0.1",
+        "127.0.0.1/.evil",
+        "localhost?evil.example",
+        "[",
+        "",
+    ],
+)
 def test_names_of_others(host: str) -> None:
     assert not is_own_name(host)
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://[::1].evil", "http://evil@[::1]", "http://[::1]/.evil", "[::1]", "://[::1]"]
+)
+def test_a_page_of_what_is_no_whole_host_may_not_connect(origin: str) -> None:
+    assert page_may_connect("http://[::1]", "[::1]")
+    assert not page_may_connect(origin, "[::1]")
+    assert not page_may_connect(origin, origin.partition("://")[2] or "[::1]")
 
 
 async def test_behind_a_trusted_proxy_the_arena_has_the_name_that_the_proxy_has(serve: Any) -> None:

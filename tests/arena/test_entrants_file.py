@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.commands.name_list import read_entrants
+from arena.commands.name_list import read_entrants, read_name_list
 from commands import call
 from protocol.errors import UsageFault
 
@@ -64,6 +64,25 @@ def test_mistakes_are_said_with_their_place(name: str, text: str, says: list[str
     lines = str(fault.value).splitlines()
     assert len(lines) == len(says)
     assert all(part in line for part, line in zip(says, lines, strict=True))
+
+
+def test_a_sheet_with_all_its_columns_and_mistakes_without_end_are_said_in_short(tmp_path: Path) -> None:
+    columns = ["name", *(f"c{number}" for number in range(16_383))]
+    with pytest.raises(
+        UsageFault, match=r"sheet.csv, line 1: it has 16,384 columns, and a list has 200 at most: leave"
+    ):
+        read_name_list(written(tmp_path, "sheet.csv", ",".join(columns) + "\nanna" + ",x" * 16_383))
+    for text in ("name,command\n" + "?,x\n" * 3000, "name,command\n" + "a\n" * 3000):
+        with pytest.raises(UsageFault) as fault:
+            read_entrants(written(tmp_path, "wrong.csv", text))
+        lines = str(fault.value).splitlines()
+        assert (len(lines), lines[-1]) == (51, "and 2,950 more")
+
+
+def test_a_name_without_end_is_cut_short(tmp_path: Path) -> None:
+    with pytest.raises(UsageFault) as fault:
+        read_entrants(written(tmp_path, "long.csv", f"name,command\n{'a' * 100_000},x\n"))
+    assert len(str(fault.value)) < 400
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:

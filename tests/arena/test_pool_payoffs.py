@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import re
@@ -24,7 +25,7 @@ from arena.store.seasons import season_leaderboards, start_season
 from arena.store.store import Store
 from commands import on_terminal
 from databases import EVERY_DATABASE
-from measuring.payoffs import Paid, mean_of_rounds, mean_payoff, pair_payoffs
+from measuring.payoffs import MAX_WEIGHT_ROUNDS, Paid, mean_of_rounds, mean_payoff, pair_payoffs
 from referee.result import Result
 from seasons import finish, paid
 
@@ -64,18 +65,91 @@ def test_a_bot_that_beats_nobody_leads_where_it_is_paid_most(store: Store) -> No
     page = store.read(leaderboard_page, POOL)
     assert [(row.rank, row.bot) for row in page.rows] == [(1, "nice"), (2, "kind"), (3, "nasty")]
     (game,) = store.read(leaders_of_games, 2)
-    assert [(row.rank, row.bot, row.payoff) for row in game.leaders] == [(1, "nice", 1.95), (2, "kind", 1.9)]
+    assert [(row.rank, row.bot, row.payoff) for row in game.leaders] == [
+        (1, "nice", 1.95),
+        (2, "kind", 1.9),
+    ]
     profile = store.read(profile_of, "nasty")
     assert profile is not None
     assert profile.standings[0].rank == 3
 
 
-def test_every_opponent_weighs_the_same_however_often_it_was_met(store: Store) -> None:
+def test_opponents_weigh_by_rounds_up_to_a_limit(store: Store) -> None:
     finish(store, *(paid(f"m{number}", ("ann", "bob"), (1.0, 2.0)) for number in range(9)))
-    finish(store, paid("last", ("ann", "cid"), (4.0, 0.0)))
-    assert dict(board(store))["ann"] == 2.5
+    finish(store, paid("last", ("ann", "cid"), (4.0, 0.0), rounds=50))
+    assert dict(board(store))["ann"] == 1.6
     rows = store.read(opponents_page, "ann", POOL).rows
     assert [(row.opponent, row.payoff) for row in rows] == [("bob", 1.0), ("cid", 4.0)]
+
+
+def honest(store: Store) -> None:
+    """Four bots of equal strength that have all met."""
+    for number, bots in enumerate(itertools.combinations(["ann", "bob", "cid", "dan"], 2)):
+        finish(store, *(paid(f"h{number}-{at}", bots, (1.0, 1.1)[:: 1 - 2 * at]) for at in (0, 1)))
+
+
+def everywhere(store: Store) -> list[tuple[int, str]]:
+    """The ranks of the leaderboard, after seeing that the start page, profiles and the view say the same."""
+    page = store.read(leaderboard_page, POOL)
+    ranks = [(row.rank, row.bot) for row in page.rows]
+    rows = store.read(leaderboard_of, POOL)
+    assert [row.bot for row in rows] == [bot for _, bot in ranks]
+    (game,) = store.read(leaders_of_games, 20)
+    paid_for = {row.bot for row in rows if row.payoff is not None}
+    assert [(row.rank, row.bot) for row in game.leaders] == [(rank, bot) for rank, bot in ranks if bot in paid_for]
+    for rank, bot in ranks:
+        profile = store.read(profile_of, bot)
+        assert profile is not None
+        assert profile.standings[0].rank == rank
+    viewed = store.read(lambda connection: connection.exec_driver_sql("SELECT bot FROM ladder ORDER BY place").all())
+    assert [bot for (bot,) in viewed] == [bot for _, bot in ranks]
+    cursor, paged = None, []
+    while True:
+        part = store.read(leaderboard_page, POOL, after=cursor, limit=2)
+        paged += [row.bot for row in part.rows]
+        if (cursor := part.next) is None:
+            break
+    assert paged == [bot for _, bot in ranks]
+    return ranks
+
+
+def test_throw_away_names_that_leave_after_a_round_hardly_move_who_stays(store: Store) -> None:
+    honest(store)
+    before = dict(board(store))
+    finish(store, *(paid(f"g{number}", ("ann", f"grief{number}"), (-7.0, 7.0), rounds=1) for number in range(4)))
+    after = dict(board(store))
+    assert before["ann"] is not None
+    assert after["ann"] == pytest.approx((before["ann"] * 600 - 28) / 604)
+    assert {bot for rank, bot in everywhere(store)[:4]} == {"ann", "bob", "cid", "dan"}
+
+
+def test_a_friend_makes_no_king_nor_do_names_that_leave_at_once(store: Store) -> None:
+    honest(store)
+    finish(store, *(paid(f"k{number}", ("king", "puppet"), (5.0, 0.0)) for number in range(10)))
+    assert everywhere(store)[4] == (5, "king")
+    finish(store, *(paid(f"l{number}", ("king", f"left{number}"), (5.0, 0.0), rounds=1) for number in range(3)))
+    assert everywhere(store)[4] == (5, "king")
+    (row,) = [row for row in store.read(leaderboard_of, POOL) if row.bot == "king"]
+    assert row.payoff is not None
+    assert (row.payoff.opponents, row.payoff.rounds, row.payoff.ranked, row.few) == (4, 2003, False, True)
+    assert re.search(r"^5 +king .*\*$", shown(store), re.MULTILINE)
+
+
+def test_a_rank_asks_for_rounds_and_opponents(store: Store) -> None:
+    honest(store)
+    finish(store, *(paid(f"r{number}", ("new", f"left{number}"), (5.0, 0.0), rounds=199) for number in range(3)))
+    assert everywhere(store)[4] == (5, "new")
+    finish(store, paid("r3", ("new", "left0"), (5.0, 0.0), rounds=3))
+    assert everywhere(store)[0] == (1, "new")
+
+
+def test_bots_without_enough_are_in_order_among_themselves_and_above_the_unpaid(store: Store) -> None:
+    finish(store, paid("m1", ("ann", "bob"), (1.0, 3.0)), paid("m2", ("cid", "bob"), (None, 3.0)))
+    assert everywhere(store) == [(1, "bob"), (2, "ann"), (3, "cid")]
+
+
+def shown(store: Store) -> str:
+    return on_terminal(lambda: leaderboard(str(store.database), None, None, people=False, to_json=False, to_csv=False))
 
 
 def test_the_mean_and_its_interval_are_those_of_the_single_matches(store: Store) -> None:
@@ -83,19 +157,23 @@ def test_the_mean_and_its_interval_are_those_of_the_single_matches(store: Store)
     rows = store.read(leaderboard_of, POOL)
     assert len(rows) == 4
     for row in rows:
-        met = defaultdict(list)
+        met: dict[str, list[float]] = defaultdict(list)
         for done in results:
             for seat, other in (done.seats, done.seats[::-1]):
                 if seat.bot == row.bot:
                     met[other.bot].append(seat.payoff)
-        right = mean_payoff(map(pair_payoffs, met.values()))
+        right = mean_payoff(pair_payoffs(payoffs, 200 * len(payoffs)) for payoffs in met.values())
         assert right is not None
         assert row.payoff is not None
         assert row.payoff.opponents == right.opponents == 3
         assert (row.payoff.mean, row.payoff.low, row.payoff.high) == pytest.approx((right.mean, right.low, right.high))
-        errors = [statistics.variance(payoffs) / len(payoffs) for payoffs in met.values()]
+        weights = [min(200 * len(payoffs), MAX_WEIGHT_ROUNDS) for payoffs in met.values()]
+        errors = [
+            (weight / sum(weights)) ** 2 * statistics.variance(payoffs) / len(payoffs)
+            for weight, payoffs in zip(weights, met.values(), strict=True)
+        ]
         reach = (right.high - right.low) / 2
-        assert 1.96 < reach / (math.sqrt(sum(errors)) / 3) < 4.5
+        assert 1.96 < reach / math.sqrt(sum(errors)) < 4.5
 
 
 def test_a_seat_without_a_payoff_is_not_counted_and_a_bot_without_any_is_last(store: Store) -> None:
@@ -172,7 +250,7 @@ def test_the_leaderboard_keeps_to_80_columns_and_tells_payoffs_with_intervals(st
     finish(store, *(paid(f"m{number}", (long, "bob"), (-10.0, -0.25)) for number in range(3)))
     out = on_terminal(lambda: leaderboard(str(store.database), None, None, people=False, to_json=False, to_csv=False))
     assert max(map(len, out.splitlines())) <= 80
-    assert "dilemma/axelrod, by the mean payoff a round, each opponent weighing the same" in out
+    assert "dilemma/axelrod, by the mean payoff a round, opponents weighing by their rounds" in out
     assert re.search(r"^1 +bob +-0\.250 +-0\.250 to -0\.250 +1 ", out, re.MULTILINE)
     shown = on_terminal(lambda: show_bot(str(store.database), "bob", to_json=False))
     assert max(map(len, shown.splitlines())) <= 80
@@ -186,7 +264,7 @@ def test_a_round_weighs_the_same_however_long_its_match_was(store: Store) -> Non
         paid("short", ("ann", "bob"), (5.0, 0.0), rounds=100),
     )
     found = {row.bot: row.payoff for row in store.read(leaderboard_of, POOL)}["ann"]
-    right = mean_payoff([pair_payoffs(mean_of_rounds([Paid(900, 900), Paid(500, 100)]))])
+    right = mean_payoff([pair_payoffs(mean_of_rounds([Paid(900, 900), Paid(500, 100)]), 1000)])
     assert found is not None
     assert right is not None
     assert found.mean == right.mean == 1.4

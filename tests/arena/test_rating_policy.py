@@ -97,8 +97,8 @@ async def test_what_was_played_before_the_start_counts(archive: AsyncStore) -> N
     ]
     await stored(archive, *matches)
     bots = BotCache(archive, 2)
-    await bots.look_up("ann")
-    await bots.look_up("bob")
+    for bot in ("ann", "bob", "cid"):
+        await bots.look_up(bot)
     assert not bots.rates(POOL, ["ann", "bob"])
     assert bots.rates(POOL, ["ann", "cid"])
     bots.learn_rated(result("now"))
@@ -217,6 +217,8 @@ async def test_whom_a_bot_met_before_the_start_is_known_once_it_comes_in(archive
     known = BotCache(archive)
     for bot in ("Ann", "bob", "ANN"):
         await known.look_up(bot)
+    assert (known.met("ann", "nim/unrated"), known.encounters("ann", "nim/unrated")) == ({}, 1)
+    await known.look_up("cid")
     known.begin(POOL, ["ann", "bob"])
     assert (known.met("ann", POOL), known.met("ann", "nim/unrated")) == ({"bob": 3}, {"cid": 1})
     assert known.met("bob", POOL) == {"ann": 3}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import os
 import re
 import shutil
 import signal
@@ -25,6 +27,7 @@ from arena.network.connection_limits import Bounds
 from arena.network.tls import CertificateFault, Encryption
 from certificates import Pair, make
 from commands import call
+from machine.input_file import read_bytes
 from machine.service_manager import ServiceManager
 from patience import patient_host
 from processes import run, serving
@@ -217,6 +220,30 @@ def test_what_can_not_be_used_is_one_clear_line(tmp_path: Path, pair: Pair) -> N
     ):
         with pytest.raises(CertificateFault, match=re.escape(says)):
             Encryption(certificate, key)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_files_are_read_as_editors_save_them(
+    pair: Pair, encoding: str, in_memory: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not in_memory:
+        monkeypatch.delattr(os, "memfd_create", raising=False)
+    mark = "\ufeff" if encoding == "utf-16-le" else ""
+    for file in pair:
+        text = f"{mark}Chloé's, of the arena\n{file.read_text()}".replace("\n", "\r\n")
+        file.write_bytes(text.encode(encoding))
+    encryption = Encryption(*pair)
+    assert encryption.trouble() is None
+    encryption.reload()
+
+
+def test_a_pipe_without_an_end_is_no_certificate(pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tls, "read_bytes", functools.partial(read_bytes, timeout_s=0.0))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(CertificateFault, match="pipe can't be read: it is a pipe or device that does not come to an"):
+        Encryption(pipe, pair.key)
 
 
 def test_a_server_does_not_start_with_half_of_it(tmp_path: Path, pair: Pair) -> None:

@@ -279,6 +279,7 @@ BAD_URLS = [
     "http://arena/b",
     "ws://a\x00b",
     "ws://[::1",
+    "ws://[::1].evil",
     "ws://arena:99999999",
     "ws://" + "a" * 70 + ".example",
     "ws://a..b",

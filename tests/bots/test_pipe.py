@@ -129,7 +129,8 @@ def test_a_byte_order_mark_that_comes_when_a_program_starts_is_not_worth_a_word(
     ("info", "left", "says"),
     [
         ('{"nodes":18446744073709551616}', Choice(FIRST, nodes=2**64), ""),
-        (f'{{"nodes":{"9" * 5000}}}', None, "which is no map in JSON"),
+        (f'{{"nodes":{"9" * 5000}}}', Choice(FIRST, nodes=float("inf")), ""),
+        (f'{{"value":-{"9" * 5000},"depth":3}}', Choice(FIRST, value=float("-inf"), depth=3), ""),
         ('{"value":1e400}', Choice(FIRST, value=float("inf")), ""),
         ('{"value":-Infinity,"depth":3}', Choice(FIRST, value=float("-inf"), depth=3), ""),
         ('{"depth":-1}', Choice(FIRST, depth=-1), ""),
@@ -180,9 +181,20 @@ RIGHT = """a move is a line like {"heap":0,"take":1}, and all else goes to stand
     [
         ("read s; read t; echo thinking...; cat", f"wrote 'thinking...', which is no map in JSON: {RIGHT}"),
         ("read s; read t; echo '[0, 1]'; cat", f"wrote '[0, 1]', which is no map in JSON: {RIGHT}"),
-        ("read s; read t; echo '{\"heap\":NaN}'; cat", f"wrote '{{\"heap\":NaN}}', which is no map in JSON: {RIGHT}"),
         ("read s; read t; printf '\\377\\033[2J\\n'; cat", "wrote '\ufffd\\x1b[2J', which is no map in JSON"),
         ('read s; read t; echo \'{"type":"ready"}\'; cat', 'wrote \'{"type":"ready"}\', whose type is neither move'),
+        (
+            "read s; read t; echo '{\"heap\":NaN}'; cat",
+            f"wrote '{{\"heap\":NaN}}', in which is a number that no move has: {RIGHT}",
+        ),
+        (
+            f'read s; read t; echo \'{{"heap":{"9" * 5000},"take":1}}\'; cat',
+            f'wrote \'{{"heap":{"9" * 48}..., in which is a number that no move has: {RIGHT}',
+        ),
+        (
+            'read s; read t; echo \'{"type":"move","move":{"heap":1e400},"info":{"value":NaN}}\'; cat',
+            """wrote '{"type":"move","move":{"heap":1e400},"info":{"value":NaN}}', in which is a number that no""",
+        ),
         ('read s; read t; echo \'{"type":"move"}\'; cat', f"wrote a move without a map in the field move: {RIGHT}"),
         ("exit 3", "ended with exit code 3, for the second time"),
         ("true", "ended with exit code 0, for the second time"),

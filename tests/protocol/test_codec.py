@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from typing import Any
 
 import msgpack
@@ -22,6 +24,7 @@ from protocol.messages import (
     FromServer,
     Hello,
     Info,
+    Move,
     Resign,
     Turn,
     Unseeked,
@@ -99,6 +102,84 @@ def test_info_is_checked_apart_from_its_move() -> None:
     for info in ({"note": "n" * 257}, {"depth": -1}, {"nodes": "many"}, {"mood": "good"}, [], "fine"):
         with pytest.raises(MalformedMessage, match=r"^info(:| is) "):
             read_info(info)
+
+
+MOVE = {"type": "move", "match": "261121-075531-357b800a", "ply": 2, "move": {"heap": 1, "take": 2}}
+PLAIN = json.dumps(MOVE)[:-1]
+
+
+@pytest.mark.parametrize(
+    ("info", "says"),
+    [
+        ('{"nodes": 18446744073709551616}', "an integer of more than 64 bits"),
+        (f'{{"nodes": {"9" * 5000}}}', "not JSON: Integer value out of range"),
+        (f'{{"other": {{"deep": [{"9" * 5000}]}}}}', "not JSON: Integer value out of range"),
+        ('{"value": 1e400}', "not JSON: Number out of range"),
+        ('{"value": -Infinity}', "not JSON: "),
+        ('{"value": NaN}', "not JSON: "),
+        ('{"note": "\\ud800"}', "not JSON: "),
+        ("[" * 9 + "]" * 9, "nested deeper than 8 levels"),
+        (json.dumps({f"k{number}": 1 for number in range(129)}), "a map of 129 entries: at most 128"),
+        (json.dumps({"note": "n" * 5000}), "a string of more than 4096 bytes"),
+        (json.dumps([0] * 1025), "an array of 1025 entries: at most 1024"),
+    ],
+)
+def test_a_move_stands_in_json_whatever_its_info_is(info: str, says: str) -> None:
+    move = JSON.decode_client(f'{PLAIN}, "info": {info}}}')
+    assert isinstance(move, Move)
+    assert (move.match, move.ply, move.move) == (MOVE["match"], MOVE["ply"], MOVE["move"])
+    with pytest.raises(MalformedMessage, match="^info: " + re.escape(says)):
+        read_info(move.info)
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        {"value": math.nan},
+        {"note": b"bytes"},
+        {"note": msgpack.Timestamp(1)},
+        {"note": msgpack.ExtType(5, b"x")},
+        {1: 2},
+        {"note": "n" * 5000},
+        [[[[[[[[[]]]]]]]]],
+    ],
+)
+def test_a_move_stands_in_msgpack_whatever_its_info_is(info: Any) -> None:
+    move = MSGPACK.decode_client(msgpack.packb({**MOVE, "info": info}))
+    assert isinstance(move, Move)
+    assert (move.match, move.ply, move.move) == (MOVE["match"], MOVE["ply"], MOVE["move"])
+    with pytest.raises(MalformedMessage, match=r"^info(:| is) "):
+        read_info(move.info)
+
+
+def test_a_move_stands_in_msgpack_where_a_note_is_no_utf_8() -> None:
+    packed = msgpack.packb({**MOVE, "info": {"note": "xx"}})
+    move = MSGPACK.decode_client(packed.replace(b"xx", b"x\xff"))
+    assert isinstance(move, Move)
+    with pytest.raises(MalformedMessage, match=r"^info: not msgpack"):
+        read_info(move.info)
+    in_the_move = msgpack.packb({**MOVE, "move": {"do": "xx"}, "info": {"note": "n"}})
+    with pytest.raises(MalformedMessage):
+        MSGPACK.decode_client(in_the_move.replace(b"xx", b"x\xff"))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        f'{PLAIN}, "info": {{"value": NaN}}, "more": NaN}}',
+        f'{PLAIN}, "info": {{"value": NaN}}',
+        '{"type": "move", "match": "m", "ply": NaN, "move": {}, "info": {"value": NaN}}',
+        '{"type": "move", "match": "m", "ply": 2, "move": {"at": 1e999}, "info": {"value": NaN}}',
+        '{"type": "move", "match": "m", "ply": 2, "move": {"at": "\\ud800"}, "info": {"value": NaN}}',
+        f'{{"type": "move", "match": "m", "ply": 2, "move": {{"at": {"9" * 5000}}}, "info": {{"value": NaN}}}}',
+        f'{{"type": "move", "match": "m", "ply": 2, "move": {{"at": {2**64}}}, "info": {{"value": 1}}}}',
+        '{"type": "seek", "id": "s", "game": "nim", "info": {"value": NaN}}',
+        "[" * 16000,
+    ],
+)
+def test_what_is_wrong_outside_of_an_info_is_no_message(frame: str) -> None:
+    with pytest.raises(MalformedMessage):
+        JSON.decode_client(frame)
 
 
 def test_the_limits_are_those_of_the_protocol() -> None:

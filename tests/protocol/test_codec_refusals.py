@@ -166,7 +166,10 @@ def test_bytes_and_extensions_are_refused_wherever_they_are(value: Any) -> None:
     assert "at ply" not in complaint(MSGPACK, {**move({}), "ply": value}), "refused before any field is looked at"
     for content in ([value], {"heap": value}, {"heap": [[value]]}):
         assert complaint(MSGPACK, move(content))
-    assert complaint(MSGPACK, {**move({}), "info": {"note": value}})
+    of_info = MSGPACK.decode_client(msgpack.packb({**move({}), "info": {"note": value}}))
+    assert isinstance(of_info, Move)
+    with pytest.raises(MalformedMessage, match=r"^info: "):
+        read_info(of_info.info)
 
 
 @pytest.mark.parametrize("text", [b"\xff", b"\xed\xa0\x80", b"\xc3", b"\xf4\x90\x80\x80"])

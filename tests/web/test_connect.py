@@ -187,6 +187,7 @@ async def test_where_registration_is_closed_no_name_is_registered(tmp_path: Path
         ("8765", "arena.example:8080", False, "ws://arena.example:8765"),
         ("8765", "[2001:db8::1]:8080", True, "wss://[2001:db8::1]:8765"),
         ("8765", "<b>", False, "ws://localhost:8765"),
+        ("8765", "[::1].evil", False, "ws://localhost:8765"),
         ("wss://arena.example/ws", "other.example", False, "wss://arena.example/ws"),
     ],
 )

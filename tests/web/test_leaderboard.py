@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 
 import pytest
 
+from arena.commands.leaderboard import leaderboard
 from arena.store.registry import set_people
+from arena.store.result_queries import leaderboard_of
 from arena.store.seasons import start_season
+from commands import on_terminal
 from seasons import finish, paid, result, season
 from web_client import Visitor
 
@@ -157,8 +161,29 @@ def test_the_api_has_payoffs_with_their_intervals_where_there_are_any(visitor: V
     dilemma(visitor)
     season(visitor.store)
     rows = json.loads(visitor.get("/api/v1/leaderboard/dilemma/axelrod").text)["rows"]
-    assert rows[0]["payoff"] == {"mean": 1.9975, "low": 1.9975, "high": 1.9975, "opponents": 2}
+    paid_each = {"mean": 1.9975, "low": 1.9975, "high": 1.9975, "opponents": 2}
+    assert rows[0]["payoff"] == {**paid_each, "rounds": 800, "ranked": False}
     assert "payoff" not in json.loads(visitor.get("/api/v1/leaderboard/nim/classic").text)["rows"][0]
+
+
+def test_page_api_and_terminal_put_a_bot_with_one_opponent_below_those_with_three(visitor: Visitor) -> None:
+    for number, pair in enumerate(itertools.combinations(["ann", "bob", "cid", "dan"], 2)):
+        finish(visitor.store, *(paid(f"h{number}-{at}", pair, (1.0 + number / 8, 1.1)) for at in (0, 1)))
+    finish(visitor.store, *(paid(f"k{number}", ("king", "puppet"), (5.0, 0.0)) for number in range(10)))
+    order = [row.bot for row in visitor.store.read(leaderboard_of, "dilemma/axelrod")]
+    assert order[-2:] == ["king", "puppet"]
+    rows = json.loads(visitor.get("/api/v1/leaderboard/dilemma/axelrod").text)["rows"]
+    assert [row["bot"] for row in rows] == order
+    assert [row["rank"] for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert [row["payoff"]["ranked"] for row in rows] == [True] * 4 + [False] * 2
+    page = visitor.get("/leaderboard/dilemma/axelrod").text
+    assert bots(page) == order
+    assert "fewer than 3 opponents or 600 rounds" in page
+    printed = on_terminal(
+        lambda: leaderboard(str(visitor.store.database), None, None, people=False, to_json=False, to_csv=False)
+    )
+    assert re.findall(r"^\d +(\w+) ", printed, re.MULTILINE) == order
+    assert "* too few matches, rounds or opponents to say much" in printed
 
 
 def test_people_stand_in_a_table_of_their_own_with_the_bots_that_they_met(visitor: Visitor) -> None:

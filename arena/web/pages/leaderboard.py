@@ -7,11 +7,13 @@ from starlette.responses import Response
 
 from arena.ratings.rating_system import PROVISIONAL_MATCHES, game_of
 from arena.store.leaderboards import leaderboard_page, order_of, pools_with_results
+from arena.store.pool_payoffs import MIN_RANKED_OPPONENTS, MIN_RANKED_ROUNDS
 from arena.store.seasons import list_seasons
 from arena.web import lookups
 from arena.web.charts import payoff_scale, scale
 from arena.web.errors import NotFound
 from arena.web.rendering import render_page, site_of
+from measuring.payoffs import MAX_WEIGHT_ROUNDS
 from protocol.games import payoff_unit
 from protocol.pools import is_of_people, people_pool, without_people
 
@@ -62,6 +64,9 @@ def leaderboard(request: Request) -> Response:
         scale=drawn,
         unit=unit,
         few=PROVISIONAL_MATCHES,
+        weight_rounds=MAX_WEIGHT_ROUNDS,
+        ranked_opponents=MIN_RANKED_OPPONENTS,
+        ranked_rounds=MIN_RANKED_ROUNDS,
     )
 
 

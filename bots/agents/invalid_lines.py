@@ -1,0 +1,102 @@
+"""Lines from a client that are no messages: each is answered by the error that JSON-RPC 2.0 has for it (5.1)."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+from anyio import EndOfStream
+from mcp.shared.message import SessionMessage
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+from pydantic import ValidationError
+
+from protocol.display import shown
+
+
+class AnsweringReader:
+    """The messages that a client sent. What is none goes no further, and is answered by way of `writes`."""
+
+    def __init__(self, reads: Any, writes: Any) -> None:
+        self._reads = reads
+        self._writes = writes
+
+    @property
+    def last_context(self) -> Any:
+        """The context in which the last message was received, as the SDK has it."""
+        return self._reads.last_context
+
+    async def receive(self) -> SessionMessage:
+        """Return the next message. Raises what the stream below raises at its end."""
+        while True:
+            item = await self._reads.receive()
+            item = _without_byte_order_mark(item) if isinstance(item, Exception) else item
+            if not isinstance(item, Exception):
+                return item
+            answer = error_of(item)
+            if answer is not None:
+                await self._writes.send(SessionMessage(answer))
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        try:
+            return await self.receive()
+        except EndOfStream:
+            raise StopAsyncIteration from None
+
+    def close(self) -> None:
+        self._reads.close()
+
+    async def aclose(self) -> None:
+        await self._reads.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def _without_byte_order_mark(fault: Exception) -> SessionMessage | Exception:
+    """Read a line again before which a client wrote a byte order mark, as programs of .NET do."""
+    found = fault.errors(include_url=False, include_context=False) if isinstance(fault, ValidationError) else []
+    line = found[0]["input"] if found else None
+    if not isinstance(line, str) or not line.startswith("\ufeff"):
+        return fault
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line.removeprefix("\ufeff"), by_name=False))
+    except ValidationError as again:
+        return again
+
+
+def error_of(fault: Exception) -> JSONRPCError | None:
+    """Return the answer to a line that is no message, by what the SDK found wrong with it; None to an empty line."""
+    found = fault.errors(include_url=False, include_context=False) if isinstance(fault, ValidationError) else []
+    line = found[0]["input"] if found and found[0]["type"] == "json_invalid" else None
+    if line is not None and not str(line).strip():
+        return None
+    if line is not None or not found:
+        why = found[0]["msg"] if found else "it can't be read"
+        return _error(None, PARSE_ERROR, f"not JSON: {why}; the line begins with {shown(line or '')}")
+    return _error(
+        _id_in(found),
+        INVALID_REQUEST,
+        'not a request: it is an object with "jsonrpc": "2.0", a "method", an "id", and maybe "params", an object',
+    )
+
+
+def _id_in(found: list[Any]) -> str | int | None:
+    """The id of a request in which something else is wrong; None where it can't be told."""
+    for one in found:
+        asked = one["input"]
+        if isinstance(asked, dict) and len(one["loc"]) == 2:  # the whole object, of which a field is missing
+            number = asked.get("id")
+            return number if isinstance(number, (str, int)) and not isinstance(number, bool) else None
+    return None
+
+
+def _error(number: str | int | None, code: int, message: str) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=number, error=ErrorData(code=code, message=message))

@@ -1,0 +1,30 @@
+"""The cores that this process may use, and a warning for who asks for more work at once than they can do."""
+
+from __future__ import annotations
+
+import os
+
+from machine.terminal import say
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may run on: a container, `taskset` or a batch system may leave it some."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
+
+
+def excess_warning(option: str, wanted: int) -> str | None:
+    """Return a line where an option asks for more processes or threads than there are cores, else None."""
+    cores = usable_cores()
+    if wanted <= cores:
+        return None
+    here = "the one core" if cores == 1 else f"the {cores} cores"
+    return f"{option} {wanted} is more than {here} that can be used here: they take turns, and nothing is done sooner"
+
+
+def warn_of_excess(option: str, wanted: int) -> None:
+    """Print that line, if there is one, to standard error."""
+    line = excess_warning(option, wanted)
+    if line is not None:
+        say(f"warning: {line}", err=True)

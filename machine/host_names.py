@@ -1,0 +1,39 @@
+"""Hosts as `Host` headers, origins and URLs name them, read whole or not at all.
+
+Parsers of the standard library take `[::1].evil` for `::1`: what only begins or ends like a host may be anybody's.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from urllib.parse import urlsplit
+
+_HOST = re.compile(
+    r"(?:\[([0-9a-f:.]+(?:%[0-9a-z._~-]+)?)\]|([^\s\[\]:/?#@\\%]+))(?::[0-9]{0,5})?", re.IGNORECASE | re.ASCII
+)
+"""A name or an address, with a port or without (RFC 9110, 7.2)."""
+
+
+def read_host(text: str) -> str:
+    """Return the name or address in `example.org:8080` or `[::1]`, in lower case; empty where it is no host."""
+    found = _HOST.fullmatch(text)
+    if found is None:
+        return ""
+    address, name = found.groups()
+    if address is None:
+        return str(name).lower()
+    try:
+        ipaddress.IPv6Address(address)
+    except ValueError:
+        return ""
+    return str(address).lower()
+
+
+def host_of_url(url: str) -> str:
+    """Return the host of a URL, in lower case; empty where it has none."""
+    try:
+        place = urlsplit(url).netloc
+    except ValueError:
+        return ""
+    return read_host(place.rpartition("@")[2])

@@ -1,0 +1,180 @@
+"""What the arena keeps in memory of names that came once: no more, however many there were."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from arena.host.session import Session
+from arena.network.connection import Connection
+from arena.ratings.rating_system import INITIAL
+from arena.server.bot_cache import MOST_NAMES, BotCache
+from arena.server.guess_limits import MAX_NAMES, GuessLimits
+from arena.server.playban import Playbans
+from arena.store.async_store import AsyncStore
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.registry import RegisteredBot, registered_bot
+from arena.store.result_queries import BotFacts, bot_facts
+from arena.store.store import Store
+from arena.store.tokens import hash_token
+from census import entries
+from machine.timestamps import utc
+from protocol.codec import JSON
+from protocol.messages import Hello, Seek, Unseek
+from seasons import header, result
+
+NAMES = 2000
+TOKEN = "t" * 16
+POOL = "nim/classic"
+
+
+class Wire:
+    """All of a connection that a session needs; what is sent goes nowhere."""
+
+    address = "192.0.2.1"
+    round_trip = 0.0
+    late: Any = None
+
+    def push_framed(self, frame: bytes) -> None:
+        pass
+
+    def in_turn(self, pieces: Any) -> None:
+        list(pieces)
+
+    def drop(self, code: int, reason: str) -> None:
+        pass
+
+
+@pytest.fixture
+async def archive(tmp_path: Path) -> AsyncIterator[AsyncStore]:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        archive = AsyncStore(store)
+        yield archive
+        await archive.drain()
+
+
+def grown(holder: object, come_and_go: Callable[[int], None], most: int) -> dict[str, int]:
+    """The containers with more entries than so many after 2,000 names came and went."""
+    for number in range(NAMES):
+        come_and_go(number)
+    return {where: count for where, count in entries(holder).items() if count > most}
+
+
+async def known(query: Any, name: str, **options: Any) -> Any:
+    """What a store would answer that has heard of no match of a bot, and of no bot that was called."""
+    if query is registered_bot:
+        return RegisteredBot(name=name, revoked=False, created=utc(), seen=utc(), token_hash=hash_token(TOKEN))
+    return BotFacts({}, False, [], []) if query is bot_facts else False
+
+
+async def test_two_thousand_names_that_come_and_go_leave_no_more_than_a_few_hundred_did(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = await serve()
+    arena = served.arena
+    monkeypatch.setattr(served.archive, "read", known)
+
+    async def visit(number: int) -> None:
+        hello = Hello(bot=f"once-{number}", token=TOKEN)
+        identity = await arena.authenticate(hello, Wire.address)
+        session = Session(cast(Connection, Wire()), JSON, hello, identity.bot, lambda session, message: None)
+        arena.host.clients.enter(session)
+        arena.request(session, Seek(id="s", game="nim", opponent=f"nobody-{number}"))
+        arena.request(session, Unseek(id="s"))
+        arena.host.clients.leave(session)
+
+    kept: list[Counter[str]] = []
+    for span in (range(NAMES // 4), range(NAMES // 4, NAMES)):
+        for number in span:
+            await visit(number)
+        await arena._auth.last_seen.close()
+        kept.append(entries(arena))
+    before, after = kept
+    bounded = {"GuessLimits._places": 2 * MAX_NAMES, "UnknownNames._unknown": MOST_NAMES}
+    grown = {where: count for where, count in after.items() if count > max(before[where] + 50, bounded.get(where, 0))}
+    assert grown == {}
+
+
+async def test_bots_that_played_and_went_are_forgotten_and_known_again_when_they_come(archive: AsyncStore) -> None:
+    bots = BotCache(archive, per_pair=2, max_absent=20)
+    bots.came("regular")
+    await bots.look_up("regular")
+
+    def play(number: int) -> None:
+        once = f"once-{number}"
+        bots.came(once)
+        bots.begin(POOL, ["regular", once])
+        match = header(f"m{number}", ("regular", once), pool=POOL)
+        bots.begin_rated(match)
+        bots.left(once)
+        bots.learn_rated(result(f"m{number}", ("regular", once), pool=POOL))
+
+    assert grown(bots, play, 150) == {}
+    assert bots.encounters("regular", POOL) == NAMES
+    assert bots.met("regular", POOL) == {f"once-{number}": 1 for number in range(NAMES - 20, NAMES)}
+
+
+async def test_what_a_forgotten_bot_had_played_is_read_when_it_comes_back(archive: AsyncStore) -> None:
+    matches = [result(f"m{number}", ("ann", "bob"), finished=utc()) for number in range(2)]
+    await archive.write(finish_matches, [StorableMatch(done, lambda ratings: b"record") for done in matches])
+    bots = BotCache(archive, per_pair=2, max_absent=0)
+    for bot in ("ann", "bob"):
+        await bots.look_up(bot)
+        bots.came(bot)
+        await bots.look_up(bot)
+
+    def known() -> tuple[Any, ...]:
+        return (
+            *(dict(bots.met(bot, POOL)) for bot in ("ann", "bob")),
+            *(bots.encounters(bot, POOL) for bot in ("ann", "bob")),
+            bots.rates(POOL, ["ann", "bob"]),
+            bots.rating("bob", POOL),
+        )
+
+    before = known()
+    assert before[:5] == ({"bob": 2}, {"ann": 2}, 2, 2, False)
+    bots.left("bob")
+    assert dict(bots.met("ann", POOL)) == {}
+    assert bots.encounters("ann", POOL) == 2
+    assert bots.rating("bob", POOL) == (INITIAL.mu, INITIAL.sigma)
+    assert not bots.came("bob")
+    await bots.look_up("bob")
+    assert known() == before
+
+
+async def test_a_bot_whose_rated_match_is_under_way_is_not_forgotten(archive: AsyncStore) -> None:
+    bots = BotCache(archive, per_pair=1, max_absent=0)
+    for bot in ("ann", "bob"):
+        bots.came(bot)
+        await bots.look_up(bot)
+    bots.begin_rated(header("m1", ("ann", "bob"), pool=POOL))
+    bots.left("bob")
+    assert not bots.rates(POOL, ["ann", "bob"])
+    bots.end_unrated("m1")
+    assert bots.rates(POOL, ["ann", "bob"])
+    assert not bots.came("bob")
+
+
+def test_who_came_to_a_match_long_ago_has_to_show_it_again() -> None:
+    playbans = Playbans(lambda: 0.0, max_tried=20)
+
+    def visit(number: int) -> None:
+        playbans.begin(f"once-{number}", "192.0.2.1")
+        playbans.ready(f"once-{number}")
+        playbans.ready("regular")
+        playbans.end(f"once-{number}")
+
+    assert grown(playbans, visit, 40) == {}
+    assert playbans.tried("regular")
+    assert not playbans.tried("once-0")
+    assert playbans.tried(f"once-{NAMES - 1}")
+
+
+def test_addresses_of_names_are_kept_of_so_many_names() -> None:
+    limits = GuessLimits(max_names=20)
+    assert grown(limits, lambda number: limits.let_in("192.0.2.1", f"once-{number}"), 50) == {}
