@@ -1,4 +1,4 @@
-"""`arena bot add`: names registered all together or not at all, and their tokens, shown or written once."""
+"""`arena bot add`: registers bots, all or none, and prints their tokens once or writes them to a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from protocol.errors import UsageFault
 
 
 def add_bots(where: str, data: Path, names: Sequence[str], source: Path | None, tokens_to: Path | None) -> None:
-    """Register bots, and print their tokens, this once, or write them to a new file."""
+    """Register bots. Print their tokens, which cannot be shown again, or write them to the new file `tokens_to`."""
     if (source is None) == (not names):
         raise UsageFault("name the bots, or a file of names with --from")
     if source is not None and tokens_to is None:
@@ -54,7 +54,9 @@ def _known(where: str) -> list[RegisteredBot]:
 
 
 def _write(file: Path, document: str) -> None:
-    """Have the tokens on disk, for the owner's eyes only, before anybody is registered."""
+    """Write the tokens to a file that only its owner can read. Called before any bot is registered, so no token is
+    lost.
+    """
     with writing(file), in_place_of(file) as part:
         part.unlink(missing_ok=True)
         part.touch(mode=FILE, exist_ok=False)
@@ -69,7 +71,7 @@ def _register(where: str, data: Path, new: NewBots) -> None:
 
 
 def _tell(new: NewBots, tokens_to: Path | None) -> None:
-    """Print a token alone, or a table of them, for who reads it from here, and beside it what it is for."""
+    """Print a single token alone, or several as a table, for scripts; say on standard error what it is for."""
     tokens, brings = new.tokens, "as ARENA_TOKEN or --token"
     if tokens_to is not None:
         who = counted(len(tokens), "bot", "bots")

@@ -1,4 +1,4 @@
-"""`arena drain`: a running server ends when its matches are over."""
+"""`arena drain`: stops a running server once its matches are over."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from protocol.errors import UsageFault
 
 
 def drain(data: Path, within: float | None, *, undo: bool) -> None:
-    """Have the server of a data folder begin no match any more, and stop when all are over; or take that back.
+    """Make the server of a data folder start no more matches and stop when all are over; `undo` takes that back.
 
     Raises `Fault`.
     """
