@@ -54,9 +54,7 @@ def _known(where: str) -> list[RegisteredBot]:
 
 
 def _write(file: Path, document: str) -> None:
-    """Write the tokens to a file that only its owner can read. Called before any bot is registered, so no token is
-    lost.
-    """
+    """Write the tokens to a file readable only by its owner, before any bot is registered, so that no token is lost."""
     with writing(file), in_place_of(file) as part:
         part.unlink(missing_ok=True)
         part.touch(mode=FILE, exist_ok=False)

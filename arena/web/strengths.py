@@ -1,4 +1,4 @@
-"""How strong bots are, in a word for who looks for an opponent: from the ratings in the store."""
+"""Describes the strength of bots in a word, by their ratings, for people who look for an opponent."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from arena.store.store import Reader
 from protocol.pools import is_of_people
 
 STEP = 5.0
-"""Of two bots whose ratings are so far apart the better one makes 80 % of the points, by the model of the ratings."""
+"""The rating difference at which the better bot scores 80 %, by the rating model."""
 WORDS = ("beginner", "easy", "medium", "strong", "expert")
-"""From the weakest on; the middle one is around the rating with which a bot begins."""
+"""Words from weak to strong; a bot starts with a rating in the middle one."""
 NEW, PERFECT = "new", "perfect"
 EARLY = 3
-"""Below so many rated matches nothing is known: a first opponent is wanted in the first minute of an arena, too."""
+"""Rated matches below which a bot counts as new; low, so that even a new arena shows strengths within minutes."""
 EXACT = ("perfect", "oracle")
-"""The reference bots that know what every position is worth, by their names."""
+"""The built-in bots that play perfectly."""
 MOST = 100
-"""So many bots of a pool are told, the best."""
+"""Maximum bots listed per pool, the best ones."""
 _BOUNDS = [MU + STEP * (at - (len(WORDS) - 2) / 2) for at in range(len(WORDS) - 1)]
 
 
 def strength_of(rated: RatedBot) -> str:
-    """A bot's strength in a word."""
+    """Return a bot's strength as a word."""
     if rated.bot in EXACT:
         return PERFECT
     return NEW if rated.played < EARLY else WORDS[bisect(_BOUNDS, rated.mu)]
 
 
 def strengths(reader: Reader) -> dict[str, list[tuple[str, str]]]:
-    """By pool the bots that are rated there, each with its strength, the weakest first."""
+    """Return by pool the rated bots, weakest first, each with its strength."""
     found: dict[str, list[tuple[str, str]]] = {}
     for rated in reader.read(strongest_bots, MOST):
         if is_of_people(rated.pool):
