@@ -45,9 +45,7 @@ class VersionResults(VersionRow, frozen=True, kw_only=True):
 
 
 class PoolVersions(Struct, frozen=True, kw_only=True):
-    """The versions of a bot in a pool, or in `GAME/unrated`, last played first. `total` counts all versions, listed or
-    not.
-    """
+    """The versions of a bot in a pool, or in `GAME/unrated`, last played first. `total` also counts those not listed."""
 
     pool: str
     versions: list[VersionResults]

@@ -79,8 +79,8 @@ def rename_bot(where: str, data: Path, name: str, new: str) -> None:
 
 
 def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
-    """Replace a bot's name by a placeholder, for good. Raises `UsageFault` if matches wait in the journal and no server
-    runs.
+    """Replace a bot's name by a placeholder, for good. Raises `UsageFault` if no server runs and the journal has
+    matches.
     """
 
     def delete(store: Store) -> Deleted:

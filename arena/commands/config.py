@@ -56,16 +56,12 @@ class InForce(NamedTuple):
 def settings(
     flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ
 ) -> ServerSettings:
-    """Return the effective settings: flags (None: not given), then `ARENA_…` variables, then a TOML file. Raises
-    `UsageFault`.
-    """
+    """Return the effective settings: flags (None: not given) before `ARENA_…` before a TOML file. Raises `UsageFault`."""
     return in_force(flags, file, environment).settings
 
 
 def in_force(flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ) -> InForce:
-    """Return the effective settings with the source of each. `ARENA_CONFIG_FILE` may name the TOML file. Raises
-    `UsageFault`.
-    """
+    """Return the effective settings with their sources. `ARENA_CONFIG_FILE` may name the file. Raises `UsageFault`."""
     if file is None and FILE_VARIABLE in environment:
         file = Path(environment[FILE_VARIABLE])
     given = {} if file is None else _from_file(file)
@@ -85,9 +81,7 @@ def in_force(flags: Mapping[str, Any], file: Path | None, environment: Mapping[s
 
 
 def _check_together(made: ServerSettings, names: Mapping[str, str]) -> None:
-    """Refuse values that have the right type but are invalid or contradict others. `names` is what the user called each
-    key.
-    """
+    """Refuse values of the right type that are invalid or contradict others. `names` is what the user called the keys."""
     for key in ("clock", "slow_clock"):
         read_clock(getattr(made, key), names[key])
     if made.mqtt is not None:

@@ -205,9 +205,7 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
 
 
 def _check_alone(database: Database) -> None:
-    """Raise `UsageFault` if several nodes use the database, since each has its own data folder. Stopped nodes don't
-    count.
-    """
+    """Raise `UsageFault` if several nodes use the database: each has its own data folder. Stopped nodes don't count."""
     with closing(Reader.open(database)) as reader:
         names = [node.name for node in reader.read(list_nodes) if node.state != "stopped"]
     if len(names) > 1:

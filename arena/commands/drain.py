@@ -12,9 +12,8 @@ from protocol.errors import UsageFault
 
 
 def drain(data: Path, within: float | None, *, undo: bool) -> None:
-    """Make the server of a data folder start no more matches and stop when all are over; `undo` takes that back.
-
-    Raises `Fault`.
+    """Make the server of a data folder stop when its matches are over, and begin no more; or `undo` that. Raises
+    `Fault`.
     """
     if within is not None and within < 0:
         raise UsageFault(f"--within is {within:g}: it is 0 seconds or more")

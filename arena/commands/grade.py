@@ -45,9 +45,7 @@ def grade(
     sims: int | None = None,
     worst: int | None = None,
 ) -> None:
-    """Print what each move of a match gave away, or only the `worst` moves; then each seat's mean, and the luck. Raises
-    `Fault`.
-    """
+    """Print what each move gave away, or only the `worst` moves; then each seat's mean, and the luck. Raises `Fault`."""
     _check_worst(worst, to_json=to_json)
     name, body = load(target, database)
     record = read(name, body)
@@ -87,9 +85,8 @@ def grade_bot(
     sims: int | None = None,
     worst: int | None = None,
 ) -> None:
-    """Print what a bot's moves gave away in its newest matches, by kind of position, or only the `worst` moves.
-
-    Raises `Fault`.
+    """Print what a bot's moves gave away in its newest matches: by kind of position, or only the `worst`. Raises
+    `Fault`.
     """
     _check_worst(worst, to_json=to_json)
     if limit is not None and limit < 1:
@@ -180,9 +177,7 @@ def print_summary(report: Grades) -> None:
 
 
 class Rows:
-    """A table of the moves of a match that is printed row by row. Column widths are computed from the record
-    beforehand.
-    """
+    """A table of the moves of a match that is printed row by row. Column widths are known beforehand."""
 
     def __init__(self, record: Record, luck: Luck | None) -> None:
         self._luck = luck_by_move(luck)
@@ -241,7 +236,7 @@ def _check_worst(worst: int | None, *, to_json: bool) -> None:
 
 @contextmanager
 def _going_on() -> Iterator[None]:
-    """On Ctrl-C, tell the user that the estimates so far are kept."""
+    """Tell the user on Ctrl-C that the estimates so far are kept."""
     try:
         yield
     except KeyboardInterrupt:

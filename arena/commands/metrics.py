@@ -21,9 +21,8 @@ log = logging.getLogger("arena")
 
 
 def metrics_sockets(settings: ServerSettings) -> list[socket.socket]:
-    """Bind the sockets for metrics; return an empty list if metrics are off.
-
-    Raises `PortFault`, and `UsageFault` if a package is missing.
+    """Bind the sockets for metrics, none if they are off. Raises `PortFault`, and `UsageFault` without
+    `prometheus_client`.
     """
     if settings.metrics_port is None:
         return []

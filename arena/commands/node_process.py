@@ -1,5 +1,5 @@
-"""Runs a server as a node: it claims its name, sends heartbeats and listens to the other nodes. It exits if it may have
-lost its name.
+"""Runs a server as a node: it claims its name, sends heartbeats and listens to the others, or exits if the name is
+lost.
 """
 
 from __future__ import annotations
@@ -59,9 +59,7 @@ def nodes_of(store: Store, archive: AsyncStore, url: str) -> Nodes | None:
 
 @contextlib.asynccontextmanager
 async def being_a_node(nodes: Nodes, arena: Arena) -> AsyncIterator[None]:
-    """Run as a node within the context. Raises `StoreError`, and `ArenaFault` if this machine's clock is far from the
-    database's.
-    """
+    """Run as a node within the context. Raises `StoreError`, and `ArenaFault` if this machine's clock is far off."""
     guard = StallGuard(lambda seconds: _end(f"this process stood still for {seconds:.1f} s"))
     announced: asyncio.Queue[Announcement | None] = asyncio.Queue()
     nodes.heard = announced.put_nowait

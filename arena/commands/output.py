@@ -64,9 +64,7 @@ def table(
 
 
 def redraw(lines: Sequence[str]) -> None:
-    """Replace what the terminal shows by these lines. Lines that do not fit are cropped; the last line then gives their
-    number.
-    """
+    """Replace the terminal's content. If the lines don't fit, the end is visible, and the last line gives their number."""
     from machine.console import Console
 
     width, height = screen_size()

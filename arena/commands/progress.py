@@ -17,9 +17,7 @@ TELL_AFTER, TELL_AGAIN = 5.0, 30.0
 
 
 def tracked(things: Iterable[T], count: int, doing: str) -> Iterable[T]:
-    """Yield the things while reporting progress: a bar on a terminal, else a line now and then. `doing` describes the
-    work.
-    """
+    """Yield the things and report progress: a bar on a terminal, else a line now and then. `doing` names the work."""
     console = Console(stderr=True)
     if console.is_terminal:
         return track(things, doing, total=count, console=console, transient=True)

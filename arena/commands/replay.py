@@ -41,11 +41,7 @@ SUFFIXES = (".jsonl", ".jsonl.gz", *MADE_OF_RECORDS)
 
 
 def load(target: str, database: str) -> tuple[str, bytes]:
-    """Return a record's name and bytes: from a file if `target` looks like one, else from the store by match id or
-    `latest`.
-
-    Raises `Fault`.
-    """
+    """Return the name and bytes of a record in a file or, by match id or `latest`, in the store. Raises `Fault`."""
     if _is_file(target):
         try:
             with Path(target).open("rb") as file:
@@ -125,9 +121,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
 
 
 def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None, str | None]]:
-    """Yield (name, record or None if it was removed, last digest). The digest is only given for all records of the
-    store.
-    """
+    """Yield (name, record or None if it was removed, last digest or None). Only the store's records have a digest."""
     if targets:
         for target in targets:
             yield *load(target, database), None

@@ -34,8 +34,8 @@ class Restart:
         self._sockets: list[Handed] = []
 
     async def prepare(self, arena: Sequence[socket.socket], page: Sequence[socket.socket], stop: asyncio.Event) -> None:
-        """If the new server would start, keep the sockets and set `stop`; else log why not. If `stop` is set meanwhile,
-        do nothing.
+        """Keep the sockets and set `stop` if the new server would start; else log why not. Do nothing if `stop` is set
+        by then.
         """
         if self._checking or self.wanted:
             return

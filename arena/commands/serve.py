@@ -71,8 +71,7 @@ from protocol.names import folded
 
 HOST = "127.0.0.1"
 OPERATOR, HOUSE = "the operator", "the house"
-"""The quota accounts of clients on the operator's and the built-in bots' own sockets, apart from other local clients.
-"""
+"""The quota accounts of clients on the operator's and the built-in bots' own sockets, apart from other local ones."""
 
 log = logging.getLogger("arena")
 
@@ -317,7 +316,7 @@ def _warn_of_clear_text(settings: ServerSettings) -> None:
 async def _looked_after(
     arena: Arena, settings: ServerSettings, file: Path | None, folders: Collection[Path]
 ) -> AsyncIterator[None]:
-    """Within the context, watch disk space, remove old records and make backups."""
+    """Watch disk space, remove old records and make backups within the context."""
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(running(disk_space.watch(arena.warnings, folders)))
         on_clock = partial(arena.warnings.tell, "the clock of the database")

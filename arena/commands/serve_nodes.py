@@ -70,9 +70,7 @@ class Nodes:
         self._manager = ServiceManager(os.environ)
 
     async def run(self) -> int:
-        """Run the nodes until SIGINT or SIGTERM, or until all have ended. Return the exit code of one that failed to
-        start, or 0.
-        """
+        """Run the nodes until SIGINT or SIGTERM, or until all have ended. Return the exit code of a failed start, or 0."""
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -113,9 +111,7 @@ class Nodes:
 
 
 class NodeProcess:
-    """A node's process. It gets `words` after the options of `arena serve`, and reports its state on a socket in
-    `notices`.
-    """
+    """A node's process, started with `words` after the options of `arena serve`. It sends its state to `notices`."""
 
     def __init__(self, name: str, words: Sequence[str], notices: Path) -> None:
         self.ready = asyncio.Event()

@@ -75,7 +75,7 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
     against: Sequence[str] = ()
     """All opponents, if this is one of several tests that share the error probabilities."""
     any_folder: bool = False
-    """Whether to use another data folder if this one is in use."""
+    """True if another data folder may be used while this one is in use."""
 
 
 def run(options: SprtOptions) -> None:
@@ -290,9 +290,7 @@ def _copies(word: str, count: int) -> list[str]:
 
 
 def _value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
-    """Return the name of the value function that luck is measured by, or None for raw results. Fails before a worker
-    needs it.
-    """
+    """Return the value function that luck is measured by, or None for raw results. Raises `UsageFault`."""
     if options.raw and options.value is not None:
         raise UsageFault(f"--raw takes no luck out of results, --value {options.value} does: one of them")
     if options.raw or (options.value is None and names_in_points(rules)[0] == NO_VALUE):

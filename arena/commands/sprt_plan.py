@@ -166,9 +166,7 @@ def _former(store: Store, setup: TournamentSetup) -> StoredTournament | None:
 def _freed(
     store: Store, tournament: str, seed: str, setup: TournamentSetup, question: Question
 ) -> dict[str, list[float]]:
-    """Return the scores of a tournament's pairs, raw and adjusted for luck by every value function, or by the given
-    one.
-    """
+    """Return the scores of a tournament's pairs, raw and less luck, by every value function or by the given one."""
     results = store.read(tournament_results, tournament)
     rounds = 1 + max((place_of(result) for result in results), default=0) // setup.rules.seats
     of_them = replace(setup, options=replace(setup.options, rounds=rounds))
@@ -219,9 +217,7 @@ def _scored(bot: str, best: Prospect) -> str:
 
 
 def _shown(found: Sequence[Prospect], most: int) -> str:
-    """Return a table with the spread of the pairs by each value function, and two rows each: tests if h0 holds, and if
-    h1 does.
-    """
+    """Return a table: by each value function the spread of the pairs, and two rows of tests, for h0 and for h1 true."""
     headers = ("value", "spread", "holds", "half", "90 %", "errors", "open", "tests")
     rows = []
     for one in found:
@@ -235,7 +231,7 @@ def _shown(found: Sequence[Prospect], most: int) -> str:
 
 
 def _advice(found: Sequence[Prospect], hypotheses: Hypotheses, seed: str) -> str:
-    """Recommend options for the test, with reasons."""
+    """Suggest options for the test, with reasons."""
     best = found[0]
     others = f"--seed {seed}, whose games are others than these"
     if len(found) == 1:
@@ -249,9 +245,7 @@ def _advice(found: Sequence[Prospect], hypotheses: Hypotheses, seed: str) -> str
 
 
 def _larger(best: Prospect, hypotheses: Hypotheses) -> float | None:
-    """Suggest a larger h1 for bots that are far apart: the lower end of the pilot's interval, rounded down to one
-    digit.
-    """
+    """Suggest a larger h1 for bots far apart: the lower end of the pilot's interval, rounded down to one digit."""
     least = best.score.low - 0.5
     if hypotheses.unit != "score" or least < 2 * hypotheses.h1:
         return None

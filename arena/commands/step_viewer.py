@@ -43,9 +43,7 @@ def check(*, step: bool, play: float | None, others: bool) -> None:
 
 
 def step(record: Record, end: Sequence[str], luck: ToldByMove, pause: float | None = None) -> None:
-    """Show the boards one after the other, with `end` below the last. With `pause` (seconds) they advance by
-    themselves.
-    """
+    """Show the boards one after the other, with `end` below the last. With `pause` (seconds) they advance alone."""
     header, clock = record.header, [record.header.clock.bank_ms] * len(record.header.seats)
     frames = []
     for line, course in replay(record):
@@ -94,9 +92,7 @@ def _told(line: Between | None, seat: int | None, game: Game[Any, Any], header: 
 
 @contextlib.contextmanager
 def _keys() -> Iterator[Callable[[float | None], str]]:
-    """Yield a function that waits for a key, up to a timeout in seconds, after which it returns Enter. Restore the
-    terminal.
-    """
+    """Yield a function that waits for a key, or returns Enter after a timeout in seconds. Restore the terminal."""
     try:
         import termios
         import tty

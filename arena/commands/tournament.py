@@ -74,9 +74,7 @@ def _play(tournament: TournamentRun) -> list[Result]:
 
 
 def _play_missing(tournament: TournamentRun, results: list[Result], pending: set[int]) -> None:
-    """Play and store the missing matches, with a progress bar. `pending` has the places of stored matches that wait to
-    be rated.
-    """
+    """Play and store the missing matches, with a progress bar. `pending` has the places of stored but unrated ones."""
     plan = tournament.plan
     bar = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("matches"))
     progress = Progress(*bar, TimeRemainingColumn(), console=tournament.console)

@@ -65,7 +65,7 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     at: str | None = None
     operator_token: str | None = None
     raw: bool = False
-    """Whether bots rank by raw results. It is not part of a tournament's identity."""
+    """True if bots rank by raw results. It is not part of a tournament's identity."""
 
 
 class TournamentSetup(Struct, frozen=True, kw_only=True):
@@ -94,16 +94,12 @@ class TournamentSetup(Struct, frozen=True, kw_only=True):
 
     @property
     def chance(self) -> str:
-        """The part of the arguments that randomness depends on besides the seed, in canonical JSON: how bots are
-        started is not.
-        """
+        """The arguments that randomness depends on besides the seed, in canonical JSON; not how bots are started."""
         played = {name: self.arguments[name] for name in ("game", "config", "format", "paired")}
         return _canonical({**played, "names": [contestant.name for contestant in self.contestants]})
 
     def plan(self, tournament: str, seed: str, stem: str | None = None, prefix: str | None = None) -> Plan:
-        """Return the plan of a tournament with this id and seed; `stem` and `prefix` are the stored inputs of its
-        randomness.
-        """
+        """Return the plan of a tournament; `stem` and `prefix` are the stored inputs of its randomness."""
         return Plan(
             id=tournament,
             seed=seed,
@@ -119,9 +115,7 @@ class TournamentSetup(Struct, frozen=True, kw_only=True):
 
 
 def read_options(options: TournamentOptions) -> TournamentSetup:
-    """Check the options. Raises `UsageFault`, `BotFault` for a game that a bot cannot play, `ArenaFault` without a
-    sandbox.
-    """
+    """Check the options. Raises `UsageFault`, `BotFault` for a game that can't be, `ArenaFault` without a sandbox."""
     if options.form not in FORMATS:
         raise UsageFault(f"there is no format {options.form!r}: one of {', '.join(FORMATS)}")
     if not 1 <= options.rounds <= MOST_ROUNDS:
@@ -208,9 +202,7 @@ def _server(options: TournamentOptions) -> Server | None:
 
 
 def _environment(options: TournamentOptions) -> BotEnvironment:
-    """Return the bots' environment. Raises `UsageFault` for options that don't fit together, `ArenaFault` without a
-    sandbox.
-    """
+    """Return the bots' environment. Raises `UsageFault` for conflicting options, `ArenaFault` without a sandbox."""
     variables = passed(os.environ, options.pass_env)
     if options.dask is not None:  # a cluster's workers pass on their own variables
         variables = {name: variables[name] for name in options.pass_env}
@@ -288,9 +280,7 @@ def read_sets(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str,
 
 
 def _check_meant(game: str, key: str, value: Any) -> None:
-    """Raise `UsageFault` if a value is invalid for the game's key; its message mentions the bots' setting of the same
-    name.
-    """
+    """Raise `UsageFault` if a game's key gets an invalid value, mentioning the bots' setting of the same name."""
     try:
         load(game, {key: value})
     except BadConfig as exc:

@@ -147,9 +147,7 @@ def _place(row: TableRow) -> str:
 
 
 def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
-    """Return the table of mean payoffs per round, where each opponent has the same weight, and of matches won, drawn
-    and lost.
-    """
+    """Return the table of mean payoffs per round, all opponents weighing the same, and of matches won, drawn and lost."""
     table = _table("#", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
         found = ("", "") if row.payoff is None else (payoff(row.payoff.mean), payoff_interval(row.payoff))
@@ -167,9 +165,7 @@ def _standing_table(rows: Sequence[TableRow]) -> Table:
 
 
 def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
-    """Return the table of scores beside luck-adjusted scores; with `worth`, also of how many raw matches these are
-    worth.
-    """
+    """Return the table of scores beside luck-adjusted ones; with `worth`, also of how many raw matches these are worth."""
     table = _table("#", "bot", "score", "95 %", "less luck", "95 %", *(["worth"] if worth else []))
     for row in rows:
         found = ("", "") if row.adjusted is None else (points(row.adjusted.score), interval(row.adjusted))
@@ -217,9 +213,7 @@ def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToH
 
 
 def _matrix(names: Sequence[str], found: Mapping[str, Mapping[str, T | None]], cell: Callable[[T], str]) -> Table:
-    """Return a cross table; pairs without a value stay empty. Columns are headed by names, or by row numbers if names
-    are too long.
-    """
+    """Return a cross table, empty for pairs without a value. Row numbers head its columns if names are too long."""
     width = min(_WIDEST_CELL, (columns() - max(map(len, names))) // len(names) - _GAP)
     named = all(len(name) <= width for name in names)
     table = _table("", *(name if named else str(place) for place, name in enumerate(names, 1)), folded="")

@@ -210,7 +210,7 @@ class Spectator:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the connection has ended."""
+        """True if the connection has ended."""
         return self._wire.close_code is not None
 
     async def ask(self, message: FromClient) -> None:
@@ -282,9 +282,7 @@ class Nodes:
 
 @asynccontextmanager
 async def spectating(url: str) -> AsyncIterator[Spectator]:
-    """Connect to the arena at a URL as a spectator. Raises `UsageFault` for an invalid URL, `ArenaFault` without an
-    answer.
-    """
+    """Connect to the arena at a URL as a spectator. Raises `UsageFault` for an invalid URL, else `ArenaFault`."""
     try:
         wire = await connect(
             url,

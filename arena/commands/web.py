@@ -151,9 +151,7 @@ def web_sockets(settings: ServerSettings) -> list[socket.socket]:
 
 
 def admin_config(settings: ServerSettings, url: str, token: str) -> AdminConfig | None:
-    """Return what the admin pages need, if they are on; `url` and `token` are those with which they connect as the
-    operator.
-    """
+    """Return the configuration of the admin pages, if they are on; `url` and `token` connect to the server as operator."""
     if not settings.admin:
         return None
     named = [settings.web_host or settings.host, urlsplit(settings.socket_url or "").hostname or ""]
@@ -165,8 +163,8 @@ def admin_config(settings: ServerSettings, url: str, token: str) -> AdminConfig 
 async def shown(
     settings: ServerSettings, where: str, sockets: list[socket.socket], port: int, admin: AdminConfig | None = None
 ) -> AsyncIterator[PageProcess]:
-    """Keep the pages of the database `where` served within the context, with admin pages if `admin` is given. `port` is
-    the arena's own.
+    """Serve the pages of the database `where` within the context, with admin pages if `admin` is given. `port` is the
+    arena's.
     """
     order = WebServerConfig(
         where=where,

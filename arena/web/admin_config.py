@@ -8,7 +8,7 @@ PREFIX = "/admin"
 
 
 class AdminConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """How the admin pages reach the server as its operator: the URL, the SHA-256 of the operator's token, and the host
+    """The access data of the admin pages: the server's URL, the hash (SHA-256) of the operator's token, and the host
     names allowed in requests besides addresses and this machine's own names. It contains no secret.
     """
 

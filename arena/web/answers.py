@@ -68,9 +68,7 @@ def in_turn(
         turns = serving.long if slow else serving.quick
 
         def begin() -> Response:
-            """Call the endpoint and, in the same turn, produce the start of a long answer, or all of one that is short
-            after all.
-            """
+            """Call the endpoint and, in the same turn, produce the start of a long answer, or all of a short one."""
             answered = endpoint(request)
             if isinstance(answered, Response):
                 if len(answered.body) <= WHOLE:

@@ -104,9 +104,7 @@ def _sending(headers: Mapping[str, str], send: Send, *, unless_there: bool = Fal
 
 
 def _hinting_at_websocket(app: ASGIApp, socket: str) -> ASGIApp:
-    """Wrap an application to answer WebSocket requests with a line that says where bots connect; `socket` is that of
-    `Site`.
-    """
+    """Wrap an application to tell WebSocket requests where bots connect; `socket` is that of `Site`."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope) if scope["type"] == "http" else {}
@@ -157,9 +155,7 @@ def _refusing_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
 
 
 def _answering_internal_errors(app: ASGIApp) -> ASGIApp:
-    """Wrap an application to answer unexpected errors without a traceback in the log; an answer that has begun is cut
-    off.
-    """
+    """Wrap an application to answer unexpected errors without a traceback in the log; an answer that has begun is cut."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
@@ -185,9 +181,7 @@ IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable"
 
 
 def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
-    """Return the application for an arena's pages. Forwarded client addresses and host names are believed from
-    `proxies`.
-    """
+    """Return the application for an arena's pages. Forwarded addresses and host names are believed from `proxies`."""
     admin = _admin_pages(site)
     app = Starlette(
         routes=[
@@ -217,9 +211,7 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
 
 
 class _AdminPages(NamedTuple):
-    """The routes of the admin pages, their middleware, and a test which requests may have a form; empty without admin
-    pages.
-    """
+    """The routes and middleware of the admin pages, and a test which requests may have a form; empty without them."""
 
     routes: Sequence[Route] = ()
     guards: Sequence[Middleware] = ()

@@ -21,9 +21,7 @@ BOARDS = "board/index.js"
 
 
 def preloaded(*entries: str, game: str | None = None) -> list[str]:
-    """Return the paths of the modules that these entries import statically, and those of the game's board, if it has
-    one.
-    """
+    """Return the paths of the modules that these entries import statically, and of those of the game's board, if any."""
     board = _boards().get(game or "")
     needed = [*entries, board] if board else entries
     return sorted({path for entry in needed for path in modules(entry, later=False)})
@@ -55,9 +53,7 @@ def modules(entry: str, *, later: bool = True) -> dict[str, str]:
 
 
 def _named(path: str, later: bool, source: str) -> tuple[str, list[str]]:
-    """Rewrite a module's imports to paths, and return it with these paths; without `later`, only those of static
-    imports.
-    """
+    """Rewrite a module's imports to paths, and return both; without `later`, only the paths of static imports."""
     imported = []
 
     def name(found: re.Match[str]) -> str:

@@ -12,8 +12,7 @@ STEPS = (1.0, 2.0, 5.0, 10.0)
 APART = 0.24
 """Minimum distance of two ticks, as a fraction of the scale, so that their labels don't overlap on a phone."""
 TICKS, WHOLE_TICKS, PAYOFF_TICKS = 5, 4, 3
-"""Approximate steps between ticks of a scale, of one of whole numbers, and of one of payoffs, which have wide labels.
-"""
+"""Approximate steps of a scale, of one of whole numbers, and of one of payoffs, whose labels are wide."""
 _ROUNDING = 1e-9
 """Tolerance for rounding errors, as a fraction of a step."""
 LEAST_SPAN = 4.0
@@ -46,9 +45,7 @@ class Scale(NamedTuple):
 
 
 def scale(values: Iterable[float], size: float, least: float = LEAST_SPAN, steps: int = TICKS) -> Scale:
-    """Return a scale from tick to tick that contains all values and spans at least `least`; it starts at 0 without
-    values.
-    """
+    """Return a scale from tick to tick that contains all values and spans at least `least`; without values, from 0."""
     low, high = _spanning(list(values) or [0.0, least], least)
     step = _step((high - low) / steps)
     # Without the tolerance, 0.3 / 0.1 < 3 and 1.1 / 0.1 > 11 would add a tick beyond the ends.
@@ -99,9 +96,7 @@ def curve(values: Sequence[float], width: float, height: float) -> str:
 
 
 class RatingCurve(NamedTuple):
-    """A rating over the number of matches, in a box of `across.size` by `upright.size`: its mean, and the band around
-    it.
-    """
+    """A rating over the number of matches, in a box of `across.size` by `upright.size`: its mean and its band."""
 
     across: Scale
     upright: Scale

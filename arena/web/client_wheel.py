@@ -111,9 +111,7 @@ def contents() -> set[Path]:
 
 
 def _with_packages(module: str) -> Iterator[Path]:
-    """Yield the source files of a module and of the packages that contain it; nothing for a module of another
-    distribution.
-    """
+    """Yield the source files of a module and of the packages that contain it; none for a module from elsewhere."""
     parts = module.split(".")
     if parts[0] not in PACKAGES:
         return

@@ -130,7 +130,7 @@ def ordinal(number: int) -> str:
 
 
 def capital(sentence: str) -> str:
-    """Capitalise a sentence and add its full stop."""
+    """Return a sentence with a capital letter and a full stop."""
     return f"{sentence[:1].upper()}{sentence[1:]}" + ("" if sentence.endswith((".", "?")) else ".")
 
 

@@ -84,9 +84,7 @@ class Grading:
         return said.grades
 
     def grades_here(self, record: bytes, name: str, seat: int | None = None) -> Grades:
-        """Return the grades of a match, or of a seat's moves, that needs no solving, in this thread. Raises the errors
-        of `grade`.
-        """
+        """Return the grades of a match, or of one seat, without solving, in this thread. Raises as `grade`."""
         wanted = Wanted(seat=seat)
         found = self._kept.read(record, wanted)
         if found is None:

@@ -71,7 +71,7 @@ async def _serve(
 
 
 async def _listen(server: PageServer, arena: BinaryIO, encryption: Encryption | None) -> None:
-    """Obey messages from the server until it closes the pipe."""
+    """Act on the server's messages until it closes the pipe."""
     said = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(said), arena)
     while line := await said.readline():

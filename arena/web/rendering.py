@@ -43,9 +43,7 @@ def site_of(request: Request) -> Site:
 def render_page(
     request: Request, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
 ) -> Response:
-    """Render a page as an answer, or 304 if the browser has it. Templates know `site`, `path` (of the URL) and
-    `values`.
-    """
+    """Render a page as an answer, or 304 if the browser has it. Templates know `site`, the `path` and `values`."""
     return respond_with_etag(request, page(request, template, **values), "text/html", headers or {}, status)
 
 
@@ -70,10 +68,7 @@ def error_page(request: Request, exc: Exception) -> Response:
 def respond_with_etag(
     request: Request, body: bytes, media: str, headers: Mapping[str, str], status: int = HTTPStatus.OK
 ) -> Response:
-    """Answer with an entity tag, or 304 if `If-None-Match` has it.
-
-    The tag is weak: it depends on the bytes before compression.
-    """
+    """Answer with a weak entity tag (of the bytes before compression), or 304 if `If-None-Match` has it."""
     tag = _tag(body)
     if status == HTTPStatus.OK and is_known(request, tag):
         return not_modified(tag, headers)

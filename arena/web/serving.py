@@ -10,8 +10,7 @@ QUICK_AT_ONCE = 4
 LONG_AT_ONCE = 1
 """Python runs one thread at a time."""
 MOST_LONG_PER_ADDRESS, MOST_LONG = 64, 512
-"""Maximum long answers that wait for a turn, per address and in all. A class behind one router counts as one address.
-"""
+"""Maximum long answers that wait for a turn, per address (such as a class behind one router) and in all."""
 MOST_HELD = 64 * 1024 * 1024
 """Maximum memory held for long answers; beyond it, an older one is cut off in favour of the newest."""
 LEAST_HELD = 1024 * 1024
@@ -35,9 +34,7 @@ class Serving:
         self._held = 0
 
     def enter(self, address: str, held: int, cut: Callable[[], object]) -> Place:
-        """Count the memory held for an answer. Over the limit, cut off the oldest answer of the address that holds
-        most.
-        """
+        """Count the memory held for an answer. Over the limit, cut off the oldest of the address that holds most."""
         place = Place(max(held, LEAST_HELD), cut)
         self._places.setdefault(address, []).append(place)
         self._held += place.held

@@ -1,6 +1,4 @@
-"""A fair queue: a limited number of tasks run at a time, addresses take turns, and each address is first come, first
-served.
-"""
+"""A fair queue: tasks run a few at a time, addresses take turns, and each address is first come, first served."""
 
 from __future__ import annotations
 
@@ -31,9 +29,7 @@ class Turns:
     async def take(
         self, address: str, work: Callable[[], T], gone: Callable[[], Awaitable[bool]], *, begun: bool = False
     ) -> T:
-        """Wait for a turn of this address, and return the result of `work`, run in a thread. Raises the errors of
-        `enter`.
-        """
+        """Wait for a turn of this address, and return the result of `work`, run in a thread. Raises as `enter`."""
         await self.enter(address, gone, begun=begun)
         try:
             return await run_in_threadpool(work)
