@@ -45,7 +45,7 @@ class VersionResults(VersionRow, frozen=True, kw_only=True):
 
 
 class PoolVersions(Struct, frozen=True, kw_only=True):
-    """The versions of a bot in a pool, or in `GAME/unrated`, last played first. `total` also counts those not listed."""
+    """The versions of a bot in a pool, or in `GAME/unrated`, last played first. `total` counts unlisted ones, too."""
 
     pool: str
     versions: list[VersionResults]
@@ -93,7 +93,7 @@ def _versions(pool: str, page: Page[VersionRow]) -> PoolVersions:
 
 
 def _share(row: VersionRow) -> Estimate | None:
-    """Estimate a version's mean score. Matches count as independent, because this table does not know what they share."""
+    """Estimate a version's mean score. Matches count as independent: this table does not know what they share."""
     points = [1.0] * row.wins + [0.5] * row.draws + [0.0] * row.losses
     return estimate_scores(map(SideScore, points)).score
 

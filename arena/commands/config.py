@@ -47,7 +47,7 @@ class Given(NamedTuple):
 
 
 class InForce(NamedTuple):
-    """A server's effective settings, with the source of each that is not a default, such as `--port` or `ARENA_PORT`."""
+    """A server's effective settings, with the source (such as `--port` or `ARENA_PORT`) of each that is not a default."""
 
     settings: ServerSettings
     sources: dict[str, str]
@@ -56,7 +56,7 @@ class InForce(NamedTuple):
 def settings(
     flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ
 ) -> ServerSettings:
-    """Return the effective settings: flags (None: not given) before `ARENA_…` before a TOML file. Raises `UsageFault`."""
+    """Return the effective settings: flags (unless None), else `ARENA_…`, else a TOML file. Raises `UsageFault`."""
     return in_force(flags, file, environment).settings
 
 
@@ -81,7 +81,7 @@ def in_force(flags: Mapping[str, Any], file: Path | None, environment: Mapping[s
 
 
 def _check_together(made: ServerSettings, names: Mapping[str, str]) -> None:
-    """Refuse values of the right type that are invalid or contradict others. `names` is what the user called the keys."""
+    """Refuse values of the right type that are invalid or contradict others. `names` is what the user called them."""
     for key in ("clock", "slow_clock"):
         read_clock(getattr(made, key), names[key])
     if made.mqtt is not None:

@@ -64,7 +64,7 @@ def exclusively(where: str, data: Path, otherwise: str = "stop them") -> Iterato
 
 
 def refuse_beside_nodes(found: Database, otherwise: str, within: float = 0.0) -> None:
-    """Raise `Locked` if nodes are alive for longer than `within` seconds; `otherwise` tells the user what to do then."""
+    """Raise `Locked` if nodes are alive for longer than `within` seconds; `otherwise` tells the user what to do."""
     until = time.monotonic() + within
     with closing(Reader(found, found.reading())) as reader:
         while names := reader.read(nodes_alive):

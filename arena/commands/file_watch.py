@@ -17,7 +17,7 @@ ENDS_WITHIN = 2.0
 
 
 def again_at_every_save(files: Sequence[Path], command: Sequence[str], note: str) -> None:
-    """Run a command until Ctrl-C, restarting it at each save of a Python file beside `files`; print `note` in between."""
+    """Run a command until Ctrl-C, restarting it when a Python file beside `files` is saved; print `note` in between."""
     folders = {file.parent for file in files}
     names = ", ".join(file.name for file in files)
     while True:

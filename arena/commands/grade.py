@@ -45,7 +45,7 @@ def grade(
     sims: int | None = None,
     worst: int | None = None,
 ) -> None:
-    """Print what each move gave away, or only the `worst` moves; then each seat's mean, and the luck. Raises `Fault`."""
+    """Print what each move gave away, or only the `worst` moves; then each seat's mean and the luck. Raises `Fault`."""
     _check_worst(worst, to_json=to_json)
     name, body = load(target, database)
     record = read(name, body)

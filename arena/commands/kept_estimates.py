@@ -18,7 +18,7 @@ MOST_BYTES = 64 * 1024 * 1024
 
 
 class KeptEstimates:
-    """The cached estimates of a match's moves, by this estimate and this version of the code. Write errors are ignored."""
+    """The cached estimates of a match's moves, for this method and version of the code. Write errors are ignored."""
 
     def __init__(self, record: Record, estimate: str) -> None:
         what = canonical([record.header.match, record.footer.digest, estimate, digest_of_all()])

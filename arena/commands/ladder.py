@@ -43,7 +43,7 @@ def list_seasons(where: str, *, to_json: bool) -> None:
 
 
 def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: str | None, *, undo: bool) -> None:
-    """Annul matches, by id or all of a bot's, or with `undo` take that back. Other ratings are recomputed without them."""
+    """Annul matches, by id or all of a bot's, or `undo` that. The other ratings are recomputed without them."""
     if not ids and bot is None:
         raise UsageFault("name the matches, as `arena matches` lists them, or a bot with --bot")
     if since is not None and bot is None:

@@ -30,7 +30,7 @@ def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> Name
 
 
 def read_entrants(file: Path) -> list[str]:
-    """Return each entrant as `NAME`, `NAME=COMMAND` or `NAME=BOT:KEY=VALUE,…`. Raises `UsageFault` with all mistakes."""
+    """Return entrants as `NAME`, `NAME=COMMAND` or `NAME=BOT:KEY=VALUE,…`. Raises `UsageFault` with all mistakes."""
     entries = list(_of_toml(file) if file.suffix.lower() == ".toml" else _of_csv(file))
     wrong = list(_wrong(entries))
     if wrong:

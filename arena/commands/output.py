@@ -64,7 +64,7 @@ def table(
 
 
 def redraw(lines: Sequence[str]) -> None:
-    """Replace the terminal's content. If the lines don't fit, the end is visible, and the last line gives their number."""
+    """Replace the terminal's content. If the lines don't fit, their end is visible, and the last one says how many."""
     from machine.console import Console
 
     width, height = screen_size()

@@ -1,4 +1,4 @@
-"""Computes how much memory and disk an arena may use for its clients, from the settings or from what the machine has."""
+"""Computes how much memory and disk an arena may use for its clients, from the settings or the machine's resources."""
 
 from __future__ import annotations
 

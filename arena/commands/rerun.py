@@ -68,7 +68,7 @@ class MatchRerun(NamedTuple):
     lineup: Lineup
 
     def task(self, body: bytes, options: RerunOptions, seed: str, numbers: tuple[int, int]) -> Task:
-        """Return the task that plays the continuations `numbers[0]` to `numbers[1] - 1`; `body` is the match's record."""
+        """Return the task that plays continuations `numbers[0]` to `numbers[1] - 1`; `body` is the match's record."""
         lineup = self.lineup
         return Task(
             name=self.header.match,

@@ -42,7 +42,7 @@ def print_one(worth: Worth, bot: str, lineup: Lineup, record: Record) -> None:
 
 
 def _by(worths: Sequence[Worth]) -> str:
-    """Describe how the difference was measured in these matches of one game, in which the new bot played differently."""
+    """Describe how the difference was measured in these matches of one game, which all went differently."""
     values = sorted({each.value for each in worths if each.value is not None})
     luck = f", less luck by {' or '.join(values)}" if values else ""
     summed = ", summed over the rounds of a match" if worths[0].unit == PAYOFF else ""
@@ -86,7 +86,7 @@ def _doubts(worths: Sequence[Worth]) -> Iterator[str]:
 
 
 def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outcome: bool) -> None:
-    """Print the results of all matches of a game. `by_outcome` says whether the matches were chosen by their outcome."""
+    """Print the results of all matches of a game. With `by_outcome`, the matches were chosen by their outcome."""
     console = Console(width=columns())
     matches = counted(total.matches, "match", "matches")
     console.print(f"{total.game}, {bot} in place of {total.bot}: {matches}, {total.same} of them the same to the end")

@@ -1,4 +1,4 @@
-"""Restarts a server in place on SIGUSR2, with new code and settings. Its ports keep listening, so no client is refused."""
+"""Restarts a server in place on SIGUSR2, with new code and settings. Its ports keep listening throughout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`arena serve --nodes N`: supervises N servers on this machine as nodes of one arena, and restarts those that crash."""
+"""`arena serve --nodes N`: supervises N servers on this machine as nodes of one arena, restarting those that crash."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Nodes:
         self._manager = ServiceManager(os.environ)
 
     async def run(self) -> int:
-        """Run the nodes until SIGINT or SIGTERM, or until all have ended. Return the exit code of a failed start, or 0."""
+        """Run the nodes until SIGINT or SIGTERM, or until all have ended. Return a failed start's exit code, or 0."""
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -257,7 +257,7 @@ def _canonical(value: object) -> str:
 
 
 def read_sets(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Split `--set` words into the game's config and the built-in bots' settings. Raises `UsageFault` and `BadConfig`."""
+    """Split `--set` words into the game's config and the built-in bots' settings. Raises `UsageFault`, `BadConfig`."""
     game_config: dict[str, Any] = {}
     bot_settings: dict[str, str] = {}
     keys = config_keys(game)

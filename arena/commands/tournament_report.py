@@ -147,7 +147,7 @@ def _place(row: TableRow) -> str:
 
 
 def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
-    """Return the table of mean payoffs per round, all opponents weighing the same, and of matches won, drawn and lost."""
+    """Return the table of mean payoffs per round, all opponents weighing the same, and of wins, draws and losses."""
     table = _table("#", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
         found = ("", "") if row.payoff is None else (payoff(row.payoff.mean), payoff_interval(row.payoff))
@@ -165,7 +165,7 @@ def _standing_table(rows: Sequence[TableRow]) -> Table:
 
 
 def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
-    """Return the table of scores beside luck-adjusted ones; with `worth`, also of how many raw matches these are worth."""
+    """Return the table of scores and luck-adjusted scores; with `worth`, also of how many raw matches these are worth."""
     table = _table("#", "bot", "score", "95 %", "less luck", "95 %", *(["worth"] if worth else []))
     for row in rows:
         found = ("", "") if row.adjusted is None else (points(row.adjusted.score), interval(row.adjusted))

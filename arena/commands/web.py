@@ -64,7 +64,7 @@ def web(where: str, host: str, port: int) -> None:
 
 
 class PageProcess:
-    """The process that serves the pages at `address`. Its sockets stay open here, so visitors wait while it restarts."""
+    """The process that serves the pages at `address`. Its sockets stay open here: visitors wait while it restarts."""
 
     def __init__(self, order: WebServerConfig, address: tuple[str, int]) -> None:
         self._order = order
@@ -151,7 +151,7 @@ def web_sockets(settings: ServerSettings) -> list[socket.socket]:
 
 
 def admin_config(settings: ServerSettings, url: str, token: str) -> AdminConfig | None:
-    """Return the configuration of the admin pages, if they are on; `url` and `token` connect to the server as operator."""
+    """Return the configuration of the admin pages, or None; `url` and `token` connect them to the server as operator."""
     if not settings.admin:
         return None
     named = [settings.web_host or settings.host, urlsplit(settings.socket_url or "").hostname or ""]

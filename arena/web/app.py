@@ -155,7 +155,7 @@ def _refusing_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
 
 
 def _answering_internal_errors(app: ASGIApp) -> ASGIApp:
-    """Wrap an application to answer unexpected errors without a traceback in the log; an answer that has begun is cut."""
+    """Wrap an application to answer unexpected errors and log them without a traceback. A begun answer is cut off."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
@@ -243,7 +243,7 @@ class _ImmutableFiles(StaticFiles):
 
 
 def _alive(request: Request) -> Response:
-    """Answer that the process is alive, whatever the state of the store. The arena's own `/healthz` is on its own port."""
+    """Answer that the process is alive, whatever the state of the store. The arena itself has its own `/healthz`."""
     return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})
 
 

@@ -21,7 +21,7 @@ BOARDS = "board/index.js"
 
 
 def preloaded(*entries: str, game: str | None = None) -> list[str]:
-    """Return the paths of the modules that these entries import statically, and of those of the game's board, if any."""
+    """Return the paths of the modules that these entries and the game's board, if it has one, import statically."""
     board = _boards().get(game or "")
     needed = [*entries, board] if board else entries
     return sorted({path for entry in needed for path in modules(entry, later=False)})

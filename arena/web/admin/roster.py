@@ -71,7 +71,7 @@ async def change(visit: Visit) -> Response:
 
 
 async def _rotate(visit: Visit, names: list[str]) -> Response:
-    """Give bots new tokens, and show them once. If one fails, show those before it: their old tokens are void already."""
+    """Give bots new tokens, and show them once. If one fails, show those before it: the old ones are void already."""
     tokens: dict[str, str] = {}
     notice = None
     try:

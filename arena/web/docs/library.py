@@ -91,7 +91,7 @@ class Library:
             return file.readline().removeprefix("# ").strip()
 
     def _resolved(self, address: str, folder: str) -> Target | None:
-        """Return the target of a link in a document of a folder; None for a file that is only in the source repository."""
+        """Return the target of a link in a document of a folder; None for a file that is only in the repository."""
         parts = urlsplit(address)
         if parts.scheme:
             return Target(address=address) if parts.scheme in ("http", "https") else None

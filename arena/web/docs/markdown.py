@@ -78,7 +78,7 @@ def _block(code: str, language: str, _: str) -> str:
 
 
 def _own(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Yield the tokens without raw HTML: pictures and anchors become tokens, comments vanish, other tags become text."""
+    """Yield the tokens without raw HTML: pictures and anchors become tokens, comments vanish, other tags are text."""
     for token in tokens:
         if token.type == "html_block":
             if children := [made for made in _from_html(token.content) if made.content.strip() or made.attrs]:

@@ -1,4 +1,4 @@
-"""The wall page for a projector: live boards, which the browser gets from the arena, beside the leaders of each game."""
+"""The wall page for a projector: live boards, which the browser gets from the arena, beside each game's leaders."""
 
 from __future__ import annotations
 
