@@ -47,7 +47,9 @@ class Given(NamedTuple):
 
 
 class InForce(NamedTuple):
-    """A server's effective settings, with the source (such as `--port` or `ARENA_PORT`) of each that is not a default."""
+    """A server's effective settings. `sources` names the source, like `--port` or `ARENA_PORT`, of each non-default
+    one.
+    """
 
     settings: ServerSettings
     sources: dict[str, str]

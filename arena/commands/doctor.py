@@ -89,7 +89,7 @@ async def _examine(
 
 
 def _told(one: Examined) -> str:
-    """Return the report of a case: the verdict, what was done, what the bot did and should do, and the section to read."""
+    """Return the report of a case: the verdict, what was done, what the bot did and should do, and what to read."""
     case, finding = one.case, one.finding
     lines = [f"{finding.verdict:<{_INDENT}}{case.done} ({case.name}, {one.seconds:.1f} s)"]
     lines += _wrapped("did", finding.did)

@@ -1,4 +1,4 @@
-"""Displays the findings of `arena test`: a line of progress, and a table that is updated live and printed in the end."""
+"""Displays the findings of `arena test`: a line of progress, and a table, updated live and printed at the end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIRST_TOLD = 16
 
 
 class Display:
-    """Follows a test on standard error: live on a terminal, else by a line each time the number of pairs has doubled."""
+    """Follows a test on standard error: live on a terminal, else by a line whenever the number of pairs has doubled."""
 
     def __init__(self, test: TournamentRun, evidence: Evidence) -> None:
         self._plan = test.plan

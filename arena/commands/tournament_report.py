@@ -165,7 +165,7 @@ def _standing_table(rows: Sequence[TableRow]) -> Table:
 
 
 def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
-    """Return the table of scores and luck-adjusted scores; with `worth`, also of how many raw matches these are worth."""
+    """Return the table of scores and luck-adjusted scores; with `worth`, also how many raw matches these are worth."""
     table = _table("#", "bot", "score", "95 %", "less luck", "95 %", *(["worth"] if worth else []))
     for row in rows:
         found = ("", "") if row.adjusted is None else (points(row.adjusted.score), interval(row.adjusted))

@@ -151,7 +151,7 @@ def web_sockets(settings: ServerSettings) -> list[socket.socket]:
 
 
 def admin_config(settings: ServerSettings, url: str, token: str) -> AdminConfig | None:
-    """Return the configuration of the admin pages, or None; `url` and `token` connect them to the server as operator."""
+    """Return the configuration of the admin pages, or None; `url` and `token` connect them to the server."""
     if not settings.admin:
         return None
     named = [settings.web_host or settings.host, urlsplit(settings.socket_url or "").hostname or ""]

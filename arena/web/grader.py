@@ -25,7 +25,7 @@ MOST_BYTES = 512 * 1024 * 1024
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A request for grades of one seat's moves or of all; with `sims` simulations per move if the game is not solved."""
+    """A request for grades of one seat's moves or of all; with `sims` simulations per move in an unsolved game."""
 
     seat: int | None = None
     sims: int | None = None
