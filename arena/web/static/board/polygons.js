@@ -1,12 +1,12 @@
-/** Polygons as lists of corners [x, y]: cut, measured, written as paths. */
+/** Polygons as lists of corners [x, y]: clipping, measuring, and SVG paths. */
 
 /**
- * What of a polygon lies on the side of `own`, of a line across the way to `other`, so far along it (Sutherland and
- * Hodgman).
+ * Clip a polygon by a line perpendicular to the direction from `own` to `other`, and keep the side of `own`
+ * (Sutherland–Hodgman).
  * @param {[number, number][]} polygon
  * @param {[number, number]} own
  * @param {[number, number]} other
- * @param {number} most distance from `own`
+ * @param {number} most distance of the line from `own`
  */
 export function clip(polygon, own, other, most) {
   const [dx, dy] = [other[0] - own[0], other[1] - own[1]];
@@ -26,12 +26,12 @@ export function clip(polygon, own, other, most) {
   return kept;
 }
 
-/** How far two places are from each other. */
+/** Return the distance of two points. */
 export function between([ax, ay], [bx, by]) {
   return Math.hypot(ax - bx, ay - by);
 }
 
-/** What a polygon covers, in square units. */
+/** Return the area of a polygon, in square units. */
 export function area(polygon) {
   const crosses = polygon.map(([ax, ay], at) => {
     const [bx, by] = polygon[(at + 1) % polygon.length];
