@@ -10,7 +10,8 @@ const MANY = 4; // number of players from which on each gets less room
 export class Players {
   /**
    * @param {{bot: string, version?: string}[]} seats
-   * @param {{address?: (bot: string) => string | null, you?: number}} [options] `address` returns the URL of a bot's page; `you` is the person's seat
+   * @param {{address?: (bot: string) => string | null, you?: number}} [options] `address` returns the URL of a bot's
+   *   page; `you` is the person's seat
    */
   constructor(seats, { address = () => null, you = -1 } = {}) {
     this.rows = seats.map((player, seat) => makeRow(player, seat, address(player.bot), seat === you));

@@ -40,7 +40,7 @@ export function area(polygon) {
   return Math.abs(crosses.reduce((sum, cross) => sum + cross, 0)) / 2;
 }
 
-/** The centre of a polygon's mass. */
+/** Return the centroid of a polygon. */
 export function middle(polygon) {
   let [area, x, y] = [0, 0, 0];
   for (const [at, [ax, ay]] of polygon.entries()) {
@@ -51,7 +51,7 @@ export function middle(polygon) {
   return [x / (3 * area), y / (3 * area)];
 }
 
-/** How wide a polygon is at a height. */
+/** Return the width of a polygon at a height. */
 export function wide(polygon, y) {
   const crossed = polygon.flatMap(([ax, ay], at) => {
     const [bx, by] = polygon[(at + 1) % polygon.length];
@@ -60,12 +60,12 @@ export function wide(polygon, y) {
   return crossed.length ? Math.max(...crossed) - Math.min(...crossed) : 0;
 }
 
-/** The path of a polygon. */
+/** Return the SVG path of a polygon. */
 export function pathOf(polygon) {
   return polygon.length ? `M${polygon.map(point).join("L")}Z` : "";
 }
 
-/** A place as a path has it. */
+/** Format a point for an SVG path. */
 export function point([x, y]) {
   return `${x.toFixed(1)} ${y.toFixed(1)}`;
 }

@@ -1,4 +1,4 @@
-/** Who is here, and whom of them a person wants to meet. */
+/** The choice of opponents among those online. */
 
 import { el, put, say } from "../dom.js";
 import { CLIENT } from "../arena-socket.js";
@@ -7,9 +7,9 @@ import { gameTitle, poolTitle } from "../titles.js";
 
 const AT_ONCE = "plays at once";
 
-/** @typedef {Record<string, [bot: string, word: string][]>} Strengths  by pool, the weakest bot first */
+/** @typedef {Record<string, [bot: string, word: string][]>} Strengths by pool, weakest bot first */
 
-/** The choice of opponents: one of two seats is a choice of one or anybody, of more seats so many names or fewer. */
+/** The choice of opponents: with two seats, one or anybody; with more seats, up to that many names. */
 export class Opponents {
   #box;
   #list;
@@ -18,7 +18,7 @@ export class Opponents {
   #rows = new Map(); // name -> {element, input, strength, note}
   #wanted = new Set();
   #strengths;
-  #strength = new Map(); // name -> {word, order} at what is to be played
+  #strength = new Map(); // name -> {word, order} in the chosen game
   #game = "";
   #others = 1;
   #changed;
@@ -28,7 +28,7 @@ export class Opponents {
   /**
    * @param {HTMLFieldSetElement} box
    * @param {Strengths} strengths
-   * @param {() => void} changed  called when the choice is another
+   * @param {() => void} changed called when the choice changes
    */
   constructor(box, strengths, changed) {
     this.#box = box;
@@ -42,19 +42,19 @@ export class Opponents {
     this.#list.addEventListener("change", ({ target }) => this.#choose(target));
   }
 
-  /** The names that are chosen; nobody in particular, if none. */
+  /** The chosen names; empty for anybody. */
   get chosen() {
     const named = this.#named.value.trim();
     return [...this.#wanted, ...(named === "" || this.#wanted.has(named) ? [] : [named])].slice(0, this.#others);
   }
 
-  /** Choose these, be they here or not. */
+  /** Choose these names, online or not. */
   want(names) {
     this.#wanted = new Set(names);
     this.#draw();
   }
 
-  /** What is to be played: who plays that at once differs, and how many are to be found. */
+  /** Set the game and the number of seats, which determine who plays at once and how many can be chosen. */
   table(game, preset, seats) {
     this.#game = game;
     this.#strength = strengthsAt(this.#strengths, game, preset);
@@ -64,14 +64,14 @@ export class Opponents {
     this.#draw();
   }
 
-  /** A `listing`. */
+  /** Take a `listing`. */
   here({ bots }, me) {
     this.#bots = bots;
     this.#me = me.toLowerCase();
     this.#draw();
   }
 
-  /** What is wrong with the choice for somebody, in a sentence; empty if nothing is. */
+  /** Return the error of the choice for a person, as a sentence; empty if it is valid. */
   wrongFor(me) {
     const isOwn = this.chosen.some((name) => name.toLowerCase() === me.toLowerCase());
     return isOwn ? "Nobody plays against themselves: choose another opponent." : "";
@@ -105,7 +105,7 @@ export class Opponents {
       row.input.checked = name === "" ? this.chosen.length === 0 : this.#wanted.has(name);
       row.input.disabled = full && !row.input.checked;
       say(row.note, how);
-      say(row.strength, strength === name ? "" : strength); // not "perfect" twice
+      say(row.strength, strength === name ? "" : strength); // avoid "perfect" twice
       put(row.element, "data-at-once", how === AT_ONCE);
       const there = this.#list.children[at] ?? null;
       if (there !== row.element) this.#list.insertBefore(row.element, there);
@@ -121,7 +121,7 @@ export class Opponents {
     }
   }
 
-  /** The bots here and the chosen who are not, those first who play soonest, of them the weakest. */
+  /** Return the online bots and the chosen others, those that play soonest first, and then the weakest. */
   #shown() {
     const here = (this.#bots ?? []).filter(({ bot }) => bot.toLowerCase() !== this.#me);
     const rows = here.map((bot) => ({
@@ -177,7 +177,7 @@ export class Opponents {
   }
 }
 
-/** What is known of bots at a kind of game; where nobody is rated in it, or it is an own config, at another kind of it. */
+/** Return the known strengths of bots in a preset, or in another preset of the game if they have none there. */
 function strengthsAt(strengths, game, preset) {
   const others = Object.keys(strengths).filter((pool) => pool.startsWith(`${game}/`));
   const found = new Map();
@@ -190,7 +190,7 @@ function compare(one, other) {
   return one === other ? 0 : one - other;
 }
 
-/** How soon somebody plays, in words, and in the order of soonness. */
+/** Return how soon a bot plays, in words and as a sort key. */
 function readiness({ seeks = [], client, playing = 0 }, game, me) {
   const these = seeks.filter((seek) => seek.game === game);
   const calls = seeks.find((seek) => asks(seek, me));
@@ -208,13 +208,13 @@ function readiness({ seeks = [], client, playing = 0 }, game, me) {
 }
 
 /**
- * What keeps somebody waiting, in a sentence; empty where nothing does that a listing tells.
+ * Return what keeps a seek waiting, as a sentence; empty if the listing shows no reason.
  * @param {{game: string, opponents: string[], private: boolean}} seek
- * @param {string} bot  who seeks
+ * @param {string} bot the seeker
  * @param {{bots: object[], more_bots?: number}} listing
  */
 export function hindrance({ game, opponents, private: isPrivate }, bot, { bots, more_bots = 0 }) {
-  if (more_bots > 0 || isPrivate) return ""; // who is not listed may be here
+  if (more_bots > 0 || isPrivate) return ""; // bots that are not listed may be online
   const me = bot.toLowerCase();
   const isNamed = opponents.length > 0;
   const here = new Map(bots.map((other) => [other.bot.toLowerCase(), wants(other, game, me, isNamed)]));
@@ -233,22 +233,22 @@ export function hindrance({ game, opponents, private: isPrivate }, bot, { bots, 
   return "";
 }
 
-/** Whether somebody seeks a game in a way in which a person may meet them, who names them or anybody. */
+/** Return whether a bot seeks a game in a way that can match the person, by name or openly. */
 function wants({ seeks = [] }, game, me, isNamed) {
   return seeks.some(
     (seek) => seek.game === game && (seek.open || asks(seek, me) || takesAnybody(seek) || (isNamed && seek.private)),
   );
 }
 
-/** Whether somebody wants an unrated match with whoever wants the same. */
+/** Return whether a seek is for an unrated match with anybody. */
 function takesAnybody({ rated, opponents = [], private: isPrivate }) {
   return !rated && !isPrivate && opponents.length === 0;
 }
 
 /**
- * Whether a listed seek names somebody.
+ * Return whether a listed seek names somebody.
  * @param {{opponents?: string[]}} seek
- * @param {string} me  in lower case
+ * @param {string} me in lower case
  */
 export function asks({ opponents = [] }, me) {
   return opponents.some((name) => name.toLowerCase() === me);

@@ -1,4 +1,4 @@
-/** The form in which a person says what to play, and against whom. */
+/** The form in which a person chooses what to play, and against whom. */
 
 import { complain, el, put, say } from "../dom.js";
 import { wrongWith } from "../identity.js";
@@ -10,15 +10,15 @@ import { configInWords } from "./match-text.js";
  * @typedef {object} GameOffered
  * @property {string} game
  * @property {{preset: string, config: object, seats: number[], usual: number, graded: string}[]} presets
- * @property {boolean} tutorial  whether there is one
+ * @property {boolean} tutorial whether there is one
  *
  * @typedef {object} Wanted
- * @property {string} bot  the person's name
+ * @property {string} bot the person's name
  * @property {{game: string, config: object}} what
- * @property {string[]} opponents  named ones; others may be anybody
+ * @property {string[]} opponents the named ones; other seats are for anybody
  */
 
-/** The form. `onPlay(wanted)` or, to wait for a friend, `onInvite(wanted)` is called with what is complete. */
+/** The form. It calls `onPlay(wanted)`, or `onInvite(wanted)` to wait for a friend, when it is complete. */
 export class Offer {
   /** @type {(wanted: Wanted) => void} */
   onPlay = () => {};
@@ -59,18 +59,18 @@ export class Offer {
     this.#field("bot").value = name;
   }
 
-  /** A `listing`: who is here. */
+  /** Take a `listing` of who is online. */
   here(listing) {
     this.opponents.here(listing, this.bot);
     this.#invitations(listing.bots);
   }
 
-  /** Say what is wrong with a field, or no more. */
+  /** Show or remove an error beside a field. */
   wrong(name, sentence) {
     complain(this.#field(name), this.#form.querySelector(`#wrong-${name}`), sentence);
   }
 
-  /** Say who waits for this person, with a way to accept. Of a config of their own nobody else knows what it is. */
+  /** Show who waits for this person, with a button to accept. Seeks with an own config are left out: it is not listed. */
   #invitations(bots) {
     const me = this.bot.toLowerCase();
     const calls = bots.flatMap(({ bot, seeks = [] }) =>
@@ -94,7 +94,7 @@ export class Offer {
     );
   }
 
-  /** Make the button the place to go on. */
+  /** Focus the button, or the name if it is missing. */
   focus() {
     (this.bot === "" ? this.#field("bot") : this.#form.querySelector("button.main")).focus();
   }
@@ -133,7 +133,7 @@ export class Offer {
     this.#lay();
   }
 
-  /** Have as many opponents to choose as the table has other seats; a friend can be invited to the only one. */
+  /** Adapt the choice of opponents to the number of seats; a friend can be invited to a table of two. */
   #lay() {
     this.opponents.table(this.#game.game, this.#preset?.preset, this.#seats);
     put(this.#form.querySelector(".invite"), "hidden", this.#seats !== 2);
@@ -144,7 +144,7 @@ export class Offer {
     this.#field("preset").replaceChildren(...presets, new Option("A config of your own …", ""));
   }
 
-  /** How many may sit at the table: of an own config nobody knows before the arena does. */
+  /** Offer the possible numbers of seats; for an own config only the arena knows it. */
   #fillSeats() {
     const all = [...new Set(this.#game.presets.flatMap(({ seats }) => seats))].sort((one, other) => one - other);
     const seats = this.#preset?.seats ?? all;
@@ -186,7 +186,7 @@ export class Offer {
     this.wrong("own", "");
   }
 
-  /** The address says what is chosen, so that it can be shared. */
+  /** Keep the choice in the URL, so that it can be shared. */
   #keepAddress() {
     const said = new URLSearchParams({ game: this.#game.game });
     if (this.#preset === undefined) said.set("config", this.#field("own").value);
@@ -221,14 +221,14 @@ export class Offer {
         return config;
       }
     } catch {
-      // said below
+      // reported below
     }
     this.wrong("own", 'That is no JSON object, like {"preset": "classic"}: keys and strings in double quotes.');
     return null;
   }
 }
 
-/** Of a preset's config what its title and the form do not say. */
+/** Describe the parts of a preset's config that its title and the form do not show. */
 function unsaid({ map, players, draft, ...config }) {
   return configInWords(config);
 }
