@@ -170,9 +170,9 @@ def thin(where: str, data: Path, keep: Retention, *, vacuum: bool, dry_run: bool
 
 
 def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vacuum: bool, dry_run: bool) -> None:
-    """Move the records that ended `days` ago or earlier to files, throttled while a server runs. They are those of
-    unrated matches and of matches between built-in bots, and with `rated` those of rated matches too. `vacuum` shrinks
-    the database file afterwards.
+    """Move the records of matches that ended `days` ago or earlier to files, throttled while a server runs. These are
+    unrated matches, matches in which a built-in bot played, and with `rated` all rated ones. `vacuum` shrinks the
+    database file afterwards.
 
     Raises `UsageFault` if other nodes might not find the files.
     """

@@ -51,7 +51,7 @@ def _counted(number: int, word: str) -> str:
 
 
 def _elo(found: EloDifference, score: float) -> str:
-    """Format an Elo difference with two digits, like other testers; an infinite end is shown as such."""
+    """Format an Elo difference with two digits, as other engine testers do; infinite ends are shown as such."""
     all_or_nothing = "+inf" if score > 0.5 else "-inf"
     elo, low, high = (
         end if value is None else f"{value:+z.2f}"

@@ -51,7 +51,7 @@ async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
 
 
 def nodes_of(store: Store, archive: AsyncStore, url: str) -> Nodes | None:
-    """Return the view of the cluster from the node of this store; None on a store without nodes."""
+    """Return this node's view of the cluster; None if the store belongs to no node."""
     if not isinstance(store, NodeStore) or not isinstance(store.database, PostgresDatabase):
         return None
     return Nodes(archive, store.database, store.name, store.node, url)

@@ -90,7 +90,7 @@ def _running(store: Store, name: str) -> Node:
 
 
 def give_up(where: str, name: str) -> None:
-    """Void the matches of a node whose journals are lost, and remove the node. Raises `Fault`, also if it still runs."""
+    """Void the matches of a node whose journals are lost, and remove the node. Raises `Fault`, also if it runs."""
     database = _shared(where)
     with closing(Reader.open(database)) as reader:
         _named(reader.read(list_nodes), name)

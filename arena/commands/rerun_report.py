@@ -50,7 +50,7 @@ def _by(worths: Sequence[Worth]) -> str:
 
 
 def _who(seat: int, lineup: Lineup) -> Iterator[str]:
-    """Yield who played on in each seat, and what was therefore measured."""
+    """Yield which program played the continuations in each seat, and what the difference therefore measures."""
     for at, bot in enumerate(lineup.new):
         if at != seat:
             yield f"seat {at}, {bot.name}: {lineup.others[at]}"
@@ -120,7 +120,7 @@ def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outc
 
 
 def print_programs(lineups: Sequence[tuple[Lineup, int]], worths: Sequence[Worth]) -> None:
-    """Print who played the continuations, what was therefore measured, and reasons to doubt it."""
+    """Print which programs played the continuations, what the difference therefore measures, and its caveats."""
     console = Console(width=columns())
     others = [f"{lineup.new[at].name}: {program}" for lineup, _ in lineups for at, program in lineup.others.items()]
     olds = [f"{lineup.new[seat].name} as it was: {lineup.old_told}" for lineup, seat in lineups if lineup.old_told]

@@ -342,7 +342,7 @@ async def _socket_for(whom: str, arena: Arena, *, operators: bool = False) -> st
 
 
 async def _until(stop: asyncio.Event, arena: Arena, restoring: asyncio.Task[int]) -> None:
-    """Resume the matches of the journal, and wait for `stop`. Raises what prevents them from resuming."""
+    """Resume the matches of the journal, and wait for `stop`. Raises the error that keeps matches from resuming."""
     going_on = asyncio.create_task(_go_on(arena, restoring))
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait((going_on, stopping), return_when=asyncio.FIRST_COMPLETED)

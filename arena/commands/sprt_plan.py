@@ -70,7 +70,7 @@ class _Written(Struct):
 
 
 class Pilot(NamedTuple):
-    """Scores of pairs that do not count for the test, by value function and raw, with a description of their origin."""
+    """Scores of pairs that do not count for the test, raw and by value function, with a description of their origin."""
 
     pairs: Mapping[str, Sequence[float]]
     said: str
@@ -166,7 +166,7 @@ def _former(store: Store, setup: TournamentSetup) -> StoredTournament | None:
 def _freed(
     store: Store, tournament: str, seed: str, setup: TournamentSetup, question: Question
 ) -> dict[str, list[float]]:
-    """Return the scores of a tournament's pairs, raw and less luck, by every value function or by the given one."""
+    """Return the raw and luck-adjusted scores of a tournament's pairs, for every value function or the given one."""
     results = store.read(tournament_results, tournament)
     rounds = 1 + max((place_of(result) for result in results), default=0) // setup.rules.seats
     of_them = replace(setup, options=replace(setup.options, rounds=rounds))

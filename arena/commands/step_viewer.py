@@ -81,7 +81,7 @@ def step(record: Record, end: Sequence[str], luck: ToldByMove, pause: float | No
 
 
 def _told(line: Between | None, seat: int | None, game: Game[Any, Any], header: Header, luck: ToldByMove) -> str:
-    """Describe a line of the record, to all or as `seat` saw it."""
+    """Describe a line of the record as `seat` saw it, or completely if `seat` is None."""
     if line is None:
         return "before the first move"
     if seat is None:

@@ -282,7 +282,9 @@ class Nodes:
 
 @asynccontextmanager
 async def spectating(url: str) -> AsyncIterator[Spectator]:
-    """Connect to the arena at a URL as a spectator. Raises `UsageFault` for an invalid URL, else `ArenaFault`."""
+    """Connect to the arena at a URL as a spectator. Raises `UsageFault` if the URL is invalid, `ArenaFault` if it
+    fails.
+    """
     try:
         wire = await connect(
             url,

@@ -125,7 +125,7 @@ class PageProcess:
 
 
 async def _ended(process: Process) -> None:
-    """End a process, if it has not ended."""
+    """Close the input of a process, which ends it, and kill it after a timeout."""
     assert process.stdin is not None
     process.stdin.close()
     with contextlib.suppress(TimeoutError):

@@ -136,8 +136,8 @@ def _refusing_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
 
 
 def _refusing_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
-    """Wrap an application to refuse requests with a body unread, closing the connection, except those that `admits`
-    allows. All other requests are defined by their URL.
+    """Wrap an application to refuse requests with a body, which is not read, and to close their connections. Only what
+    `admits` allows may have a body; all other requests are defined by their URL.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:

@@ -45,7 +45,7 @@ class Scale(NamedTuple):
 
 
 def scale(values: Iterable[float], size: float, least: float = LEAST_SPAN, steps: int = TICKS) -> Scale:
-    """Return a scale from tick to tick that contains all values and spans at least `least`; without values, from 0."""
+    """Return a scale from tick to tick that contains all values (0 if there are none) and spans at least `least`."""
     low, high = _spanning(list(values) or [0.0, least], least)
     step = _step((high - low) / steps)
     # Without the tolerance, 0.3 / 0.1 < 3 and 1.1 / 0.1 > 11 would add a tick beyond the ends.

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def server_of(visit: Visit) -> AsyncIterator[Operator]:
-    """Connect to the server with the session's token. Raises as `connected`; a refused token ends the session."""
+    """Connect to the server with the session's token. A refused token ends the session. Raises as `connected` does."""
     client = visit.request.client
     by = f"admin page, from {client.host if client else 'nowhere'}"
     try:

@@ -72,7 +72,7 @@ async def change(visit: Visit) -> Response:
 
 
 async def _page(visit: Visit, form: Form, wrong: str = "", status: int = HTTPStatus.OK) -> Response:
-    """Show the page; its form contains what was sent."""
+    """Show the page, with the form filled in as submitted."""
     online, running, unknown = [], {}, ""
     try:
         async with server_of(visit) as operator:

@@ -52,9 +52,7 @@ def search(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> l
 
 
 def nearest(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> Nearest:
-    """Return the sections with some of the words, by their rarity; words in a quarter of all sections or more are
-    ignored.
-    """
+    """Return the sections with some of the words; rare words weigh more, words in a quarter of all sections nothing."""
     places = [(name, document, section) for name, document in documents for section in document.sections]
     worths = [_worths(words, section, document.title.lower()) for _, document, section in places]
     having = {word: sum(map(bool, column)) for word, column in zip(words, zip(*worths, strict=True), strict=True)}
