@@ -24,7 +24,7 @@ from machine.event_loop import running
 from protocol.errors import ArenaFault
 
 AGAIN = 0.2
-"""Seconds between two attempts to claim a name that another process holds."""
+"""Seconds between two attempts to claim a name that is taken, or to look up an announcement."""
 LOST = os.EX_TEMPFAIL
 """Exit code of a node that must be restarted: 75."""
 

@@ -12,7 +12,7 @@ from machine.memory import memory_bytes
 from protocol.errors import ArenaFault, os_errors_as
 
 PART = 4
-"""By default, matches may use this fraction (1/4) of the machine's memory, and a day's records of its free disk."""
+"""The divisor of the machine's memory and free disk that gives the default limits: a quarter of each."""
 LITTLE_MEMORY, LITTLE_DISK = 64, 512
 """MiB below which a warning is logged: a class would reach the limit."""
 

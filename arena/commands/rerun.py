@@ -228,8 +228,8 @@ def _reruns(
 
 
 def _seat_of(record: Record, given: str | None, bot: str) -> int:
-    """Return the seat given by number or bot name; by default that of the new bot's namesake, else that of the sole
-    loser. Raises `UsageFault`.
+    """Return the requested seat, by number or bot name; by default that of a bot with the new bot's name, else that of
+    the only loser. Raises `UsageFault`.
     """
     match, names = record.header.match, [folded(each.bot) for each in record.header.seats]
     there = ", ".join(f"{seat} ({each.bot})" for seat, each in enumerate(record.header.seats))

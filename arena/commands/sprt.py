@@ -240,7 +240,7 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
     """Check the options and return the setup and the question. The value function for luck is loaded, which may take
     seconds.
 
-    Raises `UsageFault`, and `BotFault` for a game that a bot cannot play.
+    Raises `UsageFault`, and `BotFault` for an invalid game.
     """
     if len(options.bots) != 2:
         raise UsageFault(f"a test is of two bots or more: {len(options.bots)} given")

@@ -115,7 +115,7 @@ class TournamentSetup(Struct, frozen=True, kw_only=True):
 
 
 def read_options(options: TournamentOptions) -> TournamentSetup:
-    """Check the options. Raises `UsageFault`, `BotFault` for a game that can't be, `ArenaFault` without a sandbox."""
+    """Check the options. Raises `UsageFault`, `BotFault` for an invalid game, `ArenaFault` without a sandbox."""
     if options.form not in FORMATS:
         raise UsageFault(f"there is no format {options.form!r}: one of {', '.join(FORMATS)}")
     if not 1 <= options.rounds <= MOST_ROUNDS:

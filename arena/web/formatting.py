@@ -140,7 +140,7 @@ def data(value: object) -> str:
 
 
 def script_safe(json: bytes) -> str:
-    """Escape JSON for such a script."""
+    """Escape JSON so that it can stand in a script element."""
     return htmlsafe_json_dumps(json, dumps=bytes.decode)
 
 

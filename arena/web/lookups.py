@@ -27,7 +27,7 @@ def profile(reader: Reader, bot: str) -> Profile:
 
 
 def unknown_bot_message(reader: Reader, bot: str) -> str | None:
-    """Return the message for an unknown bot; None if it exists."""
+    """Return the message for an unknown bot; None if the bot exists."""
     return None if reader.read(is_known_bot, bot) else _NO_BOT.format(shown(bot))
 
 
@@ -40,7 +40,7 @@ def tournament(site: Site, name: str) -> TournamentTable:
 
 
 def unknown_tournament_message(reader: Reader, name: str) -> str | None:
-    """Return the message for an unknown tournament; None if it exists."""
+    """Return the message for an unknown tournament; None if the tournament exists."""
     return None if reader.read(has_tournament, name) else _NO_TOURNAMENT.format(shown(name))
 
 
@@ -55,7 +55,7 @@ def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
 
 
 def unknown_game_message(game: str) -> str | None:
-    """Return the message for an unknown game; None if it exists."""
+    """Return the message for an unknown game; None if the game exists."""
     return None if game in NAMES else f"there is no game {shown(game)}: {among(NAMES)}"
 
 
@@ -66,7 +66,7 @@ def pools(reader: Reader) -> list[str]:
 
 
 def unknown_pool_message(reader: Reader, pool: str) -> str | None:
-    """Return the message for an unknown pool; None if it exists."""
+    """Return the message for an unknown pool; None if the pool exists."""
     there = pools(reader)
     return None if pool in there else f"there is no pool {shown(pool)}: {among(there)}"
 

@@ -62,8 +62,8 @@ def guarded(app: ASGIApp, config: AdminConfig) -> ASGIApp:
 
         async def told(message: Message) -> None:
             if message["type"] == "http.response.start":
-                # With the site-wide `no-referrer`, browsers would send forms with `Origin: null`, which `_check_page`
-                # refuses.
+                # With the site-wide `no-referrer`, browsers without Sec-Fetch-Site would send forms with `Origin:
+                # null`, which `_check_page` refuses.
                 MutableHeaders(scope=message).update({"cache-control": "no-store", "referrer-policy": "same-origin"})
             await send(message)
 

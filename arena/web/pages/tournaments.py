@@ -97,8 +97,8 @@ def _format_value(value: object) -> str:
 
 
 def _cross_table(shown: TournamentTable) -> list[tuple[str, list[tuple[str, float | None, float | None]]]]:
-    """Return the rows of the cross table: a bot, and for each opponent its name, the mean payoff or score, and that
-    value's position among all, from 0 to 1. Values against itself are None.
+    """Return the rows of the cross table: a bot, with (opponent, mean payoff or score, shade) for each opponent. The
+    shade is the value's position among all, from 0 to 1. Both are None for the bot itself.
     """
     names = [row.bot for row in shown.table]
     shares = [[shown.head_to_head.get(bot, {}).get(other) for other in names] for bot in names]
