@@ -27,8 +27,8 @@ class Ports(NamedTuple):
 
 @contextlib.contextmanager
 def listening(settings: ServerSettings, handed: HandedOver | None = None) -> Iterator[Ports]:
-    """Bind a server's ports, before its data folder is created, and close them on exit. Sockets `handed` over by the
-    previous process are reused.
+    """Bind a server's ports, reusing the inherited sockets `handed`, and close them on exit. Call it before the data
+    folder is created.
 
     Raises `PortFault`.
     """

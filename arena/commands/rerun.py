@@ -42,7 +42,7 @@ CONTINUATIONS_A_TASK = 10
 
 
 class RerunOptions(Struct, frozen=True, kw_only=True):
-    """The options of the command: for one `target`, or for all matches of a bot, `chosen`."""
+    """The options as given: for one match, `target`, or for all matches of the bot in `chosen`."""
 
     database: str
     target: str | None

@@ -45,7 +45,7 @@ def by_server_or_local(
     alone: bool = False,
     create: bool = False,
 ) -> T | L:
-    """Return the server's answer to a request; if no server runs, the result of `local` on the store.
+    """Send a request to the server and return its answer; if no server runs, return the result of `local` on the store.
 
     With `alone`, lock the data folder for a local change; with `create`, create a missing database. Raises `Fault`, and
     `Locked` if another process holds the data folder.

@@ -39,7 +39,7 @@ from referee.footer import Closed
 from referee.record import Header, Ply, RecordedSeat, Sealed, Strike, header_of
 
 MOVES_PER_SECOND = 4.0
-"""Default on a terminal."""
+"""The default speed of the display on a terminal."""
 FASTEST = 1000.0
 PERSON = "human"
 """The built-in bot that asks the person at the terminal."""

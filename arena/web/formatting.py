@@ -161,7 +161,7 @@ def seat_words(rank: int, reason: str) -> str:
 
 
 def result_sentence(reason: str, plies: int, seats: Sequence[SeatResult]) -> str:
-    """Describe how a match ended: `ann won after 9 plies: bob ran out of time`."""
+    """Describe how a match ended: `ann won after 9 moves: bob ran out of time`."""
     if reason == reasons.VOID:
         return "called off by the arena, void"
     first = [seat.bot for seat in seats if seat.rank == 1]
