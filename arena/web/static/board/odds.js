@@ -10,7 +10,7 @@ const [ATTACKING, DEFENDING] = [3, 2];
  * @returns {number} 0 to 1
  */
 export function battleChance(attackers, defenders) {
-  let [before, last, row] = [0, 1, 2].map(() => new Float64Array(defenders + 1)); // by number of defenders; for two attackers less, and for one less
+  let [before, last, row] = [0, 1, 2].map(() => new Float64Array(defenders + 1)); // chances by number of defenders: with two attackers fewer, one fewer, and this many
   for (let units = 1; units <= attackers; units++) {
     const dice = Math.min(units, ATTACKING);
     const ends = [1, 2].map((defence) => roundChances(dice, defence).map(([chance, lost, killed]) => ({ chance, killed, left: [row, last, before][lost] })));

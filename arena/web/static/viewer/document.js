@@ -20,7 +20,8 @@ export class MatchDocument extends EventTarget {
   #seen = null; // the match as seen from the point of view
 
   /**
-   * @param {{header: object, start?: object, plies: Line[], strikes: object[], sealed?: object[], footer?: object, fault?: string}} record
+   * @param {{header: object, start?: object, plies: Line[], strikes: object[], sealed?: object[], footer?: object,
+   *   fault?: string}} record
    */
   constructor({ header, start, plies, strikes, sealed, footer, fault }) {
     super();

@@ -6,7 +6,7 @@ import { counted, lossText, luckText, sentence } from "../format.js";
 import { seatSelect, worstMoves } from "./worst-moves.js";
 
 /**
- * Show the report of the API.
+ * Create the elements that show the API's report of the grades.
  * @param {import("./document.js").MatchDocument} match
  * @param {{moves: {ply: number, seat: number, gave_away: number, best: object}[],
  *   luck?: {total: number[], value: string, events: object[], unit?: string}, unit?: string}} report
