@@ -32,7 +32,7 @@ DEMO = {"data": "arena-demo", "rated_per_pair": 0}
 FILE_VARIABLE = "ARENA_CONFIG_FILE"
 """The environment variable that names the TOML file."""
 ELSEWHERE = (FILE_VARIABLE, "ARENA_OPERATOR_TOKEN", "ARENA_PLAIN", FACTOR_VARIABLE, MAX_NICENESS_VARIABLE)
-"""Variables with the prefix `ARENA_` that are neither server settings nor passed to bots."""
+"""Known environment variables besides those of server settings and of bots."""
 _PREFIX = "ARENA_"
 _FORMS = {"node": NAME_PATTERN, **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z")}
 _PARSED = {"trusted_proxy": networks, "allow_origin": origins, "admin_host": host_names}

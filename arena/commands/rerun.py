@@ -121,7 +121,7 @@ def _check(options: RerunOptions) -> None:
 
 
 def _origin(database: str, tournament: str) -> Origin | None:
-    """Return what is needed to rebuild a tournament's bots, if the database knows it."""
+    """Return the arguments and randomness of a tournament, if the database knows it."""
     try:
         with closing(Reader.open(database)) as reader:
             return reader.read(tournament_origin, tournament)

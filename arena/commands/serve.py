@@ -238,7 +238,7 @@ def _tell_the_end(manager: ServiceManager, restart: Restart | None) -> None:
 
 
 async def _opened(database: Database, node: str, *, fed: bool) -> contextlib.closing[Store]:
-    """Open the store. It queues events for the MQTT broker if this server feeds one."""
+    """Open the store, and start or resume its MQTT feed position if it is `fed`; else forget that position."""
     if isinstance(database, PostgresDatabase):
         store: Store = await open_as_node(database, node)
     else:

@@ -31,7 +31,7 @@ from protocol.errors import ArenaFault, os_errors_as
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 """Minimum and maximum delay in seconds before a node is restarted."""
 SILENT_MOST = 20.0
-"""Seconds without a watchdog message after which a node is killed: twice the lease of its name."""
+"""Seconds without a watchdog message after which a node is killed: more than twice the lease of its name."""
 RESTARTED_WITHIN = 60.0
 """Time limit in seconds for a node's planned restart."""
 LONGEST_NOTICE = 4096

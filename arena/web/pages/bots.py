@@ -91,7 +91,7 @@ def bot(request: Request) -> Response:
 
 
 def _next(reader: Reader, bot: str, pool: str | None) -> str | None:
-    """Return the opponent that would be the most informative, in pools that are ranked by rating."""
+    """Return the bot ranked next above this one, in pools that are ranked by rating."""
     return None if pool is None or payoff_unit(game_of(pool)) else reader.read(next_opponent, bot, pool)
 
 
