@@ -1,1 +1,1 @@
-"""The words of `arena replay`, `arena bot` and `arena db`, and of options that several commands share."""
+"""The command line of `arena replay`, `arena bot` and `arena db`, and options that several commands share."""

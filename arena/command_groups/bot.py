@@ -1,4 +1,4 @@
-"""The words of `arena bot`."""
+"""The command line of `arena bot`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of `arena db`."""
+"""The command line of `arena db`."""
 
 from __future__ import annotations
 

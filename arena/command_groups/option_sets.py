@@ -1,4 +1,4 @@
-"""Options of commands that are made of others: of settings of the server, of those that several commands take."""
+"""Builds command-line options from the server's settings, and adds options to commands."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Command = Callable[..., None]
 
 
 def words_of(taken: Command) -> Mapping[str, inspect.Parameter]:
-    """The options and arguments that a function takes, by name."""
+    """Return the parameters of a command function by name."""
     return inspect.signature(taken, eval_str=True).parameters
 
 
 def with_options(theirs: Mapping[str, inspect.Parameter]) -> Callable[[Command], Command]:
-    """Have a command take these options in place of its own `words`, which are what was given for them, by name."""
+    """Replace a command's parameter `words` by these options, whose values it gets as the dictionary `words`."""
 
     def with_theirs(command: Command) -> Command:
         own = words_of(command).values()
@@ -39,7 +39,7 @@ def with_options(theirs: Mapping[str, inspect.Parameter]) -> Callable[[Command],
 
 
 def option_of(name: str, described: Described) -> inspect.Parameter:
-    """A setting of the server as an option of the command line, where it may be left out."""
+    """Return a server setting as an optional command-line option."""
     kind, setting = described
     option = typer.Option(*setting.flags, metavar=setting.metavar, help=setting.help)
     of: Any = list[str] if setting.many else kind

@@ -1,4 +1,4 @@
-"""Options and arguments that several `arena` commands have, and what is made of those of the database."""
+"""Options and arguments that several `arena` commands share."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ BOTS = "NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…"
 
 
 def database_of(flag: str | None, data: Path | None) -> str:
-    """The database that is meant."""
+    """Return the database's URL, as `arena.commands.settings.database` finds it."""
     return database(flag, data_folder(data))

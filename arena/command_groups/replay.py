@@ -1,4 +1,4 @@
-"""The words of `arena replay`."""
+"""The command line of `arena replay`."""
 
 from __future__ import annotations
 

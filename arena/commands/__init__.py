@@ -1,1 +1,3 @@
-"""What the `arena` commands do, one module each, and what they share: settings, tables in plain text."""
+"""The implementation of the `arena` commands, one module each, and helpers that they share: settings, tables, JSON and
+CSV output. Only the command line (`arena.cli`, `arena.command_groups`) and other commands import it.
+"""

@@ -1,4 +1,4 @@
-"""`arena bot add`: names registered all together or not at all, and their tokens, shown or written once."""
+"""`arena bot add`: registers bots, all or none, and prints their tokens once or writes them to a file."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _known(where: str) -> list[RegisteredBot]:
 
 
 def _write(file: Path, document: str) -> None:
-    """Have the tokens on disk, for the owner's eyes only, before anybody is registered."""
+    """Write the tokens to a file readable only by its owner, before any bot is registered, so that no token is lost."""
     with writing(file), in_place_of(file) as part:
         part.unlink(missing_ok=True)
         part.touch(mode=FILE, exist_ok=False)
@@ -91,7 +91,7 @@ def _register(where: str, data: Path, new: NewBots) -> None:
 
 
 def _tell(new: NewBots, tokens_to: Path | None) -> None:
-    """Print a token alone, or a table of them, for who reads it from here, and beside it what it is for."""
+    """Print a single token alone, or several as a table, for scripts; say on standard error what it is for."""
     tokens, brings = new.tokens, "as ARENA_TOKEN or --token"
     if tokens_to is not None:
         who = counted(len(tokens), "bot", "bots")

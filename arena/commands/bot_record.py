@@ -1,4 +1,4 @@
-"""`arena bot show`: what there is to say of one bot, its versions side by side."""
+"""`arena bot show`: prints what is known of one bot, with its versions side by side."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from protocol.names import folded
 from referee.result import Result
 
 VERSIONS = 10
-"""Of each pool, the newest."""
+"""Maximum versions shown per pool, newest first."""
 LATEST = 10
 
 
 class Interval(Struct, frozen=True, kw_only=True):
-    """A share of the points, or a difference of two, with its 95 % interval."""
+    """A score (fraction of the points), or the difference of two scores, with its 95 % confidence interval."""
 
     score: float
     low: float
@@ -36,8 +36,8 @@ class Interval(Struct, frozen=True, kw_only=True):
 
 
 class VersionResults(VersionRow, frozen=True, kw_only=True):
-    """How a version fared. `share` is that of the points of its matches: 1 for first alone, half for first with others;
-    `gain` what it has more than the version before it in this list, against whoever each met.
+    """The results of one version of a bot. `share` is its mean score: a match counts 1 for a sole first place and half
+    for a shared one. `gain` is its lead over the next older version in the list, each against its own opponents.
     """
 
     share: Interval | None
@@ -45,7 +45,7 @@ class VersionResults(VersionRow, frozen=True, kw_only=True):
 
 
 class PoolVersions(Struct, frozen=True, kw_only=True):
-    """The versions of a bot in a pool, or in `GAME/unrated`, the one that played last first; `total` in all."""
+    """The versions of a bot in a pool, or in `GAME/unrated`, last played first. `total` counts unlisted ones, too."""
 
     pool: str
     versions: list[VersionResults]
@@ -53,7 +53,7 @@ class PoolVersions(Struct, frozen=True, kw_only=True):
 
 
 class BotRecord(Struct, frozen=True, kw_only=True):
-    """All of it."""
+    """Everything that `arena bot show` prints."""
 
     profile: Profile
     versions: list[PoolVersions]
@@ -61,7 +61,7 @@ class BotRecord(Struct, frozen=True, kw_only=True):
 
 
 def show_bot(where: str, name: str, *, to_json: bool) -> None:
-    """Print a bot's record. Raises `UsageFault` where there is none of this name."""
+    """Print a bot's record. Raises `UsageFault` if there is no bot of this name."""
     with closing(Reader.open(where)) as reader:
         profile = reader.read(profile_of, name)
         if profile is None:
@@ -93,7 +93,7 @@ def _versions(pool: str, page: Page[VersionRow]) -> PoolVersions:
 
 
 def _share(row: VersionRow) -> Estimate | None:
-    """What a version scored, each match a unit of its own: what they share is not known here."""
+    """Estimate a version's mean score. Matches count as independent: this table does not know what they share."""
     points = [1.0] * row.wins + [0.5] * row.draws + [0.0] * row.losses
     return estimate_scores(map(SideScore, points)).score
 

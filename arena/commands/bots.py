@@ -1,4 +1,4 @@
-"""`arena bot`: who may come in."""
+"""`arena bot`: manages which bots may connect."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _OF_A_CONNECTION = ("version", "client", "since", "address", "playing")
 
 
 def rotate_bot(where: str, data: Path, name: str) -> None:
-    """Give a bot a new token and print it, this once; a connection with the old one ends."""
+    """Give a bot a new token, print it once, and close a connection that uses the old one."""
     token = new_token()
     request = Rotate(name=name, token_hash=hash_token(token))
     found = by_server_or_local(
         where, data, request, Dismissed, lambda store: store.write(registry.rotate_token, name, request.token_hash)
     )
-    say(token)  # alone, for who reads it from here
+    say(token)  # alone on standard output, for scripts
     say(f"arena: {name} brings this token as ARENA_TOKEN or --token; it is not shown again", err=True)
     if found is not None and found.bots:
         say(f"arena: {name} was online with its old token: that connection was ended", err=True)
 
 
 def revoke_bots(where: str, data: Path, names: Sequence[str]) -> None:
-    """Let bots in no more, and end the connections that they have."""
+    """Reject bots from now on, and close their connections."""
     request = Revoke(names=list(names))
     found = by_server_or_local(where, data, request, Dismissed, lambda store: store.write(registry.revoke_bots, names))
     for name in names:
@@ -51,7 +51,7 @@ def revoke_bots(where: str, data: Path, names: Sequence[str]) -> None:
 
 
 def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool) -> None:
-    """Have matches of these bots rated, or no more, where only those between approved bots are."""
+    """Approve bots, or revoke the approval. It matters where only matches between approved bots are rated."""
     request = Approve(names=list(names), approved=approved)
     by_server_or_local(
         where, data, request, type(None), lambda store: store.write(registry.approve_bots, names, approved=approved)
@@ -60,7 +60,7 @@ def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool
 
 
 def set_people(where: str, data: Path, names: Sequence[str], *, person: bool) -> None:
-    """Have names be people's, who are rated among people, or bots'."""
+    """Mark names as people, who are rated among people, or as bots."""
     request = SetPeople(names=list(names), person=person)
     by_server_or_local(
         where, data, request, type(None), lambda store: store.write(registry.set_people, names, person=person)
@@ -81,7 +81,7 @@ def set_display(where: str, data: Path, name: str, display: str | None, *, off: 
 
 
 def rename_bot(where: str, data: Path, name: str, new: str) -> None:
-    """Call a bot otherwise. Raises `UsageFault` while a match of it is under way."""
+    """Rename a bot. Raises `UsageFault` while one of its matches is under way."""
 
     def rename(store: Store) -> None:
         _check_journal(data)
@@ -92,7 +92,9 @@ def rename_bot(where: str, data: Path, name: str, new: str) -> None:
 
 
 def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
-    """Forget who a bot was. Raises `UsageFault` while a match of it is under way without a server."""
+    """Replace a bot's name by a placeholder, for good. Raises `UsageFault` if no server runs and the journal has
+    matches.
+    """
 
     def delete(store: Store) -> Deleted:
         _check_journal(data)
@@ -101,7 +103,7 @@ def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
             return Deleted(placeholder=placeholder)
         removed = remove_all(store, RecordsOfBot(placeholder).remove)
         kept = None
-        try:  # also where none was removed, as a try before may have been cut off
+        try:  # even if none was removed: an earlier attempt may have been interrupted
             leave_out_removed(store)
         except ArenaFault as fault:
             kept = str(fault)
@@ -119,13 +121,13 @@ def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
 
 
 def _check_journal(data: Path) -> None:
-    """Matches that go on at the next start know bots by their names. Raises `UsageFault`."""
+    """Raise `UsageFault` if matches wait in the journal: they continue at the next start and refer to bots by name."""
     if any((data / "journal").glob("*.jsonl")):
         raise UsageFault(f"matches wait in {data}/journal for the next start: start the server, and ask it")
 
 
 def list_bots(where: str, data: Path, *, to_json: bool) -> None:
-    """Print who is known, who may come in, and who is online or when last seen."""
+    """Print the registered bots, their tokens' states, and who is online or when they were last seen."""
     with closing(Store.open(where, create=False)) as store:
         bots = store.read(registry.all_bots)
         online = _online(data, store.database)
@@ -150,7 +152,7 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
 
 
 def _online(data: Path, database: Database) -> dict[str, BotStatus]:
-    """Who is connected to the server that runs on the folder, by folded name; nobody where none does."""
+    """Return the bots connected to the server that runs on the data folder, by folded name; none if no server runs."""
     try:
         found = by_server(database, data, StatusRequest(most=ALL), ServerStatus)
     except NoServer:

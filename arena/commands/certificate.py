@@ -1,4 +1,4 @@
-"""What a running server does about its certificate: reads it again on SIGHUP, and says beforehand that it ends."""
+"""Reloads a running server's certificate on SIGHUP, and warns before it expires."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ log = logging.getLogger("arena")
 def encryption_of(
     settings: ServerSettings, others: Sequence[Callable[[], None]], manager: ServiceManager
 ) -> Encryption | None:
-    """TLS as it is set, None without: on SIGHUP its files are read again, and then by the others; `manager` is told.
+    """Return the configured TLS, or None without a certificate, and install the handler of SIGHUP. SIGHUP reloads the
+    certificate, then calls `others`; `manager` is notified of the reload.
 
-    What clients will not accept, or soon not any more, is said now and every day. Raises `CertificateFault`.
+    A certificate that clients reject or that expires soon is logged now and once a day. Raises `CertificateFault`.
     """
     loop = asyncio.get_running_loop()
     if settings.tls_cert is None or settings.tls_key is None:
@@ -59,5 +60,5 @@ def encryption_of(
 
 
 def say_nothing_is_read_again() -> None:
-    """What SIGHUP does where there is no certificate."""
+    """Log that SIGHUP has no effect because there is no certificate."""
     log.info("SIGHUP: there is no certificate to be read again, and settings are read at a start")

@@ -1,4 +1,4 @@
-"""The settings of a server out of defaults, a TOML file, the environment and flags; and which are in force."""
+"""Merges a server's settings from defaults, a TOML file, the environment and flags, and prints the effective ones."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from protocol.errors import UsageFault
 from protocol.names import NAME_PATTERN
 
 DEMO = {"data": "arena-demo", "rated_per_pair": 0}
-"""What a demo has otherwise, unless it is said."""
+"""Defaults of a demo server where they differ from a normal one's."""
 FILE_VARIABLE = "ARENA_CONFIG_FILE"
-"""Names the TOML file."""
+"""The environment variable that names the TOML file."""
 ELSEWHERE = (FILE_VARIABLE, "ARENA_OPERATOR_TOKEN", "ARENA_PLAIN", FACTOR_VARIABLE, MAX_NICENESS_VARIABLE)
-"""Variables that commands and the machine know, beside those of a server and of bots."""
+"""Known environment variables besides those of server settings and of bots."""
 _PREFIX = "ARENA_"
 _FORMS = {"node": NAME_PATTERN, **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z")}
 _PARSED = {"trusted_proxy": networks, "allow_origin": origins, "admin_host": host_names}
 
 
 class Given(NamedTuple):
-    """A value of a setting, where it is from, and what it is called there."""
+    """The value of a setting, its source, and its name in that source."""
 
     value: Any
     source: str
@@ -47,7 +47,9 @@ class Given(NamedTuple):
 
 
 class InForce(NamedTuple):
-    """The settings of a server, and where those are from that are not defaults: `--port`, `ARENA_PORT` or the like."""
+    """A server's effective settings. `sources` names the source, like `--port` or `ARENA_PORT`, of each non-default
+    one.
+    """
 
     settings: ServerSettings
     sources: dict[str, str]
@@ -56,12 +58,12 @@ class InForce(NamedTuple):
 def settings(
     flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ
 ) -> ServerSettings:
-    """Settings from flags (None: not given) over `ARENA_…` variables over a TOML file. Raises `UsageFault`."""
+    """Return the effective settings: flags (unless None), else `ARENA_…`, else a TOML file. Raises `UsageFault`."""
     return in_force(flags, file, environment).settings
 
 
 def in_force(flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ) -> InForce:
-    """The same, and where each is from. The file may be named by `ARENA_CONFIG_FILE`. Raises `UsageFault`."""
+    """Return the effective settings with their sources. `ARENA_CONFIG_FILE` may name the file. Raises `UsageFault`."""
     if file is None and FILE_VARIABLE in environment:
         file = Path(environment[FILE_VARIABLE])
     given = {} if file is None else _from_file(file)
@@ -81,7 +83,7 @@ def in_force(flags: Mapping[str, Any], file: Path | None, environment: Mapping[s
 
 
 def _check_together(made: ServerSettings, names: Mapping[str, str]) -> None:
-    """Refuse what has the right type, and can't be nevertheless; `names` is what each is called where it was given."""
+    """Refuse values of the right type that are invalid or contradict others. `names` is what the user called them."""
     for key in ("clock", "slow_clock"):
         read_clock(getattr(made, key), names[key])
     if made.mqtt is not None:
@@ -127,7 +129,7 @@ def _check_nodes(made: ServerSettings, names: Mapping[str, str]) -> None:
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
-    """A line for each `ARENA_…` variable that nothing here knows, with the known name that is nearest."""
+    """Return a warning for each `ARENA_…` variable that is unknown, with the closest known name."""
     names = [*map(_variable, SETTINGS), *vars(bot_launch).values(), *ELSEWHERE]
     known = [name.removeprefix(_PREFIX) for name in names if isinstance(name, str) and name.startswith(_PREFIX)]
     lines = []
@@ -141,9 +143,7 @@ def unknown_variables(environment: Mapping[str, str]) -> list[str]:
 
 
 def show(found: InForce, *, to_json: bool) -> None:
-    """Print every setting, its value, and where that is from; no password is shown. What is in the environment and is
-    none is said.
-    """
+    """Print every setting with its value and source, passwords hidden; warn of unknown `ARENA_…` variables."""
     for line in unknown_variables(os.environ):
         say(f"arena: {line}", err=True)
     made = found.settings
@@ -161,7 +161,7 @@ def show(found: InForce, *, to_json: bool) -> None:
                 key,
                 "none" if value in (None, "") else _in_toml(value),
                 source.rpartition("/")[2],
-            )  # of a file its name is enough
+            )  # the name of a file is enough
             for key, value, source in rows
         ]
         width = min(columns(), WIDTH) if sys.stdout.isatty() else WIDTH
@@ -176,7 +176,7 @@ def _without_password(value: Any) -> Any:
 
 
 def _in_toml(value: Any) -> str:
-    """A value as a TOML file has it, for what is given there; text without quotes."""
+    """Return a value as TOML writes it, but text without quotes."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -208,7 +208,7 @@ def _variable(key: str) -> str:
 
 
 def _read(text: str, kind: type) -> str | int | bool:
-    """A variable of the environment; the text itself where it is none of its kind."""
+    """Convert the text of an environment variable to `kind`; return the text itself if that fails."""
     if kind is bool:
         return {"true": True, "false": False}.get(text.lower(), text)
     return int(text) if kind is int and text.isdecimal() else text
@@ -240,13 +240,13 @@ def _from_file(file: Path) -> dict[str, Given]:
 
 
 def _line_of(key: str, text: str) -> str:
-    """In which line of a TOML file a key is, in words."""
+    """Return `, line N` for the line on which a key stands in a TOML file; empty text if it is not found."""
     found = re.search(rf"^[ \t]*[\[\"']*{re.escape(key)}\b", text, re.MULTILINE)
     return f", line {text.count(chr(10), 0, found.start()) + 1}" if found else ""
 
 
 def retention(settings: ServerSettings) -> Retention:
-    """Which records are kept."""
+    """Return how long the settings keep which records."""
     return Retention(
         unrated_days=settings.keep_unrated_records,
         rated_days=settings.keep_rated_records,

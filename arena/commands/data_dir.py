@@ -1,4 +1,4 @@
-"""How commands hold a data folder that nobody else may use meanwhile."""
+"""Locks that give a command exclusive use of a data folder and its database."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from protocol.display import few
 from protocol.errors import ArenaFault
 
 LOOK_AGAIN = 0.2
-"""Seconds."""
+"""Seconds between two checks whether nodes are alive."""
 
 
 @contextmanager
 def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
-    """Hold a data folder and close it to other users, which is said where it was open; its database.
+    """Lock a data folder, make it private to its owner, and yield the URL of its database. Say so if it was open to
+    others.
 
     Raises `Locked`, `ArenaFault`, `StoreError`.
     """
     where = database(db, data)
     found, ours = database_at(where), False
     with lock(data):
-        with suppress(ArenaFault):  # what is wrong with it is said when it is opened
+        with suppress(ArenaFault):  # opening it will report what is wrong
             ours = found.file is not None and found.revision() is not None
         open_to_others = restrict_to_owner(data, found.file if ours else None)
         if open_to_others:
@@ -40,7 +41,7 @@ def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
 
 
 def free_data_dir(data: Path) -> Path:
-    """A data folder, or the one beside it where somebody runs on it now, which is said."""
+    """Return the data folder; if another process holds it, a folder beside it, and say so."""
     if not is_held(data):
         return data
     beside = Path(f"{data.resolve()}-test")
@@ -50,8 +51,8 @@ def free_data_dir(data: Path) -> Path:
 
 @contextmanager
 def exclusively(where: str, data: Path, otherwise: str = "stop them") -> Iterator[Database]:
-    """The database, with nobody else on the data folder, and no node on a server. Raises `DatabaseNotFound`, and
-    `Locked` with what to do about nodes `otherwise`.
+    """Yield the database while no other process uses the data folder and no node runs. Raises `DatabaseNotFound`, and
+    `Locked`, which tells the user what to do about the nodes: `otherwise`.
     """
     found = database_at(where)
     if found.revision() is None:
@@ -63,9 +64,7 @@ def exclusively(where: str, data: Path, otherwise: str = "stop them") -> Iterato
 
 
 def refuse_beside_nodes(found: Database, otherwise: str, within: float = 0.0) -> None:
-    """Raises `Locked`, with what to do `otherwise`, for a database on a server on which nodes are alive, and still are
-    after so many seconds.
-    """
+    """Raise `Locked` if nodes are alive for longer than `within` seconds; `otherwise` tells the user what to do."""
     until = time.monotonic() + within
     with closing(Reader(found, found.reading())) as reader:
         while names := reader.read(nodes_alive):

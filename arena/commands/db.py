@@ -1,4 +1,4 @@
-"""`arena db`: the database brought up to date, its ratings computed again, and whether it all adds up."""
+"""`arena db`: upgrades, copies, backs up, thins and checks the database, and rebuilds its ratings."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ from referee.record import Record
 from referee.result import Result, SeatRating
 
 NICE = 10
-"""A server, its page and its bots go first."""
+"""The niceness of work beside a server, so that the server, its pages and its bots go first."""
 MOVED = "move_records"
-"""What moving old records to files is called in the log of actions."""
+"""The audit log's name for moving old records to files."""
 _AS_LARGE = "the database has that room for what comes, and is as large as before"
 CLOSE = 1e-6
-"""By so much may luck differ that was worked out elsewhere: tables are right to 1e-9, and hundreds of events add up."""
+"""Tolerance for luck computed elsewhere: tables are exact to 1e-9, and hundreds of events add up."""
 
 
 class Unsound(ArenaFault):
-    """The database does not add up."""
+    """Raised when the database is inconsistent."""
 
 
 def upgrade(where: str, data: Path, backup: Path | None) -> None:
-    """Bring the database's schema up to date; before, if there is anything to do, it is copied to `backup`."""
+    """Upgrade the database's schema. If there is anything to do, copy the database to `backup` first."""
     if backup is not None:
         check_is_file("--backup", backup)
     with exclusively(where, data) as database:
@@ -84,7 +84,7 @@ def upgrade(where: str, data: Path, backup: Path | None) -> None:
 
 
 def rebuild_ratings(where: str, data: Path) -> None:
-    """Compute all ratings again from the results, and entries that the log lacks."""
+    """Recompute all ratings from the results, and restore entries that the log lacks."""
     with exclusively(where, data), closing(Store.open(where, create=False)) as store:
         count = store.write(rating_rebuild.rebuild_ratings)
         entries = store.write(append_lost)
@@ -94,7 +94,7 @@ def rebuild_ratings(where: str, data: Path) -> None:
 
 
 def show_log_key(where: str, data: Path, *, new: bool) -> None:
-    """Print the public key that signs the log of results, or have it signed by a new one. Raises `DamagedLog`."""
+    """Print the public key that signs the log of results, or start to use a new key. Raises `DamagedLog`."""
     if new:
         with exclusively(where, data), closing(Store.open(where, create=False)) as store:
             say(store.write(make_key))
@@ -107,7 +107,7 @@ def show_log_key(where: str, data: Path, *, new: bool) -> None:
 
 
 def backup(where: str, to: Path) -> None:
-    """Copy the database, whoever uses it meanwhile."""
+    """Copy the database to a new file; other programs may use it meanwhile."""
     check_is_file("a backup", to)
     database = database_at(where)
     if database.file is None:
@@ -127,13 +127,13 @@ def backup(where: str, to: Path) -> None:
 
 
 def _name_folders(files: Sequence[Archive]) -> None:
-    """Say which folders belong with a database that other programs back up."""
+    """Print the folders that must be backed up along with a database that other programs back up."""
     if files:
         say(f"{_moved(files)} in {few(sorted({one.path.parent for one in files}))}: copy that as well")
 
 
 def copy(source: str, to: str) -> None:
-    """Copy an arena to where none is, and check it there: ratings, records, everything. Raises `Unsound`."""
+    """Copy an arena to an empty database and check the copy: ratings, records, everything. Raises `Unsound`."""
     arrived = database_at(to)
     with _progress() as progress:
         rows = copy_database(database_at(source), arrived)
@@ -153,7 +153,7 @@ def copy(source: str, to: str) -> None:
 
 
 def thin(where: str, data: Path, keep: Retention, *, vacuum: bool, dry_run: bool = False) -> None:
-    """Remove the records of old matches, by the server where one runs; `vacuum` gives the room back."""
+    """Remove the records of old matches, through the server if one runs. `vacuum` shrinks the file afterwards."""
     if dry_run:
         with closing(Reader.open(where)) as reader:
             would_go = reader.read(count_removable, reader.read(find_removable, keep))
@@ -170,10 +170,11 @@ def thin(where: str, data: Path, keep: Retention, *, vacuum: bool, dry_run: bool
 
 
 def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vacuum: bool, dry_run: bool) -> None:
-    """Move the records of unrated matches and of the house's, or of `rated` ones too, that ended so many days ago to
-    files, also while a server runs, with rests between; `vacuum` gives the room back.
+    """Move the records of matches that ended `days` ago or earlier to files, throttled while a server runs. These are
+    unrated matches, matches in which a built-in bot played, and with `rated` all rated ones. `vacuum` shrinks the
+    database file afterwards.
 
-    Raises `UsageFault` where other nodes might not find the files.
+    Raises `UsageFault` if other nodes might not find the files.
     """
     database = database_at(where)
     with closing(Reader.open(database)) as reader:
@@ -196,7 +197,7 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
         if vacuum:
             stack.enter_context(exclusively(where, data))
         store = stack.enter_context(closing(Store.open(database, create=False, checkpoint=alone)))
-        store.write(note_action, COMMAND_LINE, MOVED, ())  # before, as what is cut off was done in part
+        store.write(note_action, COMMAND_LINE, MOVED, ())  # before the work: an interrupted move is partly done
         moved = move_all(store, old, folder, (lambda seconds: None) if alone else lambda seconds: sleep(REST * seconds))
         then = f"{database} is {_size(store.vacuum())} smaller" if vacuum else _AS_LARGE
     made = f" to {counted(moved.files, 'file', 'files')} in {folder}, {_size(moved.file_bytes)}" if moved.files else ""
@@ -204,9 +205,7 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
 
 
 def _check_alone(database: Database) -> None:
-    """Raise `UsageFault` if several nodes use a database, of which each has a data folder of its own. One that has
-    stopped uses none.
-    """
+    """Raise `UsageFault` if several nodes use the database: each has its own data folder. Stopped nodes don't count."""
     with closing(Reader.open(database)) as reader:
         names = [node.name for node in reader.read(list_nodes) if node.state != "stopped"]
     if len(names) > 1:
@@ -233,7 +232,7 @@ def _size(size: int) -> str:
 
 
 def check(where: str, *, quick: bool = False) -> None:
-    """Report what does not add up. Raises `Unsound` if anything does not. A `quick` look referees no match again."""
+    """Print what is inconsistent, and raise `Unsound` if anything is. `quick` skips refereeing the matches again."""
     looking = partial(look, quick=quick)
     with closing(Store.open(where, create=False)) as store, _progress() as progress:
         complaints = list(store.iterate(check_database, looking, progress))
@@ -265,7 +264,9 @@ def look(
     quick: bool = False,
     waits: bool = False,
 ) -> Iterator[str]:
-    """What is wrong with a record and what is stored beside it, of a match that is rated if it is to be, or `waits`."""
+    """Yield what is wrong with a match's record, and where its result, ratings and luck differ from it. `waits` says
+    whether the match still waits to be rated.
+    """
     try:
         record = record_reader.read(body, "the record")
         if not quick:
@@ -279,7 +280,7 @@ def look(
 
 
 def _of_luck(record: Record, luck: MatchLuck) -> Iterator[str]:
-    """What the luck should be, where it is by a value that this version has."""
+    """Yield a complaint if the stored luck differs from the record's, where this version has its value function."""
     game = rules_of(record.header.game, record.header.config)
     if luck.value in names_of(game):
         found = luck_of(record, luck.value).total[0]
@@ -289,7 +290,7 @@ def _of_luck(record: Record, luck: MatchLuck) -> Iterator[str]:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Shows how far a check is, on a terminal."""
+    """Yield a callback (matches done, total) that shows a progress bar on a terminal."""
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("matches", total=None)
         yield lambda done, of: bar.update(task, completed=done, total=of)

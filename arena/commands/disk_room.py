@@ -1,4 +1,4 @@
-"""Before a server opens anything on its disk: it waits until there is room, and tells whoever comes meanwhile."""
+"""Delays a server's start until its disks have room, and answers clients meanwhile."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from arena.network.tls import Encryption
 from machine.timeouts import scaled
 
 ROOM = 1024 * 1024
-"""Bytes that a start may take."""
+"""Free bytes that a start needs."""
 TRY_AGAIN = 1.0
-"""Seconds until it is looked again."""
+"""Seconds between two checks for room."""
 REQUEST_WITHIN = 5.0
 _SAYS = b"the arena waits for room on its disk\n"
 _PLAIN = b"Content-Type: text/plain\r\nConnection: close\r\n"
@@ -42,9 +42,9 @@ async def wait_for_room(
     encryption: Encryption | None,
     stop: asyncio.Event,
 ) -> None:
-    """Return when there is room for a start in each of the folders, or `stop` is set.
+    """Return when each of the folders has room for a start, or `stop` is set.
 
-    Whoever connects to the sockets meanwhile, which listen already, is answered 503, but 200 who asks for its life.
+    Meanwhile answer requests on the sockets, which listen already: 200 to liveness probes, 503 to all others.
     """
     lack = _lack(folders)
     if lack is None:
@@ -66,7 +66,7 @@ async def wait_for_room(
 
 
 def _lack(folders: Collection[Path]) -> str | None:
-    """Where there is no room, in words. What else is wrong with a folder is said by who uses it."""
+    """Return which folder has no room, or None. Other problems of a folder are reported by the code that opens it."""
     for folder in folders:
         try:
             with tempfile.TemporaryFile(dir=folder) as probe:
@@ -79,7 +79,7 @@ def _lack(folders: Collection[Path]) -> str | None:
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Tell a client why there is no arena yet."""
+    """Answer one request while the arena waits for room."""
     with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         async with asyncio.timeout(REQUEST_WITHIN):
             request = await reader.readuntil(b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""`arena doctor`: a bot plays through a course of faults; per fault, what it did and what it should do."""
+"""`arena doctor`: puts a bot through a course of faults and reports what it did and what it should do."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def examine(
     to_json: bool,
     timeouts: DoctorTimeouts | None = None,
 ) -> None:
-    """Examine the bot that `command` starts, and print what came of each case.
+    """Examine the bot that `command` starts, and print the result of each case.
 
-    Raises `SystemExit` (1) if a case failed, `Fault` where nothing can be examined.
+    Raises `SystemExit` (1) if a case failed, and `Fault` if the bot cannot be examined.
     """
     played = game or NAMES[0]
     game_class(played)
@@ -89,7 +89,7 @@ async def _examine(
 
 
 def _told(one: Examined) -> str:
-    """A case in a few lines: the verdict, what was done, what the bot did and should do, and where that is said."""
+    """Return the report of a case: the verdict, what was done, what the bot did and should do, and what to read."""
     case, finding = one.case, one.finding
     lines = [f"{finding.verdict:<{_INDENT}}{case.done} ({case.name}, {one.seconds:.1f} s)"]
     lines += _wrapped("did", finding.did)

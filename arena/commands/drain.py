@@ -1,4 +1,4 @@
-"""`arena drain`: a running server ends when its matches are over."""
+"""`arena drain`: stops a running server once its matches are over."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from protocol.errors import UsageFault
 
 
 def drain(data: Path, within: float | None, *, undo: bool) -> None:
-    """Have the server of a data folder begin no match any more, and stop when all are over; or take that back.
-
-    Raises `Fault`.
+    """Make the server of a data folder stop when its matches are over, and begin no more; or `undo` that. Raises
+    `Fault`.
     """
     if within is not None and within < 0:
         raise UsageFault(f"--within is {within:g}: it is 0 seconds or more")

@@ -1,6 +1,6 @@
-"""`arena export`: matches, their seats and their plies as tables for others, CSV or Parquet.
+"""`arena export`: writes matches, their seats and their plies as tables, in CSV or Parquet.
 
-Files take rows as they come: never all of them are in memory.
+Rows are streamed, so memory use does not grow with the number of matches.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from referee import record_reader
 FORMATS = ("csv", "parquet")
 ONE_OF = {"matches": "match", "seats": "seat", "plies": "ply"}
 GROUP = 20_000
-"""Rows that Parquet has in a group, and that are in memory."""
+"""Rows per Parquet row group, which are buffered in memory."""
 
 
 def export(where: str, to: Path, form: str, chosen: Selection, *, plies: bool) -> None:
-    """Write the matches that fit into a new folder, whole or not at all, as they are at one moment.
+    """Write the selected matches to a new folder, all or nothing, from one snapshot of the database.
 
-    Raises `BadRecord` where plies are wanted and a record can't be read.
+    Raises `BadRecord` if plies are wanted and a record can't be read.
     """
     if form not in FORMATS:
         raise UsageFault(f"--format is {form!r}: it is {among(FORMATS)}")
@@ -55,7 +55,7 @@ def export(where: str, to: Path, form: str, chosen: Selection, *, plies: bool) -
 
 
 def _write(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) -> dict[str, int]:
-    """How many rows there are of each table."""
+    """Write the tables, and return the number of rows of each."""
     tables = {"matches": MATCHES, "seats": SEATS} | ({"plies": PLIES} if plies else {})
     counts = dict.fromkeys(tables, 0)
     removed = 0
@@ -75,7 +75,7 @@ def _write(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) ->
                 missing = {row[1] for row in batch.matches} - {match for _, match, _ in batch.records}
                 raise BadRecord(f"match {min(missing)} has no record: `arena db check` tells what is wrong")
             at, named = list(SEATS).index("seat"), list(SEATS).index("bot")
-            bots = {(row[0], row[at]): row[named] for row in batch.seats}  # as they are called now, in every table
+            bots = {(row[0], row[at]): row[named] for row in batch.seats}  # the bots' present names, in every table
             for number, match, data in batch.records:
                 if data is None:
                     removed += 1
@@ -129,9 +129,9 @@ class _Parquet:
 
 
 def _opened(folder: Path, table: str, columns: Columns, form: str, held: ExitStack) -> Writer | _Parquet:
-    """A new file of a table in a folder, in one of `FORMATS`, which is complete when `held` ends.
+    """Open a new file for a table, in one of `FORMATS`. It is complete when `held` is closed.
 
-    Raises `UsageFault` where what writes it is not installed.
+    Raises `UsageFault` if the package for this format is not installed.
     """
     file = folder / f"{table}.{form}"
     if form == "csv":

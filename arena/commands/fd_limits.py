@@ -1,4 +1,4 @@
-"""How many files a server may have open, raised as far as it needs, and shared out beforehand."""
+"""Raises a server's limit of open files as far as needed, and divides it among connections and journals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from protocol.errors import ArenaFault
 from protocol.messages import MAX_SLOTS
 
 KEPT = 64
-"""For the store, the log, records that are written, and what Python opens now and then."""
+"""Files reserved for the store, the log, records being written, and Python itself."""
 WAITING = 1024
 LEAST = 128
 
@@ -19,7 +19,7 @@ log = logging.getLogger("arena")
 
 
 class Shares(Struct, frozen=True, kw_only=True):
-    """Files for connections, for those that have not said hello, and for the journals of matches under way."""
+    """File descriptors for connections, for connections before their hello, and for the journals of running matches."""
 
     connections: int
     waiting: int
@@ -27,14 +27,14 @@ class Shares(Struct, frozen=True, kw_only=True):
 
 
 def needed(connections: int) -> int:
-    """Open files with which so many connections can play all the matches that their slots are good for."""
+    """Return the open files needed for these connections to play as many matches as their slots allow."""
     return KEPT + WAITING + connections + connections * MAX_SLOTS // 2
 
 
 def shares(limit: int, connections: int) -> Shares:
-    """What `limit` open files are enough for, where so many connections are wanted: as many journals at least.
+    """Divide `limit` open files, giving journals at least as many as connections.
 
-    So that strangers who hold all connections hold up no match, and those who play all matches nobody's connection.
+    So connections cannot use up the files of matches, nor matches those of connections.
     """
     rest = limit - KEPT
     waiting = min(WAITING, rest // 8)
@@ -43,9 +43,9 @@ def shares(limit: int, connections: int) -> Shares:
 
 
 def raise_fd_limit(connections: int) -> Shares:
-    """Raise this process' limit as far as `connections` need it and it may be raised: what there is now, shared out.
+    """Raise this process' limit as far as `connections` need and the system allows, and divide what there is.
 
-    Fewer connections than wanted are said in the log. Raises `ArenaFault` where there is too little for anything.
+    Log a warning if the limit is too low for all `connections`. Raises `ArenaFault` if it is too low to run at all.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = needed(connections)

@@ -1,4 +1,4 @@
-"""A command that is run anew at every save of some Python files, or of others beside them."""
+"""Restarts a command at every save of a Python file in some folders."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from machine.terminal import say
 
 LOOK_EVERY = 0.2
-"""Seconds."""
+"""Seconds between two looks at the files."""
 ENDS_WITHIN = 2.0
-"""Seconds after which a command that was asked to end is killed."""
+"""Seconds that a command has to end before it is killed."""
 
 
 def again_at_every_save(files: Sequence[Path], command: Sequence[str], note: str) -> None:
-    """Run the command, and anew whenever one of the files was saved, until Ctrl-C; `note` is said while it waits."""
+    """Run a command until Ctrl-C, restarting it when a Python file beside `files` is saved; print `note` in between."""
     folders = {file.parent for file in files}
     names = ", ".join(file.name for file in files)
     while True:
@@ -32,7 +32,7 @@ def again_at_every_save(files: Sequence[Path], command: Sequence[str], note: str
                 time.sleep(LOOK_EVERY)
         finally:
             _end(process)
-        while (last := _stamps(folders)) != seen:  # an editor may be writing still
+        while (last := _stamps(folders)) != seen:  # an editor may still be writing
             seen = last
             time.sleep(LOOK_EVERY)
 
@@ -47,10 +47,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _stamps(folders: Iterable[Path]) -> Mapping[Path, tuple[int, int]]:
-    """When each Python file of the folders was changed last, and its size."""
+    """Return the modification time and size of each Python file in the folders."""
     stamps = {}
     for file in (file for folder in folders for file in folder.glob("*.py")):
-        with suppress(OSError):  # it has just been removed
+        with suppress(OSError):  # it may just have been removed
             stat = file.stat()
             stamps[file] = stat.st_mtime_ns, stat.st_size
     return stamps

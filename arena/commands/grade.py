@@ -1,4 +1,4 @@
-"""`arena replay grade`: every move of a match beside the best one, or what a bot's moves cost by kind of position."""
+"""`arena replay grade`: compares every move with the best one, or sums up a bot's losses by kind of position."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from referee.replay import moves, replay
 from referee.result import Result
 
 SIMS = 2000
-"""Simulations a move where nobody says."""
+"""Default simulations per move."""
 LIMIT = 20
-"""Matches of a bot where nobody says."""
+"""Default number of a bot's newest matches to grade."""
 
 
 def grade(
@@ -45,9 +45,7 @@ def grade(
     sims: int | None = None,
     worst: int | None = None,
 ) -> None:
-    """Print what each move of a match gave away as it is graded, or the `worst` so many; each seat's mean, and the luck
-    of it. Raises `Fault`.
-    """
+    """Print what each move gave away, or only the `worst` moves; then each seat's mean and the luck. Raises `Fault`."""
     _check_worst(worst, to_json=to_json)
     name, body = load(target, database)
     record = read(name, body)
@@ -87,9 +85,8 @@ def grade_bot(
     sims: int | None = None,
     worst: int | None = None,
 ) -> None:
-    """Print what the moves of a bot cost it in its newest matches, by kind of position, or the `worst` so many moves.
-
-    Raises `Fault`.
+    """Print what a bot's moves gave away in its newest matches: by kind of position, or only the `worst`. Raises
+    `Fault`.
     """
     _check_worst(worst, to_json=to_json)
     if limit is not None and limit < 1:
@@ -121,7 +118,7 @@ def grade_bot(
 
 
 def _records(store: Store, results: Iterable[Result], bot: str, removed: list[str]) -> Iterator[tuple[Record, int]]:
-    """The records of matches, where they were not `removed`, each with the seat of a bot."""
+    """Yield each match's record with the seat of the bot; append the ids of matches without a record to `removed`."""
     for result in results:
         body = stored_record(store, result.match)
         if body is None:
@@ -154,12 +151,12 @@ def _print_costs(bot: str, report: list[Costs]) -> None:
 
 
 def said_of(estimate: str | None, noise: float | None) -> str:
-    """What an estimate is by, and how far to trust it."""
+    """Describe the method of an estimate, and below which loss it is noise."""
     return f"{estimate}" + ("" if noise is None else f"; a single loss under {noise:.3f} is noise")
 
 
 def print_summary(report: Grades) -> None:
-    """Print what is to be known of all moves, within the columns of a terminal where there is one."""
+    """Print the summary of all moves, wrapped to the width of the terminal if there is one."""
     console = Console(width=columns())
     luck = luck_by_move(report.luck)
     if report.unit:
@@ -180,7 +177,7 @@ def print_summary(report: Grades) -> None:
 
 
 class Rows:
-    """A table of the moves of a match, a line at a time: how wide its columns are is known before the moves are."""
+    """A table of the moves of a match that is printed row by row. Column widths are known beforehand."""
 
     def __init__(self, record: Record, luck: Luck | None) -> None:
         self._luck = luck_by_move(luck)
@@ -190,10 +187,10 @@ class Rows:
         bots = [len(seat.bot) for seat in record.header.seats]
         move = max([4, *notations])
         self._widths = [-4, max([3, *bots]), move, *([-6] if self._luck else []), -6, move, -6, -9]
-        """Of columns that are aligned right below 0."""
+        """Column widths; negative for columns that are aligned right."""
 
     def shown(self, moves: Iterator[Graded]) -> Iterator[Graded]:
-        """The same moves, each printed as it comes, below a line of what the columns are."""
+        """Print the column headers, then yield each move after printing its row."""
         self._print("ply", "bot", "move", *(["luck"] if self._luck else []), "value", "better", "value", "gave away")
         for move in moves:
             given = self._luck.get((move.ply, move.seat))
@@ -213,12 +210,12 @@ class Rows:
 
 
 def _worst(moves: Iterable[Graded], many: int) -> list[Graded]:
-    """The moves that gave away most, the worst first."""
+    """Return the moves that gave away most, the worst first."""
     return sorted((move for move in moves if move.gave_away > 0), key=lambda move: -move.gave_away)[:many]
 
 
 def _print_worst(bot: str, graded: Iterable[Grades], many: int) -> None:
-    """The worst moves of a bot, of whatever matches."""
+    """Print the worst moves of a bot across all graded matches."""
     found = [(move, report.match) for report in graded for move in report.moves if move.gave_away > 0]
     found = sorted(found, key=lambda one: -one[0].gave_away)[:many]
     if not found:
@@ -239,7 +236,7 @@ def _check_worst(worst: int | None, *, to_json: bool) -> None:
 
 @contextmanager
 def _going_on() -> Iterator[None]:
-    """Say to whoever stops it that it was not for nothing."""
+    """Tell the user on Ctrl-C that the estimates so far are kept."""
     try:
         yield
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Estimates of moves, kept in the user's cache folder as they are found: who is stopped finds them the next time."""
+"""Caches estimates of moves in the user's cache folder as they are found, so that a stopped run can continue."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from protocol.digest import canonical
 from referee.record import Record
 
 MOST_BYTES = 64 * 1024 * 1024
-"""Of estimates that are kept: those of the matches graded last."""
+"""Maximum size of the cache; estimates of the matches graded longest ago are dropped first."""
 
 
 class KeptEstimates:
-    """The moves of a match that were estimated so, with this code; where nothing can be kept, none are."""
+    """The cached estimates of a match's moves, for this method and version of the code. Write errors are ignored."""
 
     def __init__(self, record: Record, estimate: str) -> None:
         what = canonical([record.header.match, record.footer.digest, estimate, digest_of_all()])
         self._file = cache_folder() / "grades" / f"{hashlib.sha256(what).hexdigest()[:32]}.jsonl"
         self._moves: dict[int, Graded] = {}
-        with suppress(OSError, msgspec.MsgspecError):  # of a line that is cut off, what comes after is cut off, too
+        with suppress(OSError, msgspec.MsgspecError):  # a line that was cut off is the last
             for line in self._file.read_bytes().splitlines():
                 move = msgspec.json.decode(line, type=Graded)
                 self._moves[move.ply] = move
@@ -35,11 +35,11 @@ class KeptEstimates:
             self._file.write_bytes(b"".join(map(_line, self._moves.values())))
 
     def get(self, ply: int) -> Graded | None:
-        """The move that was made at a ply, if it is known."""
+        """Return the cached estimate of the move at a ply, or None."""
         return self._moves.get(ply)
 
     def add(self, move: Graded) -> None:
-        """Keep a move."""
+        """Add a move to the cache."""
         self._moves[move.ply] = move
         with suppress(OSError), self._file.open("ab") as file:
             file.write(_line(move))

@@ -1,4 +1,4 @@
-"""`arena match annul` and `arena season`: which matches count, and when ratings begin anew."""
+"""`arena match annul` and `arena season`: decide which matches count, and when ratings restart."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from protocol.errors import UsageFault
 
 
 def start_season(where: str, data: Path, name: str) -> None:
-    """Begin ratings anew; earlier ladders, records and tokens stay."""
+    """Reset all ratings; earlier leaderboards, records and tokens stay."""
     by_server_or_local(
         where,
         data,
@@ -32,7 +32,7 @@ def start_season(where: str, data: Path, name: str) -> None:
 
 
 def list_seasons(where: str, *, to_json: bool) -> None:
-    """Print the seasons, the one that goes on last."""
+    """Print the seasons, oldest first."""
     with closing(Store.open(where, create=False)) as store:
         known = store.read(seasons.list_seasons)
     if to_json:
@@ -43,7 +43,7 @@ def list_seasons(where: str, *, to_json: bool) -> None:
 
 
 def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: str | None, *, undo: bool) -> None:
-    """Annul matches, or all of a bot's, or take that back; the others are rated as if they had not been."""
+    """Annul matches, by id or all of a bot's, or `undo` that. The other ratings are recomputed without them."""
     if not ids and bot is None:
         raise UsageFault("name the matches, as `arena matches` lists them, or a bot with --bot")
     if since is not None and bot is None:

@@ -1,4 +1,4 @@
-"""`arena leaderboard`: who stands where."""
+"""`arena leaderboard`: prints the rankings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from protocol.pools import is_of_people
 def leaderboard(where: str, game: str | None, season: str | None, *, people: bool, to_json: bool, to_csv: bool) -> None:
     """Print the leaderboards of a game, or of every game with rated matches: one for each pool, of bots or of people.
 
-    Those of an earlier season, where one is named.
+    `season` names an earlier season to print.
     """
     if to_json and to_csv:
         raise UsageFault("--json and --csv: choose one of them")
@@ -44,7 +44,7 @@ def leaderboard(where: str, game: str | None, season: str | None, *, people: boo
 
 
 def _row(pool: str, place: int, row: LeaderboardRow) -> tuple[object, ...]:
-    """As the view `ladder` has it."""
+    """Return a row with the columns of the view `ladder`."""
     return (
         *(pool, place, row.bot, row.score, row.mu, row.sigma),
         *(row.played, row.wins, row.draws, row.losses, row.version, row.payoff and row.payoff.mean),
@@ -82,7 +82,7 @@ def _paid(found: MeanPayoff) -> tuple[object, ...]:
 
 
 def _named(pool: str, row: LeaderboardRow) -> str:
-    """A bot; beside people one that is none is told apart."""
+    """Return a bot's name; among people, bots are marked."""
     return f"{row.bot} (bot)" if is_of_people(pool) and not row.person else row.bot
 
 

@@ -1,4 +1,4 @@
-"""What a server listens on, and who may connect there."""
+"""Opens a server's listening sockets and defines who may connect to them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from arena.network.connection_limits import Bounds
 
 
 class Ports(NamedTuple):
-    """What listens: the sockets of the arena, of its page and of its metrics, none where there are none."""
+    """The listening sockets of the arena, its pages and its metrics; an empty list where one is off."""
 
     arena: list[socket.socket]
     page: list[socket.socket]
@@ -27,7 +27,8 @@ class Ports(NamedTuple):
 
 @contextlib.contextmanager
 def listening(settings: ServerSettings, handed: HandedOver | None = None) -> Iterator[Ports]:
-    """The ports of a server, inside; taken before its data folder is made, and those first that were `handed` over.
+    """Bind a server's ports, reusing the inherited sockets `handed`, and close them on exit. Call it before the data
+    folder is created.
 
     Raises `PortFault`.
     """
@@ -45,7 +46,7 @@ def listening(settings: ServerSettings, handed: HandedOver | None = None) -> Ite
 
 
 def access(settings: ServerSettings, files: Shares, page: list[socket.socket], operator: str) -> Access:
-    """Who may connect, with so many `files`; `operator` is the token by which an operator is known."""
+    """Return the admission rules for a server that may open `files`. `operator` is the operator's token."""
     return Access(
         bounds=Bounds(
             connections=files.connections,
@@ -61,7 +62,7 @@ def access(settings: ServerSettings, files: Shares, page: list[socket.socket], o
 
 
 def _own_page(settings: ServerSettings, page: list[socket.socket]) -> OwnPage | None:
-    """The page on this machine: this server's own, or that of another one with which it shares a port."""
+    """Return where the pages on this machine are: this server's, or those of the server that shares its port."""
     if page:
         return OwnPage(web_scheme(settings), port_of(page))
     return OwnPage(web_scheme(settings), settings.web_port) if settings.shared_port else None

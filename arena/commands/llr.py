@@ -1,4 +1,4 @@
-"""`arena llr`: what counts of results say to two hypotheses, as other testers of engines count them."""
+"""`arena llr`: computes the log-likelihood ratio of result counts, in the conventions of other engine testers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run(
     *,
     to_json: bool,
 ) -> None:
-    """Print it. Raises `UsageFault`."""
+    """Print the score, Elo and LLR of the result counts. Raises `UsageFault`."""
     check_counts(counts)
     hypotheses = hypotheses_of(h0, h1, unit, alpha, beta)
     found = findings_of_counts(counts, hypotheses)
@@ -51,7 +51,7 @@ def _counted(number: int, word: str) -> str:
 
 
 def _elo(found: EloDifference, score: float) -> str:
-    """With two digits, as who compares testers wants them; where it would be infinite that is said."""
+    """Format an Elo difference with two digits, as other engine testers do; infinite ends are shown as such."""
     all_or_nothing = "+inf" if score > 0.5 else "-inf"
     elo, low, high = (
         end if value is None else f"{value:+z.2f}"

@@ -1,4 +1,4 @@
-"""A match as text for a terminal: a board with what happened below it, clocks, how it ended."""
+"""Renders a match as text for a terminal: the board, the last event, the clocks, and the outcome."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ NONE_FAILED: Failures = {}
 
 
 def frame(board: str, title: str, move: str, header: Header, clock: Sequence[int], width: int) -> list[str]:
-    """A board, below it the title, what happened last, and the clocks in milliseconds, in lines of this width.
+    """Return the lines of a board with the title, the last event, and the clocks (in milliseconds), wrapped to `width`.
 
-    What happened stays in its place from board to board.
+    The last event stands at the same line for every board.
     """
     return [*board.split("\n"), "", title, *wrap(move, width), *clocks(header, clock, width)]
 
 
 def clocks(header: Header, clock: Sequence[int], width: int) -> list[str]:
-    """The seconds that every seat has left, of milliseconds, in lines of this width."""
+    """Return the lines that show each seat's seconds left, wrapped to `width`; `clock` is in milliseconds."""
     words = "s left:"
     left = [words]
     for seat, (player, ms) in enumerate(zip(header.seats, clock, strict=True)):
@@ -42,10 +42,9 @@ def outcome(
     seats: Iterable[tuple[int, str, str, float | None]],
     failures: Failures = NONE_FAILED,
 ) -> list[str]:
-    """How a match of a game ended; of each seat, in their order, its rank, its bot, its reason and, where that counts,
-    its mean payoff: best first.
+    """Return the lines of a match's outcome, best seat first. Each seat is (rank, bot, reason, mean payoff or None).
 
-    `failures` says by seat how the programs of bots failed.
+    `failures` gives by seat how a bot's program failed.
     """
     lines = [f"{'a program failed' if reason == FAILED else reason} after {counted(plies, 'ply', 'plies')}"]
     for number, (rank, bot, why, payoff) in sorted(enumerate(seats), key=lambda seat: seat[1][0]):
@@ -56,7 +55,7 @@ def outcome(
 
 
 def seat_reason(reason: str, failure: str | None = None) -> str:
-    """Why a seat left, in a few words, with how its program failed."""
+    """Return the reason why a seat left, with the failure of its program if there was one."""
     if reason != FAILED:
         return reason
     return "its program failed" + (f": {printable(failure)}" if failure else "")

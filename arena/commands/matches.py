@@ -1,4 +1,4 @@
-"""`arena matches`: what was played; and which matches are meant wherever options choose them, or one is named."""
+"""`arena matches`: lists matches. Other commands use its options to select matches, or to name one."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from protocol.reasons import LEAVING, PLAYED_OUT, VOID
 from referee.result import Result
 
 LATEST = "latest"
-"""Names the newest match where a match is named."""
+"""The word that stands for the newest match."""
 REASONS = (*PLAYED_OUT, *LEAVING, VOID)
 SHOWN = 50
-"""How many matches a table shows unless told otherwise."""
+"""Default number of matches in a table."""
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """What the options say, by their names, which are those of a `Search` but for the outcome."""
+    """The options that select matches, named as in `Search` except for the outcome."""
 
     bot: str | None = None
     opponent: str | None = None
@@ -79,7 +79,7 @@ def _match(result: Result) -> tuple[object, ...]:
 
 
 def selected(reader: Reader, chosen: Selection) -> Search:
-    """What the store is asked. Raises `UsageFault` for an option that means nothing so, or names what is not there."""
+    """Convert options to a search of the store. Raises `UsageFault` for invalid combinations and unknown names."""
     if chosen.game is not None:
         game_class(chosen.game)
     search = replace(convert(chosen, Search, from_attributes=True), outcome=_outcome(chosen))
@@ -105,7 +105,7 @@ def selected(reader: Reader, chosen: Selection) -> Search:
 
 
 def iter_matches(reader: Reader, wanted: Search, limit: int | None = None) -> Iterator[Result]:
-    """All matches that fit, or the first `limit` of them, the newest first, a page at a time."""
+    """Yield the matches that fit, or the first `limit` of them, newest first, page by page."""
     after = None
     left = limit
     while left is None or left > 0:
@@ -119,7 +119,7 @@ def iter_matches(reader: Reader, wanted: Search, limit: int | None = None) -> It
 
 
 def match_named(where: str, target: str) -> str:
-    """The id of a match that is named, which may be `LATEST`. Raises `UsageFault` where there is none yet."""
+    """Return the id of a match, resolving `LATEST`. Raises `UsageFault` if there is no match yet."""
     if target != LATEST:
         return target
     with closing(Reader.open(where)) as reader:

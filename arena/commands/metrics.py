@@ -1,4 +1,4 @@
-"""Whether and where `arena serve` answers metrics. What answers them is loaded only then."""
+"""Serves the metrics of `arena serve`, if configured. The Prometheus client is imported only then."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ log = logging.getLogger("arena")
 
 
 def metrics_sockets(settings: ServerSettings) -> list[socket.socket]:
-    """What is listened on for who reads metrics; nothing where there are none.
-
-    Raises `PortFault`, and `UsageFault` where a package is missing.
+    """Bind the sockets for metrics, none if they are off. Raises `PortFault`, and `UsageFault` without
+    `prometheus_client`.
     """
     if settings.metrics_port is None:
         return []
@@ -45,7 +44,7 @@ async def answering_metrics(
     feed: Feed | None,
     database: Database,
 ) -> AsyncIterator[None]:
-    """Metrics of an arena, which has these `meters`, are answered on the sockets inside."""
+    """Serve the metrics of an arena on these sockets within the context."""
     from arena.operations.metrics import Sources
     from arena.operations.prometheus import PATH, served
 

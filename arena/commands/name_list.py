@@ -1,4 +1,4 @@
-"""Bots named in files: lists of names, and the entrants of a tournament."""
+"""Reads files that name bots: lists of names, and the entrants of a tournament."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from protocol.names import folded, is_bot_name
 
 COMMAND, BOT, SETTINGS = "command", "bot", "settings"
 _KEYS = (NAME, COMMAND, BOT, SETTINGS)
-"""What a tournament knows of an entrant."""
+"""The keys of an entrant."""
 
 
 def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> NameList:
-    """A file as `parse_name_list` reads it. Raises `UsageFault`, naming each line that is wrong."""
+    """Read a list of names, see `parse_name_list`. Raises `UsageFault`, naming each line that is wrong."""
     try:
         text = read_text(file)
     except OSError as exc:
@@ -31,7 +31,7 @@ def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> Name
 
 
 def read_entrants(file: Path) -> list[str]:
-    """`NAME`, `NAME=COMMAND` or `NAME=BOT:KEY=VALUE,…` for each. Raises `UsageFault`, with a line for each mistake."""
+    """Return entrants as `NAME`, `NAME=COMMAND` or `NAME=BOT:KEY=VALUE,…`. Raises `UsageFault` with all mistakes."""
     entries = list(_of_toml(file) if file.suffix.lower() == ".toml" else _of_csv(file))
     wrong = list(_wrong(entries))
     if wrong:
@@ -62,7 +62,7 @@ def _of_toml(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _text(file: Path, number: int, key: str, value: Any) -> str:
-    """A value of an entrant as the command line has it. Raises `UsageFault`."""
+    """Return an entrant's value in the form of the command line. Raises `UsageFault`."""
     if key not in _KEYS:
         raise UsageFault(f"{file}, entrant {number}: there is no key {shown(key)}: {among(_KEYS)}")
     if key == SETTINGS and isinstance(value, dict):
@@ -79,7 +79,7 @@ def _plain(value: Any) -> str:
 
 
 def _wrong(entries: list[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
-    """What is wrong with entries, each with where it stands."""
+    """Yield what is wrong with the entries, each with its line."""
     first: dict[str, str] = {}
     for where, entry in entries:
         name = entry.get(NAME, "")

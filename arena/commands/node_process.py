@@ -1,5 +1,5 @@
-"""What a server does to be a node: it takes its name, is seen by the others and hears them, and ends where it is not
-sure of its name any more.
+"""Runs a server as a node: it claims its name, sends heartbeats and listens to the others, or exits if the name is
+lost.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from machine.timeouts import scaled
 from protocol.errors import ArenaFault
 
 AGAIN = 0.2
-"""Seconds until a name that another process has is tried again."""
+"""Seconds between two attempts to claim a name that is taken, or to look up an announcement."""
 MAX_SILENCE_S = 3.0
 """A node that works asks the database something every second."""
 LOST = os.EX_TEMPFAIL
-"""The exit code of a node that has to begin anew: 75."""
+"""Exit code of a node that must be restarted: 75."""
 
 log = logging.getLogger("arena.node")
 
@@ -57,7 +57,7 @@ async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
 
 
 def nodes_of(store: Store, archive: AsyncStore, url: str) -> Nodes | None:
-    """The nodes, as the one sees them that has this store; None where there is no other."""
+    """Return this node's view of the cluster; None if the store belongs to no node."""
     if not isinstance(store, NodeStore) or not isinstance(store.database, PostgresDatabase):
         return None
     return Nodes(archive, store.database, store.name, store.node, url, timeouts=scaled(NodeTimeouts()))
@@ -65,7 +65,7 @@ def nodes_of(store: Store, archive: AsyncStore, url: str) -> Nodes | None:
 
 @contextlib.asynccontextmanager
 async def being_a_node(nodes: Nodes, arena: Arena) -> AsyncIterator[None]:
-    """Be one, inside. Raises `StoreError`, and `ArenaFault` where this machine's clock is far from the database's."""
+    """Run as a node within the context. Raises `StoreError`, and `ArenaFault` if this machine's clock is far off."""
     guard = StallGuard(lambda seconds: _end(f"this process stood still for {seconds:.1f} s"))
     announced: asyncio.Queue[Announcement | None] = asyncio.Queue()
     nodes.heard = announced.put_nowait
@@ -89,7 +89,7 @@ async def being_a_node(nodes: Nodes, arena: Arena) -> AsyncIterator[None]:
 
 
 async def _for_ever(work: Coroutine[Any, Any, None]) -> None:
-    """Do some work without which this is no node."""
+    """Run a task that a node cannot do without; end the process if it fails."""
     try:
         await work
     except Exception:
@@ -98,7 +98,7 @@ async def _for_ever(work: Coroutine[Any, Any, None]) -> None:
 
 
 async def _hear(arena: Arena, announced: asyncio.Queue[Announcement | None]) -> None:
-    """Do what follows from what was announced, in order."""
+    """Apply announcements in order."""
     while True:
         announcement = await announced.get()
         try:
@@ -112,7 +112,7 @@ async def _hear(arena: Arena, announced: asyncio.Queue[Announcement | None]) -> 
 
 
 def _end(why: str) -> None:
-    """End at once, without a word to anybody: matches go on from the journal when it is started again."""
+    """Exit at once, without closing connections: matches continue from the journal after a restart."""
     log.critical("%s: this node ends (%d); started again, its matches go on from the journal", why, LOST)
     logging.shutdown()
     os._exit(LOST)

@@ -1,4 +1,4 @@
-"""The nodes of an arena in a table, as two commands print it."""
+"""A table of the nodes of an arena, which two commands print."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from arena.store.nodes import Node
 
 
 def node_table(nodes: Sequence[Node], width: int) -> list[str]:
-    """Its lines, within `width` columns."""
+    """Return the lines of the table, within `width` columns."""
     rows = [(node.name, state_of(node), node.matches, node.url) for node in nodes]
     return table(("node", "state", "matches", "url"), rows, elastic=3, left=(0, 1), width=width).split("\n")
 
 
 def state_of(node: Node) -> str:
-    """Its state, and where it is gone, since when."""
+    """Return a node's state and, if it is gone, since when."""
     return node.state if node.state != "gone" or node.seen is None else f"gone since {minute(node.seen)}"

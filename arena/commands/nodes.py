@@ -1,4 +1,4 @@
-"""`arena node …`: the servers that share a PostgreSQL database, by name."""
+"""`arena node …`: manages the servers (nodes) that share a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from referee.record import Header
 
 LOOK_AGAIN = 0.5
 TELL_AGAIN = 60.0
-"""Seconds until it is said again what is waited for."""
+"""Seconds between two messages about what is being waited for."""
 
 
 def show_nodes(where: str, *, json: bool) -> None:
@@ -44,7 +44,7 @@ def show_nodes(where: str, *, json: bool) -> None:
 
 
 def drain(where: str, name: str, *, undo: bool, wait: bool) -> None:
-    """Have a node take no new matches, or take them again; with `wait` return when it has none. Raises `Fault`."""
+    """Make a node take no new matches, or take them again; with `wait`, return when it has none. Raises `Fault`."""
     if undo and wait:
         raise UsageFault("--undo and --wait don't go together")
     with closing(Store.open(_shared(where), create=False)) as store:
@@ -61,7 +61,7 @@ def drain(where: str, name: str, *, undo: bool, wait: bool) -> None:
 
 
 def _wait(store: Store, name: str) -> None:
-    """Return when no match is under way on a node that is drained. Raises `Fault`."""
+    """Wait until no match is under way on a draining node. Raises `Fault`."""
     tell_at = monotonic()
     while matches := [one.match for one in store.read(matches_of, name)]:
         if not _running(store, name).draining:
@@ -78,7 +78,7 @@ def _wait(store: Store, name: str) -> None:
 
 
 def _running(store: Store, name: str) -> Node:
-    """A node that is alive. Raises `UsageFault` for another one."""
+    """Return a node that is alive. Raises `UsageFault` otherwise."""
     node = _named(store.read(list_nodes), name)
     if not node.alive:
         how = "has stopped" if node.state == "stopped" else f"is {state_of(node)}"
@@ -90,9 +90,7 @@ def _running(store: Store, name: str) -> Node:
 
 
 def give_up(where: str, name: str) -> None:
-    """Call off the matches of a node whose journals are gone for good, which is listed no more then. Raises `Fault`,
-    also while it runs.
-    """
+    """Void the matches of a node whose journals are lost, and remove the node. Raises `Fault`, also if it runs."""
     database = _shared(where)
     with closing(Reader.open(database)) as reader:
         _named(reader.read(list_nodes), name)
@@ -119,7 +117,7 @@ def give_up(where: str, name: str) -> None:
 
 
 def _shared(where: str) -> Database:
-    """The database of several nodes. Raises `UsageFault` for one that has none."""
+    """Return a database that nodes can share. Raises `UsageFault` for a file."""
     database = database_at(where)
     if not isinstance(database, PostgresDatabase):
         raise UsageFault(f"{database} is a file, and has no nodes: they share a database at postgresql://…, see --db")

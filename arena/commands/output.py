@@ -1,5 +1,5 @@
-"""What commands print, for people and programs alike: text as wide as a terminal is, numbers with their words, JSON and
-CSV. Nothing in it is what a terminal would obey.
+"""Prints tables, JSON and CSV for commands, wrapped to the terminal. Control characters in the data are escaped, so a
+terminal never obeys them.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from arena.store.export_rows import Columns
 
 WIDTH = 80
-"""What fits everywhere."""
+"""Columns that fit on every terminal."""
 ENDLESS = 100_000
-"""Columns where nothing is folded: what reads a pipe takes a row for a line."""
+"""Width of output that is not wrapped: programs that read a pipe expect one line per row."""
 
 
 def columns() -> int:
-    """Those of the terminal that standard output is; elsewhere there is no end to them."""
+    """Return the width of the terminal on standard output, or `ENDLESS` if it is no terminal."""
     return screen_size()[0] if sys.stdout.isatty() else ENDLESS
 
 
 def screen_size() -> tuple[int, int]:
-    """Columns and lines of the terminal that standard output is; of one that does not know, what most have."""
+    """Return the columns and lines of the terminal on standard output; 80 and 24 if it does not know them."""
     found = os.get_terminal_size(sys.stdout.fileno())
     return found.columns or WIDTH, found.lines or 24
 
@@ -43,8 +43,8 @@ def screen_size() -> tuple[int, int]:
 def table(
     headers: Sequence[str], rows: Iterable[Sequence[object]], *, elastic: int, left: Iterable[int] = (), width: int
 ) -> str:
-    """Rows under their headers, aligned right but for the columns in `left`; column `elastic` is folded for all to be
-    within `width`.
+    """Format rows below their headers, aligned right except for the columns in `left`. Column `elastic` is aligned left
+    and wraps to keep the table within `width`.
     """
     from rich.table import Table
 
@@ -64,7 +64,7 @@ def table(
 
 
 def redraw(lines: Sequence[str]) -> None:
-    """Show lines in place of what is on the terminal. What is too long for it scrolls, so that its end is seen."""
+    """Replace the terminal's content. If the lines don't fit, their end is visible, and the last one says how many."""
     from machine.console import Console
 
     width, height = screen_size()
@@ -76,24 +76,24 @@ def redraw(lines: Sequence[str]) -> None:
 
 
 def minute(time: str) -> str:
-    """A time of a record as people read it, to the minute."""
+    """Format the time of a record to the minute."""
     return time[:16].replace("T", " ")
 
 
 class Writer:
-    """Writes rows, in the order of the columns, to a text file that is open with `newline=""`; a text that a
-    spreadsheet would compute is kept from it, as `csv_cell` does.
+    """Writes rows to a CSV file that was opened with `newline=""`. Cells that a spreadsheet would take for formulas are
+    escaped by `csv_cell`.
     """
 
     def __init__(self, file: TextIO, columns: Columns) -> None:
-        from arena.store.export_rows import BOOLEAN  # loads the database, for which not every command has a use
+        from arena.store.export_rows import BOOLEAN  # loads the database code, which not every command needs
 
         self._writer = csv.writer(file, lineterminator="\n")
         self._truths = [at for at, kind in enumerate(columns.values()) if kind == BOOLEAN]
         self._writer.writerow(columns)
 
     def write(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Write some more."""
+        """Write more rows."""
         self._writer.writerows(map(self._told, rows))
 
     def _told(self, row: Sequence[Any]) -> Sequence[Any]:
@@ -104,7 +104,7 @@ class Writer:
 
 
 def print_csv(columns: Columns, rows: Iterable[Sequence[Any]]) -> None:
-    """Print rows under the names of their columns; in what strangers wrote is nothing that a terminal would obey."""
+    """Print rows as CSV with a header. Control characters in the text are escaped."""
     Writer(sys.stdout, columns).write(map(_printable, rows))
 
 
@@ -113,15 +113,15 @@ def _printable(row: Sequence[Any]) -> Sequence[Any]:
 
 
 def document(value: Any) -> bytes:
-    """A value as lines of JSON."""
+    """Encode a value as indented JSON."""
     return (printable_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()) + "\n").encode()
 
 
 @contextmanager
 def writing(to: Path) -> Iterator[None]:
-    """Say of a file or folder that is written inside why it can't be.
+    """Translate errors of writing `to` within the context.
 
-    Raises `ArenaFault`, and `UsageFault` where what is to be new is there already.
+    Raises `UsageFault` if `to` exists already, and `ArenaFault` for other OS errors.
     """
     try:
         yield
@@ -132,24 +132,24 @@ def writing(to: Path) -> Iterator[None]:
 
 
 def write_document(file: Path, value: Any) -> None:
-    """Write a value as lines of JSON to what a person named: a file whole or not at all. Raises `ArenaFault`."""
+    """Write a value as indented JSON to a file, all or nothing. Raises `ArenaFault`."""
     with writing(file):
         write_output(file, document(value))
 
 
 def check_is_file(option: str, path: Path) -> None:
-    """Raise `UsageFault` where `-` is named, which stands for standard output, and a file or a folder is needed."""
+    """Raise `UsageFault` if the path is `-`, standard output, where a file or folder is needed."""
     if path == STDOUT:
         raise UsageFault(f"{option} is a file or folder of its own, and - is standard output: name one")
 
 
 def print_document(value: Any) -> None:
-    """Print a value as lines of JSON."""
+    """Print a value as indented JSON."""
     say(document(value).decode(), end="")
 
 
 def print_list(values: Iterable[Any]) -> None:
-    """Print values as a list in lines of JSON, each as it comes."""
+    """Stream values as an indented JSON list."""
     before = "["
     for value in values:
         indented = document(value).decode().rstrip().replace("\n", "\n  ")

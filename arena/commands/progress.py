@@ -1,4 +1,4 @@
-"""How far a command is with many things and how long it still takes, on standard error."""
+"""Reports the progress of long commands, and the time left, on standard error."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from machine.terminal import say
 
 T = TypeVar("T")
 TELL_AFTER, TELL_AGAIN = 5.0, 30.0
-"""Seconds."""
+"""Seconds until the first message, and between later ones, without a terminal."""
 
 
 def tracked(things: Iterable[T], count: int, doing: str) -> Iterable[T]:
-    """The same things, told as they come: a bar at a terminal, else now and then a line. `doing` says what is done."""
+    """Yield the things and report progress: a bar on a terminal, else a line now and then. `doing` names the work."""
     console = Console(stderr=True)
     if console.is_terminal:
         return track(things, doing, total=count, console=console, transient=True)

@@ -1,4 +1,4 @@
-"""How much an arena keeps for its clients: as it is set, or as the machine it starts on has room for."""
+"""Computes how much memory and disk an arena may use for its clients, from the settings or the machine's resources."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from machine.memory import memory_bytes
 from protocol.errors import ArenaFault, os_errors_as
 
 PART = 4
-"""Of what the machine has, one part of so many."""
+"""The divisor of the machine's memory and free disk that gives the default limits: a quarter of each."""
 LITTLE_MEMORY, LITTLE_DISK = 64, 512
-"""MiB: with less, a class would meet the bound."""
+"""MiB below which a warning is logged: a class would reach the limit."""
 
 log = logging.getLogger("arena")
 
 
 def quota_limits(settings: ServerSettings, journals: int, data: Path) -> QuotaLimits:
-    """The limits of a server with a data folder, which may have so many journals open. What is little is logged.
+    """Return the limits of a server that may have this many journals open. Low limits are logged.
 
-    Raises `ArenaFault` where the room on the disk can't be known.
+    Raises `ArenaFault` if the free disk space can't be determined.
     """
     memory = settings.match_memory or memory_bytes() // PART // MIB
     stored = settings.stored_per_day or _free(data) // PART // MIB

@@ -1,4 +1,4 @@
-"""What the digest of a record can be compared with: one that somebody was told, the database, a published log."""
+"""Compares the digest of a record with a digest that the user has, the database, or a published log."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from referee import record_reader
 from referee.record import Record
 
 WITHIN = 10
-"""Seconds in which a log has to answer."""
+"""Seconds that a log has to answer."""
 MOST_BYTES = 64 * 1024
-"""Of a proof."""
+"""Maximum size of a proof."""
 NOTHING = (
     "compared with nothing: it is consistent with itself, which does not show that it is the match that was played "
     "(--digest, --log)"
@@ -54,8 +54,8 @@ _HEX = re.compile(r"[0-9a-f]{64}")
 
 
 class ExpectedDigest(Struct, frozen=True, kw_only=True):
-    """Who may tell a record's digest, as the options name them: a digest itself, the URL or file of a log, the key that
-    signs it, and the file of the head that it has to go on from, which is written anew. Raises `UsageFault`.
+    """The sources to compare a record's digest with, as given by options: a digest, the URL or file of a log, the key
+    that signs that log, and the file with its last known head. That file is updated. Raises `UsageFault`.
     """
 
     digest: str | None = None
@@ -78,8 +78,8 @@ class ExpectedDigest(Struct, frozen=True, kw_only=True):
 
 
 def compare(record: Record, name: str, database: str, expected: ExpectedDigest) -> Iterator[str]:
-    """Compare a record with all that there is, and say with what. Raises `BadRecord` where it differs, and `Fault`
-    where a log gives no answer.
+    """Compare a record with every source given, and yield what agrees. Raises `BadRecord` if one differs, and `Fault`
+    if a log gives no answer.
     """
     match, digest = record.header.match, record.footer.digest
     if expected.digest is not None:
@@ -114,7 +114,7 @@ def _compare_with_database(record: Record, name: str, database: str) -> str | No
 
 
 def _other_line(record: Record, reader: Reader) -> str | None:
-    """Where a record differs from the one that is kept, if one is."""
+    """Return where a record differs from the stored one, if there is one."""
     match = record.header.match
     try:
         body = reader.read(record_of, match)
@@ -149,7 +149,7 @@ def _compare_with_log(record: Record, name: str, log: str, key: str | None, file
         ("end", entry.finished, footer.finished),
         ("pool", entry.pool, header.pool if counts else None),
     ):
-        if said != found and not (what == "pool" and counts and header.pool is None):  # which old records do not name
+        if said != found and not (what == "pool" and counts and header.pool is None):  # old records don't name the pool
             raise BadRecord(
                 f"{name}: by the log of {log} the {what} of match {header.match} is {said}, here it is {found}"
             )
@@ -165,7 +165,7 @@ def _compare_with_log(record: Record, name: str, log: str, key: str | None, file
 
 
 def _kept_head(file: Path | None) -> SignedTreeHead | None:
-    """The head that a file has, if there is one. Raises `BadRecord`."""
+    """Return the head stored in a file, or None without one. Raises `BadRecord`."""
     if file is None or not file.exists():
         return None
     head = _asked(str(file), SignedTreeHead, "the head of a log, as --head saves it")
@@ -174,7 +174,7 @@ def _kept_head(file: Path | None) -> SignedTreeHead | None:
 
 
 def _check_continued(arena: str, earlier: SignedTreeHead, head: SignedTreeHead, what: str) -> None:
-    """Raises `BadRecord` unless the log of a head goes on from an earlier one, by what its arena says."""
+    """Raise `BadRecord` unless the log at `arena` is a continuation of its earlier head."""
     if head.size < earlier.size:
         raise BadRecord(f"{what}: it has {counted(head.size, 'entry', 'entries')}, and had {earlier.size}")
     root = head.root
@@ -194,7 +194,7 @@ def _is_url(log: str) -> bool:
 
 
 def _asked(where: str, form: type[T], wanted: str) -> T:
-    """What a file or an address says, in the form that it should have. Raises `BadRecord` and `ArenaFault`."""
+    """Fetch a file or URL and decode it as `form`. Raises `BadRecord` and `ArenaFault`."""
     said = _read(where)
     try:
         return msgspec.json.decode(said, type=form)
@@ -217,14 +217,14 @@ def _read(where: str, timeout_s: float = WITHIN) -> bytes:
 
 
 def _why(exc: Exception) -> str:
-    """The reason alone, without numbers of errors and names."""
+    """Return the reason of an error without its number and names."""
     if isinstance(exc, URLError) and isinstance(exc.reason, Exception):
         return _why(exc.reason)
     return exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
 
 
 def _message(answer: Fetched) -> str:
-    """What the API says is wrong."""
+    """Return the error message of the API."""
     try:
         return str(json.loads(answer.body)["error"]["message"])
     except (ValueError, LookupError, TypeError):

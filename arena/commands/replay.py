@@ -1,4 +1,4 @@
-"""`arena replay`: show, verify and export records, from the store by match id or from a file."""
+"""`arena replay`: shows, verifies and exports records, from the store by match id or from a file."""
 
 from __future__ import annotations
 
@@ -36,19 +36,16 @@ if TYPE_CHECKING:
 
 MADE_OF_RECORDS = (".json", ".html")
 ALWAYS = (0, 1, 2, 4)
-"""The columns that are there whatever is in them: ply, bot, move and the time left."""
+"""Columns shown even if they are empty: ply, bot, move and the time left."""
 SUFFIXES = (".jsonl", ".jsonl.gz", *MADE_OF_RECORDS)
 
 
 def load(target: str, database: str) -> tuple[str, bytes]:
-    """A record's name and bytes: of a file if it looks like one, else of a match of the store, by its id or `latest`.
-
-    Raises `Fault`.
-    """
+    """Return the name and bytes of a record in a file or, by match id or `latest`, in the store. Raises `Fault`."""
     if _is_file(target):
         try:
             with Path(target).open("rb") as file:
-                return target, file.read(MOST_BYTES + 1)  # of more it is refused
+                return target, file.read(MOST_BYTES + 1)  # the reader refuses longer ones
         except OSError as exc:
             raise ArenaFault(f"{target} can't be read: {exc.strerror}") from exc
     target = match_named(database, target)
@@ -64,7 +61,7 @@ def _is_file(target: str) -> bool:
 
 
 def read(name: str, body: bytes) -> Record:
-    """A record from what `load` gives. Raises `BadRecord`."""
+    """Parse a record that `load` returned. Raises `BadRecord`."""
     try:
         return record_reader.read(body, name)
     except BadRecord as fault:
@@ -75,12 +72,12 @@ def read(name: str, body: bytes) -> Record:
 
 
 def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, strict: bool) -> None:
-    """Referee records again, and compare their digests with what there is: the database, and what is `expected`. With
-    no targets, every record of the store. What can be compared with nothing is wrong where it is `strict`.
+    """Referee records again, and compare their digests with the database and with `expected`. Without targets, verify
+    every record of the store. With `strict`, a record that could not be compared with anything counts as wrong.
 
     Raises `BadRecord` if any is wrong.
     """
-    from arena.commands.record_checks import NOTHING, compare  # which knows how to ask a server
+    from arena.commands.record_checks import NOTHING, compare  # imports an HTTP client
 
     if expected.digest is not None and len(targets) != 1:
         raise UsageFault("--digest is of one match: name that")
@@ -124,7 +121,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
 
 
 def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None, str | None]]:
-    """Names and records, None for one of the store that was removed; of all in the store also their last digests."""
+    """Yield (name, record or None if it was removed, last digest or None). Only the store's records have a digest."""
     if targets:
         for target in targets:
             yield *load(target, database), None
@@ -135,7 +132,7 @@ def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes 
 
 
 def stored_record(store: Store, match: str) -> bytes | None:
-    """The record of a match that has a result; None where it was removed. Raises `ArenaFault` where it is missing."""
+    """Return the record of a match in the store; None if it was removed. Raises `ArenaFault` if it is missing."""
     try:
         body = store.read(record_of, match)
     except RecordRemoved:
@@ -146,7 +143,7 @@ def stored_record(store: Store, match: str) -> bytes | None:
 
 
 def export(target: str, to: Path, database: str) -> None:
-    """Write a match to a file: the lines of its record, gzipped or not, or JSON or HTML with the state of every ply."""
+    """Write a match to a file: the record, gzipped or not, or JSON or HTML with the state at every ply."""
     name, body = load(target, database)
     if to.name.endswith(".jsonl.gz"):
         data = body
@@ -155,7 +152,7 @@ def export(target: str, to: Path, database: str) -> None:
     elif to.suffix == ".json":
         data = document(_whole(read(name, body)))
     elif to.suffix == ".html":
-        from arena.web.offline import offline_page  # what pages are made with is loaded for nobody else
+        from arena.web.offline import offline_page  # imports the page templates
 
         data = offline_page(read(name, body))
     else:
@@ -166,7 +163,7 @@ def export(target: str, to: Path, database: str) -> None:
 
 
 def _whole(record: Record, value: str | None = None) -> Document:
-    """The match with its states and luck. Raises `BadRecord` where it can't be refereed again."""
+    """Return the match with its states and luck. Raises `BadRecord` if the referee does not accept the record."""
     made = documents.document(record)
     if made.fault is not None:
         raise BadRecord(made.fault)
@@ -183,16 +180,16 @@ def show(
     play: float | None = None,
     value: str | None = None,
 ) -> None:
-    """Print a match: who, every ply, how it ended, what luck gave; with `boards` the board after every ply.
+    """Print a match: the bots, every ply, the outcome and the luck; with `boards` the board after every ply.
 
-    Luck is by the `value` of that name, or the best there is. With `step` or `play` (seconds for each) the boards are
-    shown in one place. Raises `UsageFault` without a terminal.
+    `value` names the value function that measures luck; the default is the best one. `step`, or `play` (seconds for
+    each board), shows the boards in place and raises `UsageFault` without a terminal.
     """
     if step or play is not None:
         step_viewer.check(step=step, play=play, others=boards or to_json)
     name, body = load(target, database)
     record = read(name, body)
-    annulled = None  # the pool in which it was rated until then
+    annulled = None  # the pool in which it was rated before
     failures: Failures = {}
     if not _is_file(name):
         with closing(Store.open(database, create=False)) as store:
@@ -202,7 +199,7 @@ def show(
         print_line(replace(_whole(record, value), annulled=annulled))
         return
     luck = None
-    with suppress(BadRecord):  # which is told where what is wrong would be shown
+    with suppress(BadRecord):  # reported where the fault would be shown
         luck = record_luck(record, value)
     if step or play is not None:
         step_viewer.step(record, _end(record, luck, failures), luck_told(luck), play)
@@ -240,7 +237,7 @@ def _opening(header: Header, *, rated: bool) -> list[str]:
 
 
 def _table(told: Sequence[TranscriptLine], *, estimate: bool) -> Table:
-    """The plies in columns, without those that nobody has anything in."""
+    """Return the plies as a table without empty columns."""
     table = Table(box=None, pad_edge=False)
     columns = ("ply", "bot", "move", "est. luck" if estimate else "luck", "s left", "s back", "value", "note")
     used = [at for at in range(len(columns)) if at in ALWAYS or any(line[at] for line in told)]

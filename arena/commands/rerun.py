@@ -1,4 +1,4 @@
-"""`arena replay rerun`: a match, or all of a bot, again with a new bot in its seat, and what that was worth."""
+"""`arena replay rerun`: replays matches of a bot with a new bot in its seat, and measures what that was worth."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from referee.result import Result
 
 LEAST_CONTINUATIONS, MOST_CONTINUATIONS = 2, 100_000
 CONTINUATIONS_A_TASK = 10
-"""Of one match: so many are not lost where somebody stops it."""
+"""Continuations per task; an interrupt loses at most this many of one match."""
 
 
 class RerunOptions(Struct, frozen=True, kw_only=True):
-    """The options as they were given: of one `target`, or of all matches that are `chosen`, which names the bot."""
+    """The options as given: for one match, `target`, or for all matches of the bot in `chosen`."""
 
     database: str
     target: str | None
@@ -62,14 +62,14 @@ class RerunOptions(Struct, frozen=True, kw_only=True):
 
 
 class MatchRerun(NamedTuple):
-    """A match that is to be played again: whose seat it is, and who plays on."""
+    """A match to replay: the seat that the new bot takes, and the programs that play on."""
 
     header: Header
     seat: int
     lineup: Lineup
 
     def task(self, body: bytes, options: RerunOptions, seed: str, numbers: tuple[int, int]) -> Task:
-        """To play continuations of it, whose record this is, from one number up to another."""
+        """Return the task that plays continuations `numbers[0]` to `numbers[1] - 1`; `body` is the match's record."""
         lineup = self.lineup
         return Task(
             name=self.header.match,
@@ -86,14 +86,14 @@ class MatchRerun(NamedTuple):
         )
 
     def worth(self, found: Sequence[Reply], value: str | None) -> Worth:
-        """What came of its tasks."""
+        """Combine the replies to the match's tasks."""
         game = rules_of(self.header.game, self.header.config)
         continuations = [each for reply in found for each in reply.continuations]
         return worth_of(found[0].first, continuations, value_of(game, value), game)
 
 
 def run(options: RerunOptions) -> None:
-    """Play matches again and print what the new bot was worth there. Raises `Fault`."""
+    """Replay matches and print what the new bot was worth in them. Raises `Fault`."""
     _check(options)
     seed = options.seed or secrets.token_hex(4)
     origin = lru_cache(partial(_origin, options.database))
@@ -123,11 +123,11 @@ def _check(options: RerunOptions) -> None:
 
 
 def _origin(database: str, tournament: str) -> Origin | None:
-    """What a tournament was made of, where the database knows it."""
+    """Return the arguments and randomness of a tournament, if the database knows it."""
     try:
         with closing(Reader.open(database)) as reader:
             return reader.read(tournament_origin, tournament)
-    except DatabaseNotFound:  # the record is a file's
+    except DatabaseNotFound:  # the record is from a file
         return None
 
 
@@ -220,7 +220,7 @@ def _tell_all(reruns: Sequence[MatchRerun], worths: Sequence[Worth], options: Re
 def _reruns(
     store: Store, results: Sequence[Result], bot: str, resolver: BotResolver
 ) -> Iterator[tuple[MatchRerun, bytes]]:
-    """The matches that have a record, each with that."""
+    """Yield the matches that have a record, with that record."""
     for result in results:
         body = stored_record(store, result.match)
         if body is not None:
@@ -230,8 +230,8 @@ def _reruns(
 
 
 def _seat_of(record: Record, given: str | None, bot: str) -> int:
-    """The seat that is meant: by its number or its bot's name, else that of a bot of the new one's name, else of who
-    alone came last. Raises `UsageFault`.
+    """Return the requested seat, by number or bot name; by default that of a bot with the new bot's name, else that of
+    the only loser. Raises `UsageFault`.
     """
     match, names = record.header.match, [folded(each.bot) for each in record.header.seats]
     there = ", ".join(f"{seat} ({each.bot})" for seat, each in enumerate(record.header.seats))
@@ -250,7 +250,7 @@ def _seat_of(record: Record, given: str | None, bot: str) -> int:
 
 
 def _document(rerun: MatchRerun, worth: Worth) -> dict[str, object]:
-    """What JSON has of a match."""
+    """Return a match's part of the JSON document."""
     lineup = rerun.lineup
     played_on = {"old": lineup.old_told, **{f"seat {seat}": told for seat, told in lineup.others.items()}}
     return {"match": worth, "played_on_by": played_on}

@@ -1,4 +1,4 @@
-"""What `arena replay rerun` prints: of one match, and of many."""
+"""Prints the results of `arena replay rerun`, for one match or for many."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from protocol.display import counted
 from referee.record import Record
 
 MOST_SHOWN = 3
-"""Matches that are shown of those in which most was gained, and of those in which most was lost."""
+"""Matches listed with the largest gains, and with the largest losses."""
 EACH = "each played on after its own move: that is what the new bot in its place was worth"
 ALONE = "that is what the move alone was worth"
 
 
 def print_one(worth: Worth, bot: str, lineup: Lineup, record: Record) -> None:
-    """Print what came of a match."""
+    """Print the result of one match."""
     console = Console(width=columns())
     came = _came(record.footer.ranks, worth.seat)
     console.print(f"{worth.match}: {worth.game}, seat {worth.seat}: {bot} in place of {worth.bot}, which {came}")
@@ -42,7 +42,7 @@ def print_one(worth: Worth, bot: str, lineup: Lineup, record: Record) -> None:
 
 
 def _by(worths: Sequence[Worth]) -> str:
-    """How these, which went apart and are of a game, were measured."""
+    """Describe how the difference was measured in these matches of one game, which all went differently."""
     values = sorted({each.value for each in worths if each.value is not None})
     luck = f", less luck by {' or '.join(values)}" if values else ""
     summed = ", summed over the rounds of a match" if worths[0].unit == PAYOFF else ""
@@ -50,7 +50,7 @@ def _by(worths: Sequence[Worth]) -> str:
 
 
 def _who(seat: int, lineup: Lineup) -> Iterator[str]:
-    """Who played on, and what it was therefore that was measured."""
+    """Yield which program played the continuations in each seat, and what the difference therefore measures."""
     for at, bot in enumerate(lineup.new):
         if at != seat:
             yield f"seat {at}, {bot.name}: {lineup.others[at]}"
@@ -60,12 +60,12 @@ def _who(seat: int, lineup: Lineup) -> Iterator[str]:
 
 
 def _alone(name: str) -> str:
-    """What was measured where the program of the bot of this name is not known."""
+    """Describe what was measured if the old bot's program is not known."""
     return f"the new bot played both on, as the program of {name} is not known (--old BOT names it): {ALONE}"
 
 
 def _doubts(worths: Sequence[Worth]) -> Iterator[str]:
-    """What may make the numbers of matches other than they should be."""
+    """Yield reasons to doubt the numbers."""
     many = len(worths) > 1
     unknown = sum(not each.same_chance for each in worths)
     if unknown:
@@ -86,7 +86,7 @@ def _doubts(worths: Sequence[Worth]) -> Iterator[str]:
 
 
 def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outcome: bool) -> None:
-    """Print what came of the matches of a game. `by_outcome`: they were chosen by how they ended."""
+    """Print the results of all matches of a game. With `by_outcome`, the matches were chosen by their outcome."""
     console = Console(width=columns())
     matches = counted(total.matches, "match", "matches")
     console.print(f"{total.game}, {bot} in place of {total.bot}: {matches}, {total.same} of them the same to the end")
@@ -120,9 +120,7 @@ def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outc
 
 
 def print_programs(lineups: Sequence[tuple[Lineup, int]], worths: Sequence[Worth]) -> None:
-    """Print who played matches on, each with the new bot's seat, what it was therefore that was measured, and what may
-    be wrong with it.
-    """
+    """Print which programs played the continuations, what the difference therefore measures, and its caveats."""
     console = Console(width=columns())
     others = [f"{lineup.new[at].name}: {program}" for lineup, _ in lineups for at, program in lineup.others.items()]
     olds = [f"{lineup.new[seat].name} as it was: {lineup.old_told}" for lineup, seat in lineups if lineup.old_told]
@@ -139,7 +137,7 @@ def print_programs(lineups: Sequence[tuple[Lineup, int]], worths: Sequence[Worth
 
 
 def told(difference: Difference) -> str:
-    """`+0.243 (+0.221 to +0.265)`; without an interval where there is none."""
+    """Format a difference as `+0.243 (+0.221 to +0.265)`, without the interval if there is none."""
     mean = format_signed(difference.mean)
     return f"{mean} ({_interval(difference)})" if difference.error else mean
 
@@ -149,7 +147,7 @@ def _interval(difference: Difference) -> str:
 
 
 def _came(ranks: Sequence[int], seat: int) -> str:
-    """How it ended for a seat."""
+    """Describe a seat's result."""
     rank = ranks[seat]
     if len(ranks) > 2:
         return f"came in place {rank} of {len(ranks)}"

@@ -1,6 +1,4 @@
-"""A server that starts anew as the same process, on SIGUSR2: with new code and new settings, and its ports listening
-all the time, so that nobody who connects meanwhile is refused.
-"""
+"""Restarts a server in place on SIGUSR2, with new code and settings. Its ports keep listening throughout."""
 
 from __future__ import annotations
 
@@ -17,15 +15,15 @@ from machine.service_manager import Handed, run_instead
 from protocol.errors import ArenaFault
 
 CHECK_WITHIN = 30.0
-"""Seconds in which settings and code have to be found right."""
+"""Time limit for the check of settings and code before a restart."""
 _SERVE, _CHECK = "serve", "config"
 
 log = logging.getLogger("arena")
 
 
 class Restart:
-    """Whether the server starts anew when it has stopped, and what it hands over to itself then: by its environment as
-    it was at the start.
+    """Decides whether a stopped server restarts, and passes its sockets on. The new server gets the environment that
+    this one was started with.
     """
 
     def __init__(self, environment: Mapping[str, str], arguments: Sequence[str] = sys.orig_argv) -> None:
@@ -36,8 +34,8 @@ class Restart:
         self._sockets: list[Handed] = []
 
     async def prepare(self, arena: Sequence[socket.socket], page: Sequence[socket.socket], stop: asyncio.Event) -> None:
-        """Have the server stop, if it would start: keep what it listens on, and set `stop`, unless that is set by then.
-        Else say what is wrong.
+        """Keep the sockets and set `stop` if the new server would start; else log why not. Do nothing if `stop` is set
+        by then.
         """
         if self._checking or self.wanted:
             return
@@ -58,21 +56,21 @@ class Restart:
         stop.set()
 
     def forget(self) -> None:
-        """Start nothing anew: the server was told to stop meanwhile."""
+        """Cancel the restart, because the server was told to stop."""
         self.wanted = False
         for one in self._sockets:
             one.socket.close()
         self._sockets = []
 
     def perform(self) -> None:
-        """Start anew. It returns only by raising `ArenaFault`."""
+        """Replace this process by the new server. Returns only by raising `ArenaFault`."""
         try:
             run_instead(sys.executable, self._arguments, self._environment, self._sockets)
         except OSError as exc:
             raise ArenaFault(f"the server can't be started anew: {exc.strerror}") from exc
 
     async def _complaint(self) -> str | None:
-        """Why the new server would not start, as far as its code and its settings tell; None if it would."""
+        """Return why the new code would not start with its settings, as `arena config` reports it; None if it would."""
         if _SERVE not in self._arguments:
             return "it was not started by `arena serve`"
         words = list(self._arguments[1:])
@@ -88,7 +86,7 @@ class Restart:
                 _, said = await process.communicate()
         except TimeoutError:
             return f"`arena {_CHECK}` has not ended within {CHECK_WITHIN:g} s"
-        finally:  # also where the server is told to stop meanwhile
+        finally:  # also if the server is told to stop meanwhile
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()

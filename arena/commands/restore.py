@@ -1,4 +1,4 @@
-"""`arena match restore`: records that were removed or are damaged, put back from a backup."""
+"""`arena match restore`: restores removed or damaged records from a backup."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from protocol.errors import ArenaFault, BadRecord, UsageFault
 
 
 def restore(where: str, ids: Sequence[str], backup: Path) -> None:
-    """Put the records of these matches back, all or none, whoever uses the database meanwhile.
+    """Restore the records of these matches, all or none, even while a server runs.
 
-    A record that is there and agrees with its result is left as it is. Raises `UsageFault` for a match that is not in
-    both databases, and `BadRecord` for a record of the backup that does not verify, or is not that of the result.
+    Records that agree with their results are left alone. Raises `UsageFault` for a match that is not in both databases,
+    and `BadRecord` for a record of the backup that does not verify or does not belong to the result.
     """
     wanted = list(dict.fromkeys(ids))
     if not backup.is_file():
@@ -44,7 +44,7 @@ def restore(where: str, ids: Sequence[str], backup: Path) -> None:
 
 
 def _found(store: Store, copy: Reader, match: str) -> bytes:
-    """The record that a backup has of a match of the store."""
+    """Return a match's record from the backup, checked against the result in the store."""
     try:
         body = copy.read(record_of, match)
     except RecordRemoved as exc:

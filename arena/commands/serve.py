@@ -1,4 +1,4 @@
-"""`arena serve`: a server until it is told to stop."""
+"""`arena serve`: runs a server until it is told to stop."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ from protocol.names import folded
 
 HOST = "127.0.0.1"
 OPERATOR, HOUSE = "the operator", "the house"
-"""What whoever comes in on a socket of theirs counts as, apart from whoever else connects from this machine."""
+"""The quota accounts of clients on the operator's and the built-in bots' own sockets, apart from other local ones."""
 
 log = logging.getLogger("arena")
 
 
 def run(settings: ServerSettings) -> None:
-    """Serve until SIGINT or SIGTERM. Raises `Fault` for what keeps it from starting."""
+    """Serve until SIGINT or SIGTERM. Raises `Fault` if the server can't start."""
     standard_streams.tolerate_lost_output()
     write_log(settings.log_level, settings.log, node_of(settings))
     for line in unknown_variables(os.environ):
@@ -97,8 +97,7 @@ def run(settings: ServerSettings) -> None:
 
 
 def upgrade_if_older(database: Database, backup_to: str | None) -> None:
-    """Bring a database of an older schema up to date; a file once it is copied into the folder for backups, or beside
-    it.
+    """Upgrade a database of an older schema. A file is first copied into the folder for backups, or beside itself.
 
     Raises `Fault`; then nothing has changed.
     """
@@ -123,7 +122,7 @@ def upgrade_if_older(database: Database, backup_to: str | None) -> None:
 
 
 def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
-    """The bots that the settings ask for. Raises `UsageFault`, also for a setting that a bot does not have."""
+    """Return the bots that the settings ask for. Raises `UsageFault`, also for an unknown setting of a bot."""
     asked = house_bots(settings.house)
     check_settings({f"the house bot {bot.name}": bot.command for bot in asked})
     bots = [bot.with_options("--open") for bot in asked]
@@ -136,7 +135,7 @@ def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
 
 
 def check_what_is_named(settings: ServerSettings) -> None:
-    """Refuse what `run` would refuse of how bots, the database and the token file are named. Raises `Fault`."""
+    """Check the settings of bots, the database and the token file, as `run` does at its start. Raises `Fault`."""
     builtin_bots_of(settings)
     database_at(database(settings.db, Path(settings.data)))
     if settings.operator_token_file is not None:
@@ -150,16 +149,16 @@ async def serve(
     bots: Sequence[BuiltinBot] = (),
     restart: Restart | None = None,
 ) -> None:
-    """Serve from this event loop until SIGINT or SIGTERM, or until SIGUSR2, after which `restart` is wanted. However it
-    ends, what was opened by then is closed.
+    """Serve from this event loop until SIGINT or SIGTERM, or until a SIGUSR2 that `restart` accepts. Everything opened
+    is closed at the end.
     """
     manager = ServiceManager(os.environ)
     async with contextlib.AsyncExitStack() as stack:
         stop = asyncio.Event()
-        if restart is not None:  # before the loop gives up its handlers
+        if restart is not None:  # before the loop removes its handlers
             stack.callback(lambda: held_signals.hold() if restart.wanted else None)
         _obey_signals(stop, ports, restart)
-        others: list[Callable[[], None]] = []  # who read the certificate again with the arena
+        others: list[Callable[[], None]] = []  # reload the certificate along with the arena
         encryption = encryption_of(settings, others, manager)
         held_signals.release()
         where = database(settings.db, data)
@@ -185,14 +184,14 @@ async def serve(
         arena = _arena(settings, data, archive, feed, encryption, ports.page, token, nodes, meters)
         arena.drain.stop = stop.set
         stack.push_async_callback(arena.close)
-        for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
+        for game in NAMES:  # now, because importing a game at its first seek would delay every client
             load(game)
         if nodes is not None:
             await stack.enter_async_context(being_a_node(nodes, arena))
-        event_loop.collect_rarely()  # all of that stays: no collection stops the play to go through it
+        event_loop.collect_rarely()  # these objects stay: no collection should pause play to scan them
         restoring = arena.host.restore()
         await arena.host.listener.open_on(ports.arena)
-        named = settings.socket_url if encryption else None  # what the certificate is for
+        named = settings.socket_url if encryption else None  # the host name in the certificate
         operator = await _socket_for(OPERATOR, arena, operators=True)
         credentials.write(data, token, operator, stored_in, named or url_of(scheme, settings.host, port))
         log.info("listening on %s (data in %s)", url_at(scheme, settings.host, port), data)
@@ -226,7 +225,7 @@ async def _hurry(stop: asyncio.Event, database: Database) -> None:
 
 
 def _obey_signals(stop: asyncio.Event, ports: Ports, restart: Restart | None) -> None:
-    """Have SIGINT and SIGTERM set `stop`, and SIGUSR2 do so for a `restart`, which the other two take back."""
+    """Make SIGINT and SIGTERM set `stop`. SIGUSR2 prepares a `restart`, which the other two cancel."""
     loop, preparing = asyncio.get_running_loop(), Tasks()
 
     def end() -> None:
@@ -248,7 +247,7 @@ def _tell_the_end(manager: ServiceManager, restart: Restart | None) -> None:
 
 
 async def _opened(database: Database, node: str, *, fed: bool) -> contextlib.closing[Store]:
-    """The store, inside; from now on it notes what a broker has, if it is `fed` from here."""
+    """Open the store, and start or resume its MQTT feed position if it is `fed`; else forget that position."""
     if isinstance(database, PostgresDatabase):
         store: Store = await open_as_node(database, node)
     else:
@@ -262,7 +261,7 @@ async def _opened(database: Database, node: str, *, fed: bool) -> contextlib.clo
 async def _house(
     bots: Sequence[BuiltinBot], store: Store, folder: Path, secret: str | None
 ) -> AsyncIterator[Supervisor]:
-    """The house's bots, registered, which play until the end once they are told to begin."""
+    """Register the built-in bots and yield their supervisor, which stops them on exit."""
     tokens = house_tokens(store, folder / HOUSE_TOKENS, [bot.name for bot in bots], secret)
     house = Supervisor(bots, tokens, folder, passed(os.environ))
     try:
@@ -288,8 +287,8 @@ def _arena(
     nodes: Nodes | None,
     meters: Meters | None,
 ) -> Arena:
-    """The arena as it is set; `operator` is the token by which an operator is known."""
-    limited_niceness(0)  # refuses a bad value here, before a background process meets it
+    """Create the arena from the settings; `operator` is the operator's token."""
+    limited_niceness(0)  # refuses a bad value at the start, not in a background process
     files = raise_fd_limit(settings.max_connections)
     registration = Registration(
         open=settings.registration == "open",
@@ -326,7 +325,7 @@ def _warn_of_clear_text(settings: ServerSettings) -> None:
 async def _looked_after(
     arena: Arena, settings: ServerSettings, file: Path | None, folders: Collection[Path]
 ) -> AsyncIterator[None]:
-    """The disk is watched inside, old records are removed, and backups made."""
+    """Watch disk space, remove old records and make backups within the context."""
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(running(disk_space.watch(arena.warnings, folders)))
         on_clock = partial(arena.warnings.tell, "the clock of the database")
@@ -345,14 +344,14 @@ def _status(arena: Arena) -> str:
 
 
 async def _socket_for(whom: str, arena: Arena, *, operators: bool = False) -> str:
-    """The URL of a socket of theirs that the arena takes: not encrypted, and on this machine alone."""
+    """Open an unencrypted loopback socket for `whom`, and return its URL."""
     (listening,) = bound(HOST, 0)
     await arena.host.listener.take(listening, whom, operators=operators)
     return f"ws://{HOST}:{port_of([listening])}"
 
 
 async def _until(stop: asyncio.Event, arena: Arena, restoring: asyncio.Task[int]) -> None:
-    """Go on with the matches of the journal, and wait for the end. Raises what keeps them from going on."""
+    """Resume the matches of the journal, and wait for `stop`. Raises the error that keeps matches from resuming."""
     going_on = asyncio.create_task(_go_on(arena, restoring))
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait((going_on, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -364,19 +363,19 @@ async def _until(stop: asyncio.Event, arena: Arena, restoring: asyncio.Task[int]
 
 
 async def _go_on(arena: Arena, restoring: asyncio.Task[int]) -> None:
-    """Say how many matches go on from the journal, and begin the feed."""
+    """Log how many matches were resumed from the journal, and start the feed."""
     count = await restoring
     if count:
         matches = counted(count, "match goes on", "matches go on")
         log.info("%s from the journal", matches)
-    with contextlib.suppress(StoreError):  # it is told at the next start
+    with contextlib.suppress(StoreError):  # the next start reports it
         arena.warnings.tell("matches under way", await arena.nodes.lost(arena.host.clients.runners))
     await arena.begin_feed()
 
 
 @contextlib.asynccontextmanager
 async def _publishing(feed: Feed) -> AsyncIterator[None]:
-    """Publish inside; at the end what waits, for a moment at most."""
+    """Run the feed within the context; at the end, publish what is queued, within a short timeout."""
     async with running(feed.run()):
         try:
             yield

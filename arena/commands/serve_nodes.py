@@ -1,6 +1,4 @@
-"""`arena serve --nodes N`: so many servers of this machine as nodes of one arena, each in a process that is started
-again when it ends unasked.
-"""
+"""`arena serve --nodes N`: supervises N servers on this machine as nodes of one arena, restarting those that crash."""
 
 from __future__ import annotations
 
@@ -32,21 +30,21 @@ from protocol.display import counted
 from protocol.errors import ArenaFault, os_errors_as
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
-"""Seconds until a node is started again."""
+"""Minimum and maximum delay in seconds before a node is restarted."""
 SILENT_MOST = 20.0
-"""Seconds without a sign of life after which a node is taken for hung: twice as long as its name is kept."""
+"""Seconds without a watchdog message after which a node is killed: more than twice the lease of its name."""
 RESTARTED_WITHIN = 60.0
-"""Seconds until a node has started anew that would."""
+"""Time limit in seconds for a node's planned restart."""
 LONGEST_NOTICE = 4096
-"""Bytes."""
+"""Maximum size of a message in bytes."""
 FAULTS = (1, 2)
-"""Exit codes that were told in a line, and that another start would not mend."""
+"""Exit codes of faults that were already printed and that a restart would not fix."""
 
 log = logging.getLogger("arena.nodes")
 
 
 def run_nodes(settings: ServerSettings) -> None:
-    """Run them until SIGINT or SIGTERM. Raises `Fault` for what keeps them from starting."""
+    """Run the nodes until SIGINT or SIGTERM. Raises `Fault` if they can't start."""
     standard_streams.tolerate_lost_output()
     write_log(settings.log_level, settings.log)
     excess = excess_warning("--nodes", settings.nodes)
@@ -65,7 +63,7 @@ def run_nodes(settings: ServerSettings) -> None:
 
 
 class Nodes:
-    """The nodes of a machine behind a port that they share; `notices` is a folder for what they tell."""
+    """The nodes of a machine behind a shared port; `notices` is the folder for their messages to the supervisor."""
 
     def __init__(self, settings: ServerSettings, port: int, data: Path, notices: Path) -> None:
         token = settings.operator_token_file or str(_token_file(data))
@@ -76,7 +74,7 @@ class Nodes:
         self._manager = ServiceManager(os.environ)
 
     async def run(self) -> int:
-        """Run them until SIGINT or SIGTERM, or until none is left; the exit code of one that could not begin, or 0."""
+        """Run the nodes until SIGINT or SIGTERM, or until all have ended. Return a failed start's exit code, or 0."""
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -108,7 +106,7 @@ class Nodes:
             node.send(signal.SIGHUP)
 
     async def _restart(self) -> None:
-        """Have one after the other start anew, as long as they do."""
+        """Restart the nodes one after the other, stopping at the first that fails to."""
         for node in self._nodes:
             if not await node.restart():
                 log.error("node %s has not started anew: the others go on as they are", node.name)
@@ -117,21 +115,21 @@ class Nodes:
 
 
 class NodeProcess:
-    """A node's process, started with these words after `arena serve`'s own; it tells what it is through `notices`."""
+    """A node's process, started with `words` after the options of `arena serve`. It sends its state to `notices`."""
 
     def __init__(self, name: str, words: Sequence[str], notices: Path) -> None:
         self.ready = asyncio.Event()
-        """Set while it serves."""
+        """Set while the node serves."""
         self.name = name
         self._leaving = asyncio.Event()
-        """Set once it is about to start anew."""
+        """Set when the node announces its restart."""
         self._command = (sys.executable, "-P", "-m", "arena", *sys.argv[1:], *words)
         self._notices = notices / name
         self._process: asyncio.subprocess.Process | None = None
 
     async def keep(self, stop: asyncio.Event) -> int:
-        """Run it until it ends in order, or `stop` is set, which is done where it could not begin: its exit code then,
-        else 0.
+        """Run the node until it ends normally or `stop` is set, restarting it after crashes. If it fails to start, set
+        `stop` and return its exit code; otherwise return 0.
         """
         backoff = Backoff(FIRST_WAIT, LONGEST_WAIT)
         while True:
@@ -149,13 +147,13 @@ class NodeProcess:
                 await asyncio.wait_for(stop.wait(), wait)
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal to it, if it runs."""
+        """Send a signal to the process, if it runs."""
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(number)
 
     async def restart(self) -> bool:
-        """Have it start anew; whether it did."""
+        """Make the node restart in place. Return whether it did in time."""
         self._leaving.clear()
         self.send(signal.SIGUSR2)
         with contextlib.suppress(TimeoutError):
@@ -166,7 +164,7 @@ class NodeProcess:
         return False
 
     async def _run(self, stop: asyncio.Event) -> tuple[int, bool]:
-        """Run it once; its exit code, and whether it served."""
+        """Run the process once. Return its exit code, and whether it served."""
         words = {"NOTIFY_SOCKET": str(self._notices), "WATCHDOG_USEC": str(int(SILENT_MOST * 1e6))}
         with contextlib.closing(_listening(self._notices)) as notices:
             self._process = process = await asyncio.create_subprocess_exec(
@@ -186,7 +184,7 @@ class NodeProcess:
         self.send(signal.SIGTERM)
 
     async def _hear(self, notices: socket.socket) -> None:
-        """Note what it tells; one that told that it is ready, and nothing more for too long, is killed."""
+        """Follow the node's messages. Kill it if it was ready and sends nothing for too long."""
         while True:
             try:
                 async with asyncio.timeout(SILENT_MOST if self.ready.is_set() else None):
@@ -204,14 +202,14 @@ class NodeProcess:
 
 
 def _begin_as_node() -> None:
-    """Keep signals waiting that are passed on before there are handlers for them in the node."""
+    """Block signals until the node has installed its handlers."""
     held_signals.hold()
     die_with_parent()
 
 
 def words_of(settings: ServerSettings, port: int, page: int, token: str) -> dict[str, list[str]]:
-    """By the name of each node, the words with which it is one behind a port, with the operator's token in a file. The
-    first has the name, the data folder and the `page` of a server that is alone.
+    """Return the extra command-line options of each node, by name. The first node has the name, data folder and `page`
+    port of a single server.
     """
     words: dict[str, list[str]] = {}
     for number in range(1, settings.nodes + 1):
@@ -229,7 +227,7 @@ def words_of(settings: ServerSettings, port: int, page: int, token: str) -> dict
 
 
 def _token_file(data: Path) -> Path:
-    """A file in the data folder with the operator's token, made if there is none. Raises `Fault`."""
+    """Return the file with the operator's token in the data folder, creating it if needed. Raises `Fault`."""
     file = data / "operator-token"
     token = credentials.token_of(data)
     if not file.exists():

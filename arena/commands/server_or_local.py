@@ -1,4 +1,4 @@
-"""How a command has something done: by the server that runs on the data folder, or, where none does, by itself."""
+"""Sends a command's request to the server that runs on the data folder, or carries it out locally if none runs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ L = TypeVar("L")
 
 
 def by_server(database: Database, data: Path, request: Request, answer: type[T]) -> T:
-    """What the server answers that has this database open: that of the data folder, or of the folder of its file.
+    """Send a request to the server that uses this database, found by its data folder or by the folder of the database
+    file.
 
-    Raises `NoServer` and what else `asked` does.
+    Raises `NoServer` and the errors of `asked`.
     """
     try:
         return asked(data, request, answer, database)
@@ -44,10 +45,10 @@ def by_server_or_local(
     alone: bool = False,
     create: bool = False,
 ) -> T | L:
-    """What the server answers that has the database open, or, where none has, what `local` makes of the store.
+    """Send a request to the server and return its answer; if no server runs, return the result of `local` on the store.
 
-    With `alone` nobody else may run on the data folder meanwhile; with `create` the database is made where there is
-    none. Raises `Fault`, `Locked` where somebody runs there.
+    With `alone`, lock the data folder for a local change; with `create`, create a missing database. Raises `Fault`, and
+    `Locked` if another process holds the data folder.
     """
     try:
         return by_server(database_at(where), data, request, answer)

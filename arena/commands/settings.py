@@ -1,5 +1,5 @@
-"""Every setting of a server, described once: for the command line, the environment, a TOML file and what refuses it;
-and where the data of any command is.
+"""Describes every setting of a server once, for the command line, the environment, the TOML file and validation; and
+finds the data folder and database of a command.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from protocol.names import NAME_FORM
 
 DEFAULT_DATA = "arena-data"
 NAME = "{node}"
-"""In a node's URL: its name."""
+"""The placeholder for the node's name in its URL."""
 RENAMED = {"away": "reconnect_timeout", "pace": "max_matches_per_hour"}
-"""What settings were called once."""
+"""Former names of settings, with their present names."""
 _LEVELS = ("debug", "info", "warning", "error")
 _FORMS = ("text", "json")
 _MIB = "a number of MiB from 1"
@@ -30,8 +30,8 @@ _CLOCK = "seconds and increment, like 60+0.5"
 
 
 class Setting(NamedTuple):
-    """A setting: its `help`, what it `takes` in words, and what is held against a value. `many`: a comma-separated list
-    that the command line takes as an option given more than once.
+    """The description of a setting: its `help`, what it `takes` in words, and the limits of its value. `many` marks a
+    comma-separated list, which is a repeatable option on the command line.
     """
 
     help: str
@@ -46,7 +46,7 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSettings:
-    """What `arena serve` needs to know."""
+    """The settings of `arena serve`."""
 
     host: Annotated[str, Setting("The address to listen on.", "a host name or address")] = "127.0.0.1"
     port: Annotated[int, Setting("The port to listen on; 0: any free one.", "a port from 0 to 65535", most=65535)] = (
@@ -274,14 +274,14 @@ class ServerSettings:
 
 
 class Described(NamedTuple):
-    """A setting and the type of its values."""
+    """A setting with the type of its value."""
 
     kind: type
     setting: Setting
 
 
 def _kind(hint: Any) -> Any:
-    """The type of a setting's values, where it has one."""
+    """Return the type of a setting's value, without None."""
     return next((one for one in get_args(hint.__origin__) if one is not type(None)), hint.__origin__)
 
 
@@ -289,28 +289,28 @@ SETTINGS = {
     name: Described(_kind(hint), hint.__metadata__[0])
     for name, hint in get_type_hints(ServerSettings, include_extras=True).items()
 }
-"""All settings by name, in the order in which they are shown."""
+"""All settings by name, in the order of display."""
 
 OF_RECORDS = ("keep_unrated_records", "keep_rated_records", "max_unrated_records")
-"""Those that say which records are kept."""
+"""The settings that define how long records are kept."""
 
 
 def node_of(settings: ServerSettings) -> str | None:
-    """The name of a server as a node; None of one that is alone, with its database in a file."""
+    """Return the server's name as a node; None for a single server with its database in a file."""
     return settings.node if is_on_server(database(settings.db, Path(settings.data))) else None
 
 
 def data_folder(flag: Path | None) -> Path:
-    """The data folder: the flag, `ARENA_DATA`, or ./arena-data."""
+    """Return the data folder: the flag, `ARENA_DATA`, or ./arena-data."""
     return flag if flag is not None else Path(os.environ.get("ARENA_DATA", DEFAULT_DATA))
 
 
 def database(flag: str | None, data: Path) -> str:
-    """The database: the flag, `ARENA_DB`, or the SQLite file in the data folder. Raises `UsageFault` where the flag or
-    the variable names a file (`@FILE`) that can't be read, or has no URL in it.
+    """Return the database's URL: the flag, `ARENA_DB`, or the SQLite file in the data folder. Raises `UsageFault` if
+    the flag or variable is `@FILE` and the file can't be read or contains no URL.
     """
     given = flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}"
     told = text_or_file(given, "db")
-    if told != given and "://" not in told:  # what it holds may be another secret, and is not to be the name of a file
+    if told != given and "://" not in told:  # the file may contain another secret, which must not end up as a file name
         raise UsageFault(f"db: {given.removeprefix('@')} holds no URL like postgresql://USER:PASSWORD@HOST/NAME")
     return told

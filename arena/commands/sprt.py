@@ -1,7 +1,7 @@
-"""`arena test`: two bots in pairs of matches, or one among copies of the other, until it is clear which is better; one
-bot against several in turn. It goes on where it stopped.
+"""`arena test`: plays pairs of matches until it is clear which of two bots is better; also copies of two bots in games
+for more, or one bot against several in turn. It resumes where it stopped.
 
-Its options, what it asks with them, and the file it writes.
+This module has its options, the question that it tests, and the file that it writes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ NO_VALUE = "none"
 
 
 class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
-    """The options as they were given, those of a tournament of pairs with its own."""
+    """The options of the command: those of a tournament of pairs, and its own."""
 
     form: str = TEST
     paired: bool = True
@@ -72,15 +72,15 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
     plan: bool = False
     pilot: Path | None = None
     seats: int | None = None
-    """Those of the first bot, where more than two sit in a match; None: one."""
+    """Seats of the first bot in a game for more than two; None: one."""
     against: Sequence[str] = ()
-    """All opponents, where this is the test of one of several that share the errors."""
+    """All opponents, if this is one of several tests that share the error probabilities."""
     any_folder: bool = False
-    """Whether another data folder will do where somebody runs on that one."""
+    """True if another data folder may be used while this one is in use."""
 
 
 def run(options: SprtOptions) -> None:
-    """Play a test, or what is missing of it, and print what it found. Raises `Fault`."""
+    """Play a test, or the rest of it, and print the result. Raises `Fault`."""
     if options.pilot is not None:
         raise UsageFault(f"--pilot {options.pilot} is what --plan looks at: add --plan")
     against = _under_one_seed([read_options(each) for each in one_by_one(in_free_folder(options))])
@@ -104,8 +104,8 @@ def run(options: SprtOptions) -> None:
 
 
 def _under_one_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple[TournamentSetup, Question]]:
-    """The parts of a test under the seed that was given, else that of the newest such test with a part that is not
-    finished, else a new one. Raises `ArenaFault`.
+    """Set the seed of all parts of a test: the given one, else that of the newest unfinished test with these parts,
+    else a new one. Raises `ArenaFault`.
     """
     options = against[0][0].options
     if options.seed is not None:
@@ -122,7 +122,7 @@ def _under_one_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list
 
 
 def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[str, Any]:
-    """Play a test of two bots and print what it found, which is returned as a file has it."""
+    """Play a test of two bots, print the result, and return it as it is written to a file."""
     sides = _sides(setup)
     with tournament_run(setup, question.value) as test:
         plan, store = test.plan, test.store
@@ -161,7 +161,7 @@ def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[s
 
 
 def in_free_folder(options: SprtOptions) -> SprtOptions:
-    """The options with a data folder on which nobody runs, where any will do."""
+    """Return the options, with a free data folder if any will do."""
     file = database_at(database(options.db, options.data)).file
     if options.any_folder and file is not None and file.parent == options.data:
         return replace(options, data=free_data_dir(options.data))
@@ -169,13 +169,13 @@ def in_free_folder(options: SprtOptions) -> SprtOptions:
 
 
 def _told(luck: tuple[float, ...] | None) -> float | tuple[float, ...] | None:
-    """Of two seats that of the first, from which the other's follows."""
+    """Return the luck of the first of two seats, from which the other's follows; else the luck of all seats."""
     return luck[0] if luck is not None and len(luck) == 2 else luck
 
 
 def one_by_one(options: SprtOptions) -> list[SprtOptions]:
-    """The tests of two that make up what was asked: of the first bot against each other one, with a share of the errors
-    each, so that their sum bounds that of any (Bonferroni's inequality). Raises `UsageFault`.
+    """Split a test of one bot against several into tests of two. Each gets an equal share of the error probabilities,
+    so that their sum bounds the probability of any error (Bonferroni's inequality). Raises `UsageFault`.
     """
     one, *others = options.bots
     if len(others) < 2:
@@ -187,7 +187,7 @@ def one_by_one(options: SprtOptions) -> list[SprtOptions]:
 
 
 def _share(error: float, tests: int) -> float:
-    """A test's share of an error that several have together, with three digits. Raises `UsageFault`."""
+    """Return one test's share of an error probability, rounded down to three digits. Raises `UsageFault`."""
     if not 0 < error < 0.5:
         raise UsageFault(f"--alpha and --beta are above 0 and below 0.5: {error:g} is not")
     whole = 10.0 ** (2 - floor(log10(error / tests)))
@@ -195,14 +195,14 @@ def _share(error: float, tests: int) -> float:
 
 
 def _sides(setup: TournamentSetup) -> tuple[list[str], list[str]]:
-    """The names under which each of the two bots plays."""
+    """Return the names under which each of the two bots plays."""
     names = [contestant.name for contestant in setup.contestants]
     own = setup.options.seats or 1  # type: ignore[attr-defined]
     return names[:own], names[own:]
 
 
 def stored(store: Store, plan: Plan, value: str | None = None) -> Iterable[Sample]:
-    """The matches that were played before, which are the first of the schedule."""
+    """Return the matches already played, which are the first of the schedule."""
     results = plan.named(store.read(tournament_results, plan.id))
     if plan.rules.seats == 2 or value is None:
         lucks = store.read(luck_of_tournament, plan.id)
@@ -214,7 +214,7 @@ def stored(store: Store, plan: Plan, value: str | None = None) -> Iterable[Sampl
 
 
 def play_on(test: TournamentRun, evidence: Evidence) -> None:
-    """Play on until it is decided, or all is played. What was played beyond the deciding match counts for nothing."""
+    """Play until the test is decided or all matches are played. Matches after the deciding one do not count."""
     missing = test.plan.schedule(())[len(evidence.matches) :]
     display = Display(test, evidence)
     try:
@@ -230,7 +230,7 @@ def play_on(test: TournamentRun, evidence: Evidence) -> None:
 
 
 def _take(evidence: Evidence, reports: Iterable[MatchReport]) -> list[MatchReport]:
-    """Take matches up to the one that decides: those."""
+    """Add matches to the evidence up to the deciding one, and return those."""
     needed = []
     for report in reports:
         if evidence.verdict is not None:
@@ -241,9 +241,10 @@ def _take(evidence: Evidence, reports: Iterable[MatchReport]) -> list[MatchRepor
 
 
 def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
-    """What is played and what is asked; the value by which luck is measured is at hand then, which may take seconds.
+    """Check the options and return the setup and the question. The value function for luck is loaded, which may take
+    seconds.
 
-    Raises `UsageFault`, and `BotFault` for a game that can't be.
+    Raises `UsageFault`, and `BotFault` for an invalid game.
     """
     if len(options.bots) != 2:
         raise UsageFault(f"a test is of two bots or more: {len(options.bots)} given")
@@ -269,7 +270,7 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
 
 
 def _with_copies(options: SprtOptions) -> SprtOptions:
-    """With so many copies of both bots, under names with a number, as there are seats. Raises `UsageFault`."""
+    """Fill all seats with numbered copies of the two bots, in a game for more than two. Raises `UsageFault`."""
     seats = load(options.game, read_sets(options.game, options.sets)[0]).seats
     own = options.seats or 1
     if seats == 2:
@@ -293,7 +294,7 @@ def _copies(word: str, count: int) -> list[str]:
 
 
 def _value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
-    """The name of the value, which is made sure of before any worker asks for it; None for results as they are."""
+    """Return the value function that luck is measured by, or None for raw results. Raises `UsageFault`."""
     if options.raw and options.value is not None:
         raise UsageFault(f"--raw takes no luck out of results, --value {options.value} does: one of them")
     if options.raw or (options.value is None and names_in_points(rules)[0] == NO_VALUE):
@@ -309,7 +310,7 @@ def _value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
 
 
 def _other_presets(plan: Plan) -> tuple[list[str], list[str]]:
-    """The presets of its game that are not played, and those of them whose pairs of matches start differently."""
+    """Return the game's other presets, and those of them whose starting positions are drawn at random."""
     others = [name for name in plan.rules.presets if name != plan.rules.preset]
     games = {name: load(plan.rules.name, {"preset": name}) for name in others}
     return others, [name for name, game in games.items() if game.config_of_deal(Dice(b"", 0)) != game.config]

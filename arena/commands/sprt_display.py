@@ -1,4 +1,4 @@
-"""What `arena test` shows of its findings: a line on the way, a table at the end, and either as the test goes on."""
+"""Displays the findings of `arena test`: a line of progress, and a table, updated live and printed at the end."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from measuring.elo import Comparison
 from protocol.display import counted
 
 SHOWN_EVERY = 0.25
-"""Seconds at a terminal, at least."""
+"""Minimum seconds between two updates on a terminal."""
 SHOWN_FOR = 0.05
-"""Share of the time that this may take: findings are made of all matches so far."""
+"""Maximum fraction of the time that updates may take; each is computed from all matches so far."""
 FIRST_TOLD = 16
-"""Pairs after which a line is said elsewhere."""
+"""Pairs before the first line of progress without a terminal."""
 
 
 class Display:
-    """Follows a test on standard error: at a terminal its findings as they are, else a line whenever they doubled."""
+    """Follows a test on standard error: live on a terminal, else by a line whenever the number of pairs has doubled."""
 
     def __init__(self, test: TournamentRun, evidence: Evidence) -> None:
         self._plan = test.plan
@@ -46,7 +46,7 @@ class Display:
         self._live.stop()
 
     def look(self) -> None:
-        """Show the findings, if it is time."""
+        """Update the display if it is due."""
         pairs = len(self._evidence.matches) // self._evidence.seats
         if self._terminal:
             began = time.monotonic()
@@ -63,7 +63,7 @@ class Display:
 
 
 def standing(findings: Findings) -> str:
-    """The findings in a line."""
+    """Return a one-line summary of the findings."""
     said = [units(findings, findings.pairs)]
     if findings.score is not None:
         said.append(f"score {score_format.share(findings.score)}")
@@ -75,7 +75,7 @@ def standing(findings: Findings) -> str:
 
 
 def shown(plan: Plan, evidence: Evidence, findings: Findings) -> RenderableType:
-    """The findings as a table, with what they are of above it and where the test is between its bounds below."""
+    """Return the findings as a table, with the bots above it and the LLR and its bounds below."""
     question, (one, other) = evidence.question, evidence.bots
     reasons = ", ".join(f"{reason} {times}" for reason, times in findings.reasons.items())
     games = counted(sum(findings.reasons.values()), "game", "games")
@@ -107,7 +107,7 @@ def shown(plan: Plan, evidence: Evidence, findings: Findings) -> RenderableType:
 
 
 def _validity(findings: Findings) -> str:
-    """Say on what the interval at any time rests."""
+    """Say what the anytime-valid interval assumes."""
     if findings.outside:
         return f"which may be wrong: {units(findings, findings.outside)} left 0 to 1"
     if findings.adjusted is not None:

@@ -1,5 +1,5 @@
-"""`arena test --plan`: what a test will take and how often it will err, and which value to take luck out by, from pairs
-that are no part of it: those of a former test of the same bots, those in a file, or those of a pilot that is played.
+"""`arena test --plan`: forecasts a test's length and error rates, and recommends a value function to remove luck by. It
+uses pairs that do not count for the test: those of an earlier test of the same bots, of a file, or of a pilot.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ from referee.result import Result
 
 PILOT_PAIRS = 50
 MAX_DOCUMENT_BYTES = 1024**3
-"""Of the pairs that a test wrote."""
+"""Maximum size of the file of a test, from which the pairs of a pilot are read."""
 OWN = ("rounds", "test")
-"""What tells tests of the same bots in the same games from each other."""
+"""The arguments in which tests of the same bots in the same games may differ."""
 
 
 class _WrittenMatch(Struct):
@@ -64,7 +64,7 @@ class _WrittenMatch(Struct):
 
 
 class _Written(Struct):
-    """What of `arena test --json` is read."""
+    """The part that is read of the file that `arena test --json` writes."""
 
     seed: str
     arguments: dict[str, Any]
@@ -72,14 +72,14 @@ class _Written(Struct):
 
 
 class Pilot(NamedTuple):
-    """Pairs that are no part of the test, by value and as they came out; and whose they are."""
+    """Scores of pairs that do not count for the test, raw and by value function, with a description of their origin."""
 
     pairs: Mapping[str, Sequence[float]]
     said: str
 
 
 def run_plan(options: SprtOptions) -> None:
-    """Look at a pilot, or play it, and print what it says. Raises `Fault`."""
+    """Read or play a pilot, and print the forecast. Raises `Fault`."""
     if options.pairs is not None and not MIN_UNITS <= options.pairs <= MOST_ROUNDS:
         raise UsageFault(f"--pairs is {options.pairs}: of a plan it is {MIN_UNITS} to {MOST_ROUNDS}")
     if len(options.bots) > 2:
@@ -111,7 +111,7 @@ def run_plan(options: SprtOptions) -> None:
 
 
 def _of_file(file: Path, setup: TournamentSetup) -> Pilot:
-    """The pairs that `arena test --json` has written. Raises `UsageFault`."""
+    """Read the pairs from a file that `arena test --json` wrote. Raises `UsageFault`."""
     try:
         written = msgspec.json.decode(decode(read_bytes(file, MAX_DOCUMENT_BYTES)), type=_Written)
         value = written.arguments["test"]["value"]
@@ -134,7 +134,7 @@ def _but_own(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_matches(options: SprtOptions, setup: TournamentSetup, question: Question) -> Pilot:
-    """Those of a former test in the data folder, else of a pilot that is played. Raises `Fault`."""
+    """Return the pairs of an earlier test in the data folder, else play a pilot. Raises `Fault`."""
     with (
         hold_data_dir(setup.options.data, setup.options.db) as where,
         closing(Store.open(database_at(where, of_server()))) as store,
@@ -158,8 +158,8 @@ def _of_matches(options: SprtOptions, setup: TournamentSetup, question: Question
 
 
 def _former(store: Store, setup: TournamentSetup) -> StoredTournament | None:
-    """The newest test of these bots that has pairs enough, none of which can be one of the test that is planned: that
-    has another seed, and does not go on with it.
+    """Return the newest test of these bots with enough pairs, but none that the planned test would continue or that has
+    the same seed, because those pairs would count twice.
     """
     for one in store.read(tournaments_alike, setup.key, OWN):
         goes_on = not one.finished and one.arguments == setup.key
@@ -171,7 +171,7 @@ def _former(store: Store, setup: TournamentSetup) -> StoredTournament | None:
 def _freed(
     store: Store, tournament: str, seed: str, setup: TournamentSetup, question: Question
 ) -> dict[str, list[float]]:
-    """The pairs of a tournament as they came out, and less luck by every value, or by the one that was asked for."""
+    """Return the raw and luck-adjusted scores of a tournament's pairs, for every value function or the given one."""
     results = store.read(tournament_results, tournament)
     rounds = 1 + max((place_of(result) for result in results), default=0) // setup.rules.seats
     of_them = replace(setup, options=replace(setup.options, rounds=rounds))
@@ -186,7 +186,7 @@ def _freed(
 
 
 def _record(store: Store, match: str) -> Record | None:
-    """The record of a match, None where it is gone."""
+    """Return the record of a match, or None if it was removed."""
     with suppress(RecordRemoved):
         body = store.read(record_of, match)
         return None if body is None else read(body, match)
@@ -194,7 +194,7 @@ def _record(store: Store, match: str) -> Record | None:
 
 
 def _values(setup: TournamentSetup, question: Question) -> Iterable[str]:
-    """By what luck is measured in a plan."""
+    """Return the value functions to measure luck by."""
     options = setup.options
     assert isinstance(options, SprtOptions)
     if question.value is None:
@@ -222,7 +222,7 @@ def _scored(bot: str, best: Prospect) -> str:
 
 
 def _shown(found: Sequence[Prospect], most: int) -> str:
-    """By each value how pairs spread, and two lines: tests where h0 holds, and where h1 does."""
+    """Return a table: by each value function the spread of the pairs, and two rows of tests, for h0 and for h1 true."""
     headers = ("value", "spread", "holds", "half", "90 %", "errors", "open", "tests")
     rows = []
     for one in found:
@@ -236,7 +236,7 @@ def _shown(found: Sequence[Prospect], most: int) -> str:
 
 
 def _advice(found: Sequence[Prospect], hypotheses: Hypotheses, seed: str) -> str:
-    """Which options to give the test, and why."""
+    """Suggest options for the test, with reasons."""
     best = found[0]
     others = f"--seed {seed}, whose games are others than these"
     if len(found) == 1:
@@ -250,7 +250,7 @@ def _advice(found: Sequence[Prospect], hypotheses: Hypotheses, seed: str) -> str
 
 
 def _larger(best: Prospect, hypotheses: Hypotheses) -> float | None:
-    """A larger h1 for bots that are far apart: less than the interval of the pilot's score has, with one digit."""
+    """Suggest a larger h1 for bots far apart: the lower end of the pilot's interval, rounded down to one digit."""
     least = best.score.low - 0.5
     if hypotheses.unit != "score" or least < 2 * hypotheses.h1:
         return None

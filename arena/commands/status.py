@@ -1,4 +1,4 @@
-"""`arena status`: what goes on at a running server, printed once or redrawn every second."""
+"""`arena status`: prints the state of a running server, once or every second."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from protocol.display import counted, printable
 from protocol.errors import UsageFault
 
 MOST = 20
-"""Rows of each table that are printed."""
+"""Maximum rows of each table."""
 MOST_FAILURES = 5
 WIDE = 100
-"""Columns from which on addresses are shown."""
+"""Minimum terminal width in columns to show addresses."""
 EVERY = 1.0
-"""Seconds between two drawings."""
+"""Seconds between two updates."""
 
 
 def status(data: Path, *, watch: bool, to_json: bool) -> None:
-    """Print what goes on at the server that runs on a data folder. Raises `Fault`."""
+    """Print the state of the server that runs on a data folder. Raises `Fault`."""
     if watch and (to_json or not sys.stdout.isatty()):
         raise UsageFault("--watch redraws a terminal, and goes without --json and pipes: ask again instead")
     if to_json:
@@ -51,7 +51,7 @@ async def _watch(data: Path) -> None:
 
 
 def fitting_lines(present: ServerStatus, width: int, height: int) -> list[str]:
-    """The lines of what goes on, with as many rows as a terminal has room for above a line of its own."""
+    """Return the lines of the status with as many table rows as fit on the terminal above one more line."""
     for most in range(MOST, 0, -1):
         lines = status_lines(present, most, width)
         if len(lines) < height:
@@ -60,7 +60,7 @@ def fitting_lines(present: ServerStatus, width: int, height: int) -> list[str]:
 
 
 def status_lines(present: ServerStatus, most: int, width: int) -> list[str]:
-    """The lines of what goes on, with so many rows of bots and of matches at most."""
+    """Return the lines of the status, with at most `most` rows of bots and of matches."""
     now = datetime.fromisoformat(present.at)
     here = counted(present.connected, "bot", "bots")
     matches = counted(present.under_way, "match", "matches")
@@ -101,8 +101,8 @@ def _failures(failures: Sequence[Failure], now: datetime, width: int) -> list[st
 
 
 def _sought(bot: BotStatus) -> str:
-    """`nim rated (classic) 12 s; risk-duel openly 3 min`: those alike once, with the longest wait; and for how long the
-    pace of the ladder holds them.
+    """Return a bot's seeks like `nim rated (classic) 12 s; risk-duel openly 3 min`. Equal seeks are merged, with the
+    longest wait; a wait for the rate limit is appended.
     """
     alike: dict[str, float] = {}
     for seek in bot.seeks:
@@ -139,7 +139,7 @@ def _age(now: datetime, then: str) -> str:
 
 
 def _time(seconds: float) -> str:
-    """`12 s`, `3 min`, `5 h` or `2 d`."""
+    """Format a duration as `12 s`, `3 min`, `5 h` or `2 d`."""
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= length:
             return f"{seconds // length:.0f} {unit}"

@@ -1,4 +1,4 @@
-"""A match board by board on a terminal: a key for each step, or by itself. Nothing else prints in place."""
+"""Shows a match board by board on a terminal, at a key press or timed."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from referee.replay import replay
 
 NEXT = "\r\n nC"
 BACK = "bpD"
-"""C and D end what the right and the left arrow send."""
+"""C and D end the escape sequences of the right and left arrow keys."""
 QUIT = "q\x04"
-"""The second is what Ctrl-D sends."""
+"""The second character is Ctrl-D."""
 ALL = "a"
 KEYS = "Enter next, b back, q quit"
 VIEWS = "0 to {last} what that seat saw, a all"
-"""Further keys, where something was hidden."""
+"""Further keys, in games with hidden information."""
 LONGEST = 3600.0
 
 
 def check(*, step: bool, play: float | None, others: bool) -> None:
-    """Raises `UsageFault` where boards can't be shown so: nobody could see them, or press a key."""
+    """Raise `UsageFault` for options that exclude each other, or without a terminal to show boards and read keys."""
     option = "--step" if step else "--play"
     if others or (step and play is not None):
         raise UsageFault(f"{option} goes without --boards, --json and {'--play' if step else '--step'}: choose one")
@@ -43,7 +43,7 @@ def check(*, step: bool, play: float | None, others: bool) -> None:
 
 
 def step(record: Record, end: Sequence[str], luck: ToldByMove, pause: float | None = None) -> None:
-    """Show the boards one after the other, with `end` below the last; with `pause` the next comes by itself."""
+    """Show the boards one after the other, with `end` below the last. With `pause` (seconds) they advance alone."""
     header, clock = record.header, [record.header.clock.bank_ms] * len(record.header.seats)
     frames = []
     for line, course in replay(record):
@@ -81,7 +81,7 @@ def step(record: Record, end: Sequence[str], luck: ToldByMove, pause: float | No
 
 
 def _told(line: Between | None, seat: int | None, game: Game[Any, Any], header: Header, luck: ToldByMove) -> str:
-    """What a line says, to everybody or as a seat was told it."""
+    """Describe a line of the record as `seat` saw it, or completely if `seat` is None."""
     if line is None:
         return "before the first move"
     if seat is None:
@@ -92,7 +92,7 @@ def _told(line: Between | None, seat: int | None, game: Game[Any, Any], header: 
 
 @contextlib.contextmanager
 def _keys() -> Iterator[Callable[[float | None], str]]:
-    """Keys as they are pressed, Enter where none was in time; afterwards the terminal is as it was."""
+    """Yield a function that waits for a key, or returns Enter after a timeout in seconds. Restore the terminal."""
     try:
         import termios
         import tty

@@ -1,6 +1,7 @@
-"""`arena tournament`: bots as processes of their own, a progress bar, a table at the end; goes on where it stopped.
+"""`arena tournament`: plays a tournament of bots in their own processes, with a progress bar and a final table. It
+resumes where it stopped.
 
-`arena test` is run in the same way: workers play the matches of a plan, which are stored as they come.
+`arena test` runs in the same way: workers play the matches of a plan, which are stored as they finish.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from referee.result import Result
 
 
 def run(options: TournamentOptions) -> None:
-    """Play a tournament, or what is missing of it, and print its table. Raises `Fault`."""
+    """Play a tournament, or the rest of it, and print its table. Raises `Fault`."""
     setup = read_options(options)
     value = names_in_points(setup.rules)[0] if setup.rules.seats == 2 else None
     for bot, why in setup.failing.items():
@@ -75,13 +76,11 @@ def _play(tournament: TournamentRun) -> list[Result]:
 
 
 def _play_missing(tournament: TournamentRun, results: list[Result], pending: set[int]) -> None:
-    """Play and store the missing matches, and show how far that is; `pending` are the places of those that wait to be
-    rated.
-    """
+    """Play and store the missing matches, with a progress bar. `pending` has the places of stored but unrated ones."""
     plan = tournament.plan
     bar = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("matches"))
     progress = Progress(*bar, TimeRemainingColumn(), console=tournament.console)
-    # It says so as long as nothing is over: bots may take half a minute to compile the first time.
+    # The description stays until the first match is over: bots may take half a minute to compile the first time.
     task = progress.add_task(
         f"{plan.rules.name}: bots get ready", total=plan.count, completed=len(results) + len(pending)
     )
@@ -103,7 +102,7 @@ def _play_missing(tournament: TournamentRun, results: list[Result], pending: set
                     pending.difference_update(place_of(report.result) for report in reports)
                     show()
     except KeyboardInterrupt:
-        # What is stored counts: the signal may come between that and its being noted here.
+        # Count what is stored: the signal may arrive between storing a match and noting it here.
         stored = len(tournament.store.read(tournament_results, plan.id)) + len(tournament.pending())
         matches = counted(plan.count, "match", "matches")
         say(f"arena: stopped after {stored} of {matches}; the same command goes on", err=True)
@@ -116,7 +115,7 @@ def _missing(plan: Plan, results: Sequence[Result]) -> list[Pairing]:
 
 
 class TournamentRun(NamedTuple):
-    """Who plays under which terms, where the matches are stored, and where it is told how that goes."""
+    """A tournament being played: its job, workers, store, and console."""
 
     job: MatchJob
     workers: WorkerPool
@@ -125,15 +124,16 @@ class TournamentRun(NamedTuple):
 
     @property
     def plan(self) -> Plan:
-        """What is played."""
+        """The schedule and terms."""
         return self.job.plan
 
     def play(
         self, matches: Sequence[Pairing], hold: Callable[[Sequence[MatchReport]], object]
     ) -> Iterator[Sequence[MatchReport]]:
-        """The matches, in the order given; stop whenever you like. Raises `ArenaFault`.
+        """Play matches and yield their reports in the given order. The caller may stop at any time. Raises
+        `ArenaFault`.
 
-        `hold` is given those that come in before their turn.
+        `hold` gets reports of matches that finish before their turn.
         """
         with tell_warm_ups(self.job.logs) as enough:
             for reports in play(self.job, matches, self.workers, self.pending(), hold):
@@ -141,16 +141,16 @@ class TournamentRun(NamedTuple):
                 yield reports
 
     def pending(self) -> list[MatchReport]:
-        """The matches that are stored and wait for their turn to be rated."""
+        """Return the stored matches that wait for their turn to be rated."""
         return pending_reports(self.store, self.plan.id)
 
     def save_pending(self, reports: Sequence[MatchReport]) -> None:
-        """Store matches before their turn, and tell what happened in them."""
+        """Store matches before their turn, and print their notes."""
         save_pending_reports(self.store, reports)
         self._tell(reports)
 
     def finish(self, reports: Sequence[MatchReport]) -> None:
-        """Store and rate matches, in this order, and tell what happened in them."""
+        """Store and rate matches in this order, and print their notes."""
         store_reports(self.store, reports)
         self._tell(reports)
 
@@ -161,9 +161,9 @@ class TournamentRun(NamedTuple):
 
 @contextmanager
 def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[TournamentRun]:
-    """A tournament begun or gone on with; in it, SIGTERM stops this process as Ctrl-C does.
+    """Start or resume a tournament within the context, in which SIGTERM acts like Ctrl-C.
 
-    `value` names what luck is measured by. Raises `UsageFault` and `ArenaFault`.
+    `value` names the value function that luck is measured by. Raises `UsageFault` and `ArenaFault`.
     """
     keep_private()
     write_log("warning", "text")
@@ -194,7 +194,7 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
 
 @contextmanager
 def _with_users(setup: TournamentSetup) -> Iterator[BotEnvironment]:
-    """What the bots find around them; for root, each in a sandbox is a user of its own. Raises `ArenaFault`."""
+    """Yield the bots' environment; as root, each bot in a sandbox gets a user of its own. Raises `ArenaFault`."""
     around = setup.environment
     if around.sandbox is None or os.geteuid() != 0:
         yield around

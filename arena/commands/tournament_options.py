@@ -1,4 +1,4 @@
-"""The options of `arena tournament`, read once: schedule, entrants, resources, output."""
+"""Reads and checks the options of `arena tournament`: schedule, entrants, resources, output."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from protocol.secret_text import strip_invisible
 LEAST_MEMORY_MIB = 64
 MOST_JOBS = 1024
 MOST_ON_A_MACHINE = 64
-"""Threads of a cluster's workers there, for which a bot in a sandbox has processes enough."""
+"""Assumed maximum of worker threads on one machine of a cluster; it sets the process limit of a sandboxed bot."""
 LEAST_CONNECT_TIMEOUT, MOST_CONNECT_TIMEOUT = 1.0, 3600.0
 
 
 class TournamentOptions(Struct, frozen=True, kw_only=True):
-    """The options as they were given."""
+    """The options as given."""
 
     bots: Sequence[str]
     game: str
@@ -66,15 +66,15 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     at: str | None = None
     operator_token: str | None = None
     raw: bool = False
-    """Bots rank by results as they are; no part of what a tournament is found again by."""
+    """True if bots rank by raw results. It is not part of a tournament's identity."""
 
 
 class TournamentSetup(Struct, frozen=True, kw_only=True):
-    """The options, and all that they say, read once.
+    """A tournament as its options define it.
 
-    `arguments` are what a tournament is found again by, beside its seed. Where `strict`, a bot that can't go on ends
-    the run; `failing` bots forfeit their matches, by why. Where no cluster is named, `jobs` processes of this machine
-    play; `environment` is what bots find that are started there, `server` the one to which they are connected instead.
+    `arguments` and the seed identify a tournament. If `strict`, a bot that fails ends the run; `failing` maps bots that
+    forfeit their matches to the reason. Without a cluster, `jobs` processes of this machine play. `environment` is that
+    of bots started here; `server` is the one whose connected bots play instead.
     """
 
     options: TournamentOptions
@@ -95,12 +95,12 @@ class TournamentSetup(Struct, frozen=True, kw_only=True):
 
     @property
     def chance(self) -> str:
-        """What chance follows from beside the seed, in canonical JSON: who plays what, however they are started."""
+        """The arguments that randomness depends on besides the seed, in canonical JSON; not how bots are started."""
         played = {name: self.arguments[name] for name in ("game", "config", "format", "paired")}
         return _canonical({**played, "names": [contestant.name for contestant in self.contestants]})
 
     def plan(self, tournament: str, seed: str, stem: str | None = None, prefix: str | None = None) -> Plan:
-        """The plan under a tournament's id and seed, with what its chance follows from."""
+        """Return the plan of a tournament; `stem` and `prefix` are the stored inputs of its randomness."""
         return Plan(
             id=tournament,
             seed=seed,
@@ -116,7 +116,7 @@ class TournamentSetup(Struct, frozen=True, kw_only=True):
 
 
 def read_options(options: TournamentOptions) -> TournamentSetup:
-    """What the options say. Raises `UsageFault`, `BotFault` for a game that can't be, `ArenaFault` for no sandbox."""
+    """Check the options. Raises `UsageFault`, `BotFault` for an invalid game, `ArenaFault` without a sandbox."""
     if options.form not in FORMATS:
         raise UsageFault(f"there is no format {options.form!r}: one of {', '.join(FORMATS)}")
     if not 1 <= options.rounds <= MOST_ROUNDS:
@@ -125,7 +125,7 @@ def read_options(options: TournamentOptions) -> TournamentSetup:
 
 
 def read_any_format(options: TournamentOptions) -> TournamentSetup:
-    """The same, in whatever format and rounds."""
+    """Check the options except for format and rounds; see `read_options`."""
     _check_resources(options)
     game_config, bot_settings = read_sets(options.game, options.sets)
     if options.at is None:
@@ -162,7 +162,7 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
 
 
 def _check_resources(options: TournamentOptions) -> None:
-    """Raise `UsageFault` for options that can't be together, or are out of bounds."""
+    """Raise `UsageFault` for options that exclude each other or are out of bounds."""
     if options.jobs is not None and options.dask is not None:
         raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")
     if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
@@ -179,9 +179,9 @@ def _check_resources(options: TournamentOptions) -> None:
 
 
 def _jobs(options: TournamentOptions) -> int:
-    """Worker processes on this machine: one fewer than there are cores where nobody says.
+    """Return the number of worker processes on this machine: by default one fewer than its cores.
 
-    Where bots play elsewhere they only wait: as many as matches can be under way, within reason.
+    If the bots run elsewhere, workers only wait: then as many as matches can run at a time, up to a limit.
     """
     if options.at is not None:
         return options.jobs or at_once(len(options.bots))
@@ -189,7 +189,7 @@ def _jobs(options: TournamentOptions) -> int:
 
 
 def _server(options: TournamentOptions) -> Server | None:
-    """The server among whose bots is played, where `--at` names one. Raises `UsageFault`, and `NoServer`."""
+    """Return the server that `--at` names, if any. Raises `UsageFault` and `NoServer`."""
     if options.at is None:
         return None
     if "://" in options.at:
@@ -205,9 +205,9 @@ def _server(options: TournamentOptions) -> Server | None:
 
 
 def _environment(options: TournamentOptions) -> BotEnvironment:
-    """What the bots find around them. Raises `UsageFault` for options that don't fit, `ArenaFault` for no sandbox."""
+    """Return the bots' environment. Raises `UsageFault` for conflicting options, `ArenaFault` without a sandbox."""
     variables = passed(os.environ, options.pass_env)
-    if options.dask is not None:  # there, the worker's own are passed
+    if options.dask is not None:  # a cluster's workers pass on their own variables
         variables = {name: variables[name] for name in options.pass_env}
     if options.sandbox not in KINDS:
         raise UsageFault(f"there is no sandbox {options.sandbox!r}: one of {', '.join(KINDS)}")
@@ -234,7 +234,7 @@ def _environment(options: TournamentOptions) -> BotEnvironment:
 
 
 def _connected(options: TournamentOptions, settings: Mapping[str, str]) -> tuple[Contestant, ...]:
-    """The bots of a running server, by their names alone. Raises `UsageFault`."""
+    """Return the bots of a running server, which are given by name only. Raises `UsageFault`."""
     for word in options.bots:
         if not is_bot_name(word):
             raise UsageFault(f"{shown(word)} is no bot's name: with --at bots are names, their programs run elsewhere")
@@ -260,7 +260,7 @@ def _canonical(value: object) -> str:
 
 
 def read_sets(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """`--set` words, as the game's config and the reference bots' settings. Raises `UsageFault` and `BadConfig`."""
+    """Split `--set` words into the game's config and the built-in bots' settings. Raises `UsageFault`, `BadConfig`."""
     game_config: dict[str, Any] = {}
     bot_settings: dict[str, str] = {}
     keys = config_keys(game)
@@ -283,7 +283,7 @@ def read_sets(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str,
 
 
 def _check_meant(game: str, key: str, value: Any) -> None:
-    """Point to the bots where a key of the game's is given what it can't be, as they have one of that name."""
+    """Raise `UsageFault` if a game's key gets an invalid value, mentioning the bots' setting of the same name."""
     try:
         load(game, {key: value})
     except BadConfig as exc:
@@ -291,7 +291,7 @@ def _check_meant(game: str, key: str, value: Any) -> None:
 
 
 def check_writable(file: Path | None) -> None:
-    """Say before the first match, not after the last, that the result could not be written."""
+    """Raise `UsageFault` before the first match if the results could not be written."""
     refusal = None if file is None else refusal_of(file)
     if refusal is not None:
         raise UsageFault(f"--json {file} can't be written: {refusal}")

@@ -1,4 +1,4 @@
-"""What `arena tournament` tells in the end: the tables it prints and the file it writes."""
+"""Prints the final tables of `arena tournament`, and writes its file."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from referee.result import Result
 
 T = TypeVar("T")
 MOST_DUELS = 10
-"""Pairs of bots that are listed; more are shown in cross tables."""
+"""Maximum number of pairs of bots that are listed; with more, cross tables are shown."""
 WIDEST_CROSS_TABLE = 8
 _WIDEST_CELL, _GAP = 9, 2
 _NOTE_COLUMNS = 80
 MOST_FAILURES = 5
-"""Ways in which a program failed that are listed of each bot, the most frequent ones; the JSON file has all."""
+"""Maximum number of failures listed per bot, the most frequent first; the JSON file has all."""
 
 
 class Report:
-    """A tournament's results and the tables made of them; `luck` is what chance gave seat 0 of two, by match, as
-    measured by `value`; `failures` says by match and seat why programs failed. Bots rank by their scores less luck,
-    where these are known and `raw` ones are not asked for.
+    """A tournament's results and their tables. `luck` maps matches to the luck of seat 0 of two, by the value function
+    `value`; `failures` gives by match and seat why programs failed. Bots rank by luck-adjusted scores where these
+    exist, unless `raw`.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Report:
         self._duels = head_to_heads(plan.names, met) if plan.rules.seats == 2 else {}
 
     def write(self, file: Path, arguments: Mapping[str, Any]) -> None:
-        """Write everything as JSON, whole or not at all. Raises `ArenaFault`."""
+        """Write everything as JSON, all or nothing. Raises `ArenaFault`."""
         content = {
             "tournament": self._plan.id,
             "seed": self._plan.seed,
@@ -80,7 +80,7 @@ class Report:
         write_document(file, content)
 
     def show(self, data: Path) -> None:
-        """Print the tables, and whose words in the data folder are worth reading."""
+        """Print the tables, and which log files in the data folder to read."""
         plan, results = self._plan, self._results
         console = Console(width=columns())
         reasons = ", ".join(f"{reason} {times}" for reason, times in Counter(r.reason for r in results).most_common())
@@ -142,7 +142,7 @@ def _spread_payoff(found: MeanPayoff) -> str:
 
 
 def _place(row: TableRow) -> str:
-    """A bot's place; a dash for one that has played no match that counts."""
+    """Return a bot's place, or a dash if none of its matches counts."""
     return "-" if row.rank is None else str(row.rank)
 
 
@@ -156,7 +156,7 @@ def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
 
 
 def _standing_table(rows: Sequence[TableRow]) -> Table:
-    """Matches won, drawn and lost, and the share of points; best first."""
+    """Return the table of matches won, drawn and lost, with scores; best first."""
     table = _table("#", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits")
     for row in rows:
         cells = (_place(row), row.bot, row.played, row.won, row.drawn, row.lost, points(row.score), interval(row))
@@ -165,7 +165,7 @@ def _standing_table(rows: Sequence[TableRow]) -> Table:
 
 
 def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
-    """Shares of points beside what they are less luck, and how many matches that is `worth`, if it is known of any."""
+    """Return the table of scores and luck-adjusted scores; with `worth`, also how many raw matches these are worth."""
     table = _table("#", "bot", "score", "95 %", "less luck", "95 %", *(["worth"] if worth else []))
     for row in rows:
         found = ("", "") if row.adjusted is None else (points(row.adjusted.score), interval(row.adjusted))
@@ -175,7 +175,7 @@ def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
 
 
 def _places_table(rows: Iterable[TableRow]) -> Table:
-    """Mean places, and the shares of matches won."""
+    """Return the table of mean places and of the fraction of matches won."""
     table = _table("#", "bot", "mean place", "95 %", "first", "95 %")
     for row in rows:
         if row.place is not None and row.first is not None:
@@ -185,7 +185,7 @@ def _places_table(rows: Iterable[TableRow]) -> Table:
 
 
 def _duel_table(duels: Iterable[tuple[str, str, HeadToHead]]) -> Table:
-    """A line for each two bots, and where luck is known another with the score less luck."""
+    """Return the table of pairs of bots, with a second row for the luck-adjusted score where luck is known."""
     table = _table("", "played", "score", "95 %", "Elo", "95 %", "better", folded="")
     for bot, other, duel in duels:
         table.add_row(f"{bot} - {other}", str(duel.matches), *_compared(duel.score))
@@ -199,7 +199,7 @@ def _compared(found: Comparison) -> tuple[str, ...]:
 
 
 def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToHead]]) -> Iterator[tuple[str, Table]]:
-    """Shares of points, each with half of its interval below; where luck is known, the same less luck."""
+    """Yield cross tables of scores, with half the interval below each; then of luck-adjusted scores, if known."""
 
     def spread(found: Comparison) -> str:
         half = f"{(found.high - found.low) / 2:.2f}"
@@ -213,9 +213,7 @@ def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToH
 
 
 def _matrix(names: Sequence[str], found: Mapping[str, Mapping[str, T | None]], cell: Callable[[T], str]) -> Table:
-    """What was `found` of each bot against each other, empty where nothing was. Columns are headed by names, or by the
-    numbers of the rows where names are too long for that.
-    """
+    """Return a cross table, empty for pairs without a value. Row numbers head its columns if names are too long."""
     width = min(_WIDEST_CELL, (columns() - max(map(len, names))) // len(names) - _GAP)
     named = all(len(name) <= width for name in names)
     table = _table("", *(name if named else str(place) for place, name in enumerate(names, 1)), folded="")
@@ -227,7 +225,7 @@ def _matrix(names: Sequence[str], found: Mapping[str, Mapping[str, T | None]], c
 
 
 def _table(*columns: str, folded: str = "bot") -> Table:
-    """An empty table, whose column `folded` gives way where the terminal is too narrow."""
+    """Return an empty table whose column `folded` wraps on a narrow terminal."""
     table = Table(box=None, pad_edge=False)
     for column in columns:
         if column == folded:
@@ -244,7 +242,7 @@ def print_uncontested_losses(
     data: Path,
     failures: Mapping[str, Counter[str]] | None = None,
 ) -> None:
-    """Print which bots lost matches by forfeit or resignation, why, and where in the data folder their logs are."""
+    """Print which bots lost by forfeit or resignation, the reasons, and the paths of their logs."""
     for bot, lost in uncontested_losses(plan.names, results).items():
         failed = (failures or {}).get(bot, Counter())
         if not lost and not failed:

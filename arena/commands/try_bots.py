@@ -1,6 +1,6 @@
-"""`arena try`: one match of bots in this process, drawn as it goes; with `--watch` again at every save.
+"""`arena try`: plays one match of bots in this process and shows it; `--watch` plays it again at every save.
 
-It needs no server and no data folder, and keeps nothing.
+It needs no server and no data folder, and stores nothing.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from referee.footer import Closed
 from referee.record import Header, Ply, RecordedSeat, Sealed, Strike, header_of
 
 MOVES_PER_SECOND = 4.0
-"""At a terminal, where nobody says."""
+"""The default speed of the display on a terminal."""
 FASTEST = 1000.0
 PERSON = "human"
-"""The reference bot that asks whoever is at the terminal."""
+"""The built-in bot that asks the person at the terminal."""
 PRINTS_BELOW, PRINTS_AFTER = 5, 100
-"""Lines that bots printed which are shown: below a board, and when the match is over."""
+"""Maximum printed lines of bots shown: below a board, and after the match."""
 
 
 class TryOptions(Struct, frozen=True, kw_only=True):
-    """The options as they were given."""
+    """The options as given."""
 
     bots: Sequence[str]
     game: str
@@ -61,7 +61,7 @@ class TryOptions(Struct, frozen=True, kw_only=True):
     moves_per_second: float | None
 
     def words(self) -> list[str]:
-        """The command line that says the same, but for `watch`."""
+        """Return the command line with these options, except for `--watch`."""
         words = ["try", *self.bots, "--game", self.game, "--clock", self.clock]
         for option, value in (("--preset", self.preset), ("--seed", self.seed)):
             words += [] if value is None else [option, value]
@@ -73,7 +73,7 @@ class TryOptions(Struct, frozen=True, kw_only=True):
 
 
 def run(options: TryOptions) -> None:
-    """Play a match and show it; the exit code is 1 if a bot's author has something to mend. Raises `Fault`."""
+    """Play a match and show it. Exits with code 1 if a bot has a mistake to fix. Raises `Fault`."""
     sets = [*options.sets, *([] if options.preset is None else [f"preset={options.preset}"])]
     config, settings = read_sets(options.game, sets)
     rules = load(options.game, config)
@@ -119,14 +119,14 @@ def run(options: TryOptions) -> None:
 
 
 def _files(bots: Sequence[Contestant]) -> list[Path]:
-    """Those of the bots that are files."""
+    """Return the files among the bots."""
     own = [bot.spec.bot for bot in bots if bot.spec is not None and not bot.reference]
     return [Path(word if word.endswith(".py") else word.rpartition(":")[0]) for word in own]
 
 
 @contextmanager
 def _placed(files: Sequence[Path]) -> Iterator[None]:
-    """Say where in one of the files a fault comes from that does not name it."""
+    """Add the file and line of a bot's file to a fault that does not name it."""
     try:
         yield
     except UsageFault as fault:
@@ -139,9 +139,9 @@ def _placed(files: Sequence[Path]) -> Iterator[None]:
 
 
 class _Shown:
-    """A match on the screen in one place, or as lines, as it goes on; what bots print meanwhile goes below it.
+    """Shows a match as it is played, in place on a terminal, else as lines; what bots print appears below the board.
 
-    Of what is hidden a person of `people`, the seats that play at this terminal, sees their own, and two what both see.
+    A person who plays at this terminal sees their own hidden information; two people see only what both may see.
     """
 
     def __init__(
@@ -159,11 +159,11 @@ class _Shown:
         self._title = f"{header.game}, {', '.join(seat.bot for seat in header.seats)}"
         self._prints = StringIO()
         self.noted: list[str] = []
-        """What bots' authors have to know."""
+        """Messages for the bots' authors."""
 
     @contextmanager
     def heard(self) -> Iterator[None]:
-        """Where boards are drawn in one place, keep what bots print inside, and print it afterwards."""
+        """While boards are drawn in place, capture what bots print, and print its end afterwards."""
         if self._quiet or not self._terminal:
             yield
             return
@@ -177,7 +177,7 @@ class _Shown:
                 say("\n".join(["", "", "printed meanwhile:", *more, *lines[-PRINTS_AFTER:]]))
 
     def note(self, bot: str, line: str) -> None:
-        """Keep a line for a bot's author."""
+        """Keep a message for a bot's author."""
         self.noted.append(line)
 
     def __call__(self, line: Ply | Strike | None, state: Any) -> None:
@@ -202,7 +202,7 @@ class _Shown:
         time.sleep(self._pause)
 
     def ended(self, closed: Closed) -> None:
-        """Say how it ended, and what their authors have to know."""
+        """Print the outcome and the messages for the bots' authors."""
         result = closed.result
         seats = [(seat.rank, seat.bot, seat.reason, seat.payoff) for seat in result.seats]
         ended = outcome(result.game, result.reason, result.plies, seats, closed.failures)

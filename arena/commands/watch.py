@@ -1,4 +1,4 @@
-"""`arena watch`: a match that is under way, live: in one place on a terminal, as lines elsewhere."""
+"""`arena watch`: shows a running match live, in place on a terminal, else as lines."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ from referee.record import Header, Ply, RecordedSeat
 
 OPEN_WITHIN = 10.0
 LOOK_EVERY = 1.0
-"""Seconds between two looks whether a match has begun."""
+"""Seconds between two checks for a new match."""
 FIRST_WAIT = 0.1
 PATIENCE = 30.0
-"""Seconds for which a node is tried again whose connection was lost."""
+"""Seconds for which a lost connection to a node is retried."""
 
 
 class NotUnderWay(UsageFault):
-    """The match to be watched is over, or there never was one, or it is under way on a node at another `url`."""
+    """Raised if the match is not under way; `url` is that of the node on which it is, if any."""
 
     def __init__(self, text: str, url: str | None = None) -> None:
         super().__init__(text)
@@ -62,21 +62,21 @@ class NotUnderWay(UsageFault):
 
 
 class Lost(ArenaFault):
-    """The connection to a node has ended."""
+    """Raised if the connection to a node has ended."""
 
 
 def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> None:
-    """Show a match, or the newest one, until it is over; with `follow` go on with the next. Raises `Fault`."""
+    """Show a match, or the newest one, until it is over; with `follow`, continue with the next. Raises `Fault`."""
     where = url or _url_of(data)
     try:
         asyncio.run(_watch(where, match, follow))
     finally:
-        if sys.stdout.isatty():  # what comes next begins below the board
+        if sys.stdout.isatty():  # output continues below the board
             say()
 
 
 def _url_of(data: Path) -> str:
-    """Where the server of a data folder takes clients."""
+    """Return the public URL of the server of a data folder."""
     found = credentials.of_running(data)
     if found is None or not found.public:
         raise no_server(data, "--url names one elsewhere, like wss://arena.example.org:8765")
@@ -106,7 +106,7 @@ async def _watch(url: str, named: str | None, follow: bool) -> None:
                     continue
                 if named is not None:
                     raise
-                match = None  # a listing may be a second old
+                match = None  # the listing may be a second old
                 continue
             if not follow:
                 return
@@ -114,9 +114,7 @@ async def _watch(url: str, named: str | None, follow: bool) -> None:
 
 
 async def _newest(nodes: Nodes, url: str, seen: str) -> tuple[Spectator, str]:
-    """The newest match under way that is not the one `seen`, once there is one, first of all on the node at a URL; and
-    who sees it.
-    """
+    """Wait for a running match other than `seen`, and return its spectator and id. The node at `url` is asked first."""
     said = False
     while True:
         here, *others = [found async for found in nodes.listings(url)]
@@ -153,7 +151,7 @@ async def _show(spectator: Spectator, match: str) -> None:
 
 
 class _Shown:
-    """A match on the screen, or as lines."""
+    """Shows a match in place on a terminal, or as lines."""
 
     def __init__(self, start: Start) -> None:
         self._game: Game[Any, Any] = games.load(start.game, start.config)
@@ -177,7 +175,7 @@ class _Shown:
             say(self._title, flush=True)
 
     def turned(self, turn: Turn) -> None:
-        """Show what happened since the last turn, and the board after it."""
+        """Show the events since the last turn, and the board."""
         self._clock = turn.clock
         movers = [self._header.seats[seat].bot for seat in turn.movers]
         waits = f"{' and '.join(movers)} {'is' if len(movers) == 1 else 'are'} to move"
@@ -204,7 +202,7 @@ class _Shown:
 
 
 class Spectator:
-    """A client of an arena that watches only: a connection to a `url` that was welcomed without a name."""
+    """A spectator's connection to an arena, which it joined without a name."""
 
     def __init__(self, wire: ClientConnection, url: str) -> None:
         self._wire = wire
@@ -212,7 +210,7 @@ class Spectator:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the connection has ended."""
+        """True if the connection has ended."""
         return self._wire.close_code is not None
 
     async def ask(self, message: FromClient) -> None:
@@ -223,7 +221,7 @@ class Spectator:
             raise self._lost() from exc
 
     async def hear(self) -> FromServer:
-        """The next message. Raises `Lost`, and `ArenaFault` where what came is not understood."""
+        """Return the next message. Raises `Lost`, and `ArenaFault` if it can't be decoded."""
         while True:
             try:
                 message = MSGPACK.decode_server(await self._wire.recv())
@@ -233,7 +231,7 @@ class Spectator:
                 return message
 
     async def list(self) -> Listing:
-        """Who is there, and what is played. Raises as `hear` does."""
+        """Return the listing of bots and matches. Raises as `hear` does."""
         await self.ask(List())
         while not isinstance(listing := await self.hear(), Listing):
             pass
@@ -246,20 +244,20 @@ class Spectator:
 
 
 class Nodes:
-    """The nodes of an arena, connected to when they are asked for first, until the stack is left."""
+    """Spectators of an arena's nodes, connected when first needed and closed with the stack."""
 
     def __init__(self, stack: AsyncExitStack) -> None:
         self._stack = stack
         self._spectators: dict[str, Spectator] = {}
 
     async def at(self, url: str) -> Spectator:
-        """Who sees what goes on at a URL. Raises as `spectating` does."""
+        """Return the spectator at a URL, connecting if needed. Raises as `spectating` does."""
         if url not in self._spectators or self._spectators[url].is_lost:
             self._spectators[url] = await self._stack.enter_async_context(spectating(url))
         return self._spectators[url]
 
     async def again(self, url: str) -> None:
-        """Be connected to a URL again. Raises as `spectating` does, once it was tried for some time."""
+        """Reconnect to a URL, retrying for `PATIENCE` seconds. Raises as `spectating` does."""
         backoff, until = Backoff(FIRST_WAIT, LOOK_EVERY), asyncio.get_running_loop().time() + PATIENCE
         while True:
             try:
@@ -272,7 +270,7 @@ class Nodes:
                 return
 
     async def listings(self, url: str) -> AsyncIterator[tuple[Spectator, Listing]]:
-        """What the node at a URL lists, and then the others do that answer."""
+        """Yield the listing of the node at a URL, then those of the other nodes that answer."""
         spectator = await self.at(url)
         listing = await spectator.list()
         yield spectator, listing
@@ -284,7 +282,9 @@ class Nodes:
 
 @asynccontextmanager
 async def spectating(url: str) -> AsyncIterator[Spectator]:
-    """A connection to the arena at a URL. Raises `UsageFault` for what is no URL, `ArenaFault` where there is none."""
+    """Connect to the arena at a URL as a spectator. Raises `UsageFault` if the URL is invalid, `ArenaFault` if it
+    fails.
+    """
     try:
         wire = await connect(
             url,

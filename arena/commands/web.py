@@ -1,6 +1,4 @@
-"""The pages, until they are told to stop: of `arena web`, or beside a server in a process of their own, which is kept
-running, and ends with the server.
-"""
+"""Serves the pages: for `arena web`, or in a supervised process beside a server, which ends with the server."""
 
 from __future__ import annotations
 
@@ -32,12 +30,12 @@ from machine.log_output import write_log
 from machine.subprocesses import ending, give_memory_back, leave_process_group
 
 FIRST_WAIT = 0.5
-"""Seconds until the process is started again, at first."""
+"""Seconds before the first restart of the process."""
 SHUTDOWN_TIMEOUT = 3.0
 ASK_EVERY = 10.0
-"""Seconds between two questions whether the page answers, and for an answer."""
+"""Seconds between two health checks, and their timeout."""
 SILENT_MOST = 60.0
-"""Seconds without an answer after which the page is taken for hung."""
+"""Seconds without an answer after which the pages' process is killed."""
 _NO_PORT = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
 _CHILD = (sys.executable, "-P", "-m", "arena.web.process")
 
@@ -45,8 +43,10 @@ log = logging.getLogger("arena.web")
 
 
 def web(where: str, host: str, port: int) -> None:
-    """Serve the pages over a database until SIGINT or SIGTERM. Raises `Fault` for what keeps it from starting."""
-    from arena.web.http_connections import PageServer  # what a server has no use for, as another process does it
+    """Serve the pages of a database until SIGINT or SIGTERM. Raises `Fault` if it can't start."""
+    from arena.web.http_connections import (
+        PageServer,
+    )  # a server serves its pages in another process
     from arena.web.site import Site
 
     async def serve() -> None:
@@ -70,9 +70,7 @@ def web(where: str, host: str, port: int) -> None:
 
 
 class PageProcess:
-    """The page's process. Visitors wait while there is none, as long as its sockets, which are at `address`, stay open
-    here.
-    """
+    """The process that serves the pages at `address`. Its sockets stay open here: visitors wait while it restarts."""
 
     def __init__(self, order: WebServerConfig, address: tuple[str, int]) -> None:
         self._order = order
@@ -80,11 +78,11 @@ class PageProcess:
         self._process: Process | None = None
 
     def reload(self) -> None:
-        """Read the certificate again."""
+        """Make the process reload its certificate."""
         self._say(RELOAD)
 
     async def run(self) -> str:
-        """One process from its start to its end, in words; it is ended where it hangs or this is cancelled."""
+        """Run the process once and return in words how it ended. It is killed if it hangs or if this is cancelled."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *_CHILD, stdin=PIPE, pass_fds=self._order.descriptors, preexec_fn=leave_process_group
@@ -102,7 +100,7 @@ class PageProcess:
         return f"has not answered for {SILENT_MOST:g} s" if code is None else ending(code)
 
     async def _silence(self) -> None:
-        """Return when the page has answered nothing for long."""
+        """Return when the process has not answered for `SILENT_MOST` seconds."""
         loop = asyncio.get_running_loop()
         answered = loop.time()
         while loop.time() - answered < SILENT_MOST:
@@ -111,9 +109,9 @@ class PageProcess:
                 answered = loop.time()
 
     async def _answers(self) -> bool:
-        """Whether the page answers now, whatever it says."""
+        """Return whether the process answers at all now."""
         encryption = None
-        if self._order.certificate is not None:  # whose it is does not matter here
+        if self._order.certificate is not None:  # the name in the certificate does not matter here
             encryption = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             encryption.check_hostname = False
             encryption.verify_mode = ssl.CERT_NONE
@@ -133,7 +131,7 @@ class PageProcess:
 
 
 async def _ended(process: Process) -> None:
-    """End a process, if it has not ended."""
+    """Close the input of a process, which ends it, and kill it after a timeout."""
     assert process.stdin is not None
     process.stdin.close()
     with contextlib.suppress(TimeoutError):
@@ -145,22 +143,21 @@ async def _ended(process: Process) -> None:
 
 
 def web_scheme(settings: ServerSettings) -> str:
-    """What a browser calls the way to the page."""
     return "https" if settings.tls_cert else "http"
 
 
 def page_url(settings: ServerSettings, sockets: list[socket.socket]) -> str:
-    """The page's address, for people."""
+    """Return the URL of the pages, for people."""
     return url_of(web_scheme(settings), settings.web_host or settings.host, port_of(sockets))
 
 
 def web_sockets(settings: ServerSettings) -> list[socket.socket]:
-    """What the page listens on; nothing where there is none. Raises `PortFault`."""
+    """Bind the sockets for the pages; return an empty list if there are none. Raises `PortFault`."""
     return bound(settings.web_host or settings.host, settings.web_port, _NO_PORT) if settings.web else []
 
 
 def admin_config(settings: ServerSettings, url: str, token: str) -> AdminConfig | None:
-    """What the operator's pages are told, if there are any: the server takes its operator, by this token, at `url`."""
+    """Return the configuration of the admin pages, or None; `url` and `token` connect them to the server."""
     if not settings.admin:
         return None
     named = [settings.web_host or settings.host, host_of_url(settings.socket_url or "")]
@@ -172,8 +169,8 @@ def admin_config(settings: ServerSettings, url: str, token: str) -> AdminConfig 
 async def shown(
     settings: ServerSettings, where: str, sockets: list[socket.socket], port: int, admin: AdminConfig | None = None
 ) -> AsyncIterator[PageProcess]:
-    """The page of the database `where`, kept inside, with pages for the operator if an `admin` is given; the arena
-    itself listens on `port`.
+    """Serve the pages of the database `where` within the context, with admin pages if `admin` is given. `port` is the
+    arena's.
     """
     order = WebServerConfig(
         where=where,

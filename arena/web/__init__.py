@@ -1,1 +1,3 @@
-"""The arena in a browser: pages and a JSON API over the store. What is live, the browser asks of the arena itself."""
+"""The pages and the JSON API over the store, as an ASGI application. The browser gets live data from the arena's
+WebSocket. Only commands import this package: a server runs it in another process.
+"""

@@ -1,4 +1,4 @@
-"""What the operator's pages are told when a server starts them."""
+"""The configuration of the admin pages, which a server sends to the pages' process."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ PREFIX = "/admin"
 
 
 class AdminConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the server takes its operator, the SHA-256 of the operator's token, and the names by which pages may be
-    asked for, beside this machine's own and addresses. No secret is among it.
+    """The access data of the admin pages: the server's URL, the hash (SHA-256) of the operator's token, and the host
+    names allowed in requests besides addresses and this machine's own names. It contains no secret.
     """
 
     url: str

@@ -1,4 +1,4 @@
-"""How requests are answered in turn, and long answers in pieces: only as much is made as the visitor takes."""
+"""Answers requests in turn. A long answer is produced in pieces, as fast as the visitor reads it."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from arena.web.serving import Serving
 from arena.web.turns import refusal
 
 WHOLE = 128 * 1024
-"""Bytes. What is longer is sent in pieces."""
+"""Answers of more bytes are sent in pieces."""
 PIECE = 64 * 1024
 STEP = 0.003
-"""Seconds of a turn, then it is another's."""
+"""Seconds of work per turn, before the next visitor's."""
 GZIP_LEVEL = 6
 
 
 Pieces = Iterator[bytes | None]
-"""What an answer is made of, bit by bit; None is a place to pause."""
+"""The pieces of an answer; None is a place to pause."""
 
 
 class Long(NamedTuple):
-    """An answer made in pieces; a `source` that it follows from, if it may be long, names it. It needs `held` bytes
-    while it is made.
+    """An answer produced in pieces. `source` identifies its content for the entity tag, if it may be long. It needs
+    `held` bytes of memory while it is produced.
     """
 
     pieces: Pieces
@@ -45,21 +45,21 @@ class Long(NamedTuple):
 
 
 def visitor_of(request: Request) -> str:
-    """The address that a request counts for."""
+    """Return the address under which a request is counted."""
     return address_of(request.client.host if request.client else "")
 
 
 def slices(body: bytes) -> Pieces:
-    """What is there whole, in pieces."""
+    """Split a complete answer into pieces."""
     return (body[at : at + PIECE] for at in range(0, len(body), PIECE))
 
 
 def in_turn(
     endpoint: Callable[[Request], Response | Long], *, slow: bool = False
 ) -> Callable[[Request], Awaitable[Response]]:
-    """An endpoint that is called in a thread, when it is the turn of the visitor's address.
+    """Wrap an endpoint so that it runs in a thread when it is the turn of the visitor's address.
 
-    One that is `slow` is called in the line of the long answers.
+    A `slow` endpoint waits in the queue of the long answers.
     """
 
     async def answer(request: Request) -> Response:
@@ -68,7 +68,7 @@ def in_turn(
         turns = serving.long if slow else serving.quick
 
         def begin() -> Response:
-            """Call it; what is long is begun in the same turn, which is the only one of what turns out to be short."""
+            """Call the endpoint and, in the same turn, produce the start of a long answer, or all of a short one."""
             answered = endpoint(request)
             if isinstance(answered, Response):
                 if len(answered.body) <= WHOLE:
@@ -93,7 +93,7 @@ def in_turn(
 
 
 def _advance(pieces: Pieces) -> tuple[bytes, bool]:
-    """What is made in one turn, and whether there is more to come."""
+    """Return the bytes produced in one turn, and whether more follow."""
     found = bytearray()
     until = time.perf_counter() + STEP
     for piece in pieces:
@@ -111,10 +111,10 @@ def _gzipped(pieces: Pieces) -> Pieces:
 
 
 class _LongResponse(Response):
-    """An answer in pieces, of which some are `made`; it ends where the visitor leaves, or is cut off.
+    """An answer sent in pieces, of which `made` is the start. It ends if the visitor disconnects or if it is cut off.
 
-    It has a `tag`, if it may be long, or the `head` of what was made whole. What turns out not to be long is answered
-    as if it had been made at once.
+    `tag` is its entity tag, or `head` has the headers of an answer that was produced whole. An answer that turns out
+    short is sent like any other.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class _LongResponse(Response):
         headers.add_vary_header("Accept-Encoding")
         pieces: Pieces = chain((begin,), long.pieces)
         if "gzip" in request.headers.get("accept-encoding", ""):
-            headers["content-encoding"] = "gzip"  # here, where it is in turn
+            headers["content-encoding"] = "gzip"  # here and not in the middleware, so that it takes turns
             pieces = _gzipped(pieces)
         self._begun = True
         await send({"type": "http.response.start", "status": head.status_code, "headers": head.raw_headers})
@@ -167,7 +167,7 @@ class _LongResponse(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _next(self, request: Request, pieces: Pieces) -> bytes:
-        """What is made in the next turn, if somebody waits for it."""
+        """Return the bytes produced in the next turn. Raises `ClientDisconnect`."""
         turn = partial(_advance, pieces)
         piece, self._more = await self._serving.long.take(self._address, turn, request.is_disconnected, begun=True)
         return piece

@@ -1,4 +1,4 @@
-"""The ASGI application: routes, static files, hosts and headers, and what stands around every answer."""
+"""The ASGI application: routes, static files, and the middleware around every answer."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from protocol.errors import Fault
 
 
 def content_security_policy(host: str, socket: str, nodes: Sequence[str] = ()) -> str:
-    """The Content-Security-Policy of a page that was asked for under `host`; `socket` is that of `Site`, `nodes` are
-    the URLs of an arena's nodes.
+    """Return the Content-Security-Policy of a page requested under `host`. `socket` is that of `Site`; `nodes` are the
+    URLs of an arena's nodes.
     """
     sockets = [address(socket, host, encrypted=encrypted) for encrypted in (False, True)]
     connect = " ".join(dict.fromkeys(filter(None, ["'self'", *sockets, *nodes])))
@@ -44,7 +44,7 @@ def content_security_policy(host: str, socket: str, nodes: Sequence[str] = ()) -
 
 
 def _with_security_headers(app: ASGIApp, site: Site) -> ASGIApp:
-    """Says the policy, and that nothing else may be made of an answer."""
+    """Wrap an application to add the Content-Security-Policy and other security headers."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -71,9 +71,9 @@ def _with_security_headers(app: ASGIApp, site: Site) -> ASGIApp:
 
 
 def _readable_across_origins(app: ASGIApp) -> ASGIApp:
-    """Lets scripts of any page read what is under `PREFIX`. They come without cookies, and there are none for it.
+    """Wrap an application to let scripts of any origin read what is below `PREFIX`, without cookies (none are needed).
 
-    The question whether a request may be sent is answered here.
+    CORS preflight requests are answered here.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -92,7 +92,7 @@ def _readable_across_origins(app: ASGIApp) -> ASGIApp:
 
 
 def _sending(headers: Mapping[str, str], send: Send, *, unless_there: bool = False) -> Send:
-    """The same, with these headers on an answer; `unless_there`, those that it has not."""
+    """Return a `send` that sets these headers on an answer; with `unless_there`, only those that are missing."""
 
     async def told(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -104,11 +104,11 @@ def _sending(headers: Mapping[str, str], send: Send, *, unless_there: bool = Fal
 
 
 def _hinting_at_websocket(app: ASGIApp, socket: str) -> ASGIApp:
-    """Answers whoever asks for a WebSocket with a line that says where bots connect; `socket` is that of `Site`."""
+    """Wrap an application to tell WebSocket requests where bots connect; `socket` is that of `Site`."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope) if scope["type"] == "http" else {}
-        if "sec-websocket-key" not in headers:  # a proxy passes it on, unlike `Upgrade`
+        if "sec-websocket-key" not in headers:  # a proxy forwards this header, unlike `Upgrade`
             await app(scope, receive, send)
             return
         sentence = "these are the pages of a stored arena, to which nothing can connect; arena serve starts one"
@@ -120,7 +120,7 @@ def _hinting_at_websocket(app: ASGIApp, socket: str) -> ASGIApp:
 
 
 def _refusing_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
-    """On loopback, answers only to names of this machine, but for a proxy that is trusted."""
+    """Wrap an application to accept, on loopback, only host names of this machine, except from a trusted proxy."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         local, peer = scope.get("server"), scope.get("client")
@@ -136,8 +136,8 @@ def _refusing_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
 
 
 def _refusing_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
-    """Refuses what a request has to say unread, and has its connection end: everything here is asked by its address,
-    but for what it `admits`.
+    """Wrap an application to refuse requests with a body, which is not read, and to close their connections. Only what
+    `admits` allows may have a body; all other requests are defined by their URL.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -155,7 +155,7 @@ def _refusing_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
 
 
 def _answering_internal_errors(app: ASGIApp) -> ASGIApp:
-    """Answers what nobody foresaw, with no traceback in the log; an answer that has begun is cut off."""
+    """Wrap an application to answer unexpected errors and log them without a traceback. A begun answer is cut off."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
@@ -181,7 +181,7 @@ IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable"
 
 
 def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
-    """The pages of an arena. Of these `proxies` it is believed for whom they ask, and under which name."""
+    """Return the application for an arena's pages. Forwarded addresses and host names are believed from `proxies`."""
     admin = _admin_pages(site)
     app = Starlette(
         routes=[
@@ -211,7 +211,7 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
 
 
 class _AdminPages(NamedTuple):
-    """The operator's pages, what stands before them, and which requests may have a form; without them nothing."""
+    """The routes and middleware of the admin pages, and a test which requests may have a form; empty without them."""
 
     routes: Sequence[Route] = ()
     guards: Sequence[Middleware] = ()
@@ -221,20 +221,20 @@ class _AdminPages(NamedTuple):
 def _admin_pages(site: Site) -> _AdminPages:
     if site.admin is None:
         return _AdminPages()
-    from arena.web.admin.access_control import AccessControl, guarded, takes_form  # what most pages have no use for
+    from arena.web.admin.access_control import AccessControl, guarded, takes_form  # most sites don't need it
     from arena.web.admin.routes import routes
 
     return _AdminPages(routes(AccessControl(site.admin)), [Middleware(guarded, config=site.admin)], takes_form)
 
 
 def _error_response(request: Request, exc: Exception) -> Response:
-    """What is wrong, as JSON for programs and as a page for everybody else."""
+    """Return an error as JSON for programs, as a page otherwise."""
     path = request.url.path
     return (json_error_response if path in (ALIVE, READY) or path.startswith("/api/") else error_page)(request, exc)
 
 
 class _ImmutableFiles(StaticFiles):
-    """Files that never change under their address."""
+    """Static files that browsers may cache forever, because a change of content changes the URL."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
@@ -243,11 +243,11 @@ class _ImmutableFiles(StaticFiles):
 
 
 def _alive(request: Request) -> Response:
-    """Whether the page stands, whatever its store does; of the arena itself, its own `/healthz` says it."""
+    """Answer that the process is alive, whatever the state of the store. The arena itself has its own `/healthz`."""
     return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})
 
 
 def _ready(request: Request) -> Response:
-    """Whether its store answers too."""
+    """Answer whether the store works, too."""
     site_of(request).reader.read(result_of, "")
     return _alive(request)

@@ -1,7 +1,7 @@
-"""ES modules put into one page, with nothing to load from elsewhere and no build step.
+"""Bundles ES modules into one page that loads nothing else, without a build step.
 
-A module becomes a `data:` URL. That has no folder, so each module's imports are told by the path of the file among
-the static ones, and an import map says which URL that is.
+Each module becomes a `data:` URL. Such a URL has no folder, so imports are rewritten to paths below the static files,
+and an import map resolves these.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import re
 from arena.web.site import STATIC
 
 IMPORT = re.compile(r"""(\b(?:from|import)\s*\(?\s*)"(\.{1,2}/[^"\n]+)\"""")
-"""An import of a file beside the module, as `from "../dom.js"`."""
+"""An import of a neighbouring file, like `from "../dom.js"`."""
 
 BOARDS = "board/index.js"
-"""The module that loads the board of a game, with a line for each."""
+"""The module that loads the board of a game, with one line per game."""
 
 
 def preloaded(*entries: str, game: str | None = None) -> list[str]:
-    """The modules that these need to begin, and the board of a game, if it has one."""
+    """Return the paths of the modules that these entries and the game's board, if it has one, import statically."""
     board = _boards().get(game or "")
     needed = [*entries, board] if board else entries
     return sorted({path for entry in needed for path in modules(entry, later=False)})
@@ -29,7 +29,7 @@ def preloaded(*entries: str, game: str | None = None) -> list[str]:
 
 @functools.cache
 def _boards() -> dict[str, str]:
-    """The modules of the boards, by game."""
+    """Return the paths of the board modules by game."""
     source = STATIC.joinpath(BOARDS).read_text(encoding="utf-8")
     found = re.findall(r"""^ *"?([\w-]+)"?: .*import\("\./([^"]+)"\)""", source, re.MULTILINE)
     return {game: posixpath.join(posixpath.dirname(BOARDS), file) for game, file in found}
@@ -37,9 +37,9 @@ def _boards() -> dict[str, str]:
 
 @functools.cache
 def modules(entry: str, *, later: bool = True) -> dict[str, str]:
-    """The URLs of a static module and of all that it imports, by path; without `later` those that it needs to begin.
+    """Return the URLs of a static module and of all its imports, by path; without `later`, of its static imports only.
 
-    Raises `OSError` for a missing one.
+    Raises `OSError` for a missing module.
     """
     urls: dict[str, str] = {}
     waiting = [entry]
@@ -53,7 +53,7 @@ def modules(entry: str, *, later: bool = True) -> dict[str, str]:
 
 
 def _named(path: str, later: bool, source: str) -> tuple[str, list[str]]:
-    """A module whose imports are told by path, and those paths; without `later` those of its static imports."""
+    """Rewrite a module's imports to paths, and return both; without `later`, only the paths of static imports."""
     imported = []
 
     def name(found: re.Match[str]) -> str:
@@ -66,5 +66,4 @@ def _named(path: str, later: bool, source: str) -> tuple[str, list[str]]:
 
 
 def data_url(media: str, text: str) -> str:
-    """Text as a URL of its own."""
     return f"data:{media};charset=utf-8;base64,{base64.b64encode(text.encode()).decode()}"

@@ -1,6 +1,6 @@
-"""The wheel of the client alone, made of the sources that run here: what `from bots import Bot, Turn, run` needs.
+"""Builds a wheel of the client alone from the running sources: the modules behind `from bots import Bot, Turn, run`.
 
-Its modules are those that are imported from there on, however late; its bytes are the same for the same sources.
+It contains every module reachable by imports, including late ones. The same sources give the same bytes.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from protocol import VERSION
 from protocol.games import NAMES, game_class
 
 ROOT = Path(__file__).resolve().parents[2]
-"""The folder of the packages."""
+"""The folder that contains the packages."""
 ENTRIES = ("bots", "bots.client.run", "bots.playing.versions", *sorted({game_class(name).__module__ for name in NAMES}))
-"""What is imported by name, and so not seen in the sources: all else follows from them."""
+"""Modules that are imported by name at run time, which the sources don't show; all others follow from their imports."""
 REQUIRED = ("msgpack", "msgspec", "websockets")
-"""What it needs of others, in the versions that the arena needs."""
+"""Required distributions, in the versions that the arena requires."""
 DATA = ("*.toml", "py.typed")
-"""What goes along of their packages."""
+"""Other files of the packages that are included."""
 _INFO = f"bot_arena_client-{VERSION}.dist-info"
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 _FILE = 0o100644 << 16
@@ -38,7 +38,7 @@ _WHEEL = "Wheel-Version: 1.0\nGenerator: bot-arena\nRoot-Is-Purelib: true\nTag: 
 
 
 class ClientWheel(Struct, frozen=True, kw_only=True):
-    """The file by its name, its bytes, and their digest in hexadecimal."""
+    """The wheel's file name, content, and SHA-256 in hexadecimal."""
 
     name: str
     content: bytes
@@ -47,7 +47,6 @@ class ClientWheel(Struct, frozen=True, kw_only=True):
 
 @cache
 def client_wheel() -> ClientWheel:
-    """The wheel of this version."""
     held = io.BytesIO()
     recorded = io.StringIO()
     record = csv.writer(recorded, lineterminator="\n")
@@ -71,7 +70,7 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 
 def _files() -> Iterator[tuple[str, bytes]]:
-    """What is in the wheel but for its record, which comes last."""
+    """Yield the name and content of every file in the wheel except RECORD, which comes last."""
     for file in sorted(contents()):
         yield file.relative_to(ROOT).as_posix(), file.read_bytes()
     arena = distribution("bot-arena")
@@ -82,7 +81,7 @@ def _files() -> Iterator[tuple[str, bytes]]:
 
 
 def _metadata() -> str:
-    """Who it is and what it needs, as the arena's own distribution says."""
+    """Return METADATA, with requirements and licence taken from the arena's distribution."""
     arena = distribution("bot-arena")
     named = {re.split(r"[^\w.-]", each, maxsplit=1)[0].lower(): each for each in arena.requires or []}
     fields = [
@@ -99,7 +98,7 @@ def _metadata() -> str:
 
 
 def contents() -> set[Path]:
-    """The modules that are imported from `ENTRIES` on, and what else lies in their packages, as maps do."""
+    """Return the modules reachable by imports from `ENTRIES`, and the data files in their packages, such as maps."""
     modules: set[Path] = set()
     waiting = [*ENTRIES]
     while waiting:
@@ -112,7 +111,7 @@ def contents() -> set[Path]:
 
 
 def _with_packages(module: str) -> Iterator[Path]:
-    """The source of a module and those of the packages that it is in; nothing for one of others."""
+    """Yield the source files of a module and of the packages that contain it; none for a module from elsewhere."""
     parts = module.split(".")
     if parts[0] not in PACKAGES:
         return
@@ -124,7 +123,7 @@ def _with_packages(module: str) -> Iterator[Path]:
 
 
 def _imported(file: Path) -> Iterator[str]:
-    """What a source imports when it runs, now or later, and what may be modules of a package named there."""
+    """Yield the names that a source imports at run time, including names that may be modules of a package."""
     waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
     while waiting:
         node = waiting.pop()

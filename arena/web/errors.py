@@ -1,4 +1,4 @@
-"""What a browser or a program is told when something is wrong: one sentence, as a page or as JSON."""
+"""Turns errors into one sentence for the visitor, as a page or as JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger("arena.web.errors")
 
 
 class NotFound(UsageFault):
-    """There is no such thing at this address."""
+    """Raised if nothing exists at this address."""
 
 
 class Complaint(Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class Wrong(Struct, frozen=True, kw_only=True):
 
 
 def http_status_of(exc: Exception) -> HTTPStatus:
-    """The HTTP status that says whose fault it is."""
+    """Return the HTTP status for an error."""
     match exc:
         case NotFound():
             return HTTPStatus.NOT_FOUND
@@ -55,7 +55,7 @@ def http_status_of(exc: Exception) -> HTTPStatus:
 
 
 def sentence(request: Request, exc: Exception) -> str:
-    """What is wrong, in one line for people. What nobody foresaw is in the log."""
+    """Describe an error in one line for people. Unexpected errors are logged."""
     path = printable(request.url.path)
     match exc:
         case Fault():
@@ -73,19 +73,18 @@ def sentence(request: Request, exc: Exception) -> str:
 
 
 def _place_of(exc: Exception) -> str:
-    """An error in a line, with where it was raised."""
+    """Return an error in one line, with the place where it was raised."""
     frames = traceback.extract_tb(exc.__traceback__)
     where = f", in {frames[-1].filename} line {frames[-1].lineno}" if frames else ""
     return printable(f"{type(exc).__name__}: {exc}{where}")
 
 
 def json_error_response(request: Request, exc: Exception) -> Response:
-    """What a program is told that something is wrong."""
     answer = Wrong(error=Complaint(message=sentence(request, exc)))
     return Response(msgspec.json.encode(answer), http_status_of(exc), error_headers(exc), media_type="application/json")
 
 
 def error_headers(exc: Exception) -> dict[str, str]:
-    """What belongs to the status: the methods that there are, when to ask again."""
+    """Return the headers that belong to the status: the allowed methods, or when to retry."""
     told = dict(getattr(exc, "headers", None) or {})
     return {name: value for name, value in told.items() if name.lower() in ("allow", "retry-after")}

@@ -1,4 +1,4 @@
-"""Numbers, times, addresses and results as pages show them. Pure."""
+"""Formats numbers, times, addresses and results for pages. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from referee.result import Result, SeatResult
 
 MINUS = "\u2212"
 THIN = "\u202f"
-"""Stands between thousands, where no line breaks."""
+"""The separator of thousands, a space that does not break."""
 WORDS = {
     reasons.WIN: "played to the end",
     reasons.DRAW: "draw",
@@ -35,7 +35,7 @@ WORDS = {
     reasons.FAILED: "program failed",
     reasons.VOID: "called off",
 }
-"""Why matches and seats end, for people."""
+"""Words for the reasons for which matches and seats end."""
 _LEFT = {
     reasons.RESIGNED: "resigned",
     reasons.TIMEOUT: "ran out of time",
@@ -44,45 +44,44 @@ _LEFT = {
     reasons.NO_SHOW: "never came",
     reasons.FAILED: "could not go on, as its program failed",
 }
-"""What a seat did that left before the end."""
+"""Words for how a seat left a match early."""
 _FORMATS = {"round-robin": "round robin", "swiss": "Swiss system", TEST: "test of two bots"}
 OUTCOME_WORDS = {WON: "won", DRAWN: "drawn", LOST: "lost", VOIDED: "called off"}
 
 
 def segment(text: object) -> str:
-    """Text as one segment of an address."""
+    """Escape text as one segment of a URL's path."""
     return quote(str(text), safe="")
 
 
 def query(values: Mapping[str, object], **changes: object) -> str:
-    """The query of an address, `?` included: the values with these changes, without those that are None or empty."""
+    """Return a URL's query, `?` included: the values with these changes, without those that are None or empty."""
     said = {name: value for name, value in {**values, **changes}.items() if value not in (None, "")}
     return f"?{urlencode(said)}" if said else ""
 
 
 def decimal(value: float, places: int = 1) -> str:
-    """A number with a true minus sign, 4 digits and more in groups of three."""
+    """Format a number with a true minus sign, with thousands separated."""
     text = f"{abs(value):,.{places}f}".replace(",", THIN)
     return MINUS + text if value < 0 and float(f"{value:.{places}f}") != 0 else text
 
 
 def grouped(value: int) -> str:
-    """A whole number in groups of three."""
+    """Format a whole number with thousands separated."""
     return decimal(value, 0)
 
 
 def percent(share: float) -> str:
-    """A share of 1 in percent."""
     return f"{decimal(100 * share)}{THIN}%"
 
 
 def payoff(value: float) -> str:
-    """What was paid a round, to three decimals; from a thousand on to one."""
+    """Format a payoff per round with three decimals, or one from a thousand on."""
     return decimal(value, 3 if abs(value) < 1000 else 1)
 
 
 def payoff_interval(found: MeanPayoff) -> str:
-    """The 95 % interval of a mean payoff; empty where there is none."""
+    """Format the 95 % interval of a mean payoff; empty text if there is none."""
     if found.low is None or found.high is None:
         return ""
     low, high = payoff(found.low), payoff(found.high)
@@ -90,22 +89,22 @@ def payoff_interval(found: MeanPayoff) -> str:
 
 
 def rating(mu: float, sigma: float) -> str:
-    """What is believed of a bot's skill: the mean, and how far from it the skill may be."""
+    """Format a rating as its mean ± 3 sigma."""
     return f"{decimal(mu)} ± {decimal(3 * sigma)}"
 
 
 def moment(time: str) -> str:
-    """A time of the store's to the minute, in UTC."""
+    """Format a time of the store to the minute, in UTC."""
     return datetime.fromisoformat(time).strftime("%Y-%m-%d %H:%M")
 
 
 def day(time: str) -> str:
-    """The day of a time of the store's, in UTC."""
+    """Format the day of a time of the store, in UTC."""
     return datetime.fromisoformat(time).strftime("%Y-%m-%d")
 
 
 def thinking(ms: float | None) -> str:
-    """A thinking time with its unit."""
+    """Format a thinking time with its unit."""
     if ms is None:
         return "–"
     if ms < 999.5:
@@ -114,57 +113,55 @@ def thinking(ms: float | None) -> str:
 
 
 def clock(text: str) -> str:
-    """The clock of a tournament as it was asked for, `60+0.5`, in words."""
+    """Describe the clock of a tournament, given like `60+0.5`."""
     asked = read_clock(text)
     added = f" + {asked.increment_ms / 1000:g}{THIN}s a move" if asked.increment_ms else ""
     return f"{asked.bank_ms / 1000:g}{THIN}s{added}"
 
 
 def plural(number: int, one: str, many: str) -> str:
-    """A number with its noun."""
     return f"{grouped(number)} {one if number == 1 else many}"
 
 
 def ordinal(number: int) -> str:
-    """1st, 2nd, 3rd, 4th."""
+    """Format a number as 1st, 2nd, 3rd, 4th."""
     ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{grouped(number)}{ending}"
 
 
 def capital(sentence: str) -> str:
-    """A sentence with its first letter large and its full stop."""
+    """Return a sentence with a capital letter and a full stop."""
     return f"{sentence[:1].upper()}{sentence[1:]}" + ("" if sentence.endswith((".", "?")) else ".")
 
 
 def data(value: object) -> str:
-    """A value, structs among it, as the content of a script of type application/json."""
+    """Encode a value as the content of a script of type application/json."""
     return script_safe(msgspec.json.encode(value))
 
 
 def script_safe(json: bytes) -> str:
-    """A piece of JSON, as it is in such a script."""
+    """Escape JSON so that it can stand in a script element."""
     return htmlsafe_json_dumps(json, dumps=bytes.decode)
 
 
 def reason_words(reason: str) -> str:
-    """A reason of the protocol's for people; one that this version does not know as it is."""
+    """Describe a reason of the protocol for people; an unknown one appears as it is."""
     return WORDS.get(reason, reason.replace("_", " "))
 
 
 def tournament_format(name: str) -> str:
-    """A tournament's format for people."""
     return _FORMATS.get(name, name.replace("-", " "))
 
 
 def seat_words(rank: int, reason: str) -> str:
-    """How a match ended for one of its seats: one that left nothing to say but its rank has won or lost."""
+    """Describe how a match ended for a seat."""
     if reason == reasons.WIN:
         return OUTCOME_WORDS[WON if rank == 1 else LOST]
     return reason_words(reason)
 
 
 def result_sentence(reason: str, plies: int, seats: Sequence[SeatResult]) -> str:
-    """How a match ended, for people: `ann won after 9 plies: bob ran out of time`."""
+    """Describe how a match ended: `ann won after 9 moves: bob ran out of time`."""
     if reason == reasons.VOID:
         return "called off by the arena, void"
     first = [seat.bot for seat in seats if seat.rank == 1]
@@ -175,7 +172,7 @@ def result_sentence(reason: str, plies: int, seats: Sequence[SeatResult]) -> str
 
 
 def story(result: Result) -> str:
-    """Who did what to whom: `greedy beat lucky`; of more seats `greedy won against lucky, random`."""
+    """Summarise a result: `greedy beat lucky`, or with more seats `greedy won against lucky, random`."""
     names = [seat.bot for seat in result.seats]
     if result.reason == reasons.VOID:
         return f"{' against '.join(names) if len(names) == 2 else ', '.join(names)}: called off"
@@ -189,12 +186,12 @@ def story(result: Result) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence: `ann, bob and cid`."""
+    """Join names in a sentence: `ann, bob and cid`."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def places(result: Result) -> list[list[SeatResult]]:
-    """The seats, best first; those that tie together. All together, where the match was called off."""
+    """Group the seats by place, best first; a void match has a single group."""
     if result.reason == reasons.VOID:
         return [list(result.seats)]
     ranked = sorted(result.seats, key=lambda seat: seat.rank)
@@ -202,7 +199,7 @@ def places(result: Result) -> list[list[SeatResult]]:
 
 
 def seat_of(result: Result, bot: str) -> SeatResult | None:
-    """The seat of a bot, named in any case."""
+    """Return the seat of a bot, whose name may be in any case."""
     return next((seat for seat in result.seats if folded(seat.bot) == folded(bot)), None)
 
 

@@ -1,7 +1,7 @@
-"""The process that grades a match whose map may have to be solved first, or whose moves are estimated:
-`python -m arena.web.grader NAME WANTED`, the latter as JSON.
+"""Grades a match in a process of its own, because solving its map or estimating its moves takes long: `python -m
+arena.web.grader NAME WANTED`, the latter as JSON.
 
-On standard input comes the record; on standard output goes a `Graded` or, of a match that cannot be, a `Refused`.
+It reads the record from standard input and writes a `Graded`, or a `Refused` if the match can't be graded.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from protocol.errors import BadRecord, Fault
 from referee import record_reader
 
 NICE = 10
-"""More than the page's own: whoever only reads goes first."""
+"""More than that of the pages' process, so that other visitors go first."""
 FOLDER = "page"
-"""In the cache, where the tables are that were solved for visitors."""
+"""The folder within the cache for grades, and for tables solved for visitors."""
 MOST_BYTES = 512 * 1024 * 1024
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Which moves are graded: those of one seat or of all; where the game is not solved, by so many simulations."""
+    """A request for grades of one seat's moves or of all; with `sims` simulations per move in an unsolved game."""
 
     seat: int | None = None
     sims: int | None = None
 
 
 class Graded(msgspec.Struct, frozen=True, tag=True):
-    """The grades."""
+    """The grades of a match."""
 
     grades: Grades
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
-    """Why there are none; whether it is the record's fault."""
+    """The reason why a match can't be graded, and whether its record is damaged."""
 
     why: str
     damaged: bool
 
 
 def main() -> None:
-    """Grade what is on standard input."""
+    """Grade the record on standard input."""
     die_with_parent()
     be_nice(NICE)
     keep_new_tables_in(cache_folder() / FOLDER, MOST_BYTES)

@@ -1,5 +1,5 @@
-"""Grades of matches, kept for whoever asks again. On maps that may have to be solved first, and where they are
-estimated, they are made by a process of its own, one at a time, for a while.
+"""Grades of matches, cached on disk. Grades that need a map to be solved, or estimates, are made in a separate process,
+one at a time, with a timeout.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from protocol.games import load
 from referee import record_reader
 
 LOOK_AGAIN = 0.25
-"""Seconds between two looks whether somebody still waits."""
+"""Seconds between two checks whether the visitor still waits."""
 MOST_PER_ADDRESS, MOST = 40, 256
 MOST_BYTES = 64 * 1024 * 1024
-"""Of grades that are kept."""
+"""Maximum size of the grade cache."""
 EXACT, ESTIMATED, UNGRADED = "exact", "estimated", ""
-"""How moves can be graded."""
+"""The ways in which moves can be graded."""
 _decode = msgspec.json.Decoder(Graded | Refused).decode
 
 
@@ -40,23 +40,23 @@ class GradingTimeouts:
     """The time limits for grading one match, in seconds."""
 
     solve_timeout_s: float = 20.0
-    """Maps of a preset take a moment."""
+    """The time for solving a map. Maps of a preset are quick."""
     estimate_timeout_s: float = 50.0
-    """Less than the time after which a request is cut off."""
+    """The time for estimating moves, shorter than the timeout of a request."""
 
 
 def how_graded(game: str, config: Mapping[str, Any]) -> str:
-    """How the moves of a match under a config can be graded. Nothing is solved to know it."""
+    """Return how the moves of a match under a config can be graded, without solving anything."""
     try:
         if has_judge(load(game, config)):
             return EXACT
-    except Fault:  # a game or a config of another version
+    except Fault:  # a game or config of another version
         return UNGRADED
     return ESTIMATED if can_estimate(game) else UNGRADED
 
 
 class Grading:
-    """Whose match is graded next: addresses take turns."""
+    """The queue of matches to grade, in which addresses take turns, and the cache of grades."""
 
     def __init__(self, timeouts: GradingTimeouts | None = None) -> None:
         self._timeouts = timeouts or scaled(GradingTimeouts())
@@ -66,8 +66,9 @@ class Grading:
     async def grades(
         self, address: str, record: bytes, name: str, wanted: Wanted, gone: Callable[[], Awaitable[bool]]
     ) -> Grades:
-        """The grades of a match, by the process. Raises what is wrong as `grade` does, `ArenaFault` where it took too
-        long, and `ClientDisconnect` where its visitor is `gone`: then the process is killed.
+        """Return the grades of a match, from the cache or from the grading process. Raises the errors of `grade`,
+        `ArenaFault` after the timeout, and `ClientDisconnect` if the visitor is `gone`. The process is killed in both
+        cases.
         """
         kept = await asyncio.to_thread(self._kept.read, record, wanted)
         if kept is not None:
@@ -83,7 +84,7 @@ class Grading:
         return said.grades
 
     def grades_here(self, record: bytes, name: str, seat: int | None = None) -> Grades:
-        """The grades of a match, or of a seat's moves, that need no solving, made by this thread. Raises as `grade`."""
+        """Return the grades of a match, or of one seat, without solving, in this thread. Raises as `grade`."""
         wanted = Wanted(seat=seat)
         found = self._kept.read(record, wanted)
         if found is None:

@@ -1,4 +1,4 @@
-"""What serves the pages: how many visitors there may be at once."""
+"""The HTTP server of the pages, with its limits on connections."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from arena.web.app import application
 from arena.web.site import Site
 
 BOUNDS = Bounds(waiting=1000, waiting_per_address=200)
-"""Connections at once. A browser opens six; a class behind one router counts as one address."""
+"""Limits on connections. A browser opens six; a class behind one router counts as one address."""
 
 
 class PageServer(HttpServer):
-    """Serves a site on sockets that listen already, until it is told to `leave`."""
+    """An HTTP server for a site on sockets that already listen; it runs until `leave` is called."""
 
     def __init__(self, site: Site, encryption: Encryption | None = None, proxies: Sequence[Network] = ()) -> None:
         super().__init__(application(site, proxies), BOUNDS, encryption, proxies)

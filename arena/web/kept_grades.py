@@ -1,4 +1,4 @@
-"""Grades of matches on disk, for whoever asks again."""
+"""A cache of grades on disk."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _decode = msgspec.json.Decoder(Grades).decode
 
 
 class KeptGrades:
-    """The grades of records, as many as `most_bytes` hold: those that nobody asked for the longest go.
+    """The cache of grades, up to `most_bytes`; the least recently used are dropped.
 
-    What cannot be read is not there, and where the folder cannot be written nothing is kept.
+    Files that can't be read are ignored, and without write access nothing is cached.
     """
 
     def __init__(self, folder: Path, most_bytes: int) -> None:
         self._folder, self._most_bytes = folder, most_bytes
 
     def read(self, record: bytes, wanted: Wanted) -> Grades | None:
-        """The grades of the match of a record, as this code has made them."""
+        """Return the cached grades of a record, made by this version of the code; None if there are none."""
         path = self._path(record, wanted)
         try:
             found = _decode(path.read_bytes())
@@ -38,7 +38,7 @@ class KeptGrades:
         return found
 
     def write(self, record: bytes, wanted: Wanted, grades: Grades) -> None:
-        """Keep the grades of the match of a record."""
+        """Cache the grades of a record."""
         path = self._path(record, wanted)
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What is asked for by name: a bot, a tournament, a pool, and what is said of a name that nothing has."""
+"""Looks up bots, tournaments, pools and games by name, with messages for names that do not exist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_BOT, _NO_TOURNAMENT = "there is no bot called {}", "there is no tournament {
 
 
 def profile(reader: Reader, bot: str) -> Profile:
-    """What is known of a bot. Raises `NotFound`."""
+    """Return the profile of a bot. Raises `NotFound`."""
     found = reader.read(profile_of, bot)
     if found is None:
         raise NotFound(_NO_BOT.format(shown(bot)))
@@ -27,12 +27,12 @@ def profile(reader: Reader, bot: str) -> Profile:
 
 
 def unknown_bot_message(reader: Reader, bot: str) -> str | None:
-    """What is wrong with the name of a bot; None if there is one of this name."""
+    """Return the message for an unknown bot; None if the bot exists."""
     return None if reader.read(is_known_bot, bot) else _NO_BOT.format(shown(bot))
 
 
 def tournament(site: Site, name: str) -> TournamentTable:
-    """A tournament with its tables. Raises `NotFound`."""
+    """Return a tournament with its tables. Raises `NotFound`."""
     found = site.reader.read(tournament_table, name, site.tables)
     if found is None:
         raise NotFound(_NO_TOURNAMENT.format(shown(name)))
@@ -40,12 +40,12 @@ def tournament(site: Site, name: str) -> TournamentTable:
 
 
 def unknown_tournament_message(reader: Reader, name: str) -> str | None:
-    """What is wrong with the name of a tournament; None if there is one of this name."""
+    """Return the message for an unknown tournament; None if the tournament exists."""
     return None if reader.read(has_tournament, name) else _NO_TOURNAMENT.format(shown(name))
 
 
 def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
-    """What is said of a leaderboard that there is not, where those of the pools `rated` are."""
+    """Return the message for a leaderboard that does not exist; it names the pools that have one, `rated`."""
     if wrong := unknown_game_message(game):
         return wrong
     presets = game_class(game).presets
@@ -55,22 +55,22 @@ def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
 
 
 def unknown_game_message(game: str) -> str | None:
-    """What is wrong with the name of a game; None if there is one of this name."""
+    """Return the message for an unknown game; None if the game exists."""
     return None if game in NAMES else f"there is no game {shown(game)}: {among(NAMES)}"
 
 
 def pools(reader: Reader) -> list[str]:
-    """Those that have rated matches, then those of presets, then the unrated matches of each game."""
+    """Return pools with results first, then those of presets, then the unrated matches of each game."""
     presets = [f"{game}/{preset}" for game in NAMES for preset in game_class(game).presets]
     return list(dict.fromkeys([*reader.read(pools_with_results), *presets, *(f"{game}/{UNRATED}" for game in NAMES)]))
 
 
 def unknown_pool_message(reader: Reader, pool: str) -> str | None:
-    """What is wrong with the name of a pool; None if there is one of this name."""
+    """Return the message for an unknown pool; None if the pool exists."""
     there = pools(reader)
     return None if pool in there else f"there is no pool {shown(pool)}: {among(there)}"
 
 
 def game_order(game: str) -> int:
-    """Where a game comes among others: in the order of the registry, one that it does not have at the end."""
+    """Return the sort key of a game: its index in the registry, with unknown games last."""
     return NAMES.index(game) if game in NAMES else len(NAMES)

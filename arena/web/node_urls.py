@@ -1,4 +1,4 @@
-"""Where the nodes of an arena take clients, for pages that have to name them: looked up now and then."""
+"""The URLs of an arena's nodes, cached for the pages that name them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from arena.store.store import Reader
 from protocol.errors import ArenaFault
 
 EVERY = 2.0
-"""Seconds."""
+"""Seconds for which the URLs are cached."""
 
 
 class NodeUrls:
-    """Those of an arena's nodes that ever were; none where the database is a file."""
+    """The URLs of all nodes that an arena ever had; none if the database is a file."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -26,7 +26,7 @@ class NodeUrls:
         self._looking = asyncio.Lock()
 
     async def all(self) -> Sequence[str]:
-        """What they are, or were when the database was there last."""
+        """Return the URLs, or the last known ones if the database does not answer."""
         async with self._looking:
             if time.monotonic() - self._looked > EVERY:
                 with contextlib.suppress(ArenaFault):

@@ -1,4 +1,4 @@
-"""A match as one HTML file that plays offline: the viewer of the pages, and the match itself."""
+"""Writes a match as one HTML file that plays offline, with the viewer of the pages."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ SHEETS = ("style.css", *VIEWER_SHEETS)
 
 
 def offline_page(record: Record) -> bytes:
-    """The file; of a forged record too, as it shows where it goes wrong."""
+    """Return the file. A forged record is accepted too: the viewer shows where it goes wrong."""
     return b"".join(offline_page_in_pieces(record, grades_of))
 
 
 def offline_page_in_pieces(record: Record, graded: Callable[[Record], Grades | None]) -> Iterator[bytes]:
-    """The same in pieces, with no more of the match in memory than a ply.
+    """Yield the file in pieces, keeping only one ply of the match in memory.
 
-    `graded` says what its grades are.
-    The nonce that lets its scripts and styles in follows from the match: the same match, the same bytes.
+    `graded` computes the grades.
+    The nonce for its scripts and styles is a hash of the match, so the same match gives the same bytes.
     """
     match = Refereed(record)
     seats = _seats(record)
@@ -59,7 +59,7 @@ def offline_page_in_pieces(record: Record, graded: Callable[[Record], Grades | N
 
 
 def _finished(time: str) -> str:
-    """When it ended, as pages write it; what a forged record has there as it is."""
+    """Format the end of the match as pages do; an invalid time in a forged record is returned unchanged."""
     try:
         return f"{moment(time)} UTC"
     except ValueError:
@@ -67,7 +67,7 @@ def _finished(time: str) -> str:
 
 
 def grades_of(record: Record) -> Grades | None:
-    """What each move gave away; None where the game is not solved."""
+    """Return the grades of a match; None if the game is not solved."""
     try:
         return grade(record)
     except UsageFault:

@@ -1,7 +1,7 @@
-"""The page's process beside a server: `python -m arena.web.process`, which reads what to serve and serves it.
+"""The pages' process beside a server, `python -m arena.web.process`.
 
-On standard input comes a `WebServerConfig` as a line of JSON, later perhaps `RELOAD`. The process ends as that
-does, however the server went.
+It reads a `WebServerConfig` from standard input as a line of JSON, and perhaps `RELOAD` later. It ends when its
+standard input is closed, so it never outlives the server.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from machine.subprocesses import be_nice, die_with_parent, give_memory_back
 from protocol.errors import Fault
 
 NICE = 5
-"""The referee goes first where there is not enough for both."""
+"""A niceness that gives the referee priority."""
 
 log = logging.getLogger("arena.web")
 
 
 def main() -> None:
-    """Obey the order on standard input."""
+    """Serve the pages as configured on standard input."""
     die_with_parent()
     give_memory_back()
     be_nice(NICE)
     with open(sys.stdin.fileno(), "rb", buffering=0) as arena:
         line = arena.readline()
-        if line:  # else the arena has gone
+        if line:  # else the server has ended
             order = msgspec.json.decode(line, type=WebServerConfig)
             write_log(order.log_level, order.log, order.node)
             try:
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def serve(order: WebServerConfig, arena: BinaryIO) -> None:
-    """Serve until the arena says no more. Raises `Fault`."""
+    """Serve until standard input is closed. Raises `Fault`."""
     encryption = None
     if order.certificate is not None and order.key is not None:
         encryption = Encryption(Path(order.certificate), Path(order.key))
@@ -73,12 +73,12 @@ async def _serve(
 
 
 async def _listen(server: PageServer, arena: BinaryIO, encryption: Encryption | None) -> None:
-    """Do what the arena says, until it says no more."""
+    """Act on the server's messages until it closes the pipe."""
     said = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(said), arena)
     while line := await said.readline():
         if line == RELOAD and encryption is not None:
-            with contextlib.suppress(CertificateFault):  # the arena has said it
+            with contextlib.suppress(CertificateFault):  # the server has logged it
                 encryption.reload()
                 log.info("the page read the certificate again")
     server.leave()

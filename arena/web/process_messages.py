@@ -1,4 +1,4 @@
-"""What a server says to the page's process, on its standard input: a `WebServerConfig`, later perhaps `RELOAD`."""
+"""The messages that a server sends to the pages' process on its standard input: a `WebServerConfig`, and `RELOAD`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from arena.store.answer_limit import SERVER_STATEMENT_TIMEOUT_S
 from arena.web.admin_config import AdminConfig
 
 RELOAD = b"reload\n"
-"""Read the certificate and its key again."""
+"""Tells the process to reload the certificate and its key."""
 
 
 class WebServerConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """What to serve: the database, on which inherited sockets, with what `Site` has to know."""
+    """The configuration of the pages: the database, the inherited sockets, and the parameters of `Site`."""
 
     where: str
     descriptors: list[int]
@@ -29,5 +29,5 @@ class WebServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How long a statement of the database may take."""
 
     def line(self) -> bytes:
-        """The order as it is sent."""
+        """Return the configuration as the line that is sent."""
         return msgspec.json.encode(self) + b"\n"

@@ -1,4 +1,4 @@
-"""Values into pages, by templates and the words that all of them know, and answers with their entity tags."""
+"""Renders templates, and answers with entity tags."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from protocol import VERSION
 from protocol.names import folded
 
 VIEWER_SHEETS = ("board/board.css", "board/risk.css", "board/rounds.css", "board/match.css", "viewer/viewer.css")
-"""What the viewer needs beside the style of every page."""
+"""Style sheets of the viewer, besides that of every page."""
 
 
 _templates = Environment(
@@ -50,7 +50,6 @@ _templates.filters["display_name"] = _display_name
 
 
 def site_of(request: Request) -> Site:
-    """The site whose page is asked for."""
     site: Site = request.app.state.site
     return site
 
@@ -58,12 +57,12 @@ def site_of(request: Request) -> Site:
 def render_page(
     request: Request, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
 ) -> Response:
-    """A page, or that the browser has it already. The template knows `site`, `path` (of the address) and the values."""
+    """Render a page as an answer, or 304 if the browser has it. Templates know `site`, the `path` and `values`."""
     return respond_with_etag(request, page(request, template, **values), "text/html", headers or {}, status)
 
 
 def page(request: Request, template: str, **values: Any) -> bytes:
-    """The same without what makes it an answer."""
+    """Render a page to bytes."""
     site = site_of(request)
     shown = _displays.set(site.displays)
     try:
@@ -74,12 +73,12 @@ def page(request: Request, template: str, **values: Any) -> bytes:
 
 
 def render_in_pieces(template: str, **values: Any) -> Iterator[str]:
-    """A template with these values, for what is no page of a site, as it is made."""
+    """Render a template piece by piece, without a site."""
     return _templates.get_template(template).generate(**values)
 
 
 def error_page(request: Request, exc: Exception) -> Response:
-    """The page that says what is wrong."""
+    """Render the page that describes an error."""
     status = http_status_of(exc)
     told = sentence(request, exc)
     return render_page(request, "fault.html", status, error_headers(exc), title=status.phrase, sentence=told)
@@ -88,10 +87,7 @@ def error_page(request: Request, exc: Exception) -> Response:
 def respond_with_etag(
     request: Request, body: bytes, media: str, headers: Mapping[str, str], status: int = HTTPStatus.OK
 ) -> Response:
-    """An answer with its tag; nothing of it, where `If-None-Match` says that it is known.
-
-    The tag is a weak one: the same for the same bytes, however they are packed on their way.
-    """
+    """Answer with a weak entity tag (of the bytes before compression), or 304 if `If-None-Match` has it."""
     tag = _tag(body)
     if status == HTTPStatus.OK and is_known(request, tag):
         return not_modified(tag, headers)
@@ -99,7 +95,7 @@ def respond_with_etag(
 
 
 def source_tag(source: bytes) -> str:
-    """The tag of what is made of a source by this version."""
+    """Return the entity tag of an answer that this version computes from `source`."""
     return _tag(VERSION.encode() + b" " + source)
 
 
@@ -108,16 +104,15 @@ def _tag(body: bytes) -> str:
 
 
 def is_known(request: Request, tag: str) -> bool:
-    """Whether `If-None-Match` has it."""
+    """Return whether `If-None-Match` contains the tag."""
     known = request.headers.get("if-none-match", "").strip()
     return known == "*" or tag in [each.strip().removeprefix("W/") for each in known.split(",")]
 
 
 def tagged(tag: str, headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers of an answer with its tag."""
+    """Return the headers of an answer, with its tag."""
     return {"etag": f"W/{tag}", "cache-control": "no-cache", **headers}
 
 
 def not_modified(tag: str, headers: Mapping[str, str]) -> Response:
-    """The answer where the tag is known."""
     return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=tagged(tag, headers))

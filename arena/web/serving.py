@@ -1,4 +1,4 @@
-"""What is under way at a site: whose turn it is to be answered, and what is held for the long answers."""
+"""Schedules the answers of a site, and limits the memory held for long ones."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from arena.web.turns import Turns
 
 QUICK_AT_ONCE = 4
 LONG_AT_ONCE = 1
-"""Python does one thing at a time."""
+"""Python runs one thread at a time."""
 MOST_LONG_PER_ADDRESS, MOST_LONG = 64, 512
-"""Long answers that wait for a turn, of an address and of all. A class behind one router counts as one address."""
+"""Maximum long answers that wait for a turn, per address (such as a class behind one router) and in all."""
 MOST_HELD = 64 * 1024 * 1024
-"""Bytes that may be held for long answers that are under way; beyond, one is cut off for the newest."""
+"""Maximum memory held for long answers; beyond it, an older one is cut off in favour of the newest."""
 LEAST_HELD = 1024 * 1024
-"""What one counts at least: it has a state and buffers."""
+"""The minimum that an answer counts, for its state and buffers."""
 
 
 class Place:
-    """What is held for one answer."""
+    """The memory held for one answer, and the callback that cuts it off."""
 
     def __init__(self, held: int, cut: Callable[[], object]) -> None:
         self.held, self.cut, self.was_cut = held, cut, False
 
 
 class Serving:
-    """Whose turn it is at a site, and what is held for long answers."""
+    """The queues for quick and long answers of a site, and the memory held for long ones."""
 
     def __init__(self) -> None:
-        self.quick = Turns(QUICK_AT_ONCE, 1000, 1000)  # there are no more connections
+        self.quick = Turns(QUICK_AT_ONCE, 1000, 1000)  # the server accepts no more connections
         self.long = Turns(LONG_AT_ONCE, MOST_LONG_PER_ADDRESS, MOST_LONG)
         self._places: dict[str, list[Place]] = {}
         self._held = 0
 
     def enter(self, address: str, held: int, cut: Callable[[], object]) -> Place:
-        """Count what is held for an answer. Where it is too much, the oldest of the address that has most is cut."""
+        """Count the memory held for an answer. Over the limit, cut off the oldest of the address that holds most."""
         place = Place(max(held, LEAST_HELD), cut)
         self._places.setdefault(address, []).append(place)
         self._held += place.held
@@ -49,7 +49,7 @@ class Serving:
         return place
 
     def leave(self, address: str, place: Place) -> None:
-        """It is over. Once more means nothing."""
+        """Release the memory of an answer. May be called twice."""
         places = self._places.get(address, [])
         if place in places:
             places.remove(place)

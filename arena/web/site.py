@@ -1,4 +1,4 @@
-"""What the pages of one arena have in common: its store, and where a browser reaches the arena itself."""
+"""The state that all pages of one arena share: its store, its limits, and its URLs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from arena.web.serving import Serving
 
 STATIC = Path(__file__).parent / "static"
 HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
-"""A host name or address as it may stand in a URL or a policy, without its port."""
+"""A host name or address as it may appear in a URL or policy, without port."""
 _HOST_AND_PORT = re.compile(rf"(?:{HOST.pattern})(?::\d{{1,5}})?", re.IGNORECASE)
 
 MAX_DISPLAYS = 10_000
@@ -29,10 +29,10 @@ DISPLAYS_TTL_S = 5.0
 
 
 class Site:
-    """One arena as its pages know it.
+    """An arena as its pages know it.
 
-    `socket` is where a browser finds the arena: its port, on the host that the page came from, or a whole `ws://` or
-    `wss://` URL; empty, if nothing is live and there is only the store. With `admin` there are pages for the operator.
+    `socket` is where browsers reach the arena: a port on the page's host, or a complete `ws://` or `wss://` URL; empty
+    if there is only a store. `admin` turns on the admin pages.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Site:
         self._displays: dict[str, str] = {}
         self._displays_read = -math.inf
         self.tables: Standings = {}
-        """Those of tournaments, as they were told last."""
+        """The cached tables of tournaments."""
 
     def displays(self) -> Mapping[str, str]:
         """Return display names by folded names, as they were a few seconds ago at most."""
@@ -60,19 +60,19 @@ class Site:
 
     @cached_property
     def static_version(self) -> str:
-        """A name for the static files as they are now: under it a browser may keep them for ever."""
+        """A hash of the static files. It is part of their URLs, so that browsers may cache them forever."""
         found = hashlib.sha256()
         for file in sorted(path for path in STATIC.rglob("*") if path.is_file()):
             found.update(f"{file.relative_to(STATIC)}\n".encode() + file.read_bytes())
         return found.hexdigest()[:12]
 
     def static(self, path: str) -> str:
-        """The address of a static file."""
+        """Return the URL of a static file."""
         return f"/static/{self.static_version}/{path}"
 
 
 def address(socket: str, host: str, *, encrypted: bool) -> str:
-    """The arena's URL for who reached the page as `host`; `socket` is that of `Site`."""
+    """Return the arena's URL for a visitor who reached the page under `host`; `socket` is that of `Site`."""
     if not socket.isdecimal():
         return socket
     name = HOST.match(host) if _HOST_AND_PORT.fullmatch(host) else None
@@ -80,6 +80,6 @@ def address(socket: str, host: str, *, encrypted: bool) -> str:
 
 
 def origin(host: str, *, encrypted: bool) -> str:
-    """The URL of the pages for who reached them as `host`, its port included."""
+    """Return the pages' URL for a visitor who reached them under `host`, port included."""
     name = _HOST_AND_PORT.fullmatch(host)
     return f"{'https' if encrypted else 'http'}://{name[0] if name else 'localhost'}"

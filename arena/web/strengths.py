@@ -1,4 +1,4 @@
-"""How strong bots are, in a word for who looks for an opponent: from the ratings in the store."""
+"""Describes the strength of bots in a word, by their ratings, for people who look for an opponent."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from arena.store.store import Reader
 from protocol.pools import is_of_people
 
 STEP = 5.0
-"""Of two bots whose ratings are so far apart the better one makes 80 % of the points, by the model of the ratings."""
+"""The rating difference at which the better bot scores 80 %, by the rating model."""
 MIN_STEP = 1.0
 """A word is no smaller step than that: ratings of some dozens of matches differ by as much by chance."""
 WORDS = ("beginner", "easy", "medium", "strong", "expert")
 """From the weakest on; where nobody plays at random, the middle one is around the rating with which a bot begins."""
 NEW, PERFECT = "new", "perfect"
 EARLY = 3
-"""Below so many rated matches nothing is known: a first opponent is wanted in the first minute of an arena, too."""
+"""Rated matches below which a bot counts as new; low, so that even a new arena shows strengths within minutes."""
 EXACT = ("perfect", "oracle")
-"""The reference bots that know what every position is worth, by their names."""
+"""The built-in bots that play perfectly."""
 AT_RANDOM = ("random", "level-1")
 """Those that move at random: nobody is weaker who tries to win."""
 MAX_BOTS = 100

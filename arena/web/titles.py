@@ -1,6 +1,6 @@
-"""Games, presets and pools by their titles: what people read in place of identifiers. Pure.
+"""Titles of games, presets and pools for people. Pure.
 
-The titles are beside the rules of each game. Scripts have the same in `static/titles.js`.
+They are defined beside the rules of each game; `static/titles.js` does the same for scripts.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from protocol.pools import is_of_people, without_people
 
 
 def game_title(game: str) -> str:
-    """The title of a game: `Risk: the duel`. One that this version does not know by its name, in words."""
+    """Return the title of a game, like `Risk: the duel`; an unknown game gets its name in words."""
     return game_class(game).title if game in NAMES else _capital(_in_words(game))
 
 
 def game_about(game: str) -> str:
-    """What one does in a game of this version, in a sentence."""
+    """Return a sentence that says what players do in a game of this version."""
     return game_class(game).about
 
 
 def preset_title(game: str, preset: str) -> str:
-    """The title of a preset by itself: `World, three players`; also of what else stands in its place, as `unrated`."""
+    """Return the title of a preset alone, like `World, three players`; it also accepts `unrated`."""
     return _capital(_preset(game, preset))
 
 
 def pool_title(pool: str) -> str:
-    """The title of a pool, or of what goes by such a name, as `nim/unrated`: `Nim, classic`."""
+    """Return the title of a pool, or of a name like `nim/unrated`: `Nim, classic`."""
     game, _, preset = pool.partition("/")
     return f"{game_title(game)}, {_preset(game, preset)}" if preset else game_title(game)
 
 
 def match_title(game: str, config: Mapping[str, Any]) -> str:
-    """The title of a match: that of its preset's pool, or of its game alone, where the config is its own."""
+    """Return the title of a match: that of its preset's pool, or of its game if the config is no preset."""
     try:
         preset = load(game, config).preset
-    except Fault:  # a game or a config of another version
+    except Fault:  # a game or config of another version
         preset = None
     return pool_title(f"{game}/{preset}" if preset else game)
 

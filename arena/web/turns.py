@@ -1,4 +1,4 @@
-"""Who is served next: a bounded number at once, addresses in turn, and of an address whoever asked first."""
+"""A fair queue: tasks run a few at a time, addresses take turns, and each address is first come, first served."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from starlette.requests import ClientDisconnect
 
 T = TypeVar("T")
 RETRY_AFTER = 5
-"""Seconds."""
+"""Seconds after which a refused visitor should retry."""
 
 
 class Turns:
-    """Work in `at_once` threads. Of one address `per_address` may wait, of all `waiting`."""
+    """A fair queue with `at_once` running tasks, and at most `per_address` and `waiting` (in all) waiting ones."""
 
     def __init__(self, at_once: int, per_address: int, waiting: int) -> None:
         self._free = at_once
         self._per_address, self._most = per_address, waiting
         self._lines: dict[str, deque[asyncio.Future[None]]] = {}
-        """Those who wait, by address; the address whose turn it is first."""
+        """The waiting tasks by address; the address whose turn is next comes first."""
 
     async def take(
         self, address: str, work: Callable[[], T], gone: Callable[[], Awaitable[bool]], *, begun: bool = False
     ) -> T:
-        """What `work` returns, in a thread, when it was the turn of this address. Raises as `enter` does."""
+        """Wait for a turn of this address, and return the result of `work`, run in a thread. Raises as `enter`."""
         await self.enter(address, gone, begun=begun)
         try:
             return await run_in_threadpool(work)
@@ -37,11 +37,11 @@ class Turns:
             self.leave()
 
     async def enter(self, address: str, gone: Callable[[], Awaitable[bool]], *, begun: bool = False) -> None:
-        """Wait for a turn of this address, which lasts until `leave`. Raises `ClientDisconnect` if its visitor is
+        """Wait for a turn of this address, which lasts until `leave`. Raises `ClientDisconnect` if the visitor is
         `gone` by then.
 
-        It is refused with 429 where too many of the address wait, with 503 where too many of all do; never where it is
-        part of what has `begun`.
+        Raises 429 if too many tasks of the address wait, and 503 if too many wait in all; never with `begun`, which
+        marks the continuation of an answer.
         """
         if self._free:
             self._free -= 1
@@ -71,24 +71,24 @@ class Turns:
                 line.remove(turn)
                 if not line:
                     del self._lines[address]
-            elif not turn.cancelled():  # it was this one's turn by then
+            elif not turn.cancelled():  # the turn had come already
                 self.leave()
             raise
 
     def leave(self) -> None:
-        """End a turn: let the next in, of the address that has waited the longest for its turn."""
+        """End a turn and start the next task, of the address that has waited longest for a turn."""
         while self._lines:
             address = next(iter(self._lines))
             line = self._lines.pop(address)
             turn = line.popleft()
             if line:
                 self._lines[address] = line
-            if not turn.cancelled():  # else who waited is still to be told
+            if not turn.cancelled():  # else that task is about to be cancelled
                 turn.set_result(None)
                 return
         self._free += 1
 
 
 def refusal(status: HTTPStatus, why: str) -> HTTPException:
-    """What a visitor is told who should ask later."""
+    """Return the error that tells a visitor to retry later."""
     return HTTPException(status, f"{why}: ask again in {RETRY_AFTER} s", {"retry-after": str(RETRY_AFTER)})

@@ -1,1 +1,1 @@
-"""The operator's pages, `/admin`: who may see them, what they show, and what is asked of the server by their forms."""
+"""The admin pages, `/admin`: access control, the pages, and the requests that their forms send to the server."""

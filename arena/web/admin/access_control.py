@@ -1,4 +1,4 @@
-"""Who gets to the operator's pages: under which names, with which session, by forms of these pages alone."""
+"""Restricts access to the admin pages: allowed host names, sessions, and protection against forms of other sites."""
 
 from __future__ import annotations
 
@@ -31,18 +31,17 @@ from protocol.secret_text import strip_invisible
 T = TypeVar("T")
 COOKIE = "arena_admin"
 MAX_SIGN_IN = 2048
-"""Bytes of the form of who is not signed in yet."""
+"""Maximum size of the sign-in form, in bytes."""
 
 log = logging.getLogger("arena.web.admin")
 
 
 def is_admin(path: str) -> bool:
-    """Whether an address is one of these pages."""
     return path == PREFIX or path.startswith(f"{PREFIX}/")
 
 
 def takes_form(scope: Scope) -> bool:
-    """Whether a request may have a body: a form for one of these pages that says its size, and is not too large."""
+    """Return whether a request may have a body: a form for an admin page, with a declared and acceptable size."""
     headers = Headers(scope=scope)
     size = headers.get("content-length", "")
     fits = size.isdecimal() and int(size) <= MAX_FORM and "transfer-encoding" not in headers
@@ -50,9 +49,10 @@ def takes_form(scope: Scope) -> bool:
 
 
 def guarded(app: ASGIApp, config: AdminConfig) -> ASGIApp:
-    """Answers for these pages only under names that nobody else can have lead here, and has no answer kept.
+    """Wrap an application so that admin pages are served only under trusted host names, and never cached.
 
-    A page on the web may have its own name lead here; it would read with the rights of its own origin.
+    The check prevents DNS rebinding: any web page can make its own host name resolve to this machine, and would then
+    read these pages as its own origin.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,7 +62,8 @@ def guarded(app: ASGIApp, config: AdminConfig) -> ASGIApp:
 
         async def told(message: Message) -> None:
             if message["type"] == "http.response.start":
-                # a browser says with a form from which page it comes, unless that page has it not say so
+                # With the site-wide `no-referrer`, browsers without Sec-Fetch-Site would send forms with `Origin:
+                # null`, which `_check_page` refuses.
                 MutableHeaders(scope=message).update({"cache-control": "no-store", "referrer-policy": "same-origin"})
             await send(message)
 
@@ -78,7 +79,7 @@ def guarded(app: ASGIApp, config: AdminConfig) -> ASGIApp:
 
 
 class Visit(NamedTuple):
-    """A request of who is signed in, with what its form says."""
+    """A request of a signed-in operator, with its form."""
 
     access: AccessControl
     request: Request
@@ -86,22 +87,22 @@ class Visit(NamedTuple):
     form: Form
 
     async def read(self, query: Callable[..., T], /, *args: object, **kwargs: object) -> T:
-        """What the store answers, as `Reader.read`."""
+        """Query the store, as `Reader.read` does, in a thread."""
         return await run_in_threadpool(site_of(self.request).reader.read, query, *args, **kwargs)
 
     def show(self, template: str, status: int = HTTPStatus.OK, **values: Any) -> Response:
-        """A page, which knows the `session`, and the notice of what its last form came to."""
+        """Render a page with the `session` and the result of its last form."""
         notice = values.pop("notice", None) or self.session.take_notice()
         body = page(self.request, template, session=self.session, notice=notice, **values)
         return Response(body, status, media_type="text/html")
 
     def done(self, said: str, at: str = PREFIX) -> Response:
-        """A change was made: the page `at` an address says so."""
+        """Redirect to the page `at`, which will show that a change was made."""
         self.session.notice = "done", said
         return RedirectResponse(at, HTTPStatus.SEE_OTHER)
 
     def failed(self, said: str, at: str = PREFIX) -> Response:
-        """It was not."""
+        """Redirect to the page `at`, which will show that a change failed."""
         self.session.notice = "failed", said
         return RedirectResponse(at, HTTPStatus.SEE_OTHER)
 
@@ -111,7 +112,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class AccessControl:
-    """Who is signed in, and who may try to."""
+    """The sessions of the admin pages, with limits on failed attempts to sign in."""
 
     def __init__(self, config: AdminConfig) -> None:
         self.config = config
@@ -119,7 +120,7 @@ class AccessControl:
         self._guesses = FailureBackoff(LONGEST_WAIT, free=FREE_FAILURES)
 
     def reading(self, answer: Answer) -> Endpoint:
-        """A page for who is signed in; others are asked for the token."""
+        """Wrap a page for signed-in operators; others get the sign-in page."""
 
         async def endpoint(request: Request) -> Response:
             session = self._session(request)
@@ -132,7 +133,7 @@ class AccessControl:
         return endpoint
 
     def changing(self, answer: Answer) -> Endpoint:
-        """What a form has done for who is signed in; a form of any other page does nothing."""
+        """Wrap the handler of a form for signed-in operators. Forms of other sites are refused."""
 
         async def endpoint(request: Request) -> Response:
             _check_page(request)
@@ -148,14 +149,14 @@ class AccessControl:
         return endpoint
 
     async def sign_in(self, request: Request) -> Response:
-        """Begin a session for who gives the operator's token."""
+        """Start a session for a visitor who gives the operator's token."""
         _check_page(request)
         address, now = visitor_of(request), time.monotonic()
         form = await read_form(request, MAX_SIGN_IN)
         token = strip_invisible(form.one("token"))
         if not hmac.compare_digest(hash_token(token), self.config.token_hash):
             wait = ceil(self._guesses.wait(address, now))
-            if wait:  # nobody guesses 256 bits: who tries is held up, and no one else who comes from there
+            if wait:  # the token has 256 bits: slowing down failures suffices, and never affects a correct token
                 said = f"too many wrong tokens from your address: try again in {wait} s"
                 return _sign_in_page(request, said, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
             self._guesses.fail(address, now)
@@ -168,7 +169,6 @@ class AccessControl:
         return response
 
     async def sign_out(self, visit: Visit) -> Response:
-        """End the session."""
         self.sessions.end(visit.session)
         response = _sign_in_page(visit.request, "You are signed out.")
         self._set_cookie(visit.request, response, "", 0)
@@ -193,7 +193,7 @@ def _sign_in_page(
 
 
 def _check_page(request: Request) -> None:
-    """Raise `HTTPException` unless a browser says that the form is of a page of this origin."""
+    """Raise `HTTPException` unless the browser says that the form comes from a page of this origin."""
     site = request.headers.get("sec-fetch-site")
     own = f"{request.url.scheme}://{request.headers.get('host', '')}".lower()
     if site is None:

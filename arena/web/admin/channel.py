@@ -1,4 +1,4 @@
-"""What forms ask of the running server, with the token of who is signed in: by the operator's channel."""
+"""Sends the requests of admin forms to the running server, over the operator's channel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def server_of(visit: Visit) -> AsyncIterator[Operator]:
-    """A connection to the server. Raises as `connected` does. A session ends as its token is refused."""
+    """Connect to the server with the session's token. A refused token ends the session. Raises as `connected` does."""
     client = visit.request.client
     by = f"admin page, from {client.host if client else 'nowhere'}"
     try:
@@ -27,6 +27,6 @@ async def server_of(visit: Visit) -> AsyncIterator[Operator]:
 
 
 async def ask(visit: Visit, request: Request, answer: type[T]) -> T:
-    """What the server answers to one request. Raises as `Operator.ask` and `server_of` do."""
+    """Send one request and return the server's answer. Raises the errors of `Operator.ask` and `server_of`."""
     async with server_of(visit) as operator:
         return await operator.ask(request, answer)

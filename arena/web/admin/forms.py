@@ -1,4 +1,4 @@
-"""What the forms of the operator's pages say: read within bounds, which hold before anything is read."""
+"""Parses the forms of the admin pages, within limits on their size."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 MAX_FORM = 256 * 1024
-"""Bytes of a form of who is signed in: a list of some thousand names."""
+"""Maximum size of a form in bytes: enough for a list of some thousand names."""
 MAX_FIELDS = 10_000
 FORM = "application/x-www-form-urlencoded"
 
 
 class Form(NamedTuple):
-    """The fields of a form, each as often as it was given."""
+    """The fields of a form, each with all its values."""
 
     fields: dict[str, list[str]]
 
     def one(self, name: str) -> str:
-        """A field without the blanks around it; empty where it was not given."""
+        """Return the first value of a field, stripped; empty text without one."""
         return self.text(name).strip()
 
     def text(self, name: str) -> str:
-        """A field as it was given, all lines of it."""
+        """Return the first value of a field, unchanged; empty text without one."""
         return (self.fields.get(name) or [""])[0]
 
     def many(self, name: str) -> list[str]:
-        """All values of a field."""
         return self.fields.get(name, [])
 
 
 async def read_form(request: Request, most: int = MAX_FORM) -> Form:
-    """The form of a request, of at most so many bytes. Raises `HTTPException`."""
+    """Read the form of a request, of at most `most` bytes. Raises `HTTPException`."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a form is sent as {FORM}")
     said = request.headers.get("content-length", "")

@@ -1,4 +1,4 @@
-"""Which matches count, and when ratings begin anew: matches annulled and counted again, seasons started."""
+"""Admin pages that annul or restore matches and start seasons."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEASONS = f"{PREFIX}/seasons"
 
 
 async def matches(visit: Visit) -> Response:
-    """The latest matches, of all bots or of one, to choose from."""
+    """Show the latest matches, of all bots or of one, to choose from."""
     asked = {name: visit.request.query_params.get(name) or None for name in ("bot", "after")}
     bot, wrong = asked["bot"], ""
     if bot is not None and not await visit.read(is_known_bot, bot):
@@ -32,7 +32,7 @@ async def matches(visit: Visit) -> Response:
 
 
 async def annul(visit: Visit) -> Response:
-    """Annul what was chosen, or have it count again, once that is asked again."""
+    """Annul the chosen matches or count them again, after a confirmation."""
     form = visit.form
     undo, bot, since = form.one("do") == "undo", form.one("of") or None, form.one("since") or None
     ids = [*form.many("match"), *form.one("ids").split()]
@@ -50,12 +50,12 @@ async def annul(visit: Visit) -> Response:
 
 
 async def seasons(visit: Visit) -> Response:
-    """The seasons, and the form for a new one."""
+    """Show the seasons, and the form for a new one."""
     return visit.show("admin_seasons.html", seasons=await visit.read(list_seasons))
 
 
 async def start_season(visit: Visit) -> Response:
-    """Begin ratings anew, once that is asked again."""
+    """Start a season, after a confirmation."""
     name = visit.form.one("name")
     if name and visit.form.one("sure") != "yes":
         return visit.show("admin_confirm_season.html", name=name)

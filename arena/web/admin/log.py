@@ -1,4 +1,4 @@
-"""The log of actions."""
+"""The admin page of the audit log."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ IN_WORDS = {
     "thin": "removed old records",
     "move_records": "moved old records to files",
 }
-"""What was done, in words before whom it concerns."""
+"""Verbs for actions of the audit log, followed by their objects."""
 
 
 async def log(visit: Visit) -> Response:
-    """A page of the log, the newest first."""
+    """Show a page of the audit log, newest first."""
     asked = {"after": visit.request.query_params.get("after") or None}
     found = await visit.read(actions_page, after=asked["after"], limit=ROWS)
     return visit.show("admin_log.html", asked=asked, found=found, in_words=IN_WORDS)

@@ -1,4 +1,4 @@
-"""The bots: who may come in, who is here, and what went wrong with them; new ones, new tokens, revoked ones."""
+"""Admin pages that list, add, approve and revoke bots, and give new tokens."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from protocol.names import folded
 
 ROWS = 200
 SOURCE = "the list"
-"""What a list of names is called where something is wrong with it."""
+"""The name of the submitted list in error messages."""
 _CHANGES: dict[str, tuple[Callable[[list[str]], Request], str]] = {
     "approve": (lambda names: Approve(names=names), "approved"),
     "disapprove": (lambda names: Approve(names=names, approved=False), "no longer approved"),
     "person": (lambda names: SetPeople(names=names), "people"),
     "no_person": (lambda names: SetPeople(names=names, person=False), "bots"),
 }
-"""What is done with bots at once, and what is said then."""
+"""Actions on several bots: the request to the server, and the words for the confirmation."""
 
 
 async def roster(visit: Visit) -> Response:
-    """A page of all bots, or of those with a text in their names."""
+    """Show a page of all bots, or of those whose names contain a text."""
     asked = {name: visit.request.query_params.get(name) or None for name in ("find", "after")}
     found = await visit.read(roster_page, asked["find"] or "", after=asked["after"], limit=ROWS)
     online: dict[str, BotStatus] | None = None
@@ -47,7 +47,7 @@ async def roster(visit: Visit) -> Response:
 
 
 async def change(visit: Visit) -> Response:
-    """What is to be done with the bots that were chosen. Some of it is asked again before."""
+    """Apply an action to the chosen bots. Revoking and new tokens need a confirmation."""
     names, do = visit.form.many("bot"), visit.form.one("do")
     if not names:
         return visit.failed("choose the bots first, by the boxes before their names")
@@ -71,7 +71,7 @@ async def change(visit: Visit) -> Response:
 
 
 async def _rotate(visit: Visit, names: list[str]) -> Response:
-    """New tokens, shown once. Those before one that fails are shown all the same: their old ones are void."""
+    """Give bots new tokens, and show them once. If one fails, show those before it: the old ones are void already."""
     tokens: dict[str, str] = {}
     notice = None
     try:
@@ -88,12 +88,12 @@ async def _rotate(visit: Visit, names: list[str]) -> Response:
 
 
 async def adding(visit: Visit) -> Response:
-    """The form for new bots."""
+    """Show the form for new bots."""
     return visit.show("admin_add.html", listed="", wrong="", proposed="")
 
 
 async def add(visit: Visit) -> Response:
-    """Register new bots, all or none, and show their tokens, once."""
+    """Register new bots, all or none, and show their tokens once."""
     text = visit.form.text("names")
     try:
         new = NewBots.of(_listed(text), SOURCE, await visit.read(all_bots))
@@ -116,7 +116,7 @@ async def _proposed(visit: Visit, text: str) -> str:
 
 
 def _listed(text: str) -> NameList:
-    """A list as CSV, or of names alone, one a line. Raises `UsageFault`."""
+    """Parse a list of names, as CSV or one per line. Raises `UsageFault`."""
     lines = text.lstrip("\ufeff").splitlines()
     if not any(line.strip() for line in lines):
         raise UsageFault("write a name on each line, or a CSV with a column name")

@@ -1,4 +1,4 @@
-"""The addresses of the operator's pages: what is read by GET, what is changed by POST."""
+"""The routes of the admin pages: GET to read, POST to change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ CHANGED = {
 
 
 def routes(access: AccessControl) -> list[Route]:
-    """All of them."""
     return [
         *(Route(f"{PREFIX}{path}", access.reading(answer)) for path, answer in READ.items()),
         *(Route(f"{PREFIX}{path}", access.changing(answer), methods=["POST"]) for path, answer in CHANGED.items()),

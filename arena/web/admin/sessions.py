@@ -1,4 +1,4 @@
-"""Who is signed in: sessions in memory, which end by themselves. Time comes in as `now`, in seconds."""
+"""Sessions of the admin pages, kept in memory with an expiry time. Callers pass the time as `now`, in seconds."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 LIFETIME = 8 * 3600.0
 MOST_SESSIONS = 32
-"""At once. Only who has the token begins one: the oldest makes room."""
+"""Maximum sessions; a new one, which needs the token, replaces the oldest."""
 
 
 @dataclass
 class Session:
-    """One browser that is signed in. `token` is the operator's, which it gave; `csrf` is in each of its forms.
+    """A signed-in browser. `token` is the operator's; `csrf` is in each of its forms.
 
-    Its `repr` has none of the secrets, for the sake of logs.
+    Its `repr` omits the secrets, so they never reach a log.
     """
 
     token: str = field(repr=False)
@@ -22,22 +22,22 @@ class Session:
     id: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     notice: tuple[str, str] | None = None
-    """What came of its last form, to be shown once: `done` or `failed`, and a sentence."""
+    """The result of its last form, shown once: `done` or `failed`, and a sentence."""
 
     def take_notice(self) -> tuple[str, str] | None:
-        """What is to be shown now, and not again."""
+        """Return and clear the notice."""
         notice, self.notice = self.notice, None
         return notice
 
 
 class Sessions:
-    """Those that go on, by their ids."""
+    """The sessions by id."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}
 
     def begin(self, token: str, now: float) -> Session:
-        """A new one for who brought the operator's token."""
+        """Start a session for a visitor who gave the operator's token."""
         session = Session(token, now + LIFETIME)
         self._sessions[session.id] = session
         if len(self._sessions) > MOST_SESSIONS:
@@ -45,7 +45,7 @@ class Sessions:
         return session
 
     def find(self, name: str, now: float) -> Session | None:
-        """The one of this id, if it goes on."""
+        """Return the session with this id, unless it has expired."""
         session = self._sessions.get(name)
         if session is None or now < session.ends:
             return session
@@ -53,5 +53,5 @@ class Sessions:
         return None
 
     def end(self, session: Session) -> None:
-        """It is over, also if it was already."""
+        """End a session, if it has not ended."""
         self._sessions.pop(session.id, None)

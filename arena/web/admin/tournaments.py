@@ -1,4 +1,4 @@
-"""Tournaments among the bots that are connected: started, looked at as they go, stopped and gone on with."""
+"""Admin pages that start, follow, stop and resume tournaments among connected bots."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ from protocol.games import NAMES, game_class
 
 LATEST = 20
 STANDING = 10
-"""Rows of a table that are shown here."""
+"""Maximum rows shown of a tournament's table."""
 FORMATS = {"round-robin": "round robin", "gauntlet": "gauntlet of the first", "swiss": "Swiss"}
 TOURNAMENTS = f"{PREFIX}/tournaments"
 EMPTY = Form({})
 
 
 class Shown(NamedTuple):
-    """A tournament that is not finished; `status` is None where the server does not play it."""
+    """An unfinished tournament; `status` is None if the server is not playing it."""
 
     table: TournamentTable
     status: TournamentStatus | None
 
 
 async def tournaments(visit: Visit) -> Response:
-    """Those that go on, the latest, and the form for a new one."""
+    """Show the unfinished and the latest tournaments, and the form for a new one."""
     return await _page(visit, EMPTY)
 
 
 async def change(visit: Visit) -> Response:
-    """Start one, go on with one, or stop one."""
+    """Start, resume or stop a tournament."""
     do = visit.form.one("do")
     try:
         match do:
@@ -72,7 +72,7 @@ async def change(visit: Visit) -> Response:
 
 
 async def _page(visit: Visit, form: Form, wrong: str = "", status: int = HTTPStatus.OK) -> Response:
-    """The page, with the form as it was sent."""
+    """Show the page, with the form filled in as submitted."""
     online, running, unknown = [], {}, ""
     try:
         async with server_of(visit) as operator:
@@ -104,7 +104,7 @@ async def _page(visit: Visit, form: Form, wrong: str = "", status: int = HTTPSta
 
 
 def _asked(form: Form) -> StartTournament:
-    """What the form asks for. Raises `UsageFault`, and `BotFault` for a game that there is not."""
+    """Parse the form of a new tournament. Raises `UsageFault`, and `BotFault` for an unknown game."""
     game, _, preset = form.one("pool").partition("/")
     game_class(game)
     config: dict[str, Any] = {"preset": preset} if preset else {}
@@ -132,7 +132,7 @@ def _asked(form: Form) -> StartTournament:
 
 
 async def _same(visit: Visit) -> StartTournament:
-    """What asks for a tournament of the store's again, which goes on then. Raises `UsageFault`."""
+    """Return the request that resumes a stored tournament. Raises `UsageFault`."""
     name = visit.form.one("tournament")
     known = await visit.read(tournament_table, name, site_of(visit.request).tables)
     if known is None or known.arguments.get("rated", True):
@@ -142,7 +142,6 @@ async def _same(visit: Visit) -> StartTournament:
 
 
 def _number(form: Form, name: str) -> int:
-    """Raises `UsageFault`."""
     text = form.one(name)
     if not text.isdecimal() or len(text) > 9:
         raise UsageFault(f"{name} is {shown(text)}: it is a whole number")

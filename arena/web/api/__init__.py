@@ -1,1 +1,1 @@
-"""What the pages show, as JSON: `/api/v1`. One table of operations says what there is, how it is asked and answered."""
+"""The JSON API under `/api/v1`, with the content of the pages. A table of operations defines queries and answers."""

@@ -1,4 +1,4 @@
-"""One operation of the API, how it is served and how described: query and answer are read and written by its types."""
+"""Serves and describes one operation of the API. Its types define how the query is read and the answer is encoded."""
 
 from __future__ import annotations
 
@@ -28,40 +28,40 @@ from protocol.field_errors import describe_type
 PREFIX = "/api/v1"
 JSON = "application/json"
 SCHEMA_REF = "#/components/schemas/{name}"
-"""Where the description has the schema of a type."""
+"""The reference to a type's schema in the OpenAPI description."""
 _TAG = {"description": "names this answer; 304 answers an `If-None-Match` with it", "schema": {"type": "string"}}
 _LINK = {"description": 'the next page, as `<…>; rel="next"`', "schema": {"type": "string"}}
 _encode = msgspec.json.Encoder().encode
 
 
 class Query(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Nothing."""
+    """The base of queries; without fields, an empty query."""
 
 
 Q = TypeVar("Q", bound=Query)
 
 
 class ApiRequest(Struct, Generic[Q], frozen=True):
-    """A request: what is in its path by name, and its query."""
+    """A request to an operation: the parameters of its path, and its query."""
 
     site: Site
     path: Mapping[str, str]
     query: Q
     grades: Grades | UnsetType | None = UNSET
-    """What the process that solves made of a match; then nobody else is asked, even where it is nothing."""
+    """The grades that the grading process made, or None if it failed; if unset, the operation may grade by itself."""
 
 
 class File(Struct, frozen=True):
-    """A file to be saved."""
+    """A file to download."""
 
     name: str
     data: bytes
 
 
 class InPieces(Struct, frozen=True):
-    """An answer of the type that the operation has, of a match by its record, in pieces of the bytes that travel.
+    """The answer to a request for a match, as pieces of encoded bytes of the operation's answer type.
 
-    `of` tells it from another of the same record; `file` is the name under which it is to be saved.
+    `of` distinguishes answers from the same record in their entity tags; `file` is the name of a download.
     """
 
     pieces: Pieces
@@ -71,21 +71,21 @@ class InPieces(Struct, frozen=True):
     file: str = ""
 
     def long(self, name: str, media: str) -> Long:
-        """The answer to an operation of this name."""
-        checksum = self.record[-8:].hex()  # of what is packed, and how long that is
+        """Return the streamed answer of the operation `name`."""
+        checksum = self.record[-8:].hex()  # the gzip trailer: CRC and length
         source = f"{name} {self.match} {checksum} {self.of}".encode()
         headers = _to_be_saved(self.file) if self.file else {}
         return Long(self.pieces, media, source=source, held=len(self.record), headers=headers)
 
 
 class Operation:
-    """What can be asked under one address: what `do` answers, called by its name, in the words of its docstring.
+    """A path of the API and the function that answers it, `do`. Its name and docstring describe the operation.
 
-    Its types say the rest: it takes an `ApiRequest` with the fields of the query, and answers with a value that becomes
-    JSON, or with a `File` of the type `media`; one that is `Annotated[InPieces, …]` answers with the pieces of such.
-    `example` is an address under `PREFIX`, by default `path` as it is. What is `slow` may take seconds; it is done one
-    request after the other, beside all else, for who still waits. `solving` tells the record of a match whose grades it
-    needs, where that may take a table that nobody has made, or simulations, and which grades.
+    `do` takes an `ApiRequest` of its query type and returns a value that is encoded as JSON, or a `File` of type
+    `media`. An operation with the answer type `Annotated[InPieces, …]` streams an answer of the annotated type.
+    `example` is a path below `PREFIX`, by default `path`. A `slow` operation may take seconds: such requests run one at
+    a time, and only while the visitor waits. `solving` returns the record and the grades to make in the grading
+    process, or None if none are needed.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Operation:
 
     @property
     def route(self) -> Route:
-        """Where it is served."""
+        """The route that serves the operation."""
         if self._solving is None:
             return Route(PREFIX + self.path, in_turn(self._answer, slow=self._in_long_line), name=self.name)
         return Route(PREFIX + self.path, self._with_grades, name=self.name)
@@ -129,7 +129,7 @@ class Operation:
         return encode_response(request, answer, self.media)
 
     async def _with_grades(self, request: Request) -> Response:
-        """The same with the grades of the process that solves, where it takes that one."""
+        """Answer with grades from the grading process, if the operation needs them."""
         site, address = site_of(request), visitor_of(request)
         assert self._solving is not None
         asked = ApiRequest(site, request.path_params, read_query(self.query, request))
@@ -150,7 +150,7 @@ class Operation:
 
     @cached_property
     def in_query(self) -> list[dict[str, Any]]:
-        """The parameters of its query, as OpenAPI has them."""
+        """The query's parameters in OpenAPI."""
         (_,), components = msgspec.json.schema_components([self.query])
         schema = components[self.query.__name__]
         return [
@@ -159,7 +159,7 @@ class Operation:
         ]
 
     def described(self) -> dict[str, Any]:
-        """The operation, as OpenAPI has it."""
+        """Return the operation in OpenAPI."""
         names = re.findall(r"{(\w+)}", self.path)
         in_path = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
         content = {} if self.answer is File else {"schema": _schema(self.answer)}
@@ -179,12 +179,11 @@ class Operation:
 
 
 def _schema(answer: Any) -> Any:
-    """A reference to the schema of a type."""
     return msgspec.json.schema_components([answer], ref_template=SCHEMA_REF)[0][0]
 
 
 def read_query(form: type[Q], request: Request) -> Q:
-    """The query of a request; what is empty counts as absent. Raises `UsageFault`, naming the field."""
+    """Parse the query of a request; empty values count as absent. Raises `UsageFault`, which names the field."""
     given: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name not in form.__struct_fields__:
@@ -205,14 +204,14 @@ def read_query(form: type[Q], request: Request) -> Q:
 
 
 def _example(kind: Any) -> str:
-    """What a value may look like; the types of fields that may not be absent say it."""
+    """Return an example of a required field's type, which its annotation must give."""
     described = msgspec.inspect.type_info(kind)
     assert isinstance(described, msgspec.inspect.Metadata)
     return str((described.extra_json_schema or {})["examples"][0])
 
 
 def encode_response(request: Request, answer: Any, media: str = JSON) -> Response:
-    """An answer as it travels; nothing of it where the request says that it is known."""
+    """Encode an answer with its entity tag, or return 304 if the client has it."""
     headers: dict[str, str] = {}
     if isinstance(answer, File):
         body = answer.data

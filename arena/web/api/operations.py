@@ -1,4 +1,4 @@
-"""All that can be asked: the table of operations, the query and the answer of each, and what describes them all."""
+"""The table of the API's operations, with their queries and answers, and its OpenAPI description."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from referee import record_reader
 from referee.result import Result
 
 SIMULATIONS = 1000
-"""Of a move that is estimated."""
+"""Simulations per estimated move."""
 T = TypeVar("T")
 R = TypeVar("R")
 Pool = Annotated[
@@ -71,26 +71,26 @@ BotName = Annotated[str, Meta(description="in any case")]
 
 
 class Paged(Query, frozen=True, kw_only=True):
-    """Which part of a list."""
+    """A query for a page of a list."""
 
     after: Annotated[str, Meta(description="the `next` of the page before; absent: the first page")] | None = None
     limit: Annotated[int, Meta(ge=1, le=MOST_ROWS, description="how many rows")] = 50
 
 
 class OfGame(Query, frozen=True, kw_only=True):
-    """Of one game, or of all."""
+    """A query for one game, or for all."""
 
     game: GameName | None = None
 
 
 class BotsQuery(Paged, frozen=True, kw_only=True):
-    """Which bots."""
+    """A query for bots."""
 
     search: Annotated[str, Meta(description="only bots whose name holds this, in any case")] | None = None
 
 
 class BoardQuery(BotsQuery, frozen=True, kw_only=True):
-    """Which part of a leaderboard, in which order."""
+    """A query for a page of a leaderboard, with its order."""
 
     sort: Literal[SORTS] | None = None  # type: ignore[valid-type]
     descending: bool = True
@@ -100,19 +100,19 @@ class BoardQuery(BotsQuery, frozen=True, kw_only=True):
 
 
 class OfPool(Query, frozen=True, kw_only=True):
-    """In which pool."""
+    """A query for a pool."""
 
     pool: Pool
 
 
 class PagedOfPool(Paged, frozen=True, kw_only=True):
-    """Which part of a list, in which pool."""
+    """A query for a page of a list in a pool."""
 
     pool: Pool
 
 
 class MatchesQuery(Paged, frozen=True, kw_only=True):
-    """Which matches: those that meet all that is said. With `bot`, `reason` and `outcome` are those of its seat."""
+    """A query for matches that satisfy all its conditions. With `bot`, `reason` and `outcome` refer to its seat."""
 
     bot: BotName | None = None
     opponent: BotName | None = None
@@ -126,14 +126,14 @@ class MatchesQuery(Paged, frozen=True, kw_only=True):
 
 
 class ConsistencyQuery(Query, frozen=True, kw_only=True):
-    """From which log on."""
+    """A query for a proof that the log extends an earlier one."""
 
     size: Annotated[int, Meta(ge=1, le=2**31 - 1, description="how many entries it had then", examples=[1])]
     of: Annotated[int, Meta(ge=1, le=2**31 - 1, description="that of the first so many, instead of all")] | None = None
 
 
 class GradesQuery(Query, frozen=True, kw_only=True):
-    """Which moves are graded, and how."""
+    """A query for the grades of a match: which moves, and whether to estimate them."""
 
     seat: Annotated[int, Meta(ge=0, le=63, description="only the moves of this seat")] | None = None
     estimated: Annotated[bool, Meta(description="estimate them by simulations where the game is not solved")] = False
@@ -222,14 +222,14 @@ def bot(asked: ApiRequest[Query]) -> Profile:
 
 
 def _of_bot(asked: ApiRequest[OfPool], query: Callable[..., list[R]]) -> Rows[R]:
-    """What is told of a bot in a pool. Raises `NotFound` and `UsageFault` where there is none of these names."""
+    """Return rows about a bot in a pool. Raises `NotFound` and `UsageFault` for unknown names."""
     rows = asked.site.reader.read(query, asked.path["bot"], asked.query.pool)
     _check_known(asked, rows)
     return Rows(rows=rows)
 
 
 def _page_of_bot(asked: ApiRequest[PagedOfPool], query: Callable[..., Page[R]]) -> Page[R]:
-    """The same, a page of it."""
+    """Return a page of rows about a bot in a pool. Raises as `_of_bot` does."""
     page = asked.site.reader.read(query, asked.path["bot"], **msgspec.structs.asdict(asked.query))
     _check_known(asked, page.rows)
     return page
@@ -242,13 +242,13 @@ def _check_known(asked: ApiRequest[Any], rows: Sequence[object]) -> None:
 
 
 def _check_bot(asked: ApiRequest[Any]) -> None:
-    """Of a bot of which nothing is told, whether there is one. Raises `NotFound`."""
+    """Raise `NotFound` if a bot without rows does not exist."""
     if wrong := lookups.unknown_bot_message(asked.site.reader, asked.path["bot"]):
         raise NotFound(wrong)
 
 
 def _check_pool(asked: ApiRequest[Any]) -> None:
-    """Of a pool of which nothing is told, whether there is one. Raises `UsageFault`."""
+    """Raise `UsageFault` if a pool without rows does not exist."""
     if asked.query.pool is not None and (wrong := lookups.unknown_pool_message(asked.site.reader, asked.query.pool)):
         raise UsageFault(wrong)
 
@@ -309,7 +309,7 @@ def result(asked: ApiRequest[Query]) -> Result:
 
 
 def _result(asked: ApiRequest[Any]) -> Result:
-    """A match's result. Raises `NotFound`."""
+    """Return a match's result. Raises `NotFound`."""
     found = asked.site.reader.read(result_of, asked.path["match"])
     if found is None:
         raise _no_match(asked.path["match"])
@@ -321,7 +321,7 @@ def _no_match(name: str) -> NotFound:
 
 
 def _record(asked: ApiRequest[Any]) -> bytes:
-    """A match's record, gzipped. Raises `NotFound`."""
+    """Return a match's record, gzipped. Raises `NotFound`."""
     body = asked.site.reader.read(record_of, asked.path["match"])
     if body is None:
         raise _no_match(asked.path["match"])
@@ -349,8 +349,8 @@ def grades(asked: ApiRequest[GradesQuery]) -> Grades:
 
 
 def to_grade(asked: ApiRequest[GradesQuery]) -> tuple[bytes, Wanted] | None:
-    """The record of the match, and what of it, where grading it may take a table that nobody has made, or simulations.
-    Raises `UsageFault` for a seat that it does not have.
+    """Return the record and the grades to make if grading may need a table to be solved, or simulations; else None.
+    Raises `UsageFault` for a seat that does not exist.
     """
     stored, seat = _result(asked), asked.query.seat
     if seat is not None and seat >= len(stored.seats):
@@ -361,7 +361,7 @@ def to_grade(asked: ApiRequest[GradesQuery]) -> tuple[bytes, Wanted] | None:
 
 
 def to_solve(asked: ApiRequest[Query]) -> tuple[bytes, Wanted] | None:
-    """The record of the match, where grading all of it may take a table that nobody has made."""
+    """Return the record and the request for all grades if grading may need a table to be solved; else None."""
     stored = result(asked)
     return (_record(asked), Wanted()) if may_need_solving(stored.game, stored.config) else None
 
@@ -459,7 +459,7 @@ _DESCRIPTION = (
 
 @cache
 def openapi() -> dict[str, Any]:
-    """The description of all operations in OpenAPI 3.1."""
+    """Return the OpenAPI 3.1 description of all operations."""
     types = [Wrong, *(each.answer for each in OPERATIONS if each.answer is not File)]
     _, components = msgspec.json.schema_components(types, ref_template=SCHEMA_REF)
     return {

@@ -1,1 +1,1 @@
-"""The project's documents as pages: where they are, Markdown as HTML, and the search in them."""
+"""The project's documents as pages: the library of files, Markdown to HTML, and full-text search."""

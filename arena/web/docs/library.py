@@ -1,4 +1,4 @@
-"""Which documents there are, by the names that they have in addresses; they come with the package."""
+"""The documents that come with the package, by their names in URLs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from protocol.display import shown
 _ARENA = Path(__file__).parents[2]
 _PACKED = _ARENA / "documents"
 ROOT = _PACKED if _PACKED.is_dir() else _ARENA.parent
-"""What holds README.md and docs: in the installed package, else around it."""
+"""The folder with README.md and docs: inside the installed package, or around it in a checkout."""
 AT_ROOT = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 MEDIA = {
     ".c": "text/plain",
@@ -30,7 +30,7 @@ MEDIA = {
     ".svg": "image/svg+xml",
     ".toml": "text/plain",
 }
-"""What is shown beside documents, by the ends of names, and as what."""
+"""Media types of files shown beside the documents, by suffix."""
 PREFIX = "/docs"
 
 
@@ -48,22 +48,22 @@ class Library:
         self._read: dict[str, Document] = {}
 
     def names(self) -> list[str]:
-        """Those of all documents."""
+        """Return the names of all documents."""
         return [name for name, path in self._files.items() if path.suffix == ".md"]
 
     def to_search(self) -> Iterator[tuple[str, Document]]:
-        """The documents by their names, but for that of what was changed: it has all the words."""
+        """Yield the documents to search by name, without the changelog, which would match everything."""
         return ((name, self.document(name)) for name in self.names() if name != "CHANGELOG")
 
     def path(self, name: str) -> Path:
-        """Where a document or file is. Raises `NotFound`."""
+        """Return the path of a document or file. Raises `NotFound`."""
         found = self._files.get(name.removesuffix(".md"))
         if found is None:
             raise NotFound(f"there is no document {shown(name)}: {PREFIX} lists them")
         return found
 
     def document(self, name: str) -> Document:
-        """A document, rendered once. Raises `NotFound`."""
+        """Return a document, rendered once. Raises `NotFound`."""
         path = self.path(name)
         if (document := self._read.get(name)) is None:
             folder = path.parent.relative_to(self._root).as_posix()
@@ -73,17 +73,17 @@ class Library:
 
     @cached_property
     def overview(self) -> str:
-        """The part of the README that lists what to read for what, as HTML."""
+        """The README's list of documents, as HTML."""
         _, _, text = self.path("README").read_text(encoding="utf-8").partition("\n## Documents\n")
         part, _, _ = text.partition("\n## ")
         return self.rendered(part, ".")
 
     def rendered(self, text: str, folder: str) -> str:
-        """A part of a document of a folder as HTML."""
+        """Render Markdown that comes from a document in `folder`."""
         return render(text, lambda address: self._resolved(address, folder)).html
 
     def _title(self, name: str) -> str:
-        """That of a document, in its first line; empty for a file."""
+        """Return the title of a document from its first line; empty text for a file."""
         path = self._files[name]
         if path.suffix != ".md":
             return ""
@@ -91,7 +91,7 @@ class Library:
             return file.readline().removeprefix("# ").strip()
 
     def _resolved(self, address: str, folder: str) -> Target | None:
-        """Where a link in a document of a folder leads; None where it is to be had only with the sources."""
+        """Return the target of a link in a document of a folder; None for a file that is only in the repository."""
         parts = urlsplit(address)
         if parts.scheme:
             return Target(address=address) if parts.scheme in ("http", "https") else None
@@ -105,11 +105,11 @@ class Library:
 
 
 def _name(path: str) -> str:
-    """What a file is called in addresses, by its path from the root."""
+    """Return the name of a file in URLs."""
     return path.removeprefix("docs/").removesuffix(".md")
 
 
 @cache
 def library() -> Library:
-    """That of this package."""
+    """Return the documents of this package."""
     return Library()

@@ -1,6 +1,7 @@
-"""Markdown as HTML that a strict policy lets through: no style, no script, and no HTML of the text's own but pictures.
+"""Renders Markdown as HTML that a strict Content-Security-Policy allows: no styles, no scripts, and of inline HTML only
+pictures and anchors.
 
-Every heading has an anchor, the one that it has where code is hosted, and the text below it can be searched.
+Headings get the same anchors as on code hosting sites. The text of each section is kept for search.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ _COLOURS = HtmlFormatter(nowrap=True, classprefix="hl-")
 
 
 class Target(Struct, frozen=True, kw_only=True):
-    """Where a link leads here, and the title of the document where it is one."""
+    """The target of a link on this site, with the title if it is a document."""
 
     address: str
     title: str = ""
 
 
 Resolve = Callable[[str], Target | None]
-"""Finds what a link or a picture of a document leads to; None where that is not to be had here."""
+"""Resolves the address of a link or picture; returns None if it is not available here."""
 
 
 class Section(Struct, frozen=True, kw_only=True):
-    """A heading of some level, its anchor, and the plain text from there to the next one."""
+    """A heading with its level and anchor, and the plain text up to the next heading."""
 
     level: int
     title: str
@@ -46,7 +47,7 @@ class Section(Struct, frozen=True, kw_only=True):
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """A document as HTML without its title, and its sections; the first of them has the title."""
+    """A document as HTML without its title, and its sections; the first one has the title."""
 
     title: str
     html: str
@@ -54,7 +55,7 @@ class Document(Struct, frozen=True, kw_only=True):
 
 
 def render(text: str, resolve: Resolve) -> Document:
-    """A document of Markdown, with tables."""
+    """Render Markdown with tables."""
     parser = MarkdownIt("commonmark", {"highlight": _block, "xhtmlOut": False}).enable("table")
     parser.add_render_rule("table_open", lambda *_: f"{_SCROLLED}<table>\n")
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
@@ -68,7 +69,7 @@ def render(text: str, resolve: Resolve) -> Document:
 
 
 def _block(code: str, language: str, _: str) -> str:
-    """Code as HTML, in a block that scrolls, with a class for each kind of word where the language is known."""
+    """Return code as HTML in a scrolling block, with syntax highlighting if the language is known."""
     try:
         coloured = highlight(code, get_lexer_by_name(language), _COLOURS) if language else escape(code)
     except ClassNotFound:
@@ -77,7 +78,7 @@ def _block(code: str, language: str, _: str) -> str:
 
 
 def _own(tokens: Sequence[Token]) -> Iterator[Token]:
-    """The same without HTML: its pictures and anchors are made here, its comments left out, all else is text."""
+    """Yield the tokens without raw HTML: pictures and anchors become tokens, comments vanish, other tags are text."""
     for token in tokens:
         if token.type == "html_block":
             if children := [made for made in _from_html(token.content) if made.content.strip() or made.attrs]:
@@ -95,7 +96,7 @@ def _own(tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 class _Tags(HTMLParser):
-    """Takes some HTML apart into tokens."""
+    """Converts HTML into tokens."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -128,7 +129,6 @@ def _from_html(html: str) -> list[Token]:
 
 
 def _place_anchors(tokens: Sequence[Token]) -> None:
-    """Give every heading its id."""
     taken: dict[str, int] = {}
     for at, token in enumerate(tokens):
         if token.type == "heading_open":
@@ -139,7 +139,7 @@ def _place_anchors(tokens: Sequence[Token]) -> None:
 
 
 def _plain(token: Token) -> str:
-    """The text of a token without its marks."""
+    """Return the text of a token without its markup."""
     if token.type in ("softbreak", "hardbreak"):
         return " "
     if token.children is None:
@@ -160,7 +160,7 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
 
 
 def _finish(tokens: list[Token], resolve: Resolve) -> None:
-    """Make links lead where they lead here, and tables and code fit for a page."""
+    """Resolve links, and adapt tables and code to a page."""
     for at, token in enumerate(tokens):
         if token.type in ("th_open", "td_open"):
             aligned = _ALIGNED.search(str(token.attrs.pop("style", "")))
@@ -168,9 +168,9 @@ def _finish(tokens: list[Token], resolve: Resolve) -> None:
                 token.attrSet("class", "number")
             if token.tag == "th" and tokens[at + 1].content:
                 token.attrSet("scope", "col")
-            else:  # a column that has no name
+            else:  # a column without a name
                 token.tag = tokens[at + 2].tag = "td"
-        elif token.type == "code_block":  # by its indent
+        elif token.type == "code_block":  # indented code
             token.type = "fence"
         elif token.type == "inline" and token.children:
             token.children = list(_led(token.children, resolve))
@@ -186,9 +186,7 @@ def _link_to_itself(heading: Token, anchor: str) -> None:
 
 
 def _led(children: Sequence[Token], resolve: Resolve) -> Iterator[Token]:
-    """The same with links and pictures of here, and titles where documents were called by their files; of a link to
-    what is not here only its text.
-    """
+    """Yield the tokens with links and pictures resolved: file names become titles, and unresolved links become text."""
     target: Target | None = None
     for child in children:
         if child.type == "link_open":

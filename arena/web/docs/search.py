@@ -1,6 +1,4 @@
-"""Sections of documents that have all of some words, or where none has, most of them: the best first, each with the
-place where they are.
-"""
+"""Searches the sections of documents for all of some words, or, if none has all, for most of them."""
 
 from __future__ import annotations
 
@@ -15,13 +13,13 @@ from arena.web.docs.markdown import Document, Section
 MOST_WORDS = 8
 MOST_HITS = 30
 _BEFORE, _LONG = 60, 240
-"""Characters of an excerpt: before the first word that is found, and in all."""
+"""Characters of an excerpt: before the first hit, and in all."""
 _IN_TITLE, _IN_NAME, _MOST_TIMES = 20, 8, 5
-"""What a word is worth in a section's title, in its document's, and how often it counts in its text."""
+"""The weight of a word in a section's title and in its document's title, and the maximum of its count in the text."""
 
 
 class Hit(Struct, frozen=True, kw_only=True):
-    """A section that was found. Of the pieces of its excerpt every second one is a word that was asked for."""
+    """A section that was found. Every second piece of its excerpt is a search word."""
 
     document: str
     title: str
@@ -31,19 +29,19 @@ class Hit(Struct, frozen=True, kw_only=True):
 
 
 def words_of(query: str) -> list[str]:
-    """What is looked for: the words, small."""
+    """Return the words of a query in lower case."""
     return list(dict.fromkeys(query.lower().split()))[:MOST_WORDS]
 
 
 class Nearest(Struct, frozen=True, kw_only=True):
-    """What comes nearest to words that no section has all of, and those of them that are nowhere."""
+    """The best sections if none has all words, and the words that no section has."""
 
     hits: list[Hit]
     nowhere: list[str]
 
 
 def search(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> list[Hit]:
-    """The sections that have all of the words, in their text or title or in that of their document."""
+    """Return the sections that have all words in their text or title, or in the title of their document."""
     found = [
         (sum(worths), name, document, section)
         for name, document in documents
@@ -54,9 +52,7 @@ def search(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> l
 
 
 def nearest(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> Nearest:
-    """The sections that have some of the words. One counts the more, the fewer sections have it, and not at all where
-    every fourth has it.
-    """
+    """Return the sections with some of the words; rare words weigh more, words in a quarter of all sections nothing."""
     places = [(name, document, section) for name, document in documents for section in document.sections]
     worths = [_worths(words, section, document.title.lower()) for _, document, section in places]
     having = {word: sum(map(bool, column)) for word, column in zip(words, zip(*worths, strict=True), strict=True)}
@@ -84,7 +80,7 @@ def _best(words: Sequence[str], found: Sequence[tuple[float, str, Document, Sect
 
 
 def _worths(words: Sequence[str], section: Section, name: str) -> list[int]:
-    """What each word is worth; all 0 where none is in the section itself."""
+    """Return the weight of each word in a section; all 0 if the section itself has none of them."""
     title, text = section.title.lower(), section.text.lower()
     own = [_IN_TITLE * (word in title) + min(text.count(word), _MOST_TIMES) for word in words]
     if not any(own):

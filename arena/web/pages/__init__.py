@@ -1,4 +1,4 @@
-"""The pages, a module for those of a kind, and their addresses."""
+"""The pages and their routes, one module for each kind of page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the JSON API: what can be asked, with an example of each."""
+"""The page of the JSON API, which lists the operations with an example each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from machine.exact.graders import SOLVED
 
 
 class Field(Struct, frozen=True):
-    """A field of a query, in words."""
+    """A query field in words."""
 
     name: str
     what: str
@@ -29,7 +29,7 @@ class Field(Struct, frozen=True):
 
 
 class OperationDescription(Struct, frozen=True):
-    """An operation in words. `example` is an address, None where the store has nothing to show."""
+    """An operation in words. `example` is a path; None if the store has nothing to show."""
 
     name: str
     address: str
@@ -39,7 +39,7 @@ class OperationDescription(Struct, frozen=True):
 
 
 def api(request: Request) -> Response:
-    """Every operation."""
+    """Show every operation."""
     names = _names(site_of(request).reader)
     told = [
         OperationDescription(
@@ -53,7 +53,7 @@ def api(request: Request) -> Response:
 
 
 def _names(reader: Reader) -> dict[str, str]:
-    """What examples are about: the newest match, that of a solved game, and the newest tournament."""
+    """Return the subjects of examples: the newest match, the newest of a solved game, and the newest tournament."""
     names: dict[str, str] = {}
     for match in reader.read(search_matches, Search(), limit=1).rows:
         names |= {"match": match.match, "bot": match.seats[0].bot, "pool": group_of(match)}
@@ -73,7 +73,7 @@ def _example(operation: Operation, names: dict[str, str]) -> str | None:
 
 
 def _field(parameter: dict[str, Any]) -> Field:
-    """A parameter of the description in words."""
+    """Describe a parameter of the OpenAPI description in words."""
     schema = parameter["schema"]
     kinds = [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
     kind = kinds[0]
@@ -92,5 +92,5 @@ def _field(parameter: dict[str, Any]) -> Field:
 
 
 def pieces(text: str) -> list[tuple[bool, str]]:
-    """Text in pieces, each with whether it stood between backticks, as code does."""
+    """Split text at backticks into pieces, each with whether it is code."""
     return [(at % 2 == 1, piece) for at, piece in enumerate(text.split("`")) if piece]

@@ -1,4 +1,4 @@
-"""A bot: where it stands, its rating over time, against whom, in which seat and version, and how its matches ended."""
+"""The page of a bot: standings, rating over time, opponents, seats, versions, and how its matches ended."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from protocol.pools import without_people
 
 BAR = 120
 CURVE = (1000, 220)
-"""Width and height of the drawn rating; the width is stretched to the page's."""
+"""Width and height of the rating curve; it is stretched to the width of the page."""
 OPPONENTS = 25
 VERSIONS = 10
 RECENT = 10
 FORM = 8
-"""So many of the latest matches are its form."""
+"""Latest matches that make up a bot's form."""
 DAYS_FIT = (33, 67)
-"""Percent of the drawing's width between which a day stands clear of those at both ends, on a phone too."""
+"""Percent of the curve's width between which a date label does not touch those at the ends, even on a phone."""
 ROWS_OF_CURVE = 12
-"""So many points of the drawn rating are in its table, too."""
+"""Maximum points of the rating curve in its table."""
 
 
 def bot(request: Request) -> Response:
-    """The page of a bot, and more of it in one pool: the one asked for, or where most rated matches are."""
+    """Show a bot, with details in one pool: the requested one, or the one with most rated matches."""
     reader = site_of(request).reader
     profile = lookups.profile(reader, request.path_params["name"])
     asked = {field: request.query_params.get(field) or None for field in ("pool", "after")}
@@ -91,12 +91,12 @@ def bot(request: Request) -> Response:
 
 
 def _next(reader: Reader, bot: str, pool: str | None) -> str | None:
-    """Whom to meet next, by the ratings of a pool, where these rank it."""
+    """Return the bot ranked next above this one, in pools that are ranked by rating."""
     return None if pool is None or payoff_unit(game_of(pool)) else reader.read(next_opponent, bot, pool)
 
 
 def _game_words(pool: str | None) -> str:
-    """The options of a bot's command line that name what is played in a pool."""
+    """Return the command-line options that select a pool's game and preset."""
     if pool is None:
         return ""
     game, preset = without_people(pool).split("/", 1) if "/" in pool else (pool, UNRATED)
@@ -104,7 +104,7 @@ def _game_words(pool: str | None) -> str:
 
 
 def _pool(profile: Profile, asked: str | None) -> str | None:
-    """The pool to look at; None for a bot that never played."""
+    """Return the pool to show; None for a bot that never played."""
     standings: list[PoolStanding | UnratedStanding] = [
         *sorted(profile.standings, key=lambda row: -row.played),
         *sorted(profile.earlier, key=lambda row: -row.played),
@@ -117,7 +117,7 @@ def _pool(profile: Profile, asked: str | None) -> str | None:
 
 
 def _labels(points: Sequence[HistoryPoint], drawn: RatingCurve | None) -> list[tuple[float, str, str]]:
-    """What stands under the drawn rating: how far right in percent, which match, its day where that is new."""
+    """Return the labels below the rating curve: position in percent, match number, and the date if it is new."""
     if drawn is None:
         return []
     labels = []
@@ -133,7 +133,7 @@ def _labels(points: Sequence[HistoryPoint], drawn: RatingCurve | None) -> list[t
 
 
 def _some(points: Sequence[HistoryPoint]) -> list[HistoryPoint]:
-    """Points for a table, the newest first and the oldest last."""
+    """Sample points for a table, newest first; the oldest is always included."""
     step = max(1, -(-len(points) // ROWS_OF_CURVE))
     chosen = list(points[::-1][::step])
     return chosen if not points or chosen[-1] == points[0] else [*chosen, points[0]]

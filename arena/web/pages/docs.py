@@ -1,4 +1,4 @@
-"""The documents of the project: the list of them, each as a page, and what is found in them."""
+"""The pages of the project's documents, with search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST_QUERY = 100
 
 
 def docs(request: Request) -> Response:
-    """What there is to read; with `q`, where all of those words are, or else most of them."""
+    """Show the list of documents; with `q`, the sections that contain all words, or else most of them."""
     shelf = library()
     query = request.query_params.get("q", "").strip()[:LONGEST_QUERY]
     words = words_of(query)
@@ -25,7 +25,7 @@ def docs(request: Request) -> Response:
 
 
 def document(request: Request) -> Response:
-    """One document, or a file that one shows."""
+    """Show one document, or a file that one links to."""
     shelf, name = library(), request.path_params["name"]
     path = shelf.path(name)
     if path.suffix != ".md":

@@ -1,4 +1,4 @@
-"""What is to be had from here for the own machine: the client as a wheel."""
+"""The download page of the client wheel."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from protocol.display import shown
 
 
 def download(request: Request) -> Response:
-    """The page that lists it."""
     return render_page(request, "download.html", wheel=client_wheel(), pip=pip_command(request))
 
 
 def file(request: Request) -> Response:
-    """The file by its name, which has its version."""
+    """Send the wheel, whose name contains its version."""
     wheel, name = client_wheel(), request.path_params["file"]
     if name != wheel.name:
         raise NotFound(f"there is no file {shown(name)} here, but {wheel.name}: /download has its address")
@@ -26,6 +25,6 @@ def file(request: Request) -> Response:
 
 
 def pip_command(request: Request) -> str:
-    """What installs the client from the address by which this page was reached."""
+    """Return the command that installs the client from the address under which the visitor reached this page."""
     home = origin(request.headers.get("host", ""), encrypted=request.url.scheme == "https")
     return f"python -m pip install {home}/download/{client_wheel().name}"

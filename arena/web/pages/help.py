@@ -1,4 +1,4 @@
-"""How games are played: their rules, as docs/rules.md has them, and tutorials."""
+"""Pages that explain the games: rules, from docs/rules.md, and tutorials."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from protocol.games import NAMES, game_class, load
 
 
 class Rules(NamedTuple):
-    """The rules of a game as HTML: in thirty seconds, and in full."""
+    """The rules of a game as HTML: a short version, and the full one."""
 
     brief: str
     full: str
 
 
 def rules(request: Request) -> Response:
-    """The rules of a game; its examples are drawn by the browser."""
+    """Show the rules of a game; the browser draws its examples."""
     game = request.path_params["game"]
     if game not in NAMES:
         raise NotFound(f"there is no game {game}: {among(NAMES)}")
@@ -42,8 +42,8 @@ def rules(request: Request) -> Response:
 
 @functools.cache
 def rules_of(game: str) -> Rules:
-    """The section of docs/rules.md about a game: the one whose heading ends with its title; of a game that somebody
-    added, without a section, what it says of itself.
+    """Return the section of docs/rules.md whose heading ends with the game's title, or, for an added game without one,
+    the game's own description.
     """
     shelf = library()
     sections = re.split(r"^## ", shelf.path("rules").read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -57,7 +57,7 @@ def rules_of(game: str) -> Rules:
 
 
 def tutorial(request: Request) -> Response:
-    """The first moves of a game on a real board, with what to do and why; all of it happens in the browser."""
+    """Show the first moves of a game on a board, with instructions; the browser plays it."""
     game = request.path_params["game"]
     taught = [name for name in NAMES if game_class(name).tutorial is not None]
     if game not in taught:

@@ -1,4 +1,4 @@
-"""The home page: what this is, ways in, a match on a small board, and who leads each game."""
+"""The home page: an introduction, links, a replayed match, and the leaders of each game."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from referee.result import Result
 
 LEADERS = 5
 LOOKED_AT = 20
-"""So many of the latest matches are looked at for one to replay."""
+"""Latest matches among which to look for one to replay."""
 PLIES = range(3, 121)
-"""How long a match is that is replayed: the page loads all of it."""
+"""Accepted lengths of the replayed match, in plies; the page loads all of it."""
 
 
 def home(request: Request) -> Response:
-    """The page. What is live on it, the browser asks the arena."""
+    """Show the home page. The browser gets live data from the arena."""
     reader = site_of(request).reader
     latest = reader.read(search_matches, Search(), limit=LOOKED_AT).rows
     games = sorted(reader.read(leaders_of_games, LEADERS), key=lambda each: game_order(game_of(each.pool)))
@@ -38,7 +38,7 @@ def home(request: Request) -> Response:
 
 
 def _can_be_replayed(reader: Reader, match: Result) -> bool:
-    """Whether a match is worth a look, and has its record still."""
+    """Return whether a match has a suitable length and still has its record."""
     if match.reason == reasons.VOID or match.plies not in PLIES:
         return False
     try:

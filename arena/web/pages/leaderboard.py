@@ -1,4 +1,4 @@
-"""The leaderboard of a pool: sorted, searched, in pages of fifty."""
+"""The leaderboard of a pool, with sorting, search and pages."""
 
 from __future__ import annotations
 
@@ -19,13 +19,11 @@ from protocol.pools import is_of_people, people_pool, without_people
 
 ROWS = 50
 BAR = 180
-"""The width of the rating scale, in CSS pixels."""
+"""Width of the rating scale, in CSS pixels."""
 
 
 def leaderboard(request: Request) -> Response:
-    """The leaderboard of a game's preset, of bots or of people; of the first that has rated matches, where none is
-    named.
-    """
+    """Show the leaderboard of a preset, of bots or of people; by default, the first one with rated matches."""
     reader = site_of(request).reader
     asked = {name: request.query_params.get(name) or None for name in ("season", "search", "sort", "order", "after")}
     pools = sorted(reader.read(pools_with_results, season=asked["season"]), key=_pool_order)
@@ -71,19 +69,17 @@ def leaderboard(request: Request) -> Response:
 
 
 def _pool_order(pool: str) -> tuple[int, bool, str]:
-    """Pools in the order of the games, then bots before people, then by their names."""
+    """Return the sort key of a pool: by game, bots before people, then by name."""
     return lookups.game_order(game_of(pool)), is_of_people(pool), pool
 
 
 def _is_alike(one: str, other: str) -> bool:
-    """Whether two pools are of one game, and both of bots or both of people."""
+    """Return whether two pools have the same game, and both have bots or both have people."""
     return game_of(one) == game_of(other) and is_of_people(one) == is_of_people(other)
 
 
 def _beside(pool: str | None, pools: list[str]) -> str | None:
-    """Where people stand, beside the pool of bots, or bots beside that of people: at the same preset, or at another one
-    of the game; None where nothing is rated there.
-    """
+    """Return the people's counterpart of a pool of bots, or vice versa, if possible with the same preset; or None."""
     if pool is None:
         return None
     same = without_people(pool) if is_of_people(pool) else people_pool(pool)
@@ -92,7 +88,7 @@ def _beside(pool: str | None, pools: list[str]) -> str | None:
 
 
 def _chosen(pools: list[str], game: str | None, preset: str | None) -> str | None:
-    """The pool that an address names; None where there is nothing rated, of that game or at all."""
+    """Return the pool that the URL names, or the first that fits; None if nothing is rated."""
     if game is not None and preset is not None:
         if f"{game}/{preset}" not in pools:
             raise NotFound(lookups.no_leaderboard_message(game, preset, pools))

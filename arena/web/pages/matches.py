@@ -1,6 +1,4 @@
-"""The matches: those under way (which the browser adds), then what a search found, newest first; and one of them, with
-the viewer of it, live or from its record.
-"""
+"""The page of matches, with search (the browser adds running ones), and the page of a match, live or stored."""
 
 from __future__ import annotations
 
@@ -33,12 +31,12 @@ from referee.result import Result
 
 ROWS = 50
 IN_SIGHT = ("bot", "game")
-"""The fields of the search that are not folded away, as long as they are not filled in."""
+"""Search fields that are always visible; others are folded unless they are filled in."""
 _is_id = re.compile(MATCH_PATTERN).match
 
 
 def matches(request: Request) -> Response:
-    """The search form, and what fits its fields. A field that is wrong is said beside it, and nothing is searched."""
+    """Show the search form and its results. Errors appear beside their fields, and then nothing is searched."""
     reader = site_of(request).reader
     asked = {name: request.query_params.get(name, "").strip() for name in Search.__struct_fields__}
     after = request.query_params.get("after") or None
@@ -74,7 +72,7 @@ def matches(request: Request) -> Response:
 
 
 def _wrong(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
-    """What is wrong with the fields, by their names."""
+    """Return the errors of the fields, by name."""
     known = {"game": NAMES, "reason": WORDS, "outcome": OUTCOMES}
     wrong = {
         name: f"there is no {name} {asked[name]}: {among(values)}"
@@ -103,14 +101,14 @@ def _is_time(text: str) -> bool:
 
 
 def _strangers(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
-    """Where nothing was found: the names that nobody has."""
+    """Return errors for names that do not exist; called if nothing was found."""
     unknown = {"bot": unknown_bot_message, "opponent": unknown_bot_message, "tournament": unknown_tournament_message}
     wrong = {name: is_wrong(reader, asked[name]) for name, is_wrong in unknown.items() if asked[name]}
     return {name: sentence for name, sentence in wrong.items() if sentence}
 
 
 def _words(asked: Mapping[str, str]) -> str:
-    """What is searched for, as one says it."""
+    """Describe the search in a sentence."""
     outcome = asked["outcome"]
     of = pool_title(asked["pool"]) if asked["pool"] else asked["game"] and game_title(asked["game"])
     said = (
@@ -129,7 +127,7 @@ def _words(asked: Mapping[str, str]) -> str:
 
 
 def match(request: Request) -> Response | Long:
-    """A stored match; or one that may be under way, which the page itself finds out where the arena is live."""
+    """Show a stored match, or a page that asks the arena whether the match is running."""
     site, name = site_of(request), request.path_params["match"]
     result = site.reader.read(result_of, name)
     if result is None:
@@ -141,7 +139,7 @@ def match(request: Request) -> Response | Long:
 
 
 def _stored(request: Request, result: Result, data: bytes | None, damage: str | None) -> Pieces:
-    """The page of a stored match, made in steps: its record is read whole. `damage`: why there is none."""
+    """Yield the page of a stored match, with pauses while its record is read. `damage` says why there is no record."""
     record = None
     if data is not None:
         try:
@@ -162,7 +160,7 @@ def _stored(request: Request, result: Result, data: bytes | None, damage: str | 
 
 
 def _record(reader: Reader, name: str) -> tuple[bytes | None, str | None]:
-    """The record of a match as it is stored, or why there is none."""
+    """Return the stored record of a match, or the reason why there is none."""
     try:
         data = reader.read(record_of, name)
     except RecordRemoved as exc:

@@ -1,4 +1,4 @@
-"""How one takes part in an arena: by a bot, with code, a token and what went wrong of late, or as a person."""
+"""The pages to take part: connecting a bot, and playing as a person."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from protocol.names import is_bot_name
 
 LATEST = 10
 EXAMPLE = "mine"
-"""What the bot is called in the code as long as nobody says how."""
+"""The bot's name in the example code, unless the visitor gives one."""
 
 
 class PresetOffered(Struct, frozen=True, kw_only=True):
@@ -50,11 +50,11 @@ class GameOffered(Struct, frozen=True, kw_only=True):
     first: str
     """The preset that is chosen at first."""
     tutorial: bool
-    """Whether there is one."""
+    """True if the game has a tutorial."""
 
 
 def connect(request: Request) -> Response:
-    """The page; `bot` names the bot that the code is for, and of which it is told how it fares."""
+    """Show how to connect a bot; `bot` in the query names it, for the code and for its recent losses and incidents."""
     site = site_of(request)
     bot = request.query_params.get("bot", "").strip()
     wrong = ""
@@ -79,7 +79,7 @@ def connect(request: Request) -> Response:
 
 
 def play(request: Request) -> Response:
-    """The page on which a person plays: what may be sought there, chosen in the address; the browser does the rest."""
+    """Show the page on which a person plays. The URL selects the game; the browser does the rest."""
     site = site_of(request)
     found = strengths(site.reader) if site.socket else {}
     return render_page(request, "play.html", offered=offered(), strengths=found, early=EARLY, words=WORDS)
@@ -87,7 +87,7 @@ def play(request: Request) -> Response:
 
 @functools.cache
 def offered() -> list[GameOffered]:
-    """All games, with all that can be chosen without writing a config."""
+    """Return all games, with all that can be chosen without writing a config."""
     return [
         GameOffered(
             game=game,

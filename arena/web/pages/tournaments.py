@@ -1,4 +1,4 @@
-"""The tournaments, and one of them: what is played, the table, everyone against everyone, its matches."""
+"""The pages of tournaments: the list, and one with its table, cross table and matches."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from protocol.games import load, payoff_unit
 ROWS = 50
 MATCHES = 10
 MOST_CROSSED = 32
-"""So many bots are shown against one another; more fit no screen."""
+"""Maximum number of bots in a cross table, so that it fits on a screen."""
 SHARES = Scale(0.0, 100.0, 120.0, (0.0, 50.0, 100.0))
-"""Shares of points in percent."""
+"""The scale of scores, in percent."""
 PAYOFFS = 180.0
-"""How wide payoffs are drawn, whose ticks have decimals."""
+"""The width of the payoff scale, whose ticks have decimals."""
 
 
 def tournaments(request: Request) -> Response:
-    """A page of all tournaments, those that began last first."""
+    """Show a page of all tournaments, newest first."""
     after = request.query_params.get("after") or None
     reader = site_of(request).reader
     found = reader.read(tournaments_page, after=after, limit=ROWS)
@@ -40,7 +40,7 @@ def tournaments(request: Request) -> Response:
 
 
 def tournament(request: Request) -> Response:
-    """The page of a tournament."""
+    """Show a tournament."""
     site = site_of(request)
     shown = lookups.tournament(site, request.path_params["tournament"])
     config = shown.arguments.get("config") or {}
@@ -67,13 +67,13 @@ def tournament(request: Request) -> Response:
 
 
 def _title(shown: TournamentRow) -> str:
-    """What is played: a preset of a game by its title, or the game alone."""
+    """Return the title of what is played: the preset's, or the game's."""
     pool = _pool(shown.game, shown.arguments.get("config") or {})
     return titles.pool_title(pool) if pool else titles.game_title(shown.game)
 
 
 def _pool(game: str, config: Mapping[str, Any]) -> str | None:
-    """The pool in which matches of this config are rated; None where they are not."""
+    """Return the pool in which matches of this config are rated; None if they are not."""
     try:
         return load(game, dict(config)).pool
     except BotFault:
@@ -81,7 +81,7 @@ def _pool(game: str, config: Mapping[str, Any]) -> str | None:
 
 
 def _format_value(value: object) -> str:
-    """A value of a config in a few words."""
+    """Format a value of a config briefly."""
     match value:
         case {"name": str(name)}:
             return name
@@ -97,8 +97,8 @@ def _format_value(value: object) -> str:
 
 
 def _cross_table(shown: TournamentTable) -> list[tuple[str, list[tuple[str, float | None, float | None]]]]:
-    """Rows of the cross table, in the order of the table: a bot, and against each what it was paid, or its share; and
-    how high that is among all, from 0 to 1. None against itself.
+    """Return the rows of the cross table: a bot, with (opponent, mean payoff or score, shade) for each opponent. The
+    shade is the value's position among all, from 0 to 1. Both are None for the bot itself.
     """
     names = [row.bot for row in shown.table]
     shares = [[shown.head_to_head.get(bot, {}).get(other) for other in names] for bot in names]

@@ -1,4 +1,4 @@
-"""The wall: for a projector, live boards, which the browser asks of the arena, beside the first of each game."""
+"""The wall page for a projector: live boards, which the browser gets from the arena, beside each game's leaders."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ FIRST = 10
 
 
 def wall(request: Request) -> Response:
-    """The page; of the leaderboards, that of the game that is played most comes first."""
+    """Show the page; the leaderboard of the most played game comes first."""
     return render_page(request, "wall.html", games=site_of(request).reader.read(leaders_of_games, FIRST))

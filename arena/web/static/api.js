@@ -1,20 +1,20 @@
-/** What the arena's JSON API says. */
+/** Requests to the arena's JSON API. */
 
 /**
- * An answer of the API.
+ * Return the decoded answer of the API.
  * @param {string} address
  * @returns {Promise<any>}
- * @throws {Error} what the API says is wrong
+ * @throws {Error} with the API's message
  */
 export async function ask(address) {
   const answer = await fetch(address, { headers: { accept: "application/json" } }).catch(() => null);
-  const body = await answer?.json().catch(() => null); // something between us and the API may answer in its own words
+  const body = await answer?.json().catch(() => null); // a proxy in between may answer something else than JSON
   if (!body || !answer.ok) throw new Error(body?.error?.message ?? `the page got no answer from ${address}`);
   return body;
 }
 
 /**
- * Where the API has a match.
+ * Return the API's address of a match.
  * @param {string} id
  */
 export function matchAddress(id) {
@@ -22,10 +22,10 @@ export function matchAddress(id) {
 }
 
 /**
- * Where the API has the grades of a match.
+ * Return the API's address of a match's grades.
  * @param {string} id
- * @param {string} graded how its moves are: "exact", then those of all seats, or "estimated"
- * @param {number} seat whose moves are estimated
+ * @param {string} graded "exact" (grades of all seats) or "estimated"
+ * @param {number} seat the seat whose moves are estimated
  */
 export function gradesAddress(id, graded, seat) {
   return `${matchAddress(id)}/grades${graded === "exact" ? "" : `?estimated=true&seat=${seat}`}`;

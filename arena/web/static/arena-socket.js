@@ -1,25 +1,25 @@
 /**
- * The page's connection to the arena: the wire protocol in JSON, opened again whenever it breaks.
- * What comes in is told by message type; what a page watches is watched again after every new `welcome`.
- * Of an arena of several nodes who plays is connected to the one that plays the game, and who watches to all of them.
+ * The page's connection to the arena: the wire protocol in JSON, with automatic reconnection.
+ * Handlers are registered by message type. Watched matches are watched again after every new `welcome`.
+ * In an arena of several nodes, a player connects to the node of its game, and a spectator to all nodes.
  */
 
-/** What a connection of a page says it is. */
+/** The client name that the page sends in `hello`. */
 export const CLIENT = "bot-arena/browser";
 
 const SUBPROTOCOL = "arena.v1.json";
-const SHORTEST_WAIT = 500; // ms until the next attempt; doubled with each, up to the longest
+const SHORTEST_WAIT = 500; // ms before the first retry; the delay doubles up to the maximum
 const LONGEST_WAIT = 5000;
-const WAIT_TOO_MANY = 30000; // at least, and up to twice that, after 4004: too much came from this address
-const SILENCE = 20000; // ms after which the arena is asked whether it is there
-const ANSWER = 10000; // ms for that answer
-const WELCOME = 60000; // ms; an arena that has just started answers only when its matches are back
+const WAIT_TOO_MANY = 30000; // minimum ms after close code 4004 (too much from this address); up to twice that at random
+const SILENCE = 20000; // ms without a message before the arena is probed
+const ANSWER = 10000; // ms to answer the probe
+const WELCOME = 60000; // ms; an arena that has just started answers only when its matches are restored
 const LOOK = 5000;
 const PROBE = "alive";
-const MOVES_APART = 2000; // ms: nodes may not agree for a moment which of them is the right one
-const MOST_IN_VAIN = 4; // attempts, some five seconds, to reach the node with one's match; then one goes without it
+const MOVES_APART = 2000; // ms: for a moment, nodes may disagree about which of them is the right one
+const MOST_IN_VAIN = 4; // attempts, for about five seconds, to reach the node with one's match before going on without it
 const EVERY_MATCH = "*";
-const HERE = ""; // in place of the URL of another node
+const HERE = ""; // stands for this node in place of a URL
 
 const CLOSED_FOR_GOOD = new Map([
   [1009, "the arena refused a message of this page as too large"],
@@ -30,15 +30,15 @@ const CLOSED_FOR_GOOD = new Map([
 
 /**
  * @typedef {object} WireState
- * @property {"idle" | "connecting" | "open" | "waiting" | "stopped"} name  `open` from `welcome` on; `stopped` is for good
- * @property {string} [reason]  why it is waiting or stopped, a sentence for people
- * @property {string} [code]  of the fatal `error`, where that is why
- * @property {number} [closed]  the close code
+ * @property {"idle" | "connecting" | "open" | "waiting" | "stopped"} name `open` after `welcome`; `stopped` is final
+ * @property {string} [reason] why it is waiting or stopped, as a sentence for people
+ * @property {string} [code] the code of the fatal `error`, if there was one
+ * @property {number} [closed] the close code
  */
 
 /**
- * The arena's address as the page knows it: `<html data-socket>` holds nothing, a port, or a whole URL.
- * @returns {string | null} null where nothing is live
+ * Return the arena's address: `<html data-socket>` is empty, or has a port or a complete URL.
+ * @returns {string | null} null if there is no live arena
  */
 export function arenaAddress() {
   const said = document.documentElement.dataset.socket;
@@ -47,11 +47,11 @@ export function arenaAddress() {
   return `${location.protocol === "https:" ? "wss" : "ws"}://${location.hostname}:${said}`;
 }
 
-/** One connection to an arena, opened again until it is stopped. */
+/** A connection to an arena, which reconnects until it is stopped. */
 export class ArenaSocket {
   /** @type {WireState} */
   state = { name: "idle" };
-  /** The last `welcome`, while the connection is open. */
+  /** The last `welcome`; null unless the connection is open. */
   welcome = null;
   #home;
   #address;
@@ -59,13 +59,13 @@ export class ArenaSocket {
   #socket = null;
   #handlers = new Map();
   #watched = new Set();
-  /** Connections to the other nodes, by URL; the node's matches; and what each was last told by `listing`. */
+  /** Connections to other nodes by URL, the node of each match, and the last `listing` of each node. */
   #beside = new Map();
   #nodeOf = new Map();
   #listings = new Map();
-  /** Whether another one asks it for what goes on at its node, and no more. */
+  /** True if another connection owns this one, to spectate on another node. */
   #isBeside = false;
-  /** The matches in which this connection has a seat; when it was sent to another node, and how often that was in vain. */
+  /** The matches in which this connection has a seat; the time of its last move to another node, and the failed moves. */
   #seated = new Set();
   #moved = 0;
   #inVain = 0;
@@ -76,13 +76,13 @@ export class ArenaSocket {
   #probed = 0;
   #fatal = null;
 
-  /** @param {string} address  `ws://…` or `wss://…` */
+  /** @param {string} address `ws://…` or `wss://…` */
   constructor(address) {
     this.#home = this.#address = address;
   }
 
   /**
-   * Connect, as a watcher or with `bot` and `token`; where a connection is open, say the other hello on a new one.
+   * Connect, as a spectator or with `bot` and `token`. An open connection is replaced.
    * @param {{bot?: string, token?: string, follow?: boolean, person?: boolean}} [hello]
    */
   start(hello = {}) {
@@ -97,7 +97,7 @@ export class ArenaSocket {
     this.#connect();
   }
 
-  /** Close the connection and stay away. What is watched is remembered for the next `start`. */
+  /** Close the connection and don't reconnect. Watched matches are remembered for the next `start`. */
   stop() {
     window.removeEventListener("online", this.#hurry);
     document.removeEventListener("visibilitychange", this.#hurry);
@@ -109,8 +109,8 @@ export class ArenaSocket {
   }
 
   /**
-   * Hear of messages of a type: any `type` of the protocol; `state` (a WireState); `gone`, `{match}`: a match that was
-   * watched is not under way, or not any more.
+   * Register a handler for a message type: any `type` of the protocol, `state` (a WireState), or `gone` with `{match}`,
+   * after which a watched match is not under way, or no longer.
    * @param {string} type
    * @param {(message: any) => void} handler
    */
@@ -122,7 +122,7 @@ export class ArenaSocket {
   /**
    * Send a message, if the connection is open.
    * @param {{type: string}} message
-   * @returns {boolean} whether it was sent
+   * @returns {boolean} true if it was sent
    */
   send(message) {
     if (this.state.name !== "open") return false;
@@ -131,7 +131,7 @@ export class ArenaSocket {
     return true;
   }
 
-  /** Follow a match, or with "*" hear of every start and end, now and after every reconnect. */
+  /** Follow a match, or with "*" all starts and ends, now and after every reconnect. */
   watch(match) {
     const other = this.#nodeOf.get(match);
     if (other !== undefined) {
@@ -143,7 +143,7 @@ export class ArenaSocket {
     if (match === EVERY_MATCH) for (const node of this.#beside.values()) node.watch(match);
   }
 
-  /** Follow it no more. */
+  /** Stop following a match. */
   unwatch(match) {
     this.#nodeOf.get(match)?.unwatch(match);
     this.#watched.delete(match);
@@ -151,7 +151,7 @@ export class ArenaSocket {
     if (match === EVERY_MATCH) for (const node of this.#beside.values()) node.unwatch(match);
   }
 
-  /** Be connected to these nodes beside this one, and to no others. */
+  /** Keep connections to exactly these other nodes. */
   #keepBeside(urls) {
     for (const [url, other] of this.#beside)
       if (!urls.includes(url)) {
@@ -164,7 +164,7 @@ export class ArenaSocket {
     for (const url of urls) if (!this.#beside.has(url)) this.#join(url);
   }
 
-  /** A node is away: ask here where what was watched there is under way, if it still is. */
+  /** Ask the home node to watch the matches of another node that is away: they may have moved. */
   #watchAgain(other) {
     for (const match of [...other.#watched].filter((one) => one !== EVERY_MATCH)) {
       other.#watched.delete(match);
@@ -173,7 +173,7 @@ export class ArenaSocket {
     }
   }
 
-  /** Hear what goes on on another node as if it were here. */
+  /** Connect to another node and forward its messages as if they came from here. */
   #join(url) {
     const other = new ArenaSocket(url);
     other.#isBeside = true;
@@ -201,7 +201,7 @@ export class ArenaSocket {
     return other;
   }
 
-  /** Tell who is on all the nodes, as far as they have said so. */
+  /** Forward the merged listing of all nodes that have sent theirs. */
   #list(url, listing) {
     this.#listings.set(url, listing);
     const all = [...this.#listings.values()];
@@ -209,7 +209,7 @@ export class ArenaSocket {
     this.#tell("listing", { ...listing, bots: [...bots.values()], matches: all.flatMap((one) => one.matches) });
   }
 
-  /** Go on at another node, and home again where that can't be reached. */
+  /** Continue at another node, or at home again if that one can't be reached. */
   #move(url) {
     const isSoon = Date.now() - this.#moved < MOVES_APART;
     this.#moved = Date.now();
@@ -223,9 +223,9 @@ export class ArenaSocket {
     }
   }
 
-  /** Another node is the right one for what was asked. */
+  /** Follow the arena's answer that another node is responsible. */
   #sentTo({ ref, url }) {
-    if (ref === undefined && this.#seated.size > 0) return; // called to a match, and called again when this one is over
+    if (ref === undefined && this.#seated.size > 0) return; // sent elsewhere for another match: that call will be repeated when this match is over
     if (this.#hello.bot !== undefined) this.#move(url);
     else if (this.#watched.delete(ref)) (this.#beside.get(url) ?? this.#join(url)).watch(ref);
   }
@@ -249,7 +249,7 @@ export class ArenaSocket {
     this.#looking = setInterval(() => this.#look(), LOOK);
   }
 
-  /** Give the connection up, without a word to the page. */
+  /** Drop the connection without notifying the page. */
   #leave() {
     clearTimeout(this.#timer);
     clearInterval(this.#looking);
@@ -258,7 +258,7 @@ export class ArenaSocket {
     this.#socket = null;
     if (socket === null) return;
     socket.onopen = socket.onmessage = socket.onclose = null;
-    if (socket.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close(); // sooner, browsers complain
+    if (socket.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close(); // browsers log an error if it is closed earlier
     else socket.close();
   }
 
@@ -269,7 +269,7 @@ export class ArenaSocket {
     if (message.type === "welcome") {
       const elsewhere = message.elsewhere ?? [];
       if (message.resumed.length === 0 && elsewhere.length > 0 && this.#inVain < MOST_IN_VAIN) {
-        this.#move(elsewhere[this.#inVain % elsewhere.length]); // where the match of this person goes on
+        this.#move(elsewhere[this.#inVain % elsewhere.length]); // where this person's match continues
         return;
       }
       this.welcome = message;
@@ -307,7 +307,7 @@ export class ArenaSocket {
     const open = this.state.name === "open";
     this.#leave();
     const fatal = this.#fatal;
-    const refused = fatal !== null && fatal.code === "bad_message"; // this page is wrong: it would be again
+    const refused = fatal !== null && fatal.code === "bad_message"; // the page's own mistake, which a retry would repeat
     if (CLOSED_FOR_GOOD.has(code) || refused) {
       const reason = fatal?.message ?? CLOSED_FOR_GOOD.get(code);
       this.#tellState({ name: "stopped", reason, code: fatal?.code, closed: code });
@@ -324,19 +324,19 @@ export class ArenaSocket {
     this.#tellState({ name: "waiting", reason, code: fatal?.code, closed: code });
   }
 
-  /** How long to wait, in ms: twice as long each time until `welcome`. */
+  /** Return the ms to wait before the next attempt; the delay doubles until `welcome`. */
   #pause() {
     const wait = this.#wait * (0.5 + Math.random() / 2);
     this.#wait = Math.min(2 * this.#wait, LONGEST_WAIT);
     return wait;
   }
 
-  /** Ask an arena that is silent whether it is there, and give up one that does not answer. */
+  /** Probe a silent arena, and reconnect if it does not answer. */
   #look() {
     const now = Date.now();
     if (this.welcome === null) {
       if (now - this.#heard <= WELCOME) return;
-      this.#socket.close(); // even if it is still being opened: a browser opens the next one only after it
+      this.#socket.close(); // even while it is being opened: a browser opens the next one only after it
       this.#lost(1006);
     } else if (this.#probed !== 0) {
       if (now - this.#probed > ANSWER) this.#lost(1006);
@@ -346,14 +346,14 @@ export class ArenaSocket {
     }
   }
 
-  /** The network is back, or the tab is looked at: don't wait for the next attempt. */
+  /** Retry at once when the network is back or the tab becomes visible. */
   #hurry = () => {
     if (this.state.name !== "waiting" || document.hidden || this.state.closed === 4004) return;
     clearTimeout(this.#timer);
     this.#connect();
   };
 
-  /** The browser may keep the page for the way back, but not with an open connection. */
+  /** Close the connection when the page is left: browsers may cache a page only without an open one. */
   #away = () => {
     if (this.state.name === "stopped") return;
     this.#leave();
@@ -377,7 +377,7 @@ export class ArenaSocket {
 let shared;
 
 /**
- * The page's one connection, not started yet; null where nothing is live.
+ * Return the page's shared connection, not started yet; null if there is no live arena.
  * @returns {ArenaSocket | null}
  */
 export function openSocket() {

@@ -1,10 +1,10 @@
-/** Texts for the clipboard. */
+/** Copying to the clipboard. */
 
 /**
- * Copy a text. A page without encryption may not ask for the clipboard: browsers then have only the older way, for what is selected.
+ * Copy a text. Unencrypted pages have no clipboard API, so they copy the selection the older way.
  * @param {string} text
- * @param {() => void} select  selects the text on the page
- * @returns {Promise<boolean>} whether it is copied; if it is not, it is selected
+ * @param {() => void} select selects the text on the page
+ * @returns {Promise<boolean>} true if it was copied; if not, it is selected
  */
 export async function copied(text, select) {
   try {

@@ -1,4 +1,4 @@
-/** Says in the page's banner how the connection to the arena stands, once it is not as it should be. */
+/** Shows the state of the connection in the page's banner, unless all is well. */
 
 import { sentence } from "./format.js";
 

@@ -1,9 +1,9 @@
-/** Elements made from code: texts are texts, nothing is ever parsed as HTML. */
+/** Creates elements. Texts are always text and never parsed as HTML. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * An HTML element. Attributes that are null, undefined or false are left out, true is an empty one.
+ * Create an HTML element. Attributes that are null, undefined or false are left out; true gives an empty one.
  * @param {string} tag
  * @param {Record<string, unknown>} [attributes] `on…` are listeners
  * @param {...(Node | string | number | null | undefined)} children
@@ -14,7 +14,7 @@ export function el(tag, attributes = {}, ...children) {
 }
 
 /**
- * An SVG element, as `el`.
+ * Create an SVG element; see `el`.
  * @param {string} tag
  * @param {Record<string, unknown>} [attributes]
  * @param {...(Node | string | number | null | undefined)} children
@@ -25,7 +25,7 @@ export function svg(tag, attributes = {}, ...children) {
 }
 
 /**
- * Set an attribute, or take it away where the value is null, undefined or false; untouched where it is so already.
+ * Set an attribute, or remove it if the value is null, undefined or false. Unchanged values are not written.
  * @param {Element} element
  * @param {string} name
  * @param {unknown} value
@@ -37,7 +37,7 @@ export function put(element, name, value) {
 }
 
 /**
- * Set the text of an element where it differs.
+ * Set the text of an element, if it differs.
  * @param {Element} element
  * @param {string | number} text
  */
@@ -46,9 +46,9 @@ export function say(element, text) {
 }
 
 /**
- * Say beside a field what is wrong with it, and go there; with an empty sentence that nothing is.
+ * Show an error beside a field and focus the field; an empty sentence removes the error.
  * @param {HTMLElement} field
- * @param {Element} place  where it is said
+ * @param {Element} place where the error is shown
  * @param {string} sentence
  */
 export function complain(field, place, sentence) {

@@ -1,11 +1,11 @@
-/** Numbers, times, lists, reasons and sentences as people write them. */
+/** Formats numbers, times, lists, reasons and sentences. */
 
 const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 const ALL = new Intl.ListFormat("en-GB", { type: "conjunction" });
 const ONE = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
 /**
- * A number of things: "1 move", "2 moves".
+ * Format a number with its noun: "1 move", "2 moves".
  * @param {number} count
  * @param {string} one
  * @param {string} [many]
@@ -15,7 +15,7 @@ export function counted(count, one, many = `${one}s`) {
 }
 
 /**
- * All of some things: "ann, bob and cas".
+ * Join things by "and": "ann, bob and cas".
  * @param {string[]} things
  */
 export function listed(things) {
@@ -23,7 +23,7 @@ export function listed(things) {
 }
 
 /**
- * One of some things: "1, 2 or 3".
+ * Join things by "or": "1, 2 or 3".
  * @param {(string | number)[]} things
  */
 export function either(things) {
@@ -31,7 +31,7 @@ export function either(things) {
 }
 
 /**
- * The first letter capital, a full stop behind.
+ * Return a text with a capital letter and a full stop.
  * @param {string} text
  */
 export function sentence(text) {
@@ -39,18 +39,18 @@ export function sentence(text) {
 }
 
 /**
- * What a move was worth, as pages say all values: a share of the point, in which a win is "100.0 %" and a draw "50.0 %".
- * @param {number} value expected result as the API has it: a win is 1, a draw 0, a loss −1
- * @param {string} [unit] what it is in instead, as in "+1.17 chips"
+ * Format the value of a move as a score: "100.0 %" for a win and "50.0 %" for a draw.
+ * @param {number} value expected result in the API: 1 for a win, 0 for a draw, −1 for a loss
+ * @param {string} [unit] the unit of `value`, if it is no expected result, as in "+1.17 chips"
  */
 export function worthText(value, unit) {
   return unit ? `${signed(value)} ${unit}` : share((1 + value) / 2);
 }
 
 /**
- * What a move gave away on that scale: "12.0 %".
- * @param {number} lost difference of two expected results as the API has them, 0 to 2
- * @param {string} [unit] what it is in instead, as in "0.40 chips"
+ * Format what a move gave away, as a score: "12.0 %".
+ * @param {number} lost the difference of two expected results of the API, 0 to 2
+ * @param {string} [unit] the unit of `lost`, if it is no expected result, as in "0.40 chips"
  */
 export function lossText(lost, unit) {
   if (unit) return lost > 0 && lost < 0.005 ? `under 0.01 ${unit}` : `${lost.toFixed(2)} ${unit}`;
@@ -58,38 +58,38 @@ export function lossText(lost, unit) {
 }
 
 /**
- * What dice gave on that scale, with its sign: "+3.4 %", "−1.2 %".
- * @param {number} points as the API has luck: a win is 1, a loss 0
- * @param {string} [unit] what it is in instead: then the number alone, "+1.61"
+ * Format luck as a score with its sign: "+3.4 %", "−1.2 %".
+ * @param {number} points luck in the API: 1 for a win, 0 for a loss
+ * @param {string} [unit] the unit of `points`, if it is no score; the number is then shown alone, "+1.61"
  */
 export function luckText(points, unit) {
   if (unit) return signed(points);
   return points >= 0.0005 ? `+${share(points)}` : share(points);
 }
 
-/** "+1.17", "−0.40", and "0.00" for nothing. */
+/** Format a number as "+1.17", "−0.40", or "0.00". */
 function signed(number) {
   const text = number.toFixed(2);
   if (!Number(text)) return "0.00";
   return number > 0 ? `+${text}` : text.replace("-", "−");
 }
 
-/** In percent, and nothing less than nothing. */
+/** Format a fraction in percent, without a negative zero. */
 function share(part) {
   const text = (100 * part).toFixed(1);
   return `${Number(text) ? text.replace("-", "−") : "0.0"}\u00a0%`;
 }
 
 /**
- * Why a seat or a match ended.
- * @param {string} reason of the protocol
+ * Describe why a seat or a match ended.
+ * @param {string} reason in the protocol
  */
 export function reasonInWords(reason) {
   return reason.replaceAll("_", " ");
 }
 
 /**
- * How many milliseconds, as a clock shows them: "1:05", below 20 s "9.4 s".
+ * Format milliseconds as a clock does: "1:05", or "9.4 s" below 20 s.
  * @param {number} ms
  */
 export function clockText(ms) {
@@ -102,7 +102,7 @@ export function clockText(ms) {
 }
 
 /**
- * A duration in words: "3 ms", "0.42 s", "12 s".
+ * Format a duration: "3 ms", "0.42 s", "12 s".
  * @param {number} ms
  */
 export function durationText(ms) {
@@ -113,7 +113,7 @@ export function durationText(ms) {
 }
 
 /**
- * What a bot says of its position: the numbers of searches that have won are as large as can be.
+ * Format a bot's evaluation of a position. Searches that have found a win report very large numbers.
  * @param {number | undefined} value
  */
 export function valueText(value) {
@@ -121,7 +121,7 @@ export function valueText(value) {
 }
 
 /**
- * The same in a few characters: "562K".
+ * Format a bot's evaluation in a few characters: "562K".
  * @param {number | undefined} value
  */
 export function shortValue(value) {

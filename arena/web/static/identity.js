@@ -1,4 +1,4 @@
-/** Who sits at this browser: names and their tokens, kept where only pages of this address can read them. */
+/** The names and tokens of the people at this browser, in the storage of this origin. */
 
 const KEY = "arena.identity";
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
@@ -15,12 +15,12 @@ const UNSEEN_AROUND = /^[\s\p{C}]+|[\s\p{C}]+$/gu;
 
 /**
  * @typedef {object} Identity
- * @property {string} bot  the name
+ * @property {string} bot the name
  * @property {string} token
  */
 
 /**
- * The name that was used last, with its token.
+ * Return the name that was used last, with its token.
  * @returns {Identity | null}
  */
 export function identity() {
@@ -29,7 +29,7 @@ export function identity() {
 }
 
 /**
- * Go by a name from now on.
+ * Use a name from now on.
  * @param {string} bot
  * @param {string} [given]  its token, where somebody typed it
  * @returns {Identity}
@@ -41,8 +41,8 @@ export function goBy(bot, given = "") {
 }
 
 /**
- * The token of a name: one that is new here gets one, which is kept before anybody hears of it, and owns nothing until
- * the arena has accepted it.
+ * Return the token of a name. A new name gets a token, which is stored as a claim before it is sent, until the arena
+ * accepts it.
  * @param {string} bot
  * @returns {string}
  */
@@ -61,7 +61,7 @@ function claimBy(bot, token) {
 }
 
 /**
- * The arena accepted the token that was claimed a name with.
+ * Note that the arena accepted the token of a name.
  * @param {string} bot
  */
 export function accepted(bot) {
@@ -71,7 +71,7 @@ export function accepted(bot) {
 }
 
 /**
- * The arena refused the name: what was claimed by it is dropped, a token that it once accepted is not.
+ * Note that the arena refused a name: drop its claim, but no token that was ever accepted.
  * @param {string} bot
  */
 export function refused(bot) {
@@ -80,7 +80,7 @@ export function refused(bot) {
 }
 
 /**
- * The token of a name, where this browser keeps one that the arena accepted.
+ * Return the accepted token of a name, if this browser has one.
  * @param {string} bot
  * @returns {string | undefined}
  */
@@ -123,7 +123,7 @@ export function goByNone() {
 }
 
 /**
- * What is wrong with a name, in a sentence; empty if nothing is.
+ * Return the error of a name as a sentence; empty if it is valid.
  * @param {string} bot
  */
 export function wrongWith(bot) {
@@ -136,8 +136,8 @@ export function wrongWith(bot) {
 }
 
 /**
- * Whether somebody else owns the name.
- * @param {string} [code]  of the `error` that refused it
+ * Return whether another person owns the name.
+ * @param {string} [code] of the `error` that refused it
  */
 export function isTaken(code) {
   return code === "auth_failed" || code === "name_taken";
@@ -181,7 +181,7 @@ function folded(bot) {
   return bot.toLowerCase();
 }
 
-let unkept = null; // where the browser keeps nothing, until the page is left
+let unkept = null; // the data where the browser stores nothing, until the page is left
 
 function read() {
   try {
@@ -198,6 +198,6 @@ function write(known) {
   try {
     localStorage.setItem(KEY, JSON.stringify(known));
   } catch {
-    // a browser that is told to keep nothing: the name lasts as long as the page
+    // the browser stores nothing: the name lasts as long as the page
   }
 }

@@ -1,9 +1,9 @@
-/** The address of these pages, as people pass it on. */
+/** The address of these pages, for people to share. */
 
-/** Where these pages are: "http://arena:8080". */
+/** The origin of these pages, like "http://arena:8080". */
 export const HERE = location.origin;
 
-/** What to know before it is passed on, in a sentence; empty where it is good everywhere. */
+/** A warning before sharing the address, as a sentence; empty if it works everywhere. */
 export const HERE_ALONE = /^(localhost|127\..*|\[::1\])$/.test(location.hostname)
   ? `On other machines ${location.hostname} is another one: there, put this machine's name or address in its place.`
   : "";

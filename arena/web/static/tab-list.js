@@ -1,6 +1,6 @@
-/** What tabs have in common: a tab and its panel know of each other, one panel is in sight, arrow keys go from tab to tab. */
+/** Shared behaviour of tabs: each is linked to its panel, one panel is visible, and arrow keys move between tabs. */
 
-// Without imports: pages wait for it before they are painted, so that no section is seen and goes.
+// No imports: the first paint waits for this module, so that no section appears and vanishes.
 
 /**
  * @typedef {object} Pair
@@ -9,7 +9,7 @@
  */
 
 /**
- * Tell a tab and its panel of each other, under ids made of a name.
+ * Link a tab and its panel, with ids made of a name.
  * @param {Pair} pair
  * @param {string} name
  */
@@ -37,9 +37,9 @@ export function choose(pairs, at) {
 }
 
 /**
- * Let keys go from tab to tab.
+ * Let keys move between tabs.
  * @param {HTMLElement} list
- * @param {() => HTMLElement[]} tabs  those that are there
+ * @param {() => HTMLElement[]} tabs returns the present tabs
  * @param {(at: number) => void} go
  */
 export function walk(list, tabs, go) {

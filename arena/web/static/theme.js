@@ -1,4 +1,4 @@
-/** Light or dark: what the system says, until a visitor chooses; the choice is kept. */
+/** Light or dark mode: that of the system until a visitor chooses; the choice is stored. */
 
 const KEY = "arena.theme";
 const root = document.documentElement;
@@ -7,7 +7,7 @@ function kept() {
   try {
     return localStorage.getItem(KEY);
   } catch {
-    return null; // storage is forbidden here: the choice lasts for this page
+    return null; // storage is disabled: the choice lasts for this page
   }
 }
 
@@ -28,7 +28,7 @@ document.addEventListener("DOMContentLoaded", () => {
     try {
       localStorage.setItem(KEY, select.value);
     } catch {
-      // as above
+      // storage is disabled
     }
   });
 });

@@ -1,4 +1,4 @@
-/** Games, presets and pools by their titles, the same as on the server: its test compares them. Pure. */
+/** Titles of games, presets and pools. A test checks that they match the server's. Pure. */
 
 /** @type {Record<string, {title: string, presets: Record<string, string>}>} */
 export const TITLES = {
@@ -62,7 +62,7 @@ export const TITLES = {
 };
 
 /**
- * The title of a game: "Risk: the duel". One that is not known by its name, in words.
+ * Return the title of a game, like "Risk: the duel"; an unknown game gets its name in words.
  * @param {string} game
  */
 export function gameTitle(game) {
@@ -70,7 +70,7 @@ export function gameTitle(game) {
 }
 
 /**
- * The title of a preset by itself: "World, three players".
+ * Return the title of a preset alone, like "World, three players".
  * @param {string} game
  * @param {string} preset
  */
@@ -79,7 +79,7 @@ export function presetTitle(game, preset) {
 }
 
 /**
- * The title of a game with its preset, if it has one: "Nim, classic".
+ * Return the title of a game with its preset, if it has one: "Nim, classic".
  * @param {string} game
  * @param {string | null} [preset]
  */

@@ -1,4 +1,4 @@
-/** The signs of seats and armies: a shape for each seat, infantry for one, cavalry for five, artillery for ten. */
+/** Symbols of seats and armies: a shape for each seat; infantry for one troop, cavalry for five, artillery for ten. */
 
 import { svg } from "../dom.js";
 
@@ -17,14 +17,14 @@ const PIECES = {
   infantry: "M0-6a2 2 0 1 1-.1 0zM-2.500-1.500H2.500V2H1.500L1.200 5.500H-1.200L-1.500 2H-2.500Z",
 };
 
-const WIDE = 12; // of a piece
+const WIDE = 12; // width of a piece
 const IN_A_ROW = 5;
 
-/** The most troops that are shown as pieces, too. */
+/** The maximum number of troops that are also shown as pieces. */
 export const MOST_PIECES = 49;
 
 /**
- * The path of a seat's shape, some 26 units wide, around 0 0; a territory of nobody has none.
+ * Return the path of a seat's shape, some 26 units wide, centred at 0 0; empty for a free territory.
  * @param {number} seat
  */
 export function shapeOf(seat) {
@@ -32,7 +32,7 @@ export function shapeOf(seat) {
 }
 
 /**
- * A seat's sign, as it stands beside a name.
+ * Return a seat's symbol, to stand beside a name.
  * @param {number} seat
  * @returns {SVGElement}
  */
@@ -43,7 +43,7 @@ export function seatSign(seat) {
 }
 
 /**
- * The pieces of an army, the large ones first.
+ * Return the pieces of an army, the large ones first.
  * @param {number} troops
  * @returns {string[]} names of PIECES
  */
@@ -53,7 +53,7 @@ function piecesOf(troops) {
 }
 
 /**
- * The pieces of an army, in one row over 0 0 or in two.
+ * Return the pieces of an army, in one or two rows above 0 0.
  * @param {number} troops
  * @returns {SVGElement[]}
  */
@@ -70,7 +70,7 @@ export function pieceRows(troops) {
 }
 
 /**
- * A piece as a picture, for a legend.
+ * Return a piece as a picture for a legend.
  * @param {"artillery" | "cavalry" | "infantry"} piece
  */
 export function pieceSign(piece) {

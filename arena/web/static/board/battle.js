@@ -1,4 +1,4 @@
-/** A battle in words and dice: what both sides threw, and what came of it. */
+/** Pictures of the dice of a battle. */
 
 import { el, svg } from "../dom.js";
 
@@ -6,12 +6,12 @@ const PIPS = { 1: [[0, 0]], 2: [[-1, -1], [1, 1]], 3: [[-1, -1], [0, 0], [1, 1]]
 PIPS[4] = [...PIPS[2], [-1, 1], [1, -1]];
 PIPS[5] = [...PIPS[4], [0, 0]];
 PIPS[6] = [...PIPS[4], [-1, 0], [1, 0]];
-const MOST_ROUNDS = 10; // that are drawn
+const MOST_ROUNDS = 10; // rounds that are drawn
 
 /**
- * The rounds of a battle, each the attacker's dice over the defender's; none where no dice fell.
+ * Return the rounds of a battle, each with the attacker's dice above the defender's; null without dice.
  * @param {{seat: number, dice?: number[][]}} event
- * @param {number} defender seat; -1 where it is not known
+ * @param {number} defender seat; -1 if unknown
  * @returns {HTMLElement | null}
  */
 export function diceRow(event, defender) {

@@ -1,4 +1,4 @@
-/** What all boards share: the picture, its words for those who do not see it, the last move, how a person's choice leaves it. */
+/** The base class of all boards: the picture, its description in text, the last move, and how a choice is submitted. */
 
 import { el, put, say } from "../dom.js";
 import { listed } from "../format.js";
@@ -7,25 +7,25 @@ import { inWords } from "./move-text.js";
 import { moversOf } from "./movers.js";
 
 /**
- * @typedef {object} View how a state is shown
+ * @typedef {object} View how to show a state
  * @property {object} [event] the event that led to the state
  * @property {object} [before] the state before that event
- * @property {object[]} [past] the events up to the state, as far as they are known
- * @property {object[]} [legal] the legal moves of a turn: with them the board can be played on
- * @property {object} [options] of the turn, where `legal` is not all
- * @property {number} [seat] the person's
+ * @property {object[]} [past] the known events before the state
+ * @property {object[]} [legal] the legal moves of a turn, which make the board playable
+ * @property {object} [options] the turn's options, if `legal` is incomplete
+ * @property {number} [seat] the person's seat
  */
 
 /**
- * A board: made once for a match, shown again for every state. Its picture is `element`; `told` says what happened last,
- * `controls` has what a person presses beside the picture, both to be put where the page has room.
+ * A board, created once per match and updated for every state. `element` is the picture; `told` describes the last
+ * event, and `controls` has the buttons. The page places these two where it has room.
  */
 export class Board {
-  /** @type {(move: object) => void} called with a legal move as it travels */
+  /** @type {(move: object) => void} called with a legal move in wire format */
   onChoose = () => {};
-  /** @type {(sentence: string) => void} called with what is wrong with what was pressed */
+  /** @type {(sentence: string) => void} called with the reason why a press was refused */
   onRefuse = () => {};
-  #focused = false; // when it could be played on last
+  #focused = false; // whether it had the focus when it was last playable
 
   /**
    * @param {string} game
@@ -45,7 +45,7 @@ export class Board {
   }
 
   /**
-   * Show a state; only what differs from the one shown before is drawn.
+   * Show a state; only the differences to the previous one are drawn.
    * @param {object} state
    * @param {View} [view]
    */
@@ -62,12 +62,12 @@ export class Board {
     if (this.playable && this.#focused && document.activeElement === document.body) this.#focus();
   }
 
-  /** What had the focus could not be pressed for a while, or is gone: a person goes on with the keyboard. */
+  /** Restore the keyboard focus after the focused part was disabled or removed. */
   #focus() {
     this.face.querySelector("[tabindex='0']")?.focus({ preventScroll: true });
   }
 
-  /** Say what happened last. */
+  /** Describe the last event. */
   #tell(event) {
     if (this.toldEvent === event) return;
     this.toldEvent = event;
@@ -84,15 +84,15 @@ export class Board {
     }
   }
 
-  /** Where the match stands, in a few words; a person whose turn it is is told that elsewhere. */
+  /** Return the state of the match in a few words. Another part of the page tells a person that it is their turn. */
   saying() {
     const others = moversOf(this.state.to_move).filter((seat) => seat !== this.view.seat);
     return others.length === 0 ? "" : `${listed(others.map((seat) => this.seats[seat].bot))} ${others.length === 1 ? "is" : "are"} to move`;
   }
 
   /**
-   * What a seat has, where that is counted: in words, in numbers alone, and as a share of the whole, 0 to 1, where there
-   * is a whole; whether it is out.
+   * Return what a seat has, if the game counts it: in words, as a short text, as a fraction of the whole (0 to 1) if
+   * there is a whole, and whether the seat is out.
    * @param {number} seat
    * @returns {{words: string, short: string, share: number | null, out: boolean} | null}
    */
@@ -100,23 +100,23 @@ export class Board {
     return null;
   }
 
-  /** How a person moves here, in a sentence; empty where the board says it turn by turn. */
+  /** The sentence that explains how to move; empty if the board explains it turn by turn. */
   get manner() {
     return "";
   }
 
-  /** Whether its controls list every move that a person has. */
+  /** Whether the controls list all legal moves. */
   get listsMoves() {
     return false;
   }
 
-  /** What a person chose where others have not yet, in words: it stands. */
+  /** The choice that a person has made while others have not yet, in words. */
   get chosen() {
     return "";
   }
 
   /**
-   * The states between that a turn does not tell, and that a person should see, each with its event and how many are left.
+   * Return the intermediate states of a turn to show, each with its event and the number of events after it.
    * @param {{state: object, events: object[]}} turn
    * @returns {{state: object, event: object, left: number}[]}
    */
@@ -124,22 +124,22 @@ export class Board {
     return [];
   }
 
-  /** What the dice of an event look like, if it has any. */
+  /** Return a picture of an event's dice, or null. */
   dice() {
     return null;
   }
 
-  /** Whether a person may choose now. */
+  /** Whether the person may choose a move now. */
   get playable() {
     return Boolean(this.view.legal?.length);
   }
 
-  /** The seat of a person, or who is to move. */
+  /** The person's seat, or the seat to move. */
   get mover() {
     return this.view.seat ?? this.state.to_move;
   }
 
-  /** Give a chosen move away; nothing more can be chosen until the next state. */
+  /** Submit a move; nothing can be chosen until the next state. */
   choose(move) {
     const { legal, options, ...view } = this.view;
     this.show(this.state, view);
@@ -147,7 +147,7 @@ export class Board {
   }
 
   /**
-   * Who sits there, in words.
+   * Return the name of a seat's player.
    * @param {number} seat
    */
   player(seat) {
@@ -155,7 +155,7 @@ export class Board {
   }
 
   /**
-   * The position in words.
+   * Describe the position.
    * @param {object} state
    * @returns {string}
    */
@@ -164,6 +164,6 @@ export class Board {
     return movers.length === 0 ? "The game is over." : `${listed(movers.map((seat) => this.player(seat)))} ${movers.length === 1 ? "is" : "are"} to move.`;
   }
 
-  /** Draw `state` as `view` says. */
+  /** Draw `state` as `view` says; subclasses override it. */
   draw() {}
 }

@@ -1,4 +1,4 @@
-/** The campaign: a person places units, attacks with some of an army, ends the turn. */
+/** The board of the campaign: a person places units, attacks with part of an army, and ends the turn. */
 
 import { el, put, say } from "../dom.js";
 import { counted } from "../format.js";
@@ -27,7 +27,7 @@ export class CampaignBoard extends RiskBoard {
 
   forget() {
     super.forget();
-    this.order = []; // [territory, units], as pressed
+    this.order = []; // [territory, units], in the order of presses
   }
 
   draw() {
@@ -125,7 +125,7 @@ export class CampaignBoard extends RiskBoard {
       put(this.units, "max", attack.units);
       this.units.value = String(attack.units);
       this.draw();
-      if (listed) this.strike.focus(); // the list is hidden now
+      if (listed) this.strike.focus(); // the list with the focus is now hidden
     }
   }
 
@@ -135,7 +135,7 @@ export class CampaignBoard extends RiskBoard {
     else this.onRefuse(`${this.name(this.source)} can attack with 1 to ${this.units.max} units.`);
   }
 
-  /** The attack that was aimed, with the units in the field; null where they are not as many as can go. */
+  /** Return the chosen attack with the entered number of units; null if that number is invalid. */
   #aimed() {
     const units = Number(this.units.value);
     const fits = Number.isInteger(units) && units >= 1 && units <= Number(this.units.max);

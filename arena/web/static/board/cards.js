@@ -1,4 +1,4 @@
-/** The cards of small decks: their names, and their pictures, face up or as backs. */
+/** Cards of small decks: names, and pictures of faces and backs. */
 
 import { put, say, svg } from "../dom.js";
 
@@ -13,7 +13,7 @@ const PATHS = {
 const ALIKE = { kuhn: 1, leduc: 2 }; // cards of each rank
 
 /**
- * A card in two characters: "K♠"; one that is not known is "an unseen card".
+ * Return a card in two characters, like "K♠", or "an unseen card".
  * @param {string} game
  * @param {number | null} card
  */
@@ -22,7 +22,7 @@ export function cardText(game, card) {
 }
 
 /**
- * A card in words: "the king of spades".
+ * Return a card's name, like "the king of spades".
  * @param {string} game
  * @param {number | null} card
  */
@@ -30,7 +30,7 @@ export function cardName(game, card) {
   return card === null ? "an unseen card" : `the ${NAMES[rankOf(game, card)]} of ${suitOf(game, card)}`;
 }
 
-/** @returns {number} 0 is the lowest */
+/** @returns {number} the rank; 0 is the lowest */
 export function rankOf(game, card) {
   return Math.floor(card / ALIKE[game]);
 }
@@ -39,7 +39,7 @@ function suitOf(game, card) {
   return SUITS[card % ALIKE[game]];
 }
 
-/** A place for a card: a picture that shows one, a back, or the place alone. */
+/** A place on the table that shows a card's face, its back, or no card. */
 export class CardPlace {
   /** @param {string} game */
   constructor(game) {
@@ -55,8 +55,8 @@ export class CardPlace {
   }
 
   /**
-   * @param {number | null | undefined} card null is a back; undefined: none lies there
-   * @param {string} whose for who does not see it
+   * @param {number | null | undefined} card null for a back, undefined for an empty place
+   * @param {string} whose the owner's name, for the accessible label
    */
   show(card, whose) {
     put(this.element, "data-side", card === undefined ? "none" : card === null ? "down" : "up");
@@ -70,7 +70,7 @@ export class CardPlace {
   }
 }
 
-/** Diamonds that fill a rectangle. */
+/** Return the path of diamonds that fill a rectangle. */
 function latticeIn(left, top, right, bottom) {
   const [wide, high] = [(right - left) / 5, (bottom - top) / 7];
   let d = "";

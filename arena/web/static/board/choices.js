@@ -1,26 +1,26 @@
-/** A person's choices as a row of buttons, each with a key, which works where one of them has the focus. */
+/** A person's choices as a row of buttons. Each has a key, which works while one of them has the focus. */
 
 import { el, put, say } from "../dom.js";
 
 /**
  * @typedef {object} Option
- * @property {string} name what is chosen, as one reads it
- * @property {string} [more] what it costs, for instance
- * @property {string} key a letter or a digit, small
- * @property {object} move as it travels
+ * @property {string} name the text of the button
+ * @property {string} [more] further text, such as the cost
+ * @property {string} key a lower-case letter or a digit
+ * @property {object} move in wire format
  */
 
-/** Whether the focus is where a page has it that nobody has used yet: on the body, or on its heading. */
+/** Return whether the focus is where it is on an unused page: on the body or the heading. */
 function nothingHasFocus() {
   return document.activeElement === document.body || document.activeElement?.matches("h1");
 }
 
-/** Calls `choose(move)` with what was pressed. */
+/** A row of buttons that calls `choose(move)` for the pressed one. */
 export class Choices {
   /** @type {Map<string, {button: HTMLButtonElement, price: HTMLElement, letter: HTMLElement}>} by name */
   #buttons = new Map();
   #offered = [];
-  #last = null; // the button that had the focus before nothing could be pressed
+  #last = null; // the button that had the focus before the choices were removed
 
   /** @param {(move: object) => void} choose */
   constructor(choose) {
@@ -29,9 +29,9 @@ export class Choices {
   }
 
   /**
-   * What can be chosen now; none: nothing. The focus goes where it was, or to the first where nothing has it.
+   * Show these choices. The focus returns to the last button, or goes to the first, if nothing else has it.
    * @param {Option[]} options
-   * @param {string} [first] name of the one that gets the focus rather than the first
+   * @param {string} [first] the name of the choice to focus instead of the first
    */
   offer(options, first = options[0]?.name) {
     const focused = document.activeElement;

@@ -1,4 +1,7 @@
-/** The dilemma: the matrix of payoffs with both names of every choice, and the rounds so far. A person's own choices are the rows. */
+/**
+ * The board of the dilemma: the payoff matrix with the names of all choices, and the rounds so far. A person's choices
+ * are the rows.
+ */
 
 import { el, put, say } from "../dom.js";
 import { sentence } from "../format.js";
@@ -8,7 +11,7 @@ import { History } from "./history.js";
 import { abbreviations, numberText, playedIn } from "./rounds.js";
 
 export class DilemmaBoard extends Board {
-  #chosen = null; // what the person chose in the round that goes on, and in which
+  #chosen = null; // the person's choice in the current round, and that round's number
 
   constructor(match) {
     super("dilemma", match);
@@ -41,7 +44,7 @@ export class DilemmaBoard extends Board {
     super.choose(move);
   }
 
-  /** The person's choice stands: what the page says while others have not chosen yet. */
+  /** The sentence that the page shows while others have not chosen yet. */
   get chosen() {
     return this.#chosen === null ? "" : `You chose ${this.config.choices[this.view.seat][this.#chosen.choice]}`;
   }
@@ -73,7 +76,7 @@ export class DilemmaBoard extends Board {
     return `${played}. ${got(0)}, ${got(1)}. ${mover === null ? "The game is over." : `Round ${ply + 1}${this.#known}: both choose at once.`}`;
   }
 
-  /** How many rounds there will be, where that is known. */
+  /** The number of rounds as text; empty if it is not known. */
   get #known() {
     return this.config.go_on === null ? ` of ${this.config.rounds}` : "";
   }
@@ -85,7 +88,7 @@ export class DilemmaBoard extends Board {
     return names.map((name, choice) => ({ name: sentence(name).replace(/\.$/, ""), key: isLetters ? keys[choice] : String(choice + 1), move: { choose: choice } }));
   }
 
-  /** The matrix, with the choices of a seat as rows. */
+  /** Build the matrix with this seat's choices as rows. */
   #build(mine) {
     this.ownRow = mine;
     const theirs = 1 - mine;

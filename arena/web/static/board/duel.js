@@ -1,4 +1,4 @@
-/** The duel: a person invades, reinforces or attacks by pressing territories. */
+/** The board of the duel: a person invades, reinforces or attacks by pressing territories. */
 
 import { isBorder } from "../check/rules/moves.js";
 import { el, put, say } from "../dom.js";

@@ -1,4 +1,4 @@
-/** How a match ended, in words of its game: "alphabeta has three in a row". Pure. */
+/** Describes how a match ended in words of its game: "alphabeta has three in a row". Pure. */
 
 import { counted, listed, reasonInWords, sentence } from "../format.js";
 import { numberText } from "./rounds.js";
@@ -18,21 +18,21 @@ const TOGETHER = {
 };
 
 /**
- * @typedef {object} Ended what is known of a match that is over
+ * @typedef {object} Ended what is known about a finished match
  * @property {string} game
  * @property {object} config
  * @property {string[]} bots by seat
  * @property {number[]} ranks
  * @property {string} reason of the match
  * @property {string[]} reasons by seat
- * @property {object} [state] the last
- * @property {object} [event] the last
+ * @property {object} [state] the last state
+ * @property {object} [event] the last event
  * @property {number} [you] a person's seat
- * @property {boolean} [goesOn] the others play on: their places are not known yet
+ * @property {boolean} [goesOn] true if the others still play, so their places are not known yet
  */
 
 /**
- * Who won, and by what.
+ * Return who won, and how.
  * @param {Ended} ended
  * @returns {{headline: string, why: string}}
  */
@@ -41,9 +41,9 @@ export function endingInWords(ended) {
 }
 
 /**
- * Who won, and by what, as the messages of a match tell it: to a person who plays, or to who watches.
- * @param {object} end  the message
- * @param {object} start  the message
+ * Return who won, and how, from the messages of a match, for a player or a spectator.
+ * @param {object} end the message `end`
+ * @param {object} start the message `start`
  * @returns {{headline: string, why: string}}
  */
 export function endingOf({ ranks, reason, seats, seed, state, events }, { game, config, seat }) {
@@ -62,7 +62,7 @@ export function endingOf({ ranks, reason, seats, seed, state, events }, { game, 
 }
 
 /**
- * 1st, 2nd, 3rd, 4th.
+ * Format a number as 1st, 2nd, 3rd, 4th.
  * @param {number} number
  */
 export function ordinal(number) {
@@ -70,12 +70,12 @@ export function ordinal(number) {
   return `${number}${ending[new Intl.PluralRules("en", { type: "ordinal" }).select(number)]}`;
 }
 
-/** A sentence, in which names of bots stay as they are. */
+/** Make a sentence, without changing bots' names. */
 function said(text, bots) {
   return bots.some((bot) => text.startsWith(`${bot} `)) ? `${text}.` : sentence(text);
 }
 
-/** A seat and its verb: "ann has", "you have". */
+/** Return a seat with its verb: "ann has", "you have". */
 function does({ bots, you }, seat, verb, yours) {
   return seat === you ? `you ${yours}` : `${bots[seat]} ${verb}`;
 }
@@ -102,7 +102,7 @@ function why(ended) {
   return played(ended, winners) ?? TOGETHER[reason] ?? reasonInWords(reason);
 }
 
-/** How the game itself ended; undefined where it is not known. */
+/** Return how the game itself ended; undefined if that is not known. */
 function played(ended, winners) {
   const { game, config, event, reason, state } = ended;
   const [winner] = winners;
@@ -122,7 +122,7 @@ function played(ended, winners) {
   return isDrawn ? undefined : does(ended, winner, `holds ${land(config.map)}`, `hold ${land(config.map)}`);
 }
 
-/** What both were paid in all, the winner first. */
+/** Return what both were paid in all, the winner first. */
 function paid(ended, winner, payoffs) {
   const got = (seat) => numberText(payoffs[seat]);
   if (payoffs[0] === payoffs[1]) return `both got ${got(0)}`;

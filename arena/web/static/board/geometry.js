@@ -1,36 +1,36 @@
-/** Where a map of Risk is drawn: on the coasts of the world; of another map, as cells that touch where there is a border. */
+/** The layout of Risk maps: the world with its coasts; other maps as cells that touch where there is a border. */
 
 import { clip, middle, pathOf, point, wide } from "./polygons.js";
 import { layOutWorld } from "./world-layout.js";
 
 const WIDTH = 1000;
-const FLAT = 0.7; // height by width, of maps with names; those without are square
+const FLAT = 0.7; // height divided by width, of maps with names; those without names are square
 const MARGIN = 0.05;
-const STRAIT = 16; // between cells that have no border
-const COAST = 5; // between those of different continents that have one
-const SHARED = 14; // units that two cells have to share to be seen as neighbours
+const STRAIT = 16; // units between cells without a border
+const COAST = 5; // units between bordering cells of different continents
+const SHARED = 14; // minimum length in units of a visible common edge
 const CORNERS = 28;
-const RELAXED = 4; // steps of Lloyd, by half: crowded territories get room
-const ROOMY = 7; // the most territories of a map that is drawn as it is described
-const SMALL = 12; // the most of one that does not go round the world
+const RELAXED = 4; // steps of Lloyd's algorithm, each halfway: crowded territories get room
+const ROOMY = 7; // maximum territories of a map that keeps its given places
+const SMALL = 12; // maximum territories of a map without borders around the world
 const FAR = 0.8;
 
 /**
  * @typedef {object} Layout
  * @property {number} width
  * @property {number} height
- * @property {[number, number][]} places middle of each territory
- * @property {string[]} cells path of each
+ * @property {[number, number][]} places the middle of each territory
+ * @property {string[]} cells the path of each territory
  * @property {boolean} named whether names need room
- * @property {(at: number, dy: number) => number} room how wide a territory is, so far below its middle
+ * @property {(at: number, dy: number) => number} room returns the width of a territory, `dy` units below its middle
  * @property {string[]} links paths of borders between cells that do not touch
- * @property {string[]} elsewhere paths of land that the map has not
- * @property {number} ground square units that the territories have together
+ * @property {string[]} elsewhere paths of land that is not on the map
+ * @property {number} ground the area of all territories, in square units
  * @property {string[]} lakes paths of water inside the land
  */
 
 /**
- * Lay a map out.
+ * Compute the layout of a map.
  * @param {{territories: {name: string, continent: number, x: number, y: number}[], borders: [number, number][]}} map
  * @returns {Layout}
  */
@@ -38,7 +38,7 @@ export function layOut(map) {
   return layOutWorld(map) ?? layOutCells(map);
 }
 
-/** Territories as the cells of a Voronoi diagram. */
+/** Lay out territories as cells of a Voronoi diagram. */
 function layOutCells(map) {
   const named = Math.max(...map.territories.map(({ name }) => name.length)) > 4;
   const height = named ? WIDTH * FLAT : WIDTH;
@@ -61,7 +61,7 @@ function key(a, b) {
   return a < b ? `${a} ${b}` : `${b} ${a}`;
 }
 
-/** The land of a territory: a disc, less what is nearer to others. */
+/** Return the polygon of a territory: a disc, cut where other territories are nearer. */
 function cellOf(at, places, joined, map, height) {
   const own = places[at];
   const reach = reachOf(at, places, map, height);
@@ -95,7 +95,7 @@ function between([x, y], [toX, toY], share) {
   return [x + share * (toX - x), y + share * (toY - y)];
 }
 
-/** Whether two cells lie along one another. */
+/** Return whether two cells share an edge that is long enough to be seen. */
 function touch(one, other, place, otherPlace) {
   const [dx, dy] = [otherPlace[0] - place[0], otherPlace[1] - place[1]];
   const distance = Math.hypot(dx, dy) || 1;
@@ -109,7 +109,7 @@ function touch(one, other, place, otherPlace) {
   return Math.min(to, otherTo) - Math.max(from, otherFrom) >= SHARED;
 }
 
-/** A border between the far ends of a map of the world leaves at one edge and comes in at the other. */
+/** Return the path of a border around the world, which leaves at one edge and returns at the other. */
 function roundPath(a, b) {
   const [left, right] = a[0] < b[0] ? [a, b] : [b, a];
   return `M${point(left)}L0 ${left[1].toFixed(1)}M${point(right)}L${WIDTH} ${right[1].toFixed(1)}`;

@@ -1,4 +1,4 @@
-/** Grundy's game: heaps as rows of counters. Pressing a counter parts its row after it. */
+/** The board of Grundy's game: heaps as rows of counters. Pressing a counter splits its row after it. */
 
 import { el, put, say } from "../dom.js";
 import { Board } from "./board.js";

@@ -1,14 +1,14 @@
-/** What was played before: for every seat a row of marks, the latest last, and what the seat has in all. */
+/** The history of a game: for every seat a row of marks, latest last, and its total. */
 
 import { seatSign } from "./army-symbols.js";
 import { el, put, say } from "../dom.js";
 
-const MOST = 80; // marks of a seat, more than any board has room for
+const MOST = 80; // marks per seat; no board has room for more
 
 /**
- * @typedef {object} Mark what a seat did, or got
+ * @typedef {object} Mark what a seat did or got in a round
  * @property {string} text one to four characters
- * @property {string} kind a class
+ * @property {string} kind a CSS class
  */
 
 export class History {
@@ -16,7 +16,7 @@ export class History {
 
   /**
    * @param {{bot: string}[]} seats
-   * @param {string} noun what is counted: "round"
+   * @param {string} noun the unit of the history, such as "round"
    */
   constructor(seats, noun) {
     this.noun = noun;
@@ -30,9 +30,9 @@ export class History {
   }
 
   /**
-   * Show what was played, from the first that is known on.
-   * @param {{number: number, marks: Mark[], title: string}[]} columns marks by seat
-   * @param {{names: string[], totals: string[], caption: string, order: number[]}} words by seat; `order` has the upper seat first
+   * Show the known history.
+   * @param {{number: number, marks: Mark[], title: string}[]} columns with marks by seat
+   * @param {{names: string[], totals: string[], caption: string, order: number[]}} words by seat; `order` starts with the upper seat
    */
   show(columns, { names, totals, caption, order }) {
     for (const [seat, name] of names.entries()) {
@@ -42,7 +42,7 @@ export class History {
       put(this.totals[seat].parentNode, "data-below", seat === order[1]);
     }
     say(this.caption, caption);
-    const latest = columns.slice(-MOST).reverse(); // they are laid out from the right, as many as there is room for
+    const latest = columns.slice(-MOST).reverse(); // the columns are laid out from the right and cut off where the room ends
     const key = JSON.stringify([latest, order]);
     if (key === this.#shown) return;
     this.#shown = key;

@@ -1,4 +1,4 @@
-/** The boards by the name of their game, each loaded when it is wanted. What a board can do: `Board` in board.js. */
+/** The boards by game, loaded on demand. `Board` in board.js describes what a board can do. */
 
 const BOARDS = {
   nim: async () => (await import("./nim.js")).NimBoard,
@@ -18,7 +18,7 @@ const loaded = new Map();
 export const GAMES = Object.keys(BOARDS);
 
 /**
- * Whether there is a board for a game.
+ * Return whether a game has a board.
  * @param {string} game
  */
 export function knows(game) {
@@ -26,7 +26,7 @@ export function knows(game) {
 }
 
 /**
- * Load the boards of games, which can be made then; a game without one is passed over.
+ * Load the boards of games, so that they can be created; games without a board are ignored.
  * @param {...string} games
  */
 export async function loadBoards(...games) {

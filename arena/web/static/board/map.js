@@ -1,4 +1,4 @@
-/** A map of Risk as a picture: land in the colours of its owners, armies, the attack of the last move. */
+/** The picture of a Risk map: land in the colours of its owners, armies, and the last attack. */
 
 import { el, put, say, svg } from "../dom.js";
 import { MOST_PIECES, pieceRows, shapeOf } from "./army-symbols.js";
@@ -7,18 +7,18 @@ import { move } from "./motion.js";
 import { Roving } from "./roving-tabindex.js";
 import { Zoom } from "./zoom.js";
 
-const SPACIOUS = 96; // pixels for a territory, across, from which on names and pieces have room
-const ROOMY = 58; // from which on short names have
-const NARROW = 600; // pixels of a picture, below which armies are drawn smaller than they are best seen
-const LINE = 13; // of a name, in pixels
-const LETTER = 6.4; // across, in pixels
+const SPACIOUS = 96; // minimum pixels across a territory for full names and pieces
+const ROOMY = 58; // minimum for short names
+const NARROW = 600; // pixels across the picture below which armies are drawn smaller
+const LINE = 13; // height of a line of a name, in pixels
+const LETTER = 6.4; // width of a letter, in pixels
 const TONES = 6;
-const REACH = 22; // units around an army that press its territory, however small that is
+const REACH = 22; // radius in units around an army where a press selects its territory, however small that is
 
 export class RiskMap {
   /**
-   * @param {object} map as the config of a match describes it
-   * @param {boolean} hasBonuses whether a whole continent gives units
+   * @param {object} map as in the config of a match
+   * @param {boolean} hasBonuses whether holding a whole continent gives units
    * @param {(territory: number, event: Event) => void} press
    */
   constructor(map, hasBonuses, press) {
@@ -54,18 +54,18 @@ export class RiskMap {
   }
 
   /**
-   * Draw who owns what.
+   * Draw owners and armies.
    * @param {number[]} owner
    * @param {number[]} troops
-   * @param {Record<number, string>} marks class names of territories: picked, target, changed
-   * @param {Record<number, number>} added units that a draft under way adds
+   * @param {Record<number, string>} marks CSS classes of territories: picked, target, changed
+   * @param {Record<number, number>} added units that the current draft adds
    */
   show(owner, troops, marks, added = {}) {
     for (const [at, territory] of this.territories.entries()) drawTerritory(territory, owner[at], troops[at], marks[at] ?? "", added[at] ?? 0);
   }
 
   /**
-   * Draw an attack, or none.
+   * Draw an attack, or remove it.
    * @param {{from: number, to: number, seat: number, taken: boolean} | null} attack
    */
   attack(attack) {
@@ -78,9 +78,9 @@ export class RiskMap {
   }
 
   /**
-   * Let the army of an attack that has just been seen march, if it took what it went for.
+   * Animate the army of a successful attack.
    * @param {{from: number, to: number, seat: number, taken: boolean} | null} attack
-   * @param {number} troops that arrived
+   * @param {number} troops the number that arrived
    */
   march(attack, troops) {
     const [shape, count] = this.marchers.children;
@@ -112,14 +112,14 @@ export class RiskMap {
   }
 
   /**
-   * Let territories be pressed; with no names, none.
-   * @param {string[]} names accessible name of each
+   * Let territories be pressed; without names, none can be.
+   * @param {string[]} names the accessible name of each territory
    */
   offer(names) {
     this.roving.offer(names.map((name, at) => [this.territories[at].land, name]));
   }
 
-  /** Texts and armies are drawn in pixels of the screen, whatever the size of the picture. */
+  /** Draw texts and armies at a constant size on the screen, whatever the size of the picture. */
   #scale(box) {
     const { named, ground } = this.layout;
     const { width, height } = this.zoom.view;
@@ -169,7 +169,7 @@ function drawTerritory(territory, owner, troops, mark, added) {
   territory.pieces.replaceChildren(...(owner >= 0 && troops <= MOST_PIECES ? pieceRows(troops) : []));
 }
 
-/** A line that is bent a little, and its head, both ending short of the armies, and of names below and pieces above them. */
+/** Return a slightly bent line and its head. Both end short of the armies, of the names below and the pieces above them. */
 function arrowPath([x, y], [toX, toY], scale, isLabelled) {
   const [dx, dy] = [toX - x, toY - y];
   const distance = Math.hypot(dx, dy) || 1;
@@ -196,7 +196,7 @@ function pair(x, y) {
   return `${x.toFixed(1)} ${y.toFixed(1)}`;
 }
 
-/** A name in at most two lines of so many letters; what does not fit is cut. */
+/** Split a name into at most two lines of `letters` characters, abbreviating what does not fit. */
 function folded(name, letters) {
   const lines = [""];
   for (const word of name.split(" ")) {
@@ -208,7 +208,7 @@ function folded(name, letters) {
   return lines.map((line) => (line.length <= letters ? line : `${line.slice(0, letters - 1).trimEnd()}.`));
 }
 
-/** The continents; where holding a whole one gives units, how many. */
+/** Return the list of continents, with their bonuses if there are any. */
 function legend({ continents }, hasBonuses) {
   if (continents.length < 2 && !hasBonuses) return null;
   const items = continents.map(({ name, bonus }, at) => el("li", { class: `tone-${at % TONES}` }, hasBonuses ? `${name} +${bonus}` : name));

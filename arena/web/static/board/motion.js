@@ -1,10 +1,10 @@
-/** What moves on a board: for a quarter of a second, and not at all for who wants less motion. */
+/** Animations of a board: a quarter of a second, and none if the visitor prefers reduced motion. */
 
 const QUICK = { duration: 250, easing: "ease-out" };
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 /**
- * Let an element move to where and how it is.
+ * Animate an element to its present position and look.
  * @param {Element} element
  * @param {Keyframe[]} frames
  */

@@ -1,21 +1,21 @@
-/** Moves and what came of them in words, for people: what `arena replay show` tells, but heaps are counted from 1. */
+/** Describes moves and events for people. The words are those of `arena replay show`, but heaps are counted from 1. */
 
 import { MOST_ROUNDS } from "../check/rules/battle.js";
 import { counted } from "../format.js";
 import { cardText } from "./cards.js";
 import { playedIn, numberText } from "./rounds.js";
 
-const WRITTEN = 4; // territories of a draft that are named
+const WRITTEN = 4; // maximum territories of a draft that are named
 
 /** The cells of tic-tac-toe, row by row. */
 export const CELLS = ["top left", "top", "top right", "left", "middle", "right", "bottom left", "bottom", "bottom right"];
 
 /**
- * A move in a few words.
+ * Describe a move in a few words.
  * @param {string} game
  * @param {object} config
  * @param {object} move
- * @param {number} [seat] whose it is, where names of moves depend on that
+ * @param {number} [seat] the seat that moved, where the names of moves depend on it
  * @returns {string}
  */
 export function notation(game, config, move, seat = 0) {
@@ -32,7 +32,8 @@ export function notation(game, config, move, seat = 0) {
 }
 
 /**
- * What came of an attack: "taken (dice 6 : 3)", of a longer one "taken after 5 rounds, 3 troops left"; empty for another move.
+ * Describe the result of an attack: "taken (dice 6 : 3)" or "taken after 5 rounds, 3 troops left"; empty for other
+ * moves.
  * @param {object} event
  * @returns {string}
  */
@@ -46,7 +47,7 @@ export function told({ dice = [], result }) {
 }
 
 /**
- * An event in words, without who did it.
+ * Describe an event, without the name of the mover.
  * @param {string} game
  * @param {object} config
  * @param {object} event
@@ -61,12 +62,12 @@ export function inWords(game, config, event, seats = []) {
   return notation(game, config, event.move) + (came ? `: ${came}` : "");
 }
 
-/** What each seat chose in a round; nothing of one that was out. */
+/** Return what each seat chose in a round, without seats that are out. */
 function movesOf(game, config, moves) {
   return moves.flatMap((move, seat) => (move === null ? [] : notation(game, config, move, seat))).join(", ");
 }
 
-/** "cooperate, defect · 0 and 5"; where chance changed a choice, also what was chosen, as far as that is told. */
+/** Return "cooperate, defect · 0 and 5", with the original choices where chance changed them, as far as known. */
 function roundInWords({ choices }, event) {
   const [{ chosen, played, payoffs }] = playedIn([event]);
   const named = (made) => made.map((choice, seat) => (choice === null ? "?" : choices[seat][choice])).join(", ");
@@ -75,7 +76,7 @@ function roundInWords({ choices }, event) {
 }
 
 /**
- * A round with who did what: "you defect, bob cooperate: you 5, bob 0".
+ * Describe a round by seat: "you defect, bob cooperate: you 5, bob 0".
  * @param {object} config
  * @param {object} event
  * @param {{bot: string}[]} seats
@@ -87,7 +88,7 @@ export function roundBySeat({ choices }, event, seats) {
   return `${did.join(", ")}: ${seats.map(({ bot }, seat) => `${bot} ${numberText(payoffs[seat])}`).join(", ")}`;
 }
 
-/** "K♠ and Q♠, ann wins 2". */
+/** Return the end of a hand: "K♠ and Q♠, ann wins 2". */
 function handOver(game, { won, chips, cards }, seats) {
   const shown = cards ? `${cards.map((card) => cardText(game, card)).join(" and ")}, ` : "";
   const winner = seats[won]?.bot ?? `seat ${won + 1}`;

@@ -1,7 +1,7 @@
-/** Who moves: a seat, several at once, chance, or nobody any more, as states and turns say it in `to_move`. Pure. */
+/** Who is to move, from `to_move` of states and turns: one seat, several, chance, or none after the end. Pure. */
 
 /**
- * The seats that are to move; none where something is dealt, or all is over.
+ * Return the seats to move; none at a chance node or after the end.
  * @param {number | number[] | null | undefined} toMove
  * @returns {number[]}
  */
@@ -11,7 +11,7 @@ export function moversOf(toMove) {
 }
 
 /**
- * The seats whose event it is: one, in a round all that moved, none where chance did something.
+ * Return the seats that an event belongs to: one, all that moved in a round, or none for chance.
  * @param {{seat: number, moves?: object[]}} event
  * @returns {number[]}
  */

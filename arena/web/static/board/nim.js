@@ -1,11 +1,11 @@
-/** Nim: heaps of counters, the last at the top. Pressing a counter takes it and those above it. */
+/** The board of nim: heaps of counters, the last one on top. Pressing a counter takes it and those above it. */
 
 import { el, put, say } from "../dom.js";
 import { either, sentence } from "../format.js";
 import { Board } from "./board.js";
 import { Roving } from "./roving-tabindex.js";
 
-const LOW = 12; // counters of a heap that stand on one another; larger heaps are several wide
+const LOW = 12; // maximum counters on one stack; larger heaps have several
 
 export class NimBoard extends Board {
   constructor(match) {
@@ -83,7 +83,7 @@ function makeHeap(heap) {
   return { heap, element, stack, size, told, counters: [], shown: "" };
 }
 
-/** Draw so many counters, ghosts of those that were just taken by a seat, and places of those that were taken before. */
+/** Draw `size` counters, ghosts of those that a seat has just taken, and empty places of those taken before. */
 function drawHeap(heap, most, size, ghosts, seat) {
   const shown = `${size} ${ghosts} ${seat}`;
   if (heap.shown === shown) return;
@@ -96,7 +96,7 @@ function drawHeap(heap, most, size, ghosts, seat) {
   say(heap.size, size);
 }
 
-/** How many counters of a heap of so many stand side by side. */
+/** Return the number of stacks of a heap. */
 function widthOf(size) {
   return Math.max(1, Math.min(10, Math.ceil(size / LOW)));
 }

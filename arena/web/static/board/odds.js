@@ -1,16 +1,16 @@
-/** The chance of an attack, by the rules of its game. Pure. */
+/** Computes the chance of an attack by the rules of its game. Pure. */
 
 const SIDES = 6;
 const [ATTACKING, DEFENDING] = [3, 2];
 
 /**
- * How likely a battle to the end takes a territory.
- * @param {number} attackers units that are sent
+ * Return the probability that a battle to the end takes a territory.
+ * @param {number} attackers units sent
  * @param {number} defenders
  * @returns {number} 0 to 1
  */
 export function battleChance(attackers, defenders) {
-  let [before, last, row] = [0, 1, 2].map(() => new Float64Array(defenders + 1)); // by defenders; of two attackers less, of one
+  let [before, last, row] = [0, 1, 2].map(() => new Float64Array(defenders + 1)); // chances by number of defenders: with two attackers fewer, one fewer, and this many
   for (let units = 1; units <= attackers; units++) {
     const dice = Math.min(units, ATTACKING);
     const ends = [1, 2].map((defence) => roundChances(dice, defence).map(([chance, lost, killed]) => ({ chance, killed, left: [row, last, before][lost] })));
@@ -27,10 +27,10 @@ export function battleChance(attackers, defenders) {
 const rounds = new Map();
 
 /**
- * What one round can take of both sides: highest against highest, the defender wins ties.
+ * Return the outcomes of one round: highest die against highest, and the defender wins ties.
  * @param {number} attack dice
  * @param {number} defence dice
- * @returns {[chance: number, lost: number, killed: number][]} attackers lost, defenders killed
+ * @returns {[chance: number, lost: number, killed: number][]} lost attackers, killed defenders
  */
 function roundChances(attack, defence) {
   const key = `${attack} ${defence}`;
@@ -49,13 +49,13 @@ function roundChances(attack, defence) {
 }
 
 const CHANCES = {
-  "risk-duel": () => battleChance(1, 1), // one throw, whatever the troops
+  "risk-duel": () => battleChance(1, 1), // one throw, whatever the numbers of troops
   "risk-campaign": ({ battle }, { troops }, { to, units }) =>
     battle === "deterministic" ? Number(units > troops[to]) : battleChance(units, troops[to]),
 };
 
 /**
- * How likely a move takes a territory; null for a move that is no attack.
+ * Return the probability that a move takes a territory; null if it is no attack.
  * @param {string} game
  * @param {object} config
  * @param {object} state
@@ -67,7 +67,7 @@ export function chanceOf(game, config, state, move) {
 }
 
 /**
- * A chance as people say it: "42 %". What is not certain is not said to be.
+ * Format a probability like "42 %"; only certain outcomes become 0 % or 100 %.
  * @param {number} chance 0 to 1
  */
 export function chanceText(chance) {
@@ -78,7 +78,7 @@ export function chanceText(chance) {
 }
 
 /**
- * An option's words with its chance, if it has one: "Attack Brazil · 42 %".
+ * Append a chance, if there is one, to the words of an option: "Attack Brazil · 42 %".
  * @param {string} words
  * @param {number | null} chance
  */

@@ -1,12 +1,12 @@
-/** Who plays: each seat once, with its sign, its name, its clock and how strong it is. */
+/** The list of players: each seat with its symbol, name, clock and strength. */
 
 import { el, put, say } from "../dom.js";
 import { seatSign } from "./army-symbols.js";
 import { moversOf } from "./movers.js";
 
-const MANY = 4; // players from which on each has less room
+const MANY = 4; // number of players from which on each gets less room
 
-/** A list of players, by seat. */
+/** A list of players by seat. */
 export class Players {
   /**
    * @param {{bot: string, display?: string, version?: string}[]} seats
@@ -18,9 +18,9 @@ export class Players {
   }
 
   /**
-   * Whose turn it is, and how strong everybody is.
-   * @param {number | number[] | null} toMove as a state has it
-   * @param {import("./board.js").Board | null} board as it is shown; null where there is none
+   * Show whose turn it is, and how strong every player is.
+   * @param {number | number[] | null} toMove as in a state
+   * @param {import("./board.js").Board | null} board the board as shown, if there is one
    */
   show(toMove, board) {
     const movers = moversOf(toMove);
@@ -37,7 +37,7 @@ export class Players {
   }
 
   /**
-   * What a seat's clock says; marked where it is short.
+   * Show the clock of a seat; `short` marks that little time is left.
    * @param {number} seat
    * @param {string} text
    * @param {boolean} [short]
@@ -48,7 +48,7 @@ export class Players {
   }
 
   /**
-   * Say something of a seat beside its name: that it is out, and why.
+   * Show a note beside a seat's name: that it is out, and why.
    * @param {number} seat
    * @param {string} text
    */
@@ -57,7 +57,7 @@ export class Players {
   }
 
   /**
-   * The place that a seat came in; empty while that is not known.
+   * Show the final place of a seat; empty if it is not known yet.
    * @param {number} seat
    * @param {string} text
    */

@@ -1,4 +1,7 @@
-/** Poker of two: both cards, the public one, the pot, what was bet in this hand, and the hands so far. A person sits left. */
+/**
+ * The board of two-player poker: the cards, the pot, the bets of this hand, and the hands so far. A person sits on the
+ * left.
+ */
 
 import { el, put, say } from "../dom.js";
 import { counted, sentence } from "../format.js";
@@ -64,7 +67,7 @@ export class PokerBoard extends Board {
     this.#tellBefore(isOver ? over.at(-2) : over.at(-1));
     this.#drawHistory(over, mine);
     const options = this.playable ? this.#options() : [];
-    this.choices.offer(options, options.find(({ move }) => move.do === "check" || move.do === "call")?.name); // no key pressed twice folds
+    this.choices.offer(options, options.find(({ move }) => move.do === "check" || move.do === "call")?.name); // so that pressing a key twice by mistake never folds
   }
 
   get listsMoves() {
@@ -98,7 +101,7 @@ export class PokerBoard extends Board {
     return `Hand ${hand + 1}. ${holds}${table}The pot is ${paid[0] + paid[1]}, ${paid[0]} and ${paid[1]}. ${has(0)}, ${has(1)}. ${mover < 0 ? "The public card is next." : `${this.player(mover)} is to move.`}`;
   }
 
-  /** A hand that ended has a picture of its own before the next is dealt: what a turn tells, in steps. */
+  /** Show the end of a hand before the next one is dealt, as an intermediate step of the turn. */
   steps(turn) {
     const at = turn.events.findLastIndex(({ result }) => result);
     if (at < 0 || turn.state.to_move === null || turn.state.cards === null) return [];
@@ -110,7 +113,7 @@ export class PokerBoard extends Board {
     return seat === this.view.seat ? "you" : this.seats[seat].bot;
   }
 
-  /** The hand on the table: the one that is played, or that just ended, until the next is dealt. */
+  /** Return the hand on the table: the current one, or the last until the next is dealt. */
   #shown(hands) {
     const { hand, cards, public: up, bets, to_move: mover } = this.state;
     const last = hands.at(-1);
@@ -124,7 +127,7 @@ export class PokerBoard extends Board {
     return { ...last, paid, folded, does: does.map((word, seat) => (seat === this.view.seat ? word.replace(/^(win|fold|share)s/, "$1") : word)) };
   }
 
-  /** What each did last in a hand that goes on. */
+  /** Return the last action of each seat in the current hand. */
   #does(bets, mover) {
     return [0, 1].map((seat) => {
       const did = bets.at(-1).findLast((bet) => bet.seat === seat);
@@ -173,7 +176,7 @@ export class PokerBoard extends Board {
 }
 
 /**
- * How a hand ended: "ann wins 2 with K♠ against Q♠".
+ * Describe how a hand ended: "ann wins 2 with K♠ against Q♠".
  * @param {string} game
  * @param {import("./rounds.js").Hand} hand
  * @param {(seat: number) => string} who
@@ -188,7 +191,7 @@ export function handInWords(game, { cards, bets, result }, who) {
   return `${wins(won)} ${counted(chips, "chip")}, ${won === 0 ? one : two} against ${won === 0 ? two : one}`;
 }
 
-/** What both paid in a hand by its bets, and who folded. */
+/** Return what both paid in a hand, from its bets, and who folded. */
 function paidIn(game, bets) {
   const paid = [ANTE, ANTE];
   let folded = null;

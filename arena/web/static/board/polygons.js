@@ -1,12 +1,12 @@
-/** Polygons as lists of corners [x, y]: cut, measured, written as paths. */
+/** Polygons as lists of corners [x, y]: clipping, measuring, and SVG paths. */
 
 /**
- * What of a polygon lies on the side of `own`, of a line across the way to `other`, so far along it (Sutherland and
- * Hodgman).
+ * Clip a polygon by a line perpendicular to the direction from `own` to `other`, and keep the side of `own`
+ * (Sutherland–Hodgman).
  * @param {[number, number][]} polygon
  * @param {[number, number]} own
  * @param {[number, number]} other
- * @param {number} most distance from `own`
+ * @param {number} most distance of the line from `own`
  */
 export function clip(polygon, own, other, most) {
   const [dx, dy] = [other[0] - own[0], other[1] - own[1]];
@@ -26,12 +26,12 @@ export function clip(polygon, own, other, most) {
   return kept;
 }
 
-/** How far two places are from each other. */
+/** Return the distance of two points. */
 export function between([ax, ay], [bx, by]) {
   return Math.hypot(ax - bx, ay - by);
 }
 
-/** What a polygon covers, in square units. */
+/** Return the area of a polygon, in square units. */
 export function area(polygon) {
   const crosses = polygon.map(([ax, ay], at) => {
     const [bx, by] = polygon[(at + 1) % polygon.length];
@@ -40,7 +40,7 @@ export function area(polygon) {
   return Math.abs(crosses.reduce((sum, cross) => sum + cross, 0)) / 2;
 }
 
-/** The centre of a polygon's mass. */
+/** Return the centroid of a polygon. */
 export function middle(polygon) {
   let [area, x, y] = [0, 0, 0];
   for (const [at, [ax, ay]] of polygon.entries()) {
@@ -51,7 +51,7 @@ export function middle(polygon) {
   return [x / (3 * area), y / (3 * area)];
 }
 
-/** How wide a polygon is at a height. */
+/** Return the width of a polygon at a height. */
 export function wide(polygon, y) {
   const crossed = polygon.flatMap(([ax, ay], at) => {
     const [bx, by] = polygon[(at + 1) % polygon.length];
@@ -60,12 +60,12 @@ export function wide(polygon, y) {
   return crossed.length ? Math.max(...crossed) - Math.min(...crossed) : 0;
 }
 
-/** The path of a polygon. */
+/** Return the SVG path of a polygon. */
 export function pathOf(polygon) {
   return polygon.length ? `M${polygon.map(point).join("L")}Z` : "";
 }
 
-/** A place as a path has it. */
+/** Format a point for an SVG path. */
 export function point([x, y]) {
   return `${x.toFixed(1)} ${y.toFixed(1)}`;
 }

@@ -1,4 +1,4 @@
-/** What both games of Risk share: the map, how strong each seat is, the last battle. */
+/** The base class of both Risk boards: the map, the strength of each seat, the last battle. */
 
 import { holding } from "../check/rules/moves.js";
 import { el } from "../dom.js";
@@ -20,12 +20,12 @@ export class RiskBoard extends Board {
     this.forget();
   }
 
-  /** Whether who holds a whole continent gets units for it. */
+  /** Whether holding a whole continent gives units. */
   get hasBonuses() {
     return false;
   }
 
-  /** Drop what a person has picked so far. */
+  /** Clear the person's selection. */
   forget() {
     this.source = null;
     this.target = null;
@@ -46,11 +46,11 @@ export class RiskBoard extends Board {
   dice(event) {
     const attack = attackOf(event);
     if (!attack) return null;
-    const before = this.view.before ?? (attack.taken ? null : this.state); // who held what was taken is not known by the state after
+    const before = this.view.before ?? (attack.taken ? null : this.state); // the state after the attack does not tell who held the territory
     return diceRow(event, before ? before.owner[attack.to] : -1);
   }
 
-  /** Class names of the territories that stand out. */
+  /** Return the CSS classes of highlighted territories. */
   marks() {
     const { state, view } = this;
     const marks = {};
@@ -63,19 +63,19 @@ export class RiskBoard extends Board {
     const offered = new Set(this.offered());
     if (this.source !== null) {
       mark(this.source, "picked");
-      for (const at of state.owner.keys()) if (at !== this.source && !offered.has(at)) mark(at, "dimmed"); // out of reach
+      for (const at of state.owner.keys()) if (at !== this.source && !offered.has(at)) mark(at, "dimmed"); // can't be chosen
     }
     if (this.target !== null) mark(this.target, "aimed");
     for (const at of offered) mark(at, "offered");
     return marks;
   }
 
-  /** Units that a draft under way adds. */
+  /** Return the units that the current draft adds, by territory. */
   added() {
     return {};
   }
 
-  /** Territories that can be pressed to some effect. */
+  /** Return the territories where a press has an effect. */
   offered() {
     return [];
   }
@@ -88,12 +88,12 @@ export class RiskBoard extends Board {
     return { words, short: `${territories} · ${troops}`, share: all ? troops / all : 0, out: isOut };
   }
 
-  /** A territory's name. */
+  /** Return a territory's name. */
   name(at) {
     return this.config.map.territories[at].name;
   }
 
-  /** Who holds a territory, as "Peru is bob's (seat 2) with 3". */
+  /** Return who holds a territory, like "Peru is bob's (seat 2) with 3". */
   held(at) {
     const owner = this.state.owner[at];
     return owner < 0 ? `${this.name(at)} is nobody's` : `${this.name(at)} is ${this.whose(owner)} with ${this.state.troops[at]}`;
@@ -103,32 +103,32 @@ export class RiskBoard extends Board {
     return seat === this.view.seat ? "yours" : `${this.seats[seat].bot}'s (seat ${seat + 1})`;
   }
 
-  /** The accessible name of a territory. */
+  /** Return the accessible name of a territory. */
   named(at) {
     const attack = this.attackOn(at);
     const said = at === this.source ? ", chosen" : attack ? withChance(", attack", this.chance(attack)) : "";
     return `${this.held(at)}${said}`;
   }
 
-  /** The attack on a territory that can be chosen now. */
+  /** Return the attack on a territory that can be chosen now. */
   attackOn() {
     return undefined;
   }
 
-  /** How likely an attack takes its territory. */
+  /** Return the probability that an attack takes its territory. */
   chance(attack) {
     return chanceOf(this.game, this.config, this.state, attack);
   }
 
   /**
-   * What an attack is called where it is offered.
+   * Return the label of an attack.
    * @param {{from: number, to: number, units?: number}} attack
    */
   attackLabel(attack) {
     return withChance(`Attack ${this.name(attack.to)}`, this.chance(attack));
   }
 
-  /** Offer the attacks from the chosen territory as buttons, each with its chance. */
+  /** Show the attacks from the chosen territory as buttons, each with its chance. */
   listAttacks(press) {
     const attacks = this.state.owner.map((_, at) => this.attackOn(at)).filter(Boolean);
     const labels = attacks.map((attack) => this.attackLabel(attack));
@@ -147,7 +147,7 @@ export class RiskBoard extends Board {
   }
 }
 
-/** The attack that an event was, for the map. */
+/** Return an event's attack for the map, or null. */
 function attackOf(event) {
   if (event?.move?.do !== "attack") return null;
   return { from: event.move.from, to: event.move.to, seat: event.seat, taken: Boolean(event.result?.taken) };

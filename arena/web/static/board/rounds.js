@@ -1,20 +1,20 @@
-/** What the events of a match of rounds, or of hands, tell of them. Pure. */
+/** Extracts the rounds or hands of a match from its events. Pure. */
 
 export const ANTE = 1;
-/** What a bet or a raise is in each round of betting, by game. */
+/** The size of a bet or raise in each betting round, by game. */
 export const STAKES = { kuhn: [1], leduc: [2, 4] };
-/** Moves of poker by their letter in `bets`. */
+/** Poker moves by their letters in `bets`. */
 export const LETTERS = { f: "fold", k: "check", c: "call", b: "bet", r: "raise" };
 
-/** What a hand has on the table before its cards are dealt. */
+/** The part of a state that describes a hand before its cards are dealt. */
 export const UNDEALT = { cards: null, public: null, bets: [""], paid: [ANTE, ANTE], to_move: -1 };
 
-const LONGEST = 2; // characters of a mark
+const LONGEST = 2; // maximum characters of a mark
 
 /**
- * The rounds that events tell.
+ * Return the rounds that the events contain.
  * @param {object[]} events
- * @returns {{number: number, chosen: (number | null)[], played: number[], payoffs: number[]}[]} `chosen` is null where it is not told
+ * @returns {{number: number, chosen: (number | null)[], played: number[], payoffs: number[]}[]} `chosen` is null if unknown
  */
 export function playedIn(events) {
   return events
@@ -29,16 +29,16 @@ export function playedIn(events) {
  * @typedef {object} Hand
  * @property {number} number from 1
  * @property {number} first the seat that moved first
- * @property {(number | null)[]} cards by seat; null where it is not told
+ * @property {(number | null)[]} cards by seat; null if unknown
  * @property {number | null} public
- * @property {{seat: number, move: string}[][]} bets by round of betting
- * @property {{won: number | null, chips: number, cards?: number[]} | null} result null while it is played
+ * @property {{seat: number, move: string}[][]} bets by betting round
+ * @property {{won: number | null, chips: number, cards?: number[]} | null} result null while the hand is played
  */
 
 /**
- * The hands of poker that events tell, the last as far as it is played.
- * @param {object[]} events the first may be in the midst of a hand, which is left out then
- * @param {number} over hands that are over after the last event
+ * Return the poker hands that the events contain; the last one may be unfinished.
+ * @param {object[]} events if they begin in the middle of a hand, that hand is left out
+ * @param {number} over the number of hands finished after the last event
  * @returns {Hand[]}
  */
 export function handsIn(events, over) {
@@ -64,7 +64,7 @@ export function handsIn(events, over) {
 }
 
 /**
- * The events that lead to the state of a hand that is played, from its deal on.
+ * Return the events of the current hand, from the deal to this state.
  * @param {{hand: number, cards: (number | null)[], public: number | null, bets: string[]}} state
  * @returns {{seat: number, move: object}[]}
  */
@@ -74,7 +74,7 @@ export function eventsOfHand({ hand, cards, public: up, bets }) {
 }
 
 /**
- * Short marks for names, all different: their first letters where these are, else their numbers.
+ * Return short, distinct marks for names: their first letters, or numbers if these are not distinct.
  * @param {string[]} names
  * @returns {string[]}
  */
@@ -87,7 +87,7 @@ export function abbreviations(names) {
 }
 
 /**
- * A number with a sign as it is printed, at most two decimals.
+ * Format a number with at most two decimals and a true minus sign.
  * @param {number} number
  */
 export function numberText(number) {
@@ -95,7 +95,7 @@ export function numberText(number) {
 }
 
 /**
- * A number with its sign always: "+2", "−2", "0".
+ * Format a number with its sign: "+2", "−2", "0".
  * @param {number} number
  */
 export function signedText(number) {

@@ -1,19 +1,19 @@
-/** One tab stop for many parts: arrow keys go to the nearest part in that direction, Enter and Space press it. */
+/** A single tab stop for many parts: arrow keys move the focus to the nearest part, Enter and Space press it. */
 
 import { put } from "../dom.js";
 
 const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** The parts of a face that a person can press. */
+/** The pressable parts of a board. */
 export class Roving {
   /**
-   * @param {Element} face what holds the parts
+   * @param {Element} face the element that contains the parts
    * @param {(part: Element, event: Event) => void} press
-   * @param {(part: Element | null) => void} [point] a part is pointed at or has the focus; null: none
+   * @param {(part: Element | null) => void} [point] called with the part under the pointer or with the focus, or null
    */
   constructor(face, press, point = () => {}) {
-    this.names = new Map(); // empty: nothing can be pressed, so nothing is pointed at either
-    this.stop = null; // where a person was last, also while nothing can be pressed
+    this.names = new Map(); // if empty, nothing can be pressed or pointed at
+    this.stop = null; // the part that had the focus last, also while nothing can be pressed
     this.press = press;
     this.point = point;
     face.addEventListener("click", (event) => this.#on(event, (part) => press(part, event)));
@@ -25,7 +25,7 @@ export class Roving {
   }
 
   /**
-   * The parts of now, each with its accessible name; none: nothing can be pressed.
+   * Set the parts that can be pressed, each with its accessible name.
    * @param {[Element, string][]} named
    */
   offer(named) {
@@ -64,7 +64,7 @@ export class Roving {
   }
 }
 
-/** The part that lies nearest in a direction, what lies aside counting double. */
+/** Return the nearest part in a direction; sideways distance counts double. */
 function nearest(from, parts, [dx, dy]) {
   const [x, y] = middle(from);
   let best = null;

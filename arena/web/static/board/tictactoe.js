@@ -1,4 +1,4 @@
-/** Tic-tac-toe: three by three cells, a cross for the first seat and a ring for the second. */
+/** The board of tic-tac-toe: a cross for the first seat and a ring for the second. */
 
 import { threeIn } from "../check/rules/tictactoe.js";
 import { put, svg } from "../dom.js";

@@ -1,21 +1,21 @@
-/** Where a map of the world, or of a part of it, is drawn: the coasts of world-map.js, parted between their territories. */
+/** The layout of maps of the world or of a part of it: the coasts of world-map.js, divided between their territories. */
 
 import { area, between, clip, pathOf, point } from "./polygons.js";
 import { ISLANDS, LAKES, LANDS } from "./world-map.js";
 
-const WIDTH = 1000; // at most
+const WIDTH = 1000; // maximum
 const HEIGHT = 680;
 const MARGIN = 16;
-const STRAIT = 16; // between cells that have no border
-const COAST = 4; // between those of different continents that have one
-const SHARED = 3; // units that two cells have to share to be neighbours
-const NEAR = 9; // units between two lands that touch
-const LABEL = 36; // of a name and its army, from top to bottom
-const WIDEST = 160; // of a name
-const FAR = 900; // units of the drawing, from which on a border goes round the world
+const STRAIT = 16; // units between cells without a border
+const COAST = 4; // units between bordering cells of different continents
+const SHARED = 3; // minimum length in units of a common edge of neighbours
+const NEAR = 9; // maximum units between two lands that touch
+const LABEL = 36; // height of a name and its army
+const WIDEST = 160; // maximum width of a name
+const FAR = 900; // length in units from which a border goes around the world
 
 /**
- * Lay out a map whose territories are of this world; null of another, or where lands touch that have no border in it.
+ * Lay out a map of this world; return null for any other map, or if lands touch that have no border.
  * @param {{territories: {name: string, continent: number}[], borders: [number, number][]}} map
  * @returns {import("./geometry.js").Layout | null}
  */
@@ -41,7 +41,7 @@ export function layOutWorld({ territories, borders }) {
   return fitted(territories, borders, { lands, sites, cells, isLink: (a, b) => !touching(a, b) });
 }
 
-/** The picture of the cells, as large as may be. */
+/** Scale the cells to the largest possible picture. */
 function fitted(territories, borders, { lands, sites, cells, isLink }) {
   const shapes = territories.map(({ name }, at) => [cells[at], ...(ISLANDS[name] ?? []).map(corners)]);
   const all = shapes.flat(2);
@@ -68,14 +68,14 @@ function fitted(territories, borders, { lands, sites, cells, isLink }) {
   };
 }
 
-/** How wide a name may be: up to the names of those that are as high on the map. */
+/** Return the width available for a name, next to the names at the same height. */
 function roomAt(at, places) {
   const [x, y] = places[at];
   const beside = places.filter(([otherX, otherY], other) => other !== at && Math.abs(otherY - y) < LABEL && Math.abs(otherX - x) > 1);
   return Math.min(WIDEST, ...beside.map(([otherX]) => Math.abs(otherX - x)));
 }
 
-/** A line over the sea, from coast to coast; over the edge of the map, where the way round is shorter. */
+/** Return the line over the sea between two coasts; it leaves the map at the edges if that is shorter. */
 function linkPath(one, other, { width, far }) {
   const [west, east] = leftmost(one) < leftmost(other) ? [one, other] : [other, one];
   if (rightmost(east) - leftmost(west) > far) {
@@ -104,7 +104,7 @@ function corners(text) {
   return text.trim().split(/\s+/).map((corner) => corner.split(",").map(Number));
 }
 
-/** How long the border of two cells is that were parted by one line, up to the widest gap that is left between continents. */
+/** Return the length of the common edge of two cells, allowing for the widest gap between continents. */
 function shared(one, other) {
   let most = 0;
   for (const [a, b] of edges(one)) {

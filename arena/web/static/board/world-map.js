@@ -1,12 +1,12 @@
 /**
- * The world as maps of Risk draw it, roughly: coasts of its lands, and where the army of each territory stands.
- * A territory has what of its land is nearer to it than to others (a power diagram, where weights are given).
- * Units are those of a drawing 1000 wide; y goes down. Drawn by hand for this arena.
+ * A rough map of the world for Risk: the coasts of its lands, and the position of each territory's army.
+ * A territory is the part of its land that is nearer to it than to others (a power diagram, if weights are given).
+ * Coordinates are units of a drawing 1000 wide, with y pointing down. Drawn by hand for this arena.
  */
 
 /**
  * @typedef {object} Land
- * @property {string} coast corners as "x,y", clockwise
+ * @property {string} coast its corners as "x,y", clockwise
  * @property {Record<string, [number, number, number?]>} places x, y and weight (units²) of the territories on it
  */
 
@@ -107,5 +107,5 @@ export const ISLANDS = {
   "Eastern Australia": ["944,630 960,628 954,642"],
 };
 
-/** Inland water. */
+/** Lakes. */
 export const LAKES = ["676,258 690,250 696,268 702,290 692,302 684,284"];

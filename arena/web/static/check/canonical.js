@@ -1,10 +1,10 @@
-// JSON in its one canonical spelling, as docs/protocol.md has it under "Digest": what is hashed.
+// Canonical JSON as defined in docs/protocol.md under "Digest": the bytes that are hashed.
 
 /**
- * Keys sorted by code point, no spaces, no escapes that JSON does not demand.
- * @param {unknown} value nothing but null, booleans, whole numbers, strings, arrays and plain objects
+ * Encode a value with keys sorted by code point, without spaces, and without optional escapes.
+ * @param {unknown} value null, booleans, whole numbers, strings, arrays and plain objects only
  * @returns {string}
- * @throws {RangeError} for a number that is no safe integer: it has no single spelling here
+ * @throws {RangeError} for a number that is no safe integer, which has no canonical form here
  */
 export function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
@@ -18,7 +18,7 @@ export function canonical(value) {
   return JSON.stringify(value);
 }
 
-/** Sorting by UTF-16, as `sort` does by itself, puts what is beyond U+FFFF before U+E000. */
+/** Compare strings by code point; `sort` compares UTF-16, which puts characters beyond U+FFFF before U+E000. */
 function byCodePoint(a, b) {
   const [left, right] = [[...a], [...b]];
   const at = left.findIndex((character, i) => character !== right[i]);

@@ -1,5 +1,5 @@
-// Whether a match is what its seed, its nonces and the rules make of it: refereed again in the browser, step by step.
-// What Python has as `arena replay verify`, but for ratings.
+// Verifies a match in the browser: referees it again, step by step, from its seed, nonces and rules. It checks what
+// `arena replay verify` does, except for ratings.
 
 import { canonical } from "./canonical.js";
 import { Course } from "./replay.js";
@@ -10,20 +10,20 @@ const UNSEEN =
   "Times, what bots say of their thinking, and ratings are not looked at here: `arena replay verify` computes ratings.";
 
 /**
- * @typedef {object} Step something that was recomputed
- * @property {number | null} index the place in `document.plies`; null: of the header or the footer
+ * @typedef {object} Step a result of the verification
+ * @property {number | null} index the index in `document.plies`; null for the header and the footer
  * @property {number | null} ply
  * @property {"seed" | "key" | "opening" | "deal" | "sealed" | "move" | "dice" | "result" | "out" | "strikes" | "given" |
  *   "state" | "digest" | "end" | "payoffs" | "scope"} what
- * @property {boolean | null} ok null: it says something that is neither right nor wrong
- * @property {string} text a sentence; of what is wrong, with what would be right
+ * @property {boolean | null} ok null for a remark that is neither right nor wrong
+ * @property {string} text a sentence; for an error, with the correct value
  * @property {object} [detail]
  */
 
 /**
- * Referees a match again. It ends after the first event that is wrong, as what follows can't be judged.
- * @param {{header: object, plies: object[], strikes: object[], sealed?: object[], footer?: object}} document as the API
- *   has a match
+ * Referee a match again. Stops after the first wrong event, because later ones can't be judged.
+ * @param {{header: object, plies: object[], strikes: object[], sealed?: object[], footer?: object}} document
+ *   in the form of the API
  * @yields {Step}
  */
 export async function* check(document) {
@@ -58,7 +58,7 @@ export async function* check(document) {
   yield step("scope", null, UNSEEN);
 }
 
-/** What a damaged document makes our code stumble over is wrong with the document. */
+/** Report exceptions that a damaged document causes in this code as errors of the document. */
 async function* guarded(steps) {
   try {
     yield* steps;

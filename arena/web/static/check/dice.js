@@ -1,4 +1,4 @@
-// The dice of one event, drawn again from the key of the match, with a trace of every byte; docs/protocol.md has them
+// Draws the dice of one event again from the match's key, and traces every byte. docs/protocol.md describes the dice
 // under "Dice that anyone can check".
 
 import { toHex, utf8 } from "./hash.js";
@@ -8,24 +8,24 @@ const MOST_TOLD = 8;
 
 /**
  * @typedef {object} Choice a number drawn from the bytes of a stream
- * @property {string} bytes those it took, in hex
- * @property {number} number what they are together
- * @property {number} among how many numbers there were to choose from
- * @property {boolean} thrown whether they were thrown away, as some numbers would come more often otherwise
+ * @property {string} bytes the bytes used, in hex
+ * @property {number} number their value
+ * @property {number} among the number of possible results
+ * @property {boolean} thrown whether they were rejected, to keep all results equally likely
  * @property {number} [choice] `number` mod `among`
  *
- * @typedef {object} Trace how the choices of an event came about
+ * @typedef {object} Trace how the choices of an event were drawn
  * @property {string} purpose
- * @property {{name: string, hex: string}[]} blocks what was given to HMAC and what it gave
+ * @property {{name: string, hex: string}[]} blocks inputs and outputs of HMAC
  * @property {Choice[]} choices the first 400
- * @property {number} drawn how many choices there were in all
- * @property {number} draws how often all was drawn anew; the choices are those of the last time
+ * @property {number} drawn the number of all choices
+ * @property {number} draws how often the whole draw was repeated; the choices are those of the last time
  */
 
-/** The rolls of one event. */
+/** The dice of one event. */
 export class Dice {
   /**
-   * @param {(message: Uint8Array) => Promise<Uint8Array>} mac HMAC-SHA256 with the key of the match
+   * @param {(message: Uint8Array) => Promise<Uint8Array>} mac HMAC-SHA256 with the match's key
    * @param {number} ply
    */
   constructor(mac, ply) {
@@ -35,17 +35,17 @@ export class Dice {
     this.streams = new Map();
   }
 
-  /** @returns {Trace | undefined} of the stream that was used first; most events use one */
+  /** @returns {Trace | undefined} the trace of the first stream; most events use only one */
   get trace() {
     return this.traces[0];
   }
 
-  /** @returns {Trace[]} of every stream that was used */
+  /** @returns {Trace[]} the traces of all streams */
   get traces() {
     return [...this.streams.values()].map(({ trace }) => trace);
   }
 
-  /** A number from 0 to `among` − 1. */
+  /** Draw a number from 0 to `among` − 1. */
   async choice(purpose, among) {
     const stream = this.stream(purpose);
     const width = among > 256 ? 2 : 1;
@@ -65,14 +65,14 @@ export class Dice {
     }
   }
 
-  /** So many dice of 1 to 6, in the order in which they are drawn. */
+  /** Throw `count` dice of 1 to 6, in the order of drawing. */
   async throw(purpose, count) {
     const faces = [];
     while (faces.length < count) faces.push(1 + (await this.choice(purpose, 6)));
     return faces;
   }
 
-  /** The numbers below `count` in another order: from the last place down, each swapped with one up to it. */
+  /** Shuffle the numbers below `count`: from the last place down, swap each with one at or before it. */
   async shuffle(purpose, count) {
     const items = Array.from({ length: count }, (_, i) => i);
     for (let i = count - 1; i > 0; i--) {
@@ -82,7 +82,7 @@ export class Dice {
     return items;
   }
 
-  /** All that was drawn counts for nothing, and what follows is drawn in its place. */
+  /** Discard all choices of a stream; the following ones replace them. */
   again(purpose) {
     const { trace } = this.stream(purpose);
     Object.assign(trace, { blocks: trace.blocks.slice(-1), choices: [], draws: trace.draws + 1 });
@@ -111,9 +111,9 @@ export class Dice {
 }
 
 /**
- * The first block and the first choices of an event in a line.
+ * Return the first block and the first choices of an event in a line.
  * @param {Trace} trace
- * @param {(choice: Choice, purpose: string) => string} told what a choice stands for
+ * @param {(choice: Choice, purpose: string) => string} told returns the meaning of a choice
  */
 export function tellTrace(trace, told) {
   const blocks = trace.blocks.slice(0, 1).map(({ name, hex }) => `${name} = ${hex.slice(0, 16)}…`);

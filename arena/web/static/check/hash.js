@@ -1,10 +1,11 @@
-// SHA-256 and HMAC-SHA256: those of the browser or, where it keeps them from a page that came over plain HTTP, our own.
+// SHA-256 and HMAC-SHA256. They use Web Crypto, or our own code on pages over plain HTTP, where browsers don't offer
+// it.
 
 const ROUNDS = 64;
 const BLOCK = 64;
 const subtle = globalThis.crypto?.subtle;
 
-/** Whether the browser does the hashing (Web Crypto). */
+/** Whether the browser computes the hashes (Web Crypto). */
 export const byBrowser = subtle !== undefined;
 
 /**
@@ -59,7 +60,7 @@ export async function hmac(key) {
   return async (message) => digest(join(outer, digest(join(inner, message))));
 }
 
-/** The first 32 bits of the fraction of a root of each of the first primes (FIPS 180-4). */
+/** Return the first 32 bits of the fractional part of a root of each of the first primes (FIPS 180-4). */
 function fractions(count, root) {
   const primes = [];
   for (let n = 2; primes.length < count; n++) if (primes.every((prime) => n % prime)) primes.push(n);

@@ -1,4 +1,4 @@
-// A match refereed again: what each event of a record should have been, and the chain of digests.
+// Referees a match again: compares each event of a record with what it should be, and checks the chain of digests.
 
 import { canonical } from "./canonical.js";
 import { Dice, tellTrace } from "./dice.js";
@@ -10,16 +10,16 @@ const MAX_STRIKES = 3;
 const LEAVING = ["resigned", "timeout", "illegal", "disconnected", "no_show", "failed"];
 const GIVEN_AT_MOST = 0.01;
 const CHANCE = -1;
-/** The first format in which events tell of strikes, and so the digests. */
+/** The first format in which events, and therefore digests, contain strikes. */
 const TELLS_STRIKES = 2;
-/** What may be wrong with an event whose digest is looked at all the same. */
+/** Errors of an event after which its digest is still checked. */
 const OF_CHANCE = ["dice", "result", "deal"];
 
-/** The course of one match. `begin`, then `enter` for each event, then `end`: each yields what it found. */
+/** The course of one match. Call `begin`, then `enter` for each event, then `end`; each yields its findings. */
 export class Course {
   /**
    * @param {object} document
-   * @param {(message: Uint8Array) => Promise<Uint8Array>} mac HMAC with the key of the match
+   * @param {(message: Uint8Array) => Promise<Uint8Array>} mac HMAC with the match's key
    * @param {Uint8Array} digest D(0)
    */
   constructor({ header, plies, strikes, sealed = [], footer }, mac, digest) {
@@ -30,19 +30,19 @@ export class Course {
     this.tellsStrikes = header.format >= TELLS_STRIKES;
     this.isFirst = true;
     this.rules = RULES[header.game]?.(header.config);
-    /** @type {boolean | undefined} whether digests are salted; not known before the first where the rules are not */
+    /** @type {boolean | undefined} whether digests are salted; undefined before the first one if the rules are unknown */
     this.isHidden = this.rules && Boolean(this.rules.hidden);
     this.state = null;
     this.deal = undefined;
-    /** @type {Map<number, string>} the seats that left, and why */
+    /** @type {Map<number, string>} why seats left, by seat */
     this.out = new Map();
-    /** @type {Map<number, object>} by seat, what was chosen in a round that is not over */
+    /** @type {Map<number, object>} choices in the unfinished round, by seat */
     this.sealed = new Map();
     this.struck = header.seats.map(() => 0);
     this.given = header.seats.map(() => 0);
   }
 
-  /** A seat, several that move at once, -1 where something is dealt, null when all is over. */
+  /** The seat to move, several for simultaneous moves, -1 for chance, null at the end. */
   get toMove() {
     return this.state?.to_move ?? null;
   }
@@ -130,7 +130,7 @@ export class Course {
     yield* this.#paid(isVoid);
   }
 
-  /** Who is to move next, in words. */
+  /** Describe who moves next. */
   #whoMoves() {
     const seats = this.awaits.map((seat) => `seat ${seat + 1}`);
     if (seats.length === 0) return "something is dealt next";
@@ -151,7 +151,7 @@ export class Course {
     }
   }
 
-  /** An event of a game whose rules are not known: its state is the document's. */
+  /** Take over an event of a game with unknown rules, with the document's state. */
   async *#believed({ event, state }) {
     this.state = state ?? this.state;
     for (const seat of event.strikes ?? []) this.#take(({ seat: at }) => at === seat);
@@ -179,7 +179,7 @@ export class Course {
     else yield* this.#moved(event);
   }
 
-  /** A move in a round in which several move at once: it is told with those of the others. */
+  /** Enter a move of a round with simultaneous moves, which is revealed together with the others. */
   #seal({ ply, seat, move }) {
     const who = `Seat ${seat + 1}`;
     const wrong = (why) => step("sealed", false, `${who} chooses ${shown(move)} in round ${ply + 1}: ${why}.`);
@@ -198,7 +198,7 @@ export class Course {
     return step("sealed", true, `${who} may choose ${shown(move)}, which nobody is told before all have chosen.`);
   }
 
-  /** What comes of a round in which all have chosen. */
+  /** Resolve a round in which all seats have chosen. */
   async *#resolved(event) {
     const moves = this.header.seats.map((_, seat) => this.sealed.get(seat) ?? null);
     this.sealed.clear();
@@ -224,7 +224,7 @@ export class Course {
     yield step("deal", ok, `${told}: ${how}.`, { ...dice.trace, should, is: event });
   }
 
-  /** Takes the strikes of the seats that have to move. */
+  /** Remove and return the strikes of the seats that have to move. */
   #due() {
     if (this.isOver || this.deal !== undefined) return [];
     const due = this.awaited.filter((strike) => this.#isDue(strike));
@@ -236,13 +236,13 @@ export class Course {
     return ply === this.ply && this.awaits.includes(seat);
   }
 
-  /** Takes the first strike that is such a one. */
+  /** Remove and return the first strike that fulfils the condition. */
   #take(isSuch) {
     const at = this.awaited.findIndex(isSuch);
     return at < 0 ? undefined : this.awaited.splice(at, 1)[0];
   }
 
-  /** The strikes that an event tells of are those of the record; the first event tells of them even where there are none. */
+  /** Check that an event's strikes are those of the record; the first event lists them even if there are none. */
   *#told(strikes, event) {
     const { isFirst } = this;
     this.isFirst = false;
@@ -270,12 +270,12 @@ export class Course {
   *#strike(due) {
     for (const { seat, message } of due) {
       this.struck[seat] += 1;
-      const ok = this.struck[seat] <= MAX_STRIKES ? null : false; // what was refused is in no record
+      const ok = this.struck[seat] <= MAX_STRIKES ? null : false; // a refused move is in no record
       yield step("strikes", ok, `Strike ${this.struck[seat]} of ${MAX_STRIKES} for seat ${seat + 1}: ${message}`);
     }
   }
 
-  /** Strikes at plies and of seats that had no turn. */
+  /** Report strikes of seats that were not to move. */
   *#late() {
     for (const { ply, seat } of this.awaited) {
       const untold = this.tellsStrikes ? " or of which no event tells" : "";
@@ -373,7 +373,7 @@ export class Course {
     let salt;
     [salt, this.digest] = await follow(this.isHidden ?? false);
     if (this.isHidden === undefined) {
-      // Whether a game hides something is part of its rules. Where these are not known its first digest shows it.
+      // The rules say whether a game hides something. If they are unknown, the first digest shows it.
       const [withSalt, salted] = await follow(true);
       this.isHidden = toHex(salted) === line.digest;
       if (this.isHidden) [salt, this.digest] = [withSalt, salted];
@@ -387,7 +387,7 @@ export class Course {
     yield step("digest", ok, told, { previous, ...salted, canonical: text, should, is: line.digest });
   }
 
-  /** What each seat was paid a round, where that is the result; a seat that left, the least for those still to come. */
+  /** Check the payoffs per round, if they are the result; a seat that left gets the minimum for the remaining rounds. */
   *#paid(isVoid) {
     const { footer, state, out } = this;
     const { payoffs } = this.rules;

@@ -1,13 +1,13 @@
-// Steps of the check in words.
+// Formats the steps of a verification.
 
 import { canonical } from "./canonical.js";
 
-/** A step of the whole match; that of an event gets its place and ply where the event is known. */
+/** Return a step for the whole match; the caller adds an event's index and ply. */
 export function step(what, ok, text, detail) {
   return { index: null, ply: null, what, ok, text, detail };
 }
 
-/** The beginning of a long hexadecimal number; what stands in its place where it is none. */
+/** Return the beginning of a long hexadecimal number; any other value as `shown` formats it. */
 export function short(hex) {
   if (typeof hex !== "string") return shown(hex);
   return hex.length > 16 ? `${hex.slice(0, 16)}…` : hex;
@@ -15,13 +15,13 @@ export function short(hex) {
 
 const LONGEST = 160;
 
-/** A value as JSON, or as much of it as a line has room for. */
+/** Format a value as JSON, shortened to a line. */
 export function shown(value) {
   const text = value === undefined ? "nothing" : canonical(value);
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 
-/** What two values have that is different, in a few words: the first field, or place, in which they differ. */
+/** Describe the first difference of two values. */
 export function difference(should, is) {
   if (isMap(should) && isMap(is)) {
     const key = Object.keys({ ...should, ...is }).find((name) => !same(should[name], is[name]));
@@ -30,7 +30,7 @@ export function difference(should, is) {
   return `it should be ${shown(should)}, the record says ${shown(is)}`;
 }
 
-/** Whether two values are written the same. */
+/** Return whether two values have the same canonical JSON. */
 export function same(a, b) {
   return a === undefined || b === undefined ? a === b : canonical(a) === canonical(b);
 }

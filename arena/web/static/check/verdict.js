@@ -1,4 +1,4 @@
-// What a check has shown, in words: no more than what its steps looked at.
+// The verdict of a verification, limited to what its steps have checked.
 
 import { short } from "./step-text.js";
 
@@ -6,12 +6,12 @@ import { short } from "./step-text.js";
  * @typedef {object} Verdict
  * @property {"good" | "bad" | "partial"} kind
  * @property {string} text what was checked, or what is wrong
- * @property {string} limits what the check takes on the arena's word, and does not look at
+ * @property {string} limits what the verification takes on trust, or does not check
  */
 
 /**
  * @param {object} document the match document that was checked
- * @param {import("./check.js").Step[]} steps all that were found
+ * @param {import("./check.js").Step[]} steps all findings
  * @returns {Verdict}
  */
 export function verdictOf(document, steps) {
@@ -32,7 +32,7 @@ export function verdictOf(document, steps) {
   return { kind: "good", text: `Verified: ${refereed}. ${seed}, and ${chain}.`, limits: limitsOf(document, steps) };
 }
 
-/** Whether it is the step of the result, which only a match has that was refereed to its end. */
+/** Return whether a step is that of the result, which exists if the match was refereed to its end. */
 function isResult({ what, index }) {
   return what === "end" && index === null;
 }
@@ -43,7 +43,7 @@ function tellWrong({ index, ply, text }) {
 }
 
 function limitsOf({ header, plies, footer }, steps) {
-  const isBelieved = ({ event: { out } }) => out !== undefined && out !== "illegal"; // that follows from strikes
+  const isBelieved = ({ event: { out } }) => out !== undefined && out !== "illegal"; // an exclusion for illegal moves follows from the strikes
   const left = plies.filter(isBelieved).map(({ event: { seat, out } }) => `that seat ${seat + 1} left (${out})`);
   const strikes = steps.filter(({ what }) => what === "strikes").length;
   const believed = [

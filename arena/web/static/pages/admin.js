@@ -1,11 +1,11 @@
-/** The operator's pages: names from a file into the form; who is online and how tournaments go, looked at again. */
+/** The admin pages: fills the form with names from a file, and refreshes bots and tournaments. */
 
 import { el } from "../dom.js";
 import { refresher } from "./refresh.js";
 
-const OFTEN = 3000; // ms; the refresher adds its rest
+const OFTEN = 3000; // ms; the refresher adds its own delay
 
-/** Offer a file whose text goes into the form for new bots. */
+/** Offer to fill the form for new bots from a file. */
 function offerFile() {
   const place = document.querySelector("#from-file");
   const names = /** @type {HTMLTextAreaElement | null} */ (document.querySelector("#names"));
@@ -19,7 +19,7 @@ function offerFile() {
 }
 
 /**
- * Look again at the first of these parts, and the others with it, but not while somebody is in it.
+ * Refresh these parts regularly, but not while the first one has the focus.
  * @param {string[]} ids
  */
 function lookAgain(ids) {
@@ -33,7 +33,7 @@ function lookAgain(ids) {
 }
 
 /**
- * Have chosen what is chosen now in what takes its place.
+ * Keep checked boxes in the new version of the page.
  * @param {Document} fresh
  */
 function keepChosen(fresh) {

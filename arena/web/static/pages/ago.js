@@ -1,6 +1,6 @@
-/** How long ago something was, in place of when: `<time data-ago>`, whose title and `datetime` have the moment. */
+/** Shows in `<time data-ago>` how long ago something was; title and `datetime` have the exact time. */
 
-// Without imports: pages wait for it before they are painted, so that no words change under the eyes of a reader.
+// No imports: the first paint waits for this module, so that no text changes while it is read.
 
 const WORDS = new Intl.RelativeTimeFormat("en", { numeric: "always" });
 const UNITS = [
@@ -8,11 +8,11 @@ const UNITS = [
   ["hour", 3_600_000],
   ["minute", 60_000],
 ];
-const LONGEST = 30 * 86_400_000; // ms: of what is older the day says more
+const LONGEST = 30 * 86_400_000; // ms; older times are shown as a date
 const OFTEN = 20_000; // ms
 
 /**
- * How long ago a moment was: "3 minutes ago"; of old ones the day.
+ * Format how long ago a time was, like "3 minutes ago"; old ones as a date.
  * @param {string} moment in ISO 8601
  * @param {number} [now] ms since 1970
  */
@@ -24,7 +24,7 @@ export function agoInWords(moment, now = Date.now()) {
 }
 
 /**
- * Say it in a page, also in one that was fetched.
+ * Update all times in a page, which may be a fetched one.
  * @param {ParentNode} page
  */
 export function tellAgo(page) {

@@ -1,4 +1,4 @@
-/** Whether the bot of this page is here, what it plays now, and whether one may play against it. */
+/** The page of a bot: whether it is online, what it plays, and a link to challenge it. */
 
 import { showConnection } from "../connection-banner.js";
 import { el, say } from "../dom.js";
@@ -14,7 +14,7 @@ const now = document.querySelector("#now");
 const challenge = document.querySelector("#challenge");
 const watch = document.querySelector("#watch");
 
-/** Of many bots some are listed: whether one of the others is here is not known. */
+/** Show the bot's state. In a shortened listing, an unlisted bot's state is unknown. */
 function show(bot, matches, isListed) {
   now.hidden = !isListed;
   now.classList.toggle("live", bot !== undefined);

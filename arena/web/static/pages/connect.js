@@ -1,4 +1,4 @@
-/** The page on which bots are connected: its code has the name that is typed, and the token that this browser keeps. */
+/** The page for connecting bots: its code contains the typed name, and the token if this browser has it. */
 
 import { complain, el, put, say } from "../dom.js";
 import { accepted, claim, identity, isTaken, refused, tokenOf, wrongWith } from "../identity.js";
@@ -7,7 +7,7 @@ import "./copy-code.js";
 
 const name = document.getElementById("bot");
 const wrong = document.getElementById("bot-wrong");
-const owning = document.getElementById("owning"); // is there where names can be registered
+const owning = document.getElementById("owning"); // exists only if names can be registered
 const named = document.querySelector(".of-bot")?.textContent;
 const unowned = owning?.textContent;
 const game = document.getElementById("game");
@@ -15,7 +15,7 @@ const registering = el("button", { type: "button", class: "main" }, "Reserve it 
 
 if (named !== undefined) {
   if (name.value === "") name.value = suggested();
-  say(name.form.querySelector("button"), "Its results"); // the code is there as it is typed
+  say(name.form.querySelector("button"), "Its results"); // the code already follows the typed name
   name.addEventListener("input", show);
   registering.addEventListener("click", registerTyped);
   game.addEventListener("change", showGame);
@@ -25,13 +25,13 @@ if (named !== undefined) {
   show();
 }
 
-/** A name for the bot of who plays here as a person: under one name only one of them could be connected. */
+/** Suggest a name for the bot of a person who plays here: one name can't have two connections. */
 function suggested() {
   const person = identity()?.bot;
   return person === undefined ? "" : `${person.slice(0, 28)}-bot`;
 }
 
-/** Put the name that is typed into the code, and its token where this browser keeps one. */
+/** Put the typed name into the code, with its token if this browser has it. */
 function show() {
   const typed = name.value.trim();
   const bot = wrongWith(typed) === "" ? typed : named;
@@ -43,7 +43,7 @@ function show() {
   if (owning !== null) say(owning, token === undefined ? unowned : owned(bot));
 }
 
-/** Put the game that is chosen into the command and the code. */
+/** Put the chosen game into the command and the code. */
 function showGame() {
   for (const place of document.querySelectorAll(".of-game")) say(place, game.value);
 }
@@ -52,7 +52,7 @@ function owned(bot) {
   return `This browser keeps the token of ${bot}. It is in the code below: show that to nobody.`;
 }
 
-/** Register the name at once, instead of by the first connection of the program. */
+/** Register the name now instead of at the program's first connection. */
 async function registerTyped() {
   const bot = name.value.trim();
   complain(name, wrong, wrongWith(bot));
@@ -66,9 +66,9 @@ async function registerTyped() {
 }
 
 /**
- * Register a name by the first hello of a connection of its own, with a token that is kept before anybody hears of it.
+ * Register a name by a hello on a new connection, with a token that is stored before it is sent.
  * @param {string} bot
- * @returns {Promise<string>} why that can't be done, in a sentence; empty where it is
+ * @returns {Promise<string>} the error as a sentence; empty on success
  */
 function register(bot) {
   return new Promise((resolve) => {
@@ -88,7 +88,7 @@ function register(bot) {
   });
 }
 
-/** Why a name could not be registered, in a sentence. */
+/** Return why a name could not be registered, as a sentence. */
 function refusal(bot, code, reason) {
   if (isTaken(code)) return `Somebody owns the name ${bot} already: choose another.`;
   return `It could not be registered: ${reason}.`;

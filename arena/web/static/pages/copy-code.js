@@ -1,14 +1,14 @@
-/** A button beside all code of a page that copies it. */
+/** Adds a copy button to each code block. */
 
 import { copied } from "../clipboard.js";
 import { el } from "../dom.js";
 
-const COPIED = 2000; // ms for which a button says so
+const COPIED = 2000; // ms for which the button shows that it copied
 
 for (const code of document.querySelectorAll("pre > code[data-what]")) addCopy(code);
 
 /**
- * Put a button beside some code that copies it; its `data-what` says what that is.
+ * Add a copy button to some code, labelled by its `data-what`.
  * @param {HTMLElement} code
  */
 function addCopy(code) {

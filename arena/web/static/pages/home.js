@@ -1,4 +1,4 @@
-/** The home page: the live match that most people watch, or the latest one again; and the leaders, kept up to date. */
+/** The home page: the most watched live match, or a replay of the latest one, and the leaders, kept up to date. */
 
 import { openSocket } from "../arena-socket.js";
 import { endingOf } from "../board/ending-text.js";
@@ -10,25 +10,25 @@ import { follow, onReturn } from "./online-bots.js";
 import { refresher } from "./refresh.js";
 import { Replay, Stage } from "./stage.js";
 
-const REST = 6000; // ms for the end of a match, before another one comes on
+const REST = 6000; // ms for the end of a match before the next one is shown
 
 const place = document.querySelector("#stage");
 const stage = new Stage(place);
 let replay = null;
-let live = null; // the match on the stage, as the listing has it
+let live = null; // the match on the stage, as in the listing
 
-/** The latest match again, unless something is live by the time it is there. */
+/** Replay the latest match, unless a live one is shown by then. */
 async function replayLatest() {
   const match = place.dataset.replay;
   if (match === undefined) return;
   const answer = await fetch(`/api/v1/matches/${encodeURIComponent(match)}`).catch(() => null);
-  const record = answer?.ok ? await answer.json().catch(() => null) : null; // it may have been removed
+  const record = answer?.ok ? await answer.json().catch(() => null) : null; // the record may have been removed
   if (record === null) return;
   await loadBoards(record.header.game);
   if (live === null) replay = new Replay(stage, record);
 }
 
-/** The match that most people watch; of several the one that began last. */
+/** Return the most watched match; of equals, the newest. */
 function choose(matches) {
   const worth = ({ watchers = 0, started }) => [watchers, Date.parse(started)];
   const [best] = matches
@@ -46,11 +46,11 @@ async function watch(socket, match) {
   socket.watch(match.match);
 }
 
-/** What is told of the match on the stage. */
+/** Follow the messages about the match on the stage. */
 function follows(socket) {
   const ours = (then) => (message) => message.match === live?.match && then(message);
-  let begun = null; // the start of the match on the stage
-  let past = []; // its events, as far as they were told
+  let begun = null; // the `start` of the match on the stage
+  let past = []; // its known events
   socket.on(
     "start",
     ours((start) => {

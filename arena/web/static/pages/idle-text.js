@@ -1,13 +1,12 @@
-/** What the wall says while no board is on it. Pure. */
+/** The text of the wall while it has no boards. Pure. */
 
 import { counted, listed } from "../format.js";
 import { poolTitle } from "../titles.js";
 
-const NAMED = 8; // bots that are named, for a projector
+const NAMED = 8; // maximum bots named, for a projector
 
 /**
- * @param {{bots: any[], matches: any[], more_bots?: number, more_matches?: number} | null} listing who is here and what
- *   is played; null where the arena does not answer
+ * @param {{bots: any[], matches: any[], more_bots?: number, more_matches?: number} | null} listing null if the arena does not answer
  * @returns {{title: string, told: string}}
  */
 export function idleText(listing) {

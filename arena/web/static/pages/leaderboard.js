@@ -1,4 +1,4 @@
-/** The leaderboard, live: new ratings as matches end, and who is here. */
+/** The leaderboard, live: new ratings when matches end, and who is online. */
 
 import { showConnection } from "../connection-banner.js";
 import { el } from "../dom.js";

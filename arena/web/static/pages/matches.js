@@ -1,4 +1,4 @@
-/** The matches under way above those that are over, both kept up to date. */
+/** The page of matches: running ones above finished ones, both kept up to date. */
 
 import { showConnection } from "../connection-banner.js";
 import { el, say } from "../dom.js";
@@ -9,7 +9,7 @@ import { tellAgo } from "./ago.js";
 import { follow, onReturn } from "./online-bots.js";
 import { refresher } from "./refresh.js";
 
-const SHOWN = 6; // before one asks for all: what is below would move with every start and end
+const SHOWN = 6; // matches shown before a visitor asks for all, so that the page does not move at every start and end
 
 const socket = openSocket();
 const place = document.querySelector("#live-matches");
@@ -20,7 +20,7 @@ let under = [];
 let left = 0;
 let all = false;
 
-/** One match as the listing has it. */
+/** Return the card of a match in the listing. */
 function card(match) {
   const known = cards.get(match.match);
   const made = known ?? { element: el("li"), facts: el("p") };

@@ -1,12 +1,12 @@
-/** Who is here now, as the arena tells it, and when that may have been missed. */
+/** Follows who is online, and notices gaps in the messages. */
 
-const OFTEN = 5000; // ms between two questions; the arena answers all pages with the same listing
+const OFTEN = 5000; // ms between two requests; the arena answers all pages with the same listing
 
 /**
- * Ask the arena who is here, on every welcome and from time to time.
+ * Request the listing on every welcome and regularly.
  * @param {import("../arena-socket.js").ArenaSocket} socket
  * @param {(listing: {bots: any[], matches: any[]}) => void} told
- * @param {() => void} lost  what was told may not be so any more: the arena does not answer
+ * @param {() => void} lost called when the arena stops answering, so the last listing may be outdated
  */
 export function follow(socket, told, lost) {
   const ask = () => {
@@ -20,7 +20,7 @@ export function follow(socket, told, lost) {
 }
 
 /**
- * Call when the connection is there, but for the first attempt: what happened before was not told.
+ * Call `then` after each reconnection, because messages in between were missed.
  * @param {import("../arena-socket.js").ArenaSocket} socket
  * @param {() => void} then
  */
@@ -33,7 +33,7 @@ export function onReturn(socket, then) {
 }
 
 /**
- * What a bot that is here does, in a word or two.
+ * Describe what an online bot does.
  * @param {{playing?: number, seeks?: any[]}} bot
  * @returns {string}
  */

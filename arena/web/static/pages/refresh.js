@@ -1,19 +1,19 @@
-/** A table of this page fetched again, when there is news: not often, not all pages at once, never in a hidden tab. */
+/** Refetches parts of the page on news: not too often, spread over time, and never in a hidden tab. */
 
-const SHORTEST = 2000; // ms between two fetches, and as much again by chance
-const BREATH = 10; // times as long as the last fetch took: a slow server is asked less
-const LONGEST = 60000; // ms, of that rest
-const PATIENCE = 30000; // ms for one fetch
+const SHORTEST = 2000; // minimum ms between two fetches, plus as much again at random
+const BREATH = 10; // pause between fetches as a multiple of the last one's duration, to relieve a slow server
+const LONGEST = 60000; // maximum ms of that pause
+const PATIENCE = 30000; // timeout of a fetch in ms
 
 /**
- * Keeps parts of the page as the server would show them now.
- * @param {string[]} ids  of the elements to renew; of a table, the rows that did not change stay the same elements
- * @param {(fresh: Document) => void} [prepare]  changes what was fetched as the page has changed itself
- * @returns {() => void} asks for a refresh, soon
+ * Create a function that keeps parts of the page up to date.
+ * @param {string[]} ids the elements to update; unchanged rows of tables keep their elements
+ * @param {(fresh: Document) => void} [prepare] applies this page's own changes to the fetched one
+ * @returns {() => void} requests an update soon
  */
 export function refresher(ids, prepare = () => {}) {
   let wanted = false;
-  let waiting = false; // for the next fetch, or for its answer
+  let waiting = false; // for the next fetch or its answer
   let rest = SHORTEST;
 
   async function renew() {
@@ -24,12 +24,12 @@ export function refresher(ids, prepare = () => {}) {
     wanted = false;
     const began = performance.now();
     try {
-      // the start page may begin to mean another pool: this one goes on with what it shows
+      // a start page may switch to another pool; this one stays with the pool shown
       const address = document.getElementById(ids[0])?.dataset.address ?? location.pathname;
       const fresh = await fetched(address + location.search);
       prepare(fresh);
       if (ids.some((id) => (document.getElementById(id) === null) !== (fresh.getElementById(id) === null))) {
-        location.reload(); // there is something to show at last, or nothing any more
+        location.reload(); // a part has appeared or disappeared
         return;
       }
       for (const id of ids) replace(document.getElementById(id), fresh.getElementById(id));
@@ -55,7 +55,7 @@ export function refresher(ids, prepare = () => {}) {
   };
 }
 
-/** A page as a document; its scripts don't run. */
+/** Fetch a page as a document; its scripts don't run. */
 function fetched(address) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -68,7 +68,7 @@ function fetched(address) {
   });
 }
 
-/** Put the new in place of the old, row by row in a table, and leave the focus where it is. */
+/** Replace an element by its new version, row by row in tables, keeping the focus. */
 function replace(old, fresh) {
   if (old === null || fresh === null) return;
   const focused = old.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;

@@ -1,4 +1,4 @@
-/** The page of a game's rules: the position of the text, and what its example moves make of it, drawn as boards. */
+/** The page of a game's rules: draws the positions and example moves of the text as boards. */
 
 import { knows, loadBoards, makeBoard } from "../board/index.js";
 import { inWords } from "../board/move-text.js";
@@ -13,11 +13,11 @@ const WON = [[6], [1]]; // the dice of an example
 const article = document.getElementById("rules");
 const { game } = article.dataset;
 const config = JSON.parse(document.getElementById("config").textContent);
-const rules = RULES[game]?.(config); // none yet of a game that only the server referees
+const rules = RULES[game]?.(config); // missing for a game that only the server can referee
 
 const seats = NAMES.slice(0, rules?.seats ?? 2).map((bot) => ({ bot }));
 
-/** The examples of the text: JSON behind a word in bold, with the paragraph that it stands in. */
+/** Return the examples of the text: JSON after a bold word, with their paragraphs. */
 function examples() {
   const found = [];
   for (const paragraph of article.querySelectorAll("p")) {
@@ -43,12 +43,12 @@ async function draw() {
   for (const { value: move, paragraph } of rules && !Array.isArray(state.to_move) ? moves : []) {
     try {
       const { state: after, event } = await rules.play(state, move, new ToldDice({ dice: WON }));
-      if (move.do === "end") continue; // nothing to be seen
+      if (move.do === "end") continue; // has no visible effect
       const past = state.cards ? [...eventsOfHand(state), event] : [event];
       paragraph.after(picture(rules.wire?.(after) ?? after, { event, before: state, past }, `After it: ${inWords(game, config, event, seats)}.`));
       if (move.do === "draft") state = after;
     } catch (error) {
-      if (!(error instanceof Illegal)) throw error; // an example of another position
+      if (!(error instanceof Illegal)) throw error; // this example belongs to another position
     }
   }
 }

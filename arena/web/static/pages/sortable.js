@@ -1,4 +1,4 @@
-/** Tables whose rows are all on the page sort by the column whose heading is pressed. */
+/** Makes tables sortable by pressing a column heading, if all their rows are on the page. */
 
 import { el, put, say } from "../dom.js";
 

@@ -1,17 +1,17 @@
-/** A small board on which a match goes on by itself, live or again from its record, until it is told to pause. */
+/** The stage: a small board that plays a match by itself, live or from its record, and can be paused. */
 
 import { seatSign } from "../board/army-symbols.js";
 import { knows, makeBoard } from "../board/index.js";
 import { moversOf } from "../board/movers.js";
 import { el, put, say } from "../dom.js";
 
-const STEP = 1000; // ms for a move of a replay
+const STEP = 1000; // ms per move of a replay
 const REST = 6000; // ms for its last position
 
-/** What moves by itself waits for who asked for less of that. */
+/** Whether the visitor prefers reduced motion; then nothing moves by itself. */
 const STILL = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** The stage: one match at a time. */
+/** The stage, which shows one match at a time. */
 export class Stage {
   #heading;
   #told;
@@ -37,13 +37,13 @@ export class Stage {
     this.#pause(this.#paused);
   }
 
-  /** Whether what is shown stands still. */
+  /** Whether the view is paused. */
   get paused() {
     return this.#paused;
   }
 
   /**
-   * Another match comes on; of a game without a board there is nothing to see.
+   * Start another match; a game without a board shows nothing.
    * @param {string} game
    * @param {{config: object, seats: {bot: string}[]}} match
    */
@@ -58,10 +58,10 @@ export class Stage {
   }
 
   /**
-   * Its next state, with the events that led there; while it pauses the first and the last alone are drawn.
+   * Show the next state and its events; while paused, only the first and the last.
    * @param {object} state
-   * @param {object[]} past the events up to it, as far as they are known
-   * @param {boolean} [isLast]  what is told of the match is its end then
+   * @param {object[]} past the known events up to the state
+   * @param {boolean} [isLast] true at the end of the match
    */
   show(state, past, isLast = false) {
     this.#latest = { state, past };
@@ -69,10 +69,10 @@ export class Stage {
   }
 
   /**
-   * Say what is shown.
+   * Describe what is shown.
    * @param {string} heading
    * @param {string} match
-   * @param {string} what  leads to the match
+   * @param {string} what the text of the link to the match
    * @param {string} [more]
    */
   tell(heading, match, what, more = "") {
@@ -90,7 +90,7 @@ export class Stage {
     else this.#draw();
   }
 
-  /** Whose turn it is on the board, and whether that stands still. */
+  /** Show whose turn it is on the board, and whether the view is paused. */
   #say() {
     if (this.#board?.state === undefined) return;
     const { to_move: toMove } = this.#board.state;
@@ -107,7 +107,7 @@ export class Stage {
   }
 }
 
-/** A finished match on a stage, from its beginning again and again. */
+/** A finished match that is replayed on a stage in a loop. */
 export class Replay {
   #stage;
   #record;
@@ -115,7 +115,7 @@ export class Replay {
 
   /**
    * @param {Stage} stage
-   * @param {{header: object, start: object, plies: {event: object, state: object}[]}} record  as the API has it
+   * @param {{header: object, start: object, plies: {event: object, state: object}[]}} record as in the API
    */
   constructor(stage, record) {
     this.#stage = stage;
@@ -124,7 +124,7 @@ export class Replay {
     this.#step(STILL ? record.plies.length : 0);
   }
 
-  /** Leave the stage to another match. */
+  /** Stop, so that another match can use the stage. */
   stop() {
     clearTimeout(this.#timer);
   }

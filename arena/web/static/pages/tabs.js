@@ -1,4 +1,7 @@
-/** Sections of a page as tabs: `<nav data-tabs>` with a link to each `[data-tab]`. Without this they stand one below the other. */
+/**
+ * Turns sections into tabs: `<nav data-tabs>` has a link to each `[data-tab]`. Without scripts the sections stand one
+ * below the other.
+ */
 
 import { choose, join, walk } from "../tab-list.js";
 
@@ -8,7 +11,7 @@ function tabs(list) {
   const heads = links.map((link) => document.querySelector(link.hash));
   const pairs = links.map((tab, at) => ({ tab, panel: heads[at].closest("[data-tab]") }));
 
-  /** The tab that an address means: of a section, or of something in one. */
+  /** Return the index of the tab that the URL's hash points to or into. */
   function meant() {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     return pairs.findIndex(({ panel }) => target !== null && panel.contains(target));
@@ -23,14 +26,14 @@ function tabs(list) {
   for (const [at, link] of links.entries()) {
     join(pairs[at], heads[at].id);
     link.addEventListener("click", (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // it is a link still
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // keep the usual behaviour of a link
       event.preventDefault();
       go(at);
     });
   }
   walk(list, () => links, go);
   list.addEventListener("keydown", (event) => {
-    if (event.key !== " ") return; // a link does nothing by it
+    if (event.key !== " ") return; // a space does not activate a link
     event.preventDefault();
     go(links.indexOf(event.target));
   });

@@ -1,9 +1,9 @@
-/** A tournament that is not finished: its page looks again from time to time. */
+/** Refreshes the page of an unfinished tournament. */
 
 import { tellAgo } from "./ago.js";
 import { refresher } from "./refresh.js";
 
-const OFTEN = 3000; // ms; the refresher adds its rest
+const OFTEN = 3000; // ms; the refresher adds its own delay
 
 const refresh = refresher(["first", "progress", "standing", "ranks", "cross", "results"], tellAgo);
 const looking = setInterval(() => {

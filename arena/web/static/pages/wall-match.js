@@ -1,4 +1,4 @@
-/** A live match on the wall: its title, who plays, the board, what goes on; at its end who won. */
+/** A live match on the wall: title, players, board, status, and in the end who won. */
 
 import { endingOf, ordinal } from "../board/ending-text.js";
 import { makeBoard } from "../board/index.js";
@@ -8,8 +8,8 @@ import { el, put, say } from "../dom.js";
 import { clockText } from "../format.js";
 import { poolTitle } from "../titles.js";
 
-const FRAME = 250; // ms at least between two positions: bots may move a thousand times a second
-const SHORT = 20000; // ms: a clock that has less is marked
+const FRAME = 250; // minimum ms between two positions: bots may move a thousand times a second
+const SHORT = 20000; // ms; clocks with less are marked
 
 export class WallMatch {
   over = false;
@@ -17,13 +17,13 @@ export class WallMatch {
   #board;
   #players;
   #told;
-  #turn = null; // the latest
-  #past = []; // the events so far, as far as they were told
-  #since = 0; // when it came
+  #turn = null; // the latest turn
+  #past = []; // the known events so far
+  #since = 0; // when the turn arrived
   #drawn = 0; // when a position was drawn last
   #timer = 0;
 
-  /** @param {object} start  the message */
+  /** @param {object} start the message `start` */
   constructor(start) {
     this.#start = start;
     this.#board = makeBoard(start.game, start);
@@ -40,7 +40,7 @@ export class WallMatch {
     );
   }
 
-  /** A `turn`. */
+  /** Take a `turn`. */
   turn(turn) {
     this.#turn = turn;
     this.#past.push(...turn.events);
@@ -48,7 +48,7 @@ export class WallMatch {
     this.#soon();
   }
 
-  /** The `end`. */
+  /** Take the `end`. */
   end(end) {
     this.over = true;
     clearTimeout(this.#timer);
@@ -64,7 +64,7 @@ export class WallMatch {
     }
   }
 
-  /** Show the clocks as they are now. */
+  /** Update the clocks. */
   tick() {
     if (this.over || this.#turn === null) return;
     const { clock, to_move: toMove } = this.#turn;
@@ -77,7 +77,7 @@ export class WallMatch {
     }
   }
 
-  /** Be told no more. */
+  /** Remove the match from the wall. */
   close() {
     clearTimeout(this.#timer);
     this.element.remove();

@@ -1,4 +1,4 @@
-/** The wall: as many live matches as fit, in turn where there are more, and the leaderboards one after the other. */
+/** The wall: as many live matches as fit, taking turns, and the leaderboards one after the other. */
 
 import { openSocket } from "../arena-socket.js";
 import { GAMES, knows, loadBoards } from "../board/index.js";
@@ -10,19 +10,19 @@ import { follow } from "./online-bots.js";
 import { refresher } from "./refresh.js";
 import { WallMatch } from "./wall-match.js";
 
-const MOST = 6; // boards at once
-const SHOWN = 20000; // ms for which a match keeps its place where others wait for one
+const MOST = 6; // maximum boards
+const SHOWN = 20000; // ms for which a match keeps its place while others wait
 const REST = 5000; // ms for the end of a match
 const LADDER = 15000; // ms for a leaderboard
-const TICK = 500; // ms between two looks at clocks and places
+const TICK = 500; // ms between two updates of clocks and places
 
 const grid = document.querySelector("#boards");
-const places = []; // {id, match: WallMatch | null (asked for, not told yet), since}
-const seen = new Map(); // when a match left the wall
-let under = []; // the matches under way, the newest first
-let listing; // who is here and what is played, as it was told last; null: the arena does not answer
+const places = []; // {id, match: WallMatch or null before its start is known, since}
+const seen = new Map(); // when each match left the wall
+let under = []; // the running matches, newest first
+let listing; // the last listing; null if the arena does not answer
 
-/** The matches that wait for a place, those first that had none yet. */
+/** Return the matches that wait for a place; those that never had one come first. */
 function waiting() {
   const free = under.filter((id) => !places.some((place) => place.id === id));
   return free.sort((one, other) => (seen.get(one) ?? 0) - (seen.get(other) ?? 0));
@@ -66,7 +66,7 @@ function show(socket) {
     fill();
   }
 
-  /** Who has been here longest makes room, if somebody waits. */
+  /** Replace the match that has been shown longest, if others wait. */
   function rotate() {
     const now = performance.now();
     const [oldest] = places.filter(({ match }) => match !== null && !match.over).sort((one, other) => one.since - other.since);
@@ -128,7 +128,7 @@ function show(socket) {
   socket.start();
 }
 
-/** Show one leaderboard of a page, the named one or the first. */
+/** Show one leaderboard of a page: the named one, or the first. */
 function turnTo(page, pool) {
   const boards = [...page.querySelectorAll("#leaders > section")];
   const shown = boards.find((board) => board.dataset.pool === pool) ?? boards[0];
@@ -151,7 +151,7 @@ if (socket !== null) {
   const refresh = refresher(["leaders"], (fresh) => turnTo(fresh, shownPool()));
   say(document.querySelector("#here-alone"), HERE_ALONE);
   socket.on("end", refresh);
-  socket.on("welcome", refresh); // what ended while the boards were loading was not told
+  socket.on("welcome", refresh); // matches may have ended unnoticed while the boards were loading
   show(socket);
 }
 setInterval(() => turnTo(document, nextPool()), LADDER);

@@ -1,16 +1,16 @@
-/** Who plays, and the clocks as they run. */
+/** The players and their running clocks. */
 
 import { moversOf } from "../board/movers.js";
 import { Players } from "../board/players.js";
 import { clockText } from "../format.js";
 
-const SHORT = 20000; // ms: a clock that has less is marked
-const WARN = [60000, 30000, 10000]; // ms at which a person is told
+const SHORT = 20000; // ms; clocks with less are marked
+const WARN = [60000, 30000, 10000]; // ms at which the person is warned
 
-/** The players, by seat. Times are those of the arena's last message, counted on from when it came. */
+/** The players by seat. Times are counted on from the arena's last message. */
 export class Clocks {
   #left;
-  #running = []; // seats whose clock runs
+  #running = []; // seats whose clocks run
   #since = 0;
   #timer;
   #seat;
@@ -20,9 +20,9 @@ export class Clocks {
 
   /**
    * @param {{bot: string, version?: string}[]} seats
-   * @param {number} seat  the person's
-   * @param {number} bank  ms
-   * @param {(sentence: string) => void} warn  told when the person's time is short
+   * @param {number} seat the person's seat
+   * @param {number} bank ms
+   * @param {(sentence: string) => void} warn called when the person's time gets short
    */
   constructor(seats, seat, bank, warn) {
     this.#left = seats.map(() => bank);
@@ -37,9 +37,9 @@ export class Clocks {
   }
 
   /**
-   * The arena's word.
+   * Take the times from a message.
    * @param {number[]} left milliseconds by seat
-   * @param {number | number[] | null} toMove whose clocks run, as a turn has it
+   * @param {number | number[] | null} toMove the seats whose clocks run, as in a turn
    */
   tell(left, toMove) {
     this.#left = [...left];
@@ -48,18 +48,18 @@ export class Clocks {
     this.#draw();
   }
 
-  /** What a seat has left that is still to move, where the arena says that alone. */
+  /** Take the time of a single seat that is still to move. */
   correct(seat, left) {
     const others = this.#running.filter((other) => other !== seat);
     this.tell(this.#left.map((_, at) => (at === seat ? left : this.#now(at))), [...others, seat]);
   }
 
-  /** A seat has moved, whatever the others do: its clock stands. */
+  /** Stop the clock of a seat that has moved. */
   halt(seat) {
     this.tell(this.#left.map((_, at) => this.#now(at)), this.#running.filter((other) => other !== seat));
   }
 
-  /** The match is over. What its last event took from a clock or gave it is not told: no times are shown any more. */
+  /** Remove the times at the end of the match: the effect of its last event on the clocks is not known. */
   stop() {
     clearInterval(this.#timer);
     this.#running = [];

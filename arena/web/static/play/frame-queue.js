@@ -1,13 +1,13 @@
-/** Frames shown one after the other, slowly enough to be seen: bots answer within milliseconds. */
+/** Shows frames one after the other, slowly enough to be seen, because bots answer within milliseconds. */
 
-const STEP = 600; // ms for which a move of somebody else stands before the next is shown
+const STEP = 600; // ms for which another player's move stays visible
 const QUICKEST = 150;
-const CATCH_UP = 4000; // ms in which all that wait are shown
+const CATCH_UP = 4000; // ms within which all waiting frames are shown
 
-/** Calls `show(frame)` for each frame that is added, in order. A frame that is `mine` waits for nothing but its turn. */
+/** Calls `show(frame)` for each added frame, in order. Frames that are `mine` are not delayed. */
 export class Pace {
   #waiting = [];
-  #most = 0; // that waited at once, since none did
+  #most = 0; // the maximum of the current backlog
   #shown = -Infinity;
   #timer = 0;
   #show;
@@ -15,7 +15,7 @@ export class Pace {
 
   /**
    * @param {(frame: any) => void} show
-   * @param {(waiting: number) => void} [busy] hears how many frames wait
+   * @param {(waiting: number) => void} [busy] called with the number of waiting frames
    */
   constructor(show, busy = () => {}) {
     this.#show = show;
@@ -24,7 +24,7 @@ export class Pace {
 
   /**
    * @param {any} frame
-   * @param {boolean} mine  what it shows is this person's own doing, or nothing has happened
+   * @param {boolean} mine true for the person's own move, or if nothing has happened
    */
   add(frame, mine) {
     this.#waiting.push({ frame, mine });
@@ -32,7 +32,7 @@ export class Pace {
     this.#next();
   }
 
-  /** Show all that wait, at once. */
+  /** Show all waiting frames at once. */
   hurry() {
     clearTimeout(this.#timer);
     this.#timer = 0;
@@ -40,7 +40,7 @@ export class Pace {
     this.#busy(0);
   }
 
-  /** Show nothing more. */
+  /** Show no more frames. */
   stop() {
     clearTimeout(this.#timer);
     this.#waiting = [];

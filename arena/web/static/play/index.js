@@ -1,4 +1,4 @@
-/** The play page: a person's name, what to play, the search for opponents, the match. */
+/** The play page: the person's name, the choice of game, the search for opponents, and the match. */
 
 import { GAMES, hasBoard, knows } from "../board/index.js";
 import { toHex } from "../check/hash.js";
@@ -35,9 +35,9 @@ function play(socket) {
   const invited = invitation === null ? null : new Invited(part("invited"), invitation, wishOf(games, invitation.what), isClosed);
   let form = invited ?? offer; // the first that a person sees
   let table = null;
-  let seek = null; // the seek in force, or to be in force as soon as the connection is open
+  let seek = null; // the current seek, or the one to send when the connection opens
   let seeks = 0;
-  let recalling = null; // a match whose events before this page was there are to be told
+  let recalling = null; // a match whose earlier events are requested
 
   const known = identity();
   if (known !== null) call(known.bot);
@@ -70,12 +70,12 @@ function play(socket) {
     show(form === offer ? "offer" : "invited");
   }
 
-  /** Have the forms call the person so. */
+  /** Set the person's name in the forms. */
   function call(bot) {
     for (const each of [offer, form]) each.bot = bot;
   }
 
-  /** Come in under the person's name, which may be another than the connection has. */
+  /** Connect under the person's name, which may differ from the connection's. */
   function enter({ bot, token }) {
     const display = displayOf(bot);
     socket.start({ bot, token, follow: true, person: true, ...(display === "" ? {} : { display }) });
@@ -164,7 +164,7 @@ function play(socket) {
       part("table").replaceChildren(table.element);
       say(part("failed"), "");
       show("table");
-      part("title").focus(); // what had it is hidden now
+      part("title").focus(); // the element with the focus is hidden now
     }
     show("table");
     const nonce = toHex(crypto.getRandomValues(new Uint8Array(NONCE_BYTES)));
@@ -172,14 +172,14 @@ function play(socket) {
     if (start.resumed) socket.send({ type: "watch", match: start.match });
   }
 
-  /** Who watches is told a turn with all events so far, of which a seat that is back gets the latest alone. */
+  /** Take all events so far from a spectator's `turn`: a returning seat only gets the latest ones. */
   function recall({ match, events }) {
     recalling = null;
     table.recall(events);
     socket.send({ type: "unwatch", match });
   }
 
-  /** What is told of a match is heard in its order, once there are boards to show it on. */
+  /** Handle messages of a match in order, once the boards are loaded. */
   function onMatch(type, hear) {
     socket.on(type, (message) => boards.then(() => hear(message)));
   }
@@ -211,7 +211,7 @@ function play(socket) {
   onMatch("rejected", (message) => ours(message) && table.rejected(message));
   onMatch("end", (message) => ours(message) && table.end(message));
   socket.on("error", ({ ref, message, fatal }) => {
-    if (fatal) return; // the state that follows says it
+    if (fatal) return; // the following state says it
     if (seek !== null && ref === seek.id) giveUp(sentence(message));
     else if (table !== null && ref === table.match) table.notice(message);
   });
@@ -227,7 +227,7 @@ function play(socket) {
     else if (name === "stopped" && !replaced) giveUp(sentence(reason));
   });
 
-  /** The name was not accepted: say why where the name is, and look on without one. */
+  /** Show why the name was refused, and continue as a spectator. */
   function refuse(reason, code) {
     const bot = identity()?.bot ?? form.bot;
     const isTyped = form.token.value !== "";
@@ -247,7 +247,7 @@ function play(socket) {
   offer.onInvite = (wanted) => search({ ...wanted, invites: true });
   part("give-up").addEventListener("click", () => giveUp());
   part("take-back").addEventListener("click", () => enter(identity()));
-  // a call for a rematch is told in the title, to who looks at another tab
+  // the title announces a rematch call, for visitors who look at another tab
   setInterval(() => (table === null ? !document.hidden : table.over) && socket.send({ type: "list" }), LIST_EVERY);
   showForm();
   if (asked.has("from") && invitation === null)

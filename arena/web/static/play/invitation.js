@@ -1,4 +1,4 @@
-/** An invitation: a link that seats a friend, as whoever sends it sees it, and what an address invites to. */
+/** Invitations: the link that gives a friend a seat, and its parser. */
 
 import { copied } from "../clipboard.js";
 import { el, say } from "../dom.js";
@@ -7,12 +7,12 @@ import { HERE, HERE_ALONE } from "../own-address.js";
 
 /**
  * @typedef {object} Invitation
- * @property {string} host  who waits
+ * @property {string} host the person who waits
  * @property {{game: string, config: object}} what
  */
 
 /**
- * The address of an invitation.
+ * Return the URL of an invitation.
  * @param {Invitation} invitation
  */
 export function linkOf({ host, what: { game, config } }) {
@@ -23,9 +23,9 @@ export function linkOf({ host, what: { game, config } }) {
 }
 
 /**
- * What an address invites to; null where it is no invitation, or one that was cut or changed on its way.
+ * Parse an invitation; null if there is none, or if it was damaged.
  * @param {URLSearchParams} asked
- * @param {{game: string}[]} games  that are played here
+ * @param {{game: string}[]} games the games played here
  * @returns {Invitation | null}
  */
 export function invitationIn(asked, games) {
@@ -35,7 +35,7 @@ export function invitationIn(asked, games) {
   return { host, what: { game, config } };
 }
 
-/** The map in a JSON text; null if it is none. */
+/** Parse a JSON object; null if the text is none. */
 function mapIn(text) {
   try {
     const read = JSON.parse(text);
@@ -46,7 +46,7 @@ function mapIn(text) {
 }
 
 /**
- * The link with a button that copies it, for whoever invites.
+ * Create the link with a copy button, for the inviting person.
  * @param {Invitation} invitation
  * @returns {HTMLElement}
  */

@@ -1,11 +1,11 @@
-/** What a person sees who opens an invitation: who invites to what, a field for the name, one button. */
+/** The view of a person who opens an invitation: who invites to what, a field for the name, and a button. */
 
 import { complain, el, say } from "../dom.js";
 import { wrongWith } from "../identity.js";
 import { TokenField, propose } from "./person-fields.js";
 import { poolTitle } from "../titles.js";
 
-/** The form of an invitation. `onPlay(wanted)` is called with what is complete, as that of `Offer`. */
+/** The form of an invitation. It calls `onPlay(wanted)` when it is complete, like `Offer`. */
 export class Invited {
   /** @type {(wanted: import("./seek-form.js").Wanted) => void} */
   onPlay = () => {};
@@ -75,7 +75,7 @@ export class Invited {
     this.token.name(name);
   }
 
-  /** A `listing`: whether the host is here, and waits. */
+  /** Take a `listing`: show whether the host is online and waits. */
   here({ bots, more_bots: more = 0 }) {
     const { host } = this.#invitation;
     const { game, preset } = this.#wish;
@@ -87,12 +87,12 @@ export class Invited {
     else say(this.#told, `${host} is not here now. Play, and your match begins when ${host} comes back; or play a bot.`);
   }
 
-  /** Say what is wrong with the name, or no more. */
+  /** Show or remove an error beside the name. */
   wrong(_, sentence) {
     complain(this.#name, this.#wrong, sentence);
   }
 
-  /** Make the name, or the button, the place to go on. */
+  /** Focus the name, or the button if there is a name. */
   focus() {
     (this.bot === "" ? this.#name : this.#name.form.querySelector("button")).focus();
   }

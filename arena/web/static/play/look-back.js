@@ -1,4 +1,4 @@
-/** A match that a person played, looked back at: their moves that gave most away, shown on its board. */
+/** Looks back at a match that a person played: shows the moves that gave away most on its board. */
 
 import { ask, gradesAddress, matchAddress } from "../api.js";
 import { el } from "../dom.js";
@@ -7,10 +7,10 @@ import { MatchDocument } from "../viewer/document.js";
 import { worstMoves } from "../viewer/worst-moves.js";
 
 /**
- * An element that fills when the moves are graded.
+ * Create an element that is filled when the moves are graded.
  * @param {object} start the message
  * @param {import("../board/board.js").Board} board
- * @param {string} graded how its moves are: "exact" or "estimated"
+ * @param {string} graded how its moves are graded: "exact" or "estimated"
  * @returns {HTMLElement}
  */
 export function lookBack(start, board, graded) {

@@ -1,4 +1,4 @@
-/** What a person sees of a match that is over: how it ended, for whom and why, and what may come next. */
+/** The end of a person's match: who won and why, and what to do next. */
 
 import { el, put, say } from "../dom.js";
 import { listed } from "../format.js";
@@ -8,10 +8,10 @@ const LEVEL = /^level-([1-8])$/;
 const LEVELS = 8;
 
 /**
- * The result, and where to go from here.
+ * Create the result, with buttons for what to do next.
  * @param {{headline: string, why: string}} result
- * @param {object | undefined} end  the message, where it was told
- * @param {object} start  the message
+ * @param {object | undefined} end the message `end`, if it arrived
+ * @param {object} start the message `start`
  * @param {{rematch: () => void, leave: () => void, meet: (rival: string) => void}} ways
  * @returns {HTMLElement[]}
  */
@@ -30,7 +30,7 @@ export function makeEnding({ headline, why }, end, start, { rematch, leave, meet
   return [el("h2", { tabindex: -1 }, headline), el("p", {}, why), ...rated(end?.seats[start.seat]), calls, el("p", { class: "row" }, again, step, other, look)];
 }
 
-/** What the match came to for a person's rating, where it was rated before its end was told. */
+/** Show the change of a person's rating, if the match was rated before its end was sent. */
 function rated({ mu_before: before, mu_after: after } = {}) {
   if (after === undefined) return [];
   const ladder = el("a", { href: "/docs/ladder#people" }, "among people");
@@ -71,11 +71,11 @@ export function offerNext(ending, { game, preset, seat, seats }, { bots, matches
 }
 
 /**
- * Say beside a result who of the others wants to play the same again.
- * @param {HTMLElement} ending  what `makeEnding` made is in it
- * @param {object} start  the message
+ * Show beside the result who wants a rematch.
+ * @param {HTMLElement} ending contains what `makeEnding` returned
+ * @param {object} start the message `start`
  * @param {{bots: object[]}} listing
- * @returns {string} it in words; empty where nobody does
+ * @returns {string} the same as a text; empty if there is no call
  */
 export function tellCalls(ending, { game, preset, seat, seats }, { bots }) {
   const me = seats[seat].bot.toLowerCase();

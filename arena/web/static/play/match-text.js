@@ -1,11 +1,11 @@
-/** What a person is told before a match: its clock, a config. Pure. */
+/** Describes the clock and config of a match. Pure. */
 
 import { numberText } from "../board/rounds.js";
 
-const MOST_CELLS = 4; // of a matrix that is told in words
+const MOST_CELLS = 4; // maximum cells of a matrix that is described in words
 
 /**
- * A clock as one says it: "10 min + 10 s a move".
+ * Describe a clock: "10 min + 10 s a move".
  * @param {{bank_ms: number, increment_ms: number}} clock
  */
 export function clockInWords({ bank_ms: bank, increment_ms: increment }) {
@@ -19,7 +19,7 @@ function timeInWords(ms) {
 }
 
 /**
- * A config in a few words: keys with values; a map by its name, a small matrix by its cells.
+ * Describe a config: keys with values, a map by its name, a small matrix by its cells.
  * @param {Record<string, unknown>} config
  */
 export function configInWords({ payoffs, choices, go_on: goesOn, ...more }) {
@@ -29,7 +29,7 @@ export function configInWords({ payoffs, choices, go_on: goesOn, ...more }) {
   return [...(cells.length > MOST_CELLS ? [] : cells), ...words, ...chance].join("; ");
 }
 
-/** "cooperate – defect 0 : 5" for every cell of a matrix. */
+/** Return "cooperate – defect 0 : 5" for every cell of a matrix. */
 function cellsInWords(payoffs, [mine, theirs]) {
   const cells = payoffs.flatMap((row, one) => row.map((pair, other) => [mine[one], theirs[other], pair]));
   return cells.map(([one, other, pair]) => `${one} – ${other}\u00a0${pair.map(numberText).join("\u00a0:\u00a0")}`);

@@ -1,4 +1,4 @@
-/** A match in which a person plays: the board, both clocks, what happened, what may be done. */
+/** A match in which a person plays: the board, the clocks, the log, and the controls. */
 
 import { endingOf, ordinal } from "../board/ending-text.js";
 import { makeBoard } from "../board/index.js";
@@ -13,18 +13,18 @@ import { makeEnding, offerNext, tellCalls } from "./match-end.js";
 import { Pace } from "./frame-queue.js";
 import { clockInWords } from "./match-text.js";
 
-const MOST_LISTED = 60; // legal moves as buttons
+const MOST_LISTED = 60; // maximum legal moves shown as buttons
 const MOST_LOGGED = 300;
 
 /**
- * @typedef {object} Ways what a table asks of the page
+ * @typedef {object} Ways the page's callbacks for a table
  * @property {(message: object) => boolean} send
  * @property {() => void} rematch
- * @property {(rival: string) => void} meet  play the same against somebody else
+ * @property {(rival: string) => void} meet plays the same against another opponent
  * @property {() => void} leave
  * @property {(error: Error) => void} fail  the board can't be drawn
  * @property {(title: string) => void} entitle
- * @property {(start: object) => string} graded how the moves of such a match are: "exact", "estimated" or ""
+ * @property {(start: object) => string} graded returns how the moves of such a match are graded: "exact", "estimated" or ""
  */
 
 export class Table {
@@ -32,14 +32,14 @@ export class Table {
   /** Whether the person chose a move here. */
   hasChosen = false;
   #ways;
-  #turn = null; // the last one, which may not be shown yet
+  #turn = null; // the last turn, which may not be shown yet
   #shown = null; // the state on the board
-  #ended = ""; // the tab's title when the match is over
-  #events = new Map(); // all that were told, in order
+  #ended = ""; // the title of the page after the match
+  #events = new Map(); // all known events, in order
   #past = []; // those up to the state on the board
 
   /**
-   * @param {object} start  the message
+   * @param {object} start the message `start`
    * @param {Ways} ways
    */
   constructor(start, ways) {
@@ -60,7 +60,7 @@ export class Table {
     this.#say("Waiting until everybody is ready.");
   }
 
-  /** A `turn` of this match. */
+  /** Take a `turn` of this match. */
   turn(turn) {
     const again = this.#turn !== null && turn.ply <= this.#turn.ply && turn.digest === this.#turn.digest;
     if (again && turn.legal === undefined) return;
@@ -74,9 +74,9 @@ export class Table {
     this.pace.add(frame, again || event === undefined || this.#isMine(event));
   }
 
-  /** All events so far, of a match that went on before this page was there. */
+  /** Take all events so far, if the match began before the page was loaded. */
   recall(events) {
-    const known = this.#events; // of what spectators are not told, a seat knows its own
+    const known = this.#events; // a seat knows its own moves, which spectators may not see
     this.#events = new Map();
     this.log.replaceChildren();
     this.#log([...events.map((event) => known.get(keyOf(event)) ?? event), ...known.values()]);
@@ -84,7 +84,7 @@ export class Table {
     if (this.board.state !== undefined) this.board.show(this.board.state, { ...this.board.view, past: this.#past });
   }
 
-  /** The arena did not accept a move. */
+  /** Show that the arena refused a move. */
   rejected({ ply, code, message, strikes_left: left, clock_ms: clock }) {
     if (clock !== undefined) this.clocks.correct(this.start.seat, clock);
     const price =
@@ -98,12 +98,12 @@ export class Table {
     if (ply === this.#turn?.ply && left !== 0 && code !== "not_your_turn") this.#offer(this.#turn);
   }
 
-  /** The arena says something of this match that is no move: that it is held, for instance. */
+  /** Show another message about this match, such as that it is on hold. */
   notice(text) {
     this.#explain(sentence(text));
   }
 
-  /** The `end`; shown when all before it was. */
+  /** Take the `end`, to be shown after all earlier frames. */
   end(end) {
     if (this.over) return;
     this.over = true;
@@ -113,7 +113,7 @@ export class Table {
     this.pace.add({ end, state: end.state, event, past }, event === undefined || this.#isMine(event));
   }
 
-  /** The match ended while the page had no connection, and its end is not told again; or its server stays away. */
+  /** End the match without its `end`, which was missed while the page was offline, or because its server stays away. */
   missed(isAway) {
     this.over = true;
     this.clocks.stop();
@@ -122,7 +122,7 @@ export class Table {
     this.#close(isAway ? away : { headline: "The match is over", why: "It ended while you were away." });
   }
 
-  /** A `listing`: when the match is over, whether somebody calls for another one. */
+  /** Take a `listing`: after the match, show calls for a rematch. */
   here(listing) {
     if (this.ending.hidden) return;
     const called = tellCalls(this.ending, this.start, listing);
@@ -130,7 +130,7 @@ export class Table {
     this.#ways.entitle(called === "" ? this.#ended : `● ${called}`);
   }
 
-  /** Leave the page to others. */
+  /** Stop and remove the match. */
   close() {
     this.pace.stop();
     this.clocks.stop();
@@ -210,7 +210,7 @@ export class Table {
     return event.seat === this.start.seat && event.out === undefined;
   }
 
-  /** Write down what was not told before; the last event of all. */
+  /** Log the new events, and return the last event. */
   #log(events) {
     for (const event of events) {
       const key = keyOf(event);
@@ -285,7 +285,7 @@ export class Table {
     this.#ways.entitle(`● Your turn – ${this.#matchTitle}`);
   }
 
-  /** The legal moves as buttons, for whom the board is not the best way. */
+  /** Show the legal moves as buttons, as an alternative to the board. */
   #list(legal, state) {
     const buttoned = legal.length > MOST_LISTED || this.board.listsMoves ? [] : legal;
     put(this.moves, "hidden", buttoned.length === 0);
@@ -305,7 +305,7 @@ export class Table {
     this.#say(sent ? this.#sent() : "The connection is lost: choose again when it is back.");
   }
 
-  /** A move is on its way. Where others move, too, it stands, and nothing is told before they have moved. */
+  /** Return the text after sending a move. In a round with simultaneous moves, the others are still to choose. */
   #sent() {
     const { seat, seats } = this.start;
     const others = moversOf(this.#turn.to_move).filter((mover) => mover !== seat);
@@ -338,11 +338,11 @@ export class Table {
   }
 
   async #lookBack(graded) {
-    const { lookBack } = await import("./look-back.js"); // not before a match is over
+    const { lookBack } = await import("./look-back.js"); // loaded only after a match
     this.past.prepend(lookBack(this.start, this.board, graded));
   }
 
-  /** Whose turn it is. What happened before that, the board shows: it is said to those who do not see it. */
+  /** Show whose turn it is. What happened before is on the board, and is only read out by screen readers. */
   #say(text, told = "") {
     this.status.replaceChildren(el("span", { class: "quiet" }, told === "" ? "" : `${told} `), text);
   }
@@ -352,7 +352,7 @@ export class Table {
   }
 }
 
-/** What tells an event from all others of a match. */
+/** Return a key that identifies an event within a match. */
 function keyOf({ ply, seat, out }) {
   return `${ply} ${seat} ${out ?? ""}`;
 }

@@ -1,11 +1,11 @@
-/** Who is here, and whom of them a person wants to meet. */
+/** The choice of opponents among those online. */
 
 import { el, put, say } from "../dom.js";
 import { AT_ONCE, otherwise, readiness } from "./who-plays.js";
 
-/** @typedef {Record<string, [bot: string, word: string][]>} Strengths  by pool, the weakest bot first */
+/** @typedef {Record<string, [bot: string, word: string][]>} Strengths by pool, weakest bot first */
 
-/** The choice of opponents: one of two seats is a choice of one or anybody, of more seats so many names or fewer. */
+/** The choice of opponents: with two seats, one or anybody; with more seats, up to that many names. */
 export class Opponents {
   #box;
   #list;
@@ -25,7 +25,7 @@ export class Opponents {
   /**
    * @param {HTMLFieldSetElement} box
    * @param {Strengths} strengths
-   * @param {() => void} changed  called when the choice is another
+   * @param {() => void} changed called when the choice changes
    */
   constructor(box, strengths, changed) {
     this.#box = box;
@@ -39,13 +39,13 @@ export class Opponents {
     this.#list.addEventListener("change", ({ target }) => this.#choose(target));
   }
 
-  /** The names that are chosen; nobody in particular, if none. */
+  /** The chosen names; empty for anybody. */
   get chosen() {
     const named = this.#named.value.trim();
     return [...this.#wanted, ...(named === "" || this.#wanted.has(named) ? [] : [named])].slice(0, this.#others);
   }
 
-  /** Choose these, be they here or not. */
+  /** Choose these names, online or not. */
   want(names) {
     this.#wanted = new Set(names);
     this.#draw();
@@ -73,7 +73,7 @@ export class Opponents {
     this.#draw();
   }
 
-  /** What is wrong with the choice for somebody, in a sentence; empty if nothing is. */
+  /** Return the error of the choice for a person, as a sentence; empty if it is valid. */
   wrongFor(me) {
     const isOwn = this.chosen.some((name) => name.toLowerCase() === me.toLowerCase());
     if (isOwn) return "Nobody plays against themselves: choose another opponent.";
@@ -119,7 +119,7 @@ export class Opponents {
       row.input.checked = name === "" ? this.chosen.length === 0 : this.#wanted.has(name);
       row.input.disabled = full && !row.input.checked;
       say(row.note, how);
-      say(row.strength, strength === name ? "" : strength); // not "perfect" twice
+      say(row.strength, strength === name ? "" : strength); // avoid "perfect" twice
       put(row.element, "data-at-once", how === AT_ONCE);
       const there = this.#list.children[at] ?? null;
       if (there !== row.element) this.#list.insertBefore(row.element, there);
@@ -193,7 +193,7 @@ export class Opponents {
   }
 }
 
-/** What is known of bots at a kind of game; where nobody is rated in it, or it is an own config, at another kind of it. */
+/** Return the known strengths of bots in a preset, or in another preset of the game if they have none there. */
 function strengthsAt(strengths, game, preset) {
   const others = Object.keys(strengths).filter((pool) => pool.startsWith(`${game}/`));
   const found = new Map();

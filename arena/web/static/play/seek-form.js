@@ -1,4 +1,4 @@
-/** The form in which a person says what to play, and against whom. */
+/** The form in which a person chooses what to play, and against whom. */
 
 import { complain, el, put, say } from "../dom.js";
 import { forget, tokenOf, wrongWith } from "../identity.js";
@@ -19,10 +19,10 @@ import { configInWords } from "./match-text.js";
  * @property {string} bot  the person's name
  * @property {string} [token]  of the name, where it was typed
  * @property {{game: string, config: object}} what
- * @property {string[]} opponents  named ones; others may be anybody
+ * @property {string[]} opponents the named ones; other seats are for anybody
  */
 
-/** The form. `onPlay(wanted)` or, to wait for a friend, `onInvite(wanted)` is called with what is complete. */
+/** The form. It calls `onPlay(wanted)`, or `onInvite(wanted)` to wait for a friend, when it is complete. */
 export class Offer {
   /** @type {(wanted: Wanted) => void} */
   onPlay = () => {};
@@ -88,7 +88,7 @@ export class Offer {
     this.#field("bot").focus();
   }
 
-  /** A `listing`: who is here. */
+  /** Take a `listing` of who is online. */
   here(listing) {
     if (this.#isOpen) this.#follow(listing);
     this.opponents.here(listing, this.bot);
@@ -121,7 +121,7 @@ export class Offer {
     complain(this.#field(name), this.#form.querySelector(`#wrong-${name}`), sentence);
   }
 
-  /** Say who waits for this person, with a way to accept. Of a config of their own nobody else knows what it is. */
+  /** Show who waits for this person, with a button to accept. Seeks with an own config are left out: it is not listed. */
   #invitations(bots) {
     const me = this.bot.toLowerCase();
     const calls = bots.flatMap(({ bot, seeks = [] }) =>
@@ -145,7 +145,7 @@ export class Offer {
     );
   }
 
-  /** Make the button the place to go on. */
+  /** Focus the button, or the name if it is missing. */
   focus() {
     (this.bot === "" ? this.#field("bot") : this.#form.querySelector("button.main")).focus();
   }
@@ -185,7 +185,7 @@ export class Offer {
     this.#lay();
   }
 
-  /** Have as many opponents to choose as the table has other seats; a friend can be invited to the only one. */
+  /** Adapt the choice of opponents to the number of seats; a friend can be invited to a table of two. */
   #lay() {
     const { game } = this.#game;
     this.opponents.table({ game, preset: this.#preset?.pools[this.#seats], seats: this.#seats });
@@ -198,7 +198,7 @@ export class Offer {
     this.#field("preset").value = this.#game.first;
   }
 
-  /** How many may sit at the table: of an own config nobody knows before the arena does. */
+  /** Offer the possible numbers of seats; for an own config only the arena knows it. */
   #fillSeats() {
     const all = [...new Set(this.#game.presets.flatMap(({ seats }) => seats))].sort((one, other) => one - other);
     const seats = this.#preset?.seats ?? all;
@@ -241,7 +241,7 @@ export class Offer {
     this.wrong("own", "");
   }
 
-  /** The address says what is chosen, so that it can be shared. */
+  /** Keep the choice in the URL, so that it can be shared. */
   #keepAddress() {
     this.#isOpen = false;
     const said = new URLSearchParams({ game: this.#game.game });
@@ -281,14 +281,14 @@ export class Offer {
         return config;
       }
     } catch {
-      // said below
+      // reported below
     }
     this.wrong("own", 'That is no JSON object, like {"preset": "classic"}: keys and strings in double quotes.');
     return null;
   }
 }
 
-/** Of a preset's config what its title and the form do not say. */
+/** Describe the parts of a preset's config that its title and the form do not show. */
 function unsaid({ map, players, draft, ...config }) {
   return configInWords(config);
 }

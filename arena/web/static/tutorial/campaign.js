@@ -1,4 +1,4 @@
-/** Five moves that teach the campaign: two turns, a battle won, one not fought, and a match won. */
+/** Five moves that teach the campaign: two turns, a battle won, one avoided, and a match won. */
 
 const [PERU, BRAZIL, ARGENTINA] = [1, 2, 3];
 

@@ -1,4 +1,4 @@
-/** Five moves that teach the duel, from its first invasion to a won match. */
+/** Five moves that teach the duel, from the first invasion to a won match. */
 
 const [VENEZUELA, PERU, BRAZIL, ARGENTINA] = [0, 1, 2, 3];
 

@@ -1,4 +1,4 @@
-/** The page of a tutorial: a board, what to do on it move by move, and why. */
+/** The page of a tutorial: a board, and for each move what to do and why. */
 
 import { hasBoard, makeBoard } from "../board/index.js";
 import { el, put, say } from "../dom.js";
@@ -43,7 +43,7 @@ class Tutorial {
     this.element = el("div", { class: "match tutorial" }, this.coach, el("div", { class: "stage" }, this.board.element), prompt);
   }
 
-  /** Begin the lesson, also once more. */
+  /** Start the lesson, or restart it. */
   async begin() {
     this.#ask(await this.lesson.begin(), "");
   }
@@ -90,7 +90,7 @@ class Tutorial {
     this.board.show(state, view);
   }
 
-  /** Say what was wrong, and what to press. */
+  /** Show what was wrong, and what to press. */
   #hint(sentence) {
     say(this.wrong, `${sentence} ${this.lesson.step.hint}`);
   }

@@ -1,4 +1,4 @@
-/** A lesson: positions of a game by its rules, with dice that are fixed, and what is to be moved in each. No page here. */
+/** A lesson: positions of a game with fixed dice, and the move wanted in each. Independent of the page. */
 
 import { canonical } from "../check/canonical.js";
 import { Illegal, RULES } from "../check/rules/index.js";
@@ -8,16 +8,16 @@ import { ToldDice } from "../viewer/states.js";
  * @typedef {object} Step
  * @property {string} say what to do, and why
  * @property {string} hint what to press
- * @property {object} move the one that is wanted
- * @property {number[][]} [dice] that it throws
- * @property {string} came what came of it
- * @property {{moves: object[], dice?: number[][], came: string}} [answer] what the other seat does then
+ * @property {object} move the wanted move
+ * @property {number[][]} [dice] the dice it throws
+ * @property {string} came the comment on its result
+ * @property {{moves: object[], dice?: number[][], came: string}} [answer] the other seat's answer
  *
  * @typedef {object} Script
- * @property {{owner?: number[]}} opening who begins where, if that is dealt
+ * @property {{owner?: number[]}} opening the owners at the start, if they are dealt
  * @property {Step[]} steps
  *
- * @typedef {object} Shown a position with how a board shows it
+ * @typedef {object} Shown a position, and how to show it
  * @property {object} state
  * @property {import("../board/board.js").View} view
  */
@@ -40,12 +40,12 @@ export class Lesson {
     this.opening = script.opening;
   }
 
-  /** How many moves it has. */
+  /** The number of moves. */
   get length() {
     return this.#steps.length;
   }
 
-  /** The step that is to be done; undefined when all are. */
+  /** The current step; undefined after the last. */
   get step() {
     return this.#steps[this.done];
   }
@@ -58,15 +58,15 @@ export class Lesson {
     return this.asked();
   }
 
-  /** @returns {Promise<Shown>} the position of now, with the legal moves; `view` has more to be seen of it */
+  /** @returns {Promise<Shown>} the present position with the legal moves; `view` is added to its view */
   async asked(view = {}) {
     return { state: this.#wire(), view: { ...view, seat: LEARNER, legal: await this.#legal() } };
   }
 
   /**
-   * Make a move, if it is the one that is wanted.
+   * Make a move, if it is the wanted one.
    * @param {object} move a legal one
-   * @returns {Promise<Shown | null>} the position after it; null if another one is wanted
+   * @returns {Promise<Shown | null>} the position after it; null if another move is wanted
    */
   async move(move) {
     const { step } = this;
@@ -77,7 +77,7 @@ export class Lesson {
   }
 
   /**
-   * Have the other seat answer.
+   * Make the other seat's answer.
    * @param {{moves: object[], dice?: number[][]}} answer
    * @returns {Promise<Shown>} the position after it, with the legal moves
    */
@@ -85,7 +85,7 @@ export class Lesson {
     return this.asked(await this.#play(moves, dice));
   }
 
-  /** Play moves; what is to be seen is the one that threw dice, or the last. */
+  /** Play moves; the view shows the one that threw dice, or the last. */
   async #play(moves, dice) {
     const told = new ToldDice({ dice });
     let seen = null;
@@ -98,7 +98,7 @@ export class Lesson {
     return seen;
   }
 
-  /** All moves that the rules don't refuse; of the campaign each attack with the most units, of its drafts those on one territory. */
+  /** Return all legal moves; in the campaign, attacks with all units, and drafts on a single territory. */
   async #legal() {
     if (this.#state.to_move !== LEARNER) return [];
     const { troops, units } = this.#state;
@@ -129,5 +129,5 @@ export class Lesson {
   }
 }
 
-/** Dice that always fall the same, for moves that are only tried. */
+/** Dice that always show 1, for moves that are only tried. */
 const ONES = { throw: async (_, count) => new Array(count).fill(1) };

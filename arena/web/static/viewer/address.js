@@ -1,9 +1,9 @@
-/** What is shown of a match, in the address of its page: the position, and whose view it is. */
+/** The position and point of view of a viewer, in the URL of its page. */
 
 import { ALL, SPECTATORS } from "./views.js";
 
 /**
- * The part of an address that shows a position as it is shown now.
+ * Return the URL's hash for a position.
  * @param {import("./document.js").MatchDocument} match
  * @param {number | null} at null: the last, wherever that will be
  */
@@ -15,7 +15,7 @@ export function addressOf(match, at) {
 }
 
 /**
- * What an address names: a position as `named` gives it, or null, and whose view; null where it names neither.
+ * Parse the position (in the form of `named`) and the point of view from a hash; null if it has neither.
  * @param {string} hash
  * @param {number} seats
  * @returns {{ply: string | null, eye: import("./views.js").Eye} | null}

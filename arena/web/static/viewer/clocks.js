@@ -1,4 +1,4 @@
-/** The players of a match with their clocks; of a live match, those of the seats that are to move run. */
+/** The players of a match with their clocks; in a live match, the clocks of the seats to move run. */
 
 import { ordinal } from "../board/ending-text.js";
 import { moversOf } from "../board/movers.js";
@@ -11,7 +11,7 @@ export class Clocks {
   /**
    * @param {import("./document.js").MatchDocument} match
    * @param {import("../board/board.js").Board | null} board
-   * @param {(bot: string) => string | null} [address] of a bot's page
+   * @param {(bot: string) => string | null} [address] returns the URL of a bot's page
    */
   constructor(match, board, address = () => null) {
     this.match = match;
@@ -22,7 +22,7 @@ export class Clocks {
   }
 
   /**
-   * Show the clocks of a position, which the board shows, if there is one.
+   * Show the clocks of a position, which the board, if any, shows already.
    * @param {number} at
    */
   show(at) {

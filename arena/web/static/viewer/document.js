@@ -1,23 +1,23 @@
-/** A match as the viewer knows it: whole from its record, or growing while it is played; as somebody saw it. */
+/** A match in the viewer: complete from its record, or growing while it is played; seen from a point of view. */
 
 import { ALL, seen, viewsOf } from "./views.js";
 
 import { actorsOf } from "../board/movers.js";
 
 /**
- * @typedef {object} Line what happened at a ply
+ * @typedef {object} Line an event with its consequences
  * @property {object} event
- * @property {number[]} [clock] ms left by seat after it; missing where it was not told
- * @property {object} [state] after it; missing where it is not known
- * @property {number} [given] ms that the seat had been given back
+ * @property {number[]} [clock] ms left by seat after it; missing if unknown
+ * @property {object} [state] the state after it; missing if unknown
+ * @property {number} [given] ms given back to the seat
  * @property {{value?: number, depth?: number, nodes?: number, note?: string}} [info]
- * @property {{seat: number, move: object, given?: number, info?: object}[]} [sealed] moves of a round that were made before the event
+ * @property {{seat: number, move: object, given?: number, info?: object}[]} [sealed] moves of a round made before the event
  */
 
-/** The positions of a match: 0 is the start, k is after the k-th event. Tells "grown" when there are more. */
+/** The positions of a match: 0 is the start, and k is after the k-th event. Dispatches "grown" when there is more. */
 export class MatchDocument extends EventTarget {
-  #told = {}; // what `record` tells
-  #seen = null; // the same as somebody saw it
+  #told = {}; // the complete match
+  #seen = null; // the match as seen from the point of view
 
   /**
    * @param {{header: object, start?: object, plies: Line[], strikes: object[], sealed?: object[], footer?: object,
@@ -32,10 +32,10 @@ export class MatchDocument extends EventTarget {
     this.footer = footer ?? null;
     this.fault = fault ?? null;
     this.live = false;
-    this.recorded = true; // all of it is there, as the record has it
+    this.recorded = true; // true if it is complete, as in the record
   }
 
-  /** All of it, whoever looks on. */
+  /** The complete document, whatever the point of view. */
   get record() {
     const { header, sealed, footer } = this;
     return { header, ...this.#told, sealed, footer };
@@ -70,13 +70,13 @@ export class MatchDocument extends EventTarget {
     this.see(this.eye);
   }
 
-  /** Whether somebody saw less than others. */
+  /** Whether the match has hidden information. */
   get isHidden() {
     return viewsOf(this.header) !== null;
   }
 
   /**
-   * From now on tell what somebody saw; of a match that is played, once it is recorded.
+   * Change the point of view; in a live match, it takes effect once the record is there.
    * @param {import("./views.js").Eye} eye
    */
   see(eye) {
@@ -94,7 +94,7 @@ export class MatchDocument extends EventTarget {
     };
   }
 
-  /** The last position. */
+  /** The index of the last position. */
   get last() {
     return this.plies.length;
   }
@@ -105,7 +105,7 @@ export class MatchDocument extends EventTarget {
   }
 
   /**
-   * The events up to a position.
+   * Return the events up to a position.
    * @param {number} at
    */
   eventsTo(at) {
@@ -113,16 +113,16 @@ export class MatchDocument extends EventTarget {
   }
 
   /**
-   * The state at a position; undefined where it is not known.
+   * Return the state at a position; undefined if it is not known.
    * @param {number} at
    */
   state(at) {
     const state = at ? this.line(at).state : this.start;
-    return state && "ply" in state ? state : undefined; // that of a match which never began is empty
+    return state && "ply" in state ? state : undefined; // the state of a match that never began is empty
   }
 
   /**
-   * Milliseconds left by seat; undefined where they were not told.
+   * Return the milliseconds left by seat; undefined if they are not known.
    * @param {number} at
    * @returns {number[] | undefined}
    */
@@ -131,7 +131,8 @@ export class MatchDocument extends EventTarget {
   }
 
   /**
-   * Milliseconds that each seat thought whose event led to a position, and was given back, as far as the clocks were told.
+   * Return the thinking time and compensation, in ms, of each seat that acted at a position; empty if the clocks are
+   * unknown.
    * @param {number} at
    * @returns {{seat: number, ms: number, given: number}[]}
    */
@@ -148,7 +149,7 @@ export class MatchDocument extends EventTarget {
   }
 
   /**
-   * What bots said of their thinking up to the event of a position, since the one before.
+   * Return what bots reported about their thinking at a position.
    * @param {number} at
    * @returns {{seat: number, info: object}[]}
    */
@@ -158,7 +159,7 @@ export class MatchDocument extends EventTarget {
   }
 
   /**
-   * The moves that were refused before the event of a position.
+   * Return the refused moves before the event of a position.
    * @param {number} at
    */
   strikesAt(at) {
@@ -168,7 +169,7 @@ export class MatchDocument extends EventTarget {
   }
 
   /**
-   * A position's name in an address: its ply; where several events have that ply, which of them.
+   * Return a position's name for URLs: its ply, plus a number if several events have that ply.
    * @param {number} at
    */
   named(at) {
@@ -180,8 +181,8 @@ export class MatchDocument extends EventTarget {
   }
 
   /**
-   * The position that an address names; null if none.
-   * @param {string} name as `named` gives it
+   * Return the position with a name; null if there is none.
+   * @param {string} name in the form of `named`
    */
   position(name) {
     if (name === "start") return 0;
@@ -191,7 +192,7 @@ export class MatchDocument extends EventTarget {
     return first < 0 ? this.last : Math.min(this.last, first + nth);
   }
 
-  /** Say that there is more of the match, or something else of it. */
+  /** Announce that the match has grown or changed. */
   grown() {
     this.dispatchEvent(new Event("grown"));
   }

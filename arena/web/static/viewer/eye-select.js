@@ -1,4 +1,4 @@
-/** The switch of a match in which something is hidden: everything is shown, or what a seat saw, or spectators. */
+/** The choice of the point of view in a match with hidden information: everything, a seat, or spectators. */
 
 import { el } from "../dom.js";
 import { ALL, SPECTATORS } from "./views.js";
@@ -18,14 +18,14 @@ export class EyeSelect {
   }
 
   /**
-   * Say whose view it is.
+   * Select a point of view.
    * @param {import("./views.js").Eye} eye
    */
   show(eye) {
     this.select.selectedIndex = this.eyes.indexOf(eye);
   }
 
-  /** Go on to the next view. */
+  /** Choose the next point of view. */
   next() {
     this.choose(this.eyes[(this.select.selectedIndex + 1) % this.eyes.length]);
   }

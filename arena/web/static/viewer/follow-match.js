@@ -1,4 +1,4 @@
-/** A match under way, over the wire: its document grows with every turn. At its end the stored one takes its place. */
+/** Follows a live match: its document grows with every turn, until the stored match replaces it. */
 
 import { hasBoard } from "../board/index.js";
 import { showConnection } from "../connection-banner.js";
@@ -9,11 +9,11 @@ import { LiveDocument } from "./live.js";
 import { Viewer } from "./viewer.js";
 
 /**
- * Follow a match into an element.
+ * Show a live match in an element.
  * @param {HTMLElement} root
  * @param {string} id
  * @param {{botAddress: (bot: string) => string, rulesOf: (start: object) => string, stored: () => Promise<object | null>}} page
- *   `stored` asks for the stored match, or null
+ *   `stored` fetches the stored match, or null
  */
 export function follow(root, id, { botAddress, rulesOf, stored }) {
   const socket = openSocket();

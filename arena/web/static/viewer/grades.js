@@ -1,4 +1,4 @@
-/** What the moves of a match gave away, by its bots and the worst of each, and what luck gave. */
+/** The grades of a match: what each bot's moves gave away, the worst moves, and the luck. */
 
 import { seatSign } from "../board/army-symbols.js";
 import { el, put, say } from "../dom.js";
@@ -6,13 +6,13 @@ import { counted, lossText, luckText, sentence } from "../format.js";
 import { seatSelect, worstMoves } from "./worst-moves.js";
 
 /**
- * The report as the API gives it, to read.
+ * Create the elements that show the API's report of the grades.
  * @param {import("./document.js").MatchDocument} match
  * @param {{moves: {ply: number, seat: number, gave_away: number, best: object}[],
  *   luck?: {total: number[], value: string, events: object[], unit?: string}, unit?: string}} report
- * @param {(at: number) => void} go to a position
- * @param {number | null} mine seat of the person who looks on
- * @param {number | null} of seat that is asked about
+ * @param {(at: number) => void} go goes to a position
+ * @param {number | null} mine the seat of the person who looks back
+ * @param {number | null} of the seat to show first
  * @returns {HTMLElement[]}
  */
 export function gradesOf(match, report, go, mine, of) {
@@ -30,10 +30,10 @@ export function gradesOf(match, report, go, mine, of) {
 }
 
 /**
- * A form by which one has the moves of a seat estimated.
+ * Create the form that requests estimates for the moves of a seat.
  * @param {import("./document.js").MatchDocument} match
  * @param {(seat: number) => Promise<void>} grade
- * @param {number | null} of seat that is asked about
+ * @param {number | null} of the seat to show first
  * @returns {HTMLElement}
  */
 export function offerOf(match, grade, of) {

@@ -1,22 +1,22 @@
-/** The document of a match that is being played: it grows with what a watcher is told. */
+/** The document of a live match, which grows with the messages for a spectator. */
 
 import { MatchDocument } from "./document.js";
 import { after, opening, travelling } from "./states.js";
 
 export class LiveDocument extends MatchDocument {
-  /** @param {object} start the message */
+  /** @param {object} start the message `start` */
   constructor(start) {
     super({ header: start, plies: [], strikes: [] });
     this.live = true;
     this.recorded = false;
     this.told = performance.now(); // when the last turn came
     this.cutAt = null; // when the connection was lost, until the next turn
-    this.whole = true; // the next turn has all events so far
+    this.whole = true; // the next turn contains all events so far
     this.working = Promise.resolve();
-    this.inner = []; // states as the rules keep them, by position
+    this.inner = []; // states with all fields that the rules keep, by position
   }
 
-  /** The match is told from its beginning again. */
+  /** Expect the match to be sent again from its beginning. */
   begin() {
     this.whole = true;
   }
@@ -26,13 +26,13 @@ export class LiveDocument extends MatchDocument {
     this.#take(events, state, clock, digest);
   }
 
-  /** The connection is lost: what the clocks do from now on is not known. */
+  /** Note that the connection is lost, so that clocks are unknown. */
   cut() {
     this.cutAt ??= performance.now();
     this.grown();
   }
 
-  /** @param {object} end the message */
+  /** @param {object} end the message `end` */
   async finish({ events, state, digest, ranks, reason, seats, seed, nonces, ply }) {
     this.live = false;
     this.#take(events, state, undefined, digest);
@@ -41,14 +41,14 @@ export class LiveDocument extends MatchDocument {
     this.grown();
   }
 
-  /** What is stored of the match knows more: thinking, strikes, notes. */
+  /** Take over the stored match, which also has thinking, strikes and notes. */
   become({ header, start, plies, strikes, sealed, footer, fault }) {
-    this.recorded = true; // from here on somebody's view may be told
+    this.recorded = true; // from here on points of view can be chosen
     Object.assign(this, { header, start, plies, strikes, sealed, footer, fault: fault ?? null });
     this.grown();
   }
 
-  /** Events are taken one turn after the other, as the states between are computed aside. */
+  /** Add the events of a turn, after those of earlier ones: computing the states in between is asynchronous. */
   #take(events, state, clock, digest) {
     const told = performance.now();
     const whole = this.whole;
@@ -66,11 +66,11 @@ export class LiveDocument extends MatchDocument {
     });
   }
 
-  /** Keep of the events known what the whole list confirms. */
+  /** Keep the known events that the complete list confirms. */
   #begin(events) {
     const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
     const cut = this.plies.findIndex(({ event }) => same(event, events[0]));
-    if (cut > 0) events.unshift(...this.plies.slice(0, cut).map(({ event }) => event)); // the oldest were not told again
+    if (cut > 0) events.unshift(...this.plies.slice(0, cut).map(({ event }) => event)); // the oldest events were not sent again
     const kept = this.plies.findIndex(({ event }, index) => !same(event, events[index]));
     if (kept >= 0) this.plies.length = kept;
     this.inner.length = Math.min(this.inner.length, this.plies.length + 1);

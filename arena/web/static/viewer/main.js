@@ -1,4 +1,4 @@
-/** The page of a match: from the store, or over the wire while it is played. */
+/** The page of a match: from the store, or live over the wire. */
 
 import { ask, gradesAddress, matchAddress } from "../api.js";
 import { hasBoard } from "../board/index.js";
@@ -10,18 +10,18 @@ import { Viewer } from "./viewer.js";
 const root = document.getElementById("viewer");
 const id = root.dataset.match;
 const api = matchAddress(id);
-const asked = new URLSearchParams(location.search).get("bot"); // by the list of a bot's matches that led here
+const asked = new URLSearchParams(location.search).get("bot"); // from the list of a bot's matches that led here
 const rulesOf = ({ game }) => `/rules/${encodeURIComponent(game)}`;
 const botAddress = (bot) => `/bots/${encodeURIComponent(bot)}`;
 
-/** Where bots are now that a record may call otherwise, by the names of the result, in seat order. */
+/** Return the URLs of the bots' pages, which may have been renamed since the record. */
 function addressesNow(record) {
   const now = JSON.parse(root.dataset.bots);
   const named = new Map(record.header.seats.map((seat, at) => [seat.bot, now[at]]));
   return (bot) => botAddress(named.get(bot) ?? bot);
 }
 
-/** The seat of a bot by the name that it has now; null if none is its. */
+/** Return the seat of a bot by its present name; null if it has none. */
 function seatOf(name) {
   const seat = JSON.parse(root.dataset.bots).findIndex((bot) => bot.toLowerCase() === name?.toLowerCase());
   return seat < 0 ? null : seat;
@@ -50,7 +50,7 @@ function say(error) {
 }
 
 async function watch() {
-  const { follow } = await import("./follow-match.js"); // a stored match is shown without its connection and rules
+  const { follow } = await import("./follow-match.js"); // a stored match does not need the connection and the rules
   follow(root, id, { botAddress, rulesOf, stored: () => ask(api).catch(() => null) });
 }
 

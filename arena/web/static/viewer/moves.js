@@ -1,4 +1,4 @@
-/** The list of what happened, move by move. Only the rows in sight are there, so that thousands stay smooth. */
+/** The list of moves. It contains only the visible rows, so that it stays smooth with thousands. */
 
 import { seatSign } from "../board/army-symbols.js";
 import { inWords } from "../board/move-text.js";
@@ -8,8 +8,8 @@ import { durationText, listed, lossText, luckText, shortValue } from "../format.
 import { addressOf } from "./address.js";
 import { ALL } from "./views.js";
 
-const AROUND = 12; // rows kept above and below those in sight
-const USUAL_HEIGHT = 36; // px of a row, until one was measured
+const AROUND = 12; // rows kept above and below the visible ones
+const USUAL_HEIGHT = 36; // height of a row in px before one is measured
 const COLUMNS = ["no.", "bot", "move", "gave away", "luck", "thought", "value", "note"];
 const NUMBERS = new Set(["luck", "thought", "value", "gave away"]);
 
@@ -27,9 +27,9 @@ export class Moves {
     this.measured = false;
     /** @type {Map<number, object>} grades by ply and seat */
     this.grades = new Map();
-    /** @type {Map<number, number[]>} what the dice of a move gave its seat, or those of no seat's move each, by ply and seat */
+    /** @type {Map<number, number[]>} luck of a move for its seat, or for each seat at a chance event, by ply and seat */
     this.lucks = new Map();
-    /** what values and losses are in, and luck, where that is not the point */
+    /** units of values and losses, and of luck, if they are not scores */
     this.unit = this.luckUnit = undefined;
     this.wrong = null;
     this.rows = new Map();
@@ -43,7 +43,7 @@ export class Moves {
     this.refresh();
   }
 
-  /** The match has grown, or more is known of it. */
+  /** Update the list after the match has grown or changed. */
   refresh() {
     const { match } = this;
     const infos = match.plies.flatMap((_, index) => match.infos(index + 1).map(({ info }) => info));
@@ -61,7 +61,7 @@ export class Moves {
   }
 
   /**
-   * Tell what each move gave away, and what its dice gave.
+   * Add the grades and the luck of the moves.
    * @param {{moves: {ply: number, seat: number, gave_away: number, best: object}[],
    *   luck?: {events: {ply: number, seat: number, luck: number[]}[], unit?: string}, unit?: string}} report
    */
@@ -75,7 +75,7 @@ export class Moves {
   }
 
   /**
-   * The grade of the event of a position, if there is one.
+   * Return the grade of a position's event, if there is one.
    * @param {number} at
    */
   gradeOf(at) {
@@ -83,14 +83,14 @@ export class Moves {
   }
 
   /**
-   * What the dice of a position's move gave its bot, if any were thrown; of a deal and of a round, what each was given.
+   * Return the luck of a position's event: that of the mover, or of each seat for a deal or a round.
    * @param {number} at
    */
   luckOf(at) {
     return this.#ofMove(this.lucks, at);
   }
 
-  /** What is told of a move by what nobody saw is for who sees everything, or made the move. */
+  /** Return a move's grade or luck if the point of view may see it: everything, or the mover's. */
   #ofMove(told, at) {
     const event = this.match.line(at)?.event;
     const isTold = event && event.out === undefined && [ALL, event.seat].includes(this.match.eye);
@@ -98,7 +98,7 @@ export class Moves {
   }
 
   /**
-   * Mark the position at which the record is wrong, or null.
+   * Mark the position at which the record is wrong, or none.
    * @param {number | null} at
    */
   blame(at) {
@@ -107,7 +107,7 @@ export class Moves {
   }
 
   /**
-   * Mark a position and bring it into sight.
+   * Mark a position and scroll it into view.
    * @param {number} at
    */
   show(at) {
@@ -121,7 +121,7 @@ export class Moves {
     if (row) put(row, "aria-current", "true");
   }
 
-  /** Scroll as little as brings a row into sight, with a whole row below the head. */
+  /** Scroll as little as needed to show a row, with a whole row below the head. */
   #reveal(at) {
     const head = this.headHeight;
     const top = (at - 1) * this.height;
@@ -159,7 +159,7 @@ export class Moves {
     if (!this.measured) this.#measure(this.rows.get(first));
     this.above.firstChild.style.setProperty("height", `${(first - 1) * this.height}px`);
     const room = clientHeight - this.headHeight;
-    const rest = last * this.height > room ? room % this.height : 0; // so that the last row is reached with a whole one on top
+    const rest = last * this.height > room ? room % this.height : 0; // lets the last row be reached with a whole row on top
     this.below.firstChild.style.setProperty("height", `${Math.max(0, last - end) * this.height + rest}px`);
   }
 

@@ -1,4 +1,4 @@
-/** The viewer in a file of its own: the match and its grades are in the page. */
+/** The viewer in a file of its own, which contains the match and its grades. */
 
 import { loadBoards } from "../board/index.js";
 import { MatchDocument } from "./document.js";

@@ -1,4 +1,4 @@
-/** What bots said of their positions and how long they thought, by move, with a cursor. */
+/** Plots of bots' evaluations and thinking times by move, with a cursor. */
 
 import { seatSign } from "../board/army-symbols.js";
 import { el, put, say, svg } from "../dom.js";
@@ -6,7 +6,7 @@ import { durationText, shortValue } from "../format.js";
 
 const HEIGHT = 100;
 
-/** Two plots over the time line. Calls `go(at)` where one is pressed. */
+/** Two plots above the time line. Calls `go(at)` for a press on a position. */
 export class Plots {
   /**
    * @param {import("./document.js").MatchDocument} match
@@ -21,7 +21,7 @@ export class Plots {
     this.refresh();
   }
 
-  /** Draw all of it. */
+  /** Draw the plots. */
   refresh() {
     const { match } = this;
     for (const plot of [this.values, this.times]) {
@@ -39,7 +39,7 @@ export class Plots {
   }
 
   /**
-   * Put the cursor on a position.
+   * Move the cursor to a position.
    * @param {number} at
    */
   show(at) {
@@ -65,7 +65,7 @@ function drawPlot(plot, paths, kind) {
   plot.lines.replaceChildren(...paths.map((d, seat) => svg("path", { class: `${kind} seat-${seat}`, d })));
 }
 
-/** A line for each seat, zero in the middle: what two bots mean by a number has nothing in common. */
+/** Return a line for each seat with zero in the middle. Each has its own scale: bots' evaluations are not comparable. */
 function valuePaths(match) {
   const said = match.header.seats.map(() => []);
   for (let at = 1; at <= match.last; at++) {

@@ -1,4 +1,4 @@
-/** All that is known of the move that is shown: thinking, value, note, refused moves, the grade, what was verified. */
+/** The details of a move: thinking, evaluation, note, refused moves, grade, and verification. */
 
 import { notation } from "../board/move-text.js";
 import { el } from "../dom.js";
@@ -8,8 +8,8 @@ import { stepItem } from "./verification.js";
 export class Now {
   /**
    * @param {import("./document.js").MatchDocument} match
-   * @param {import("./moves.js").Moves} moves which have grades and luck
-   * @param {(at: number) => {ok: boolean | null, text: string}[]} stepsOf what was recomputed at a position
+   * @param {import("./moves.js").Moves} moves has the grades and luck
+   * @param {(at: number) => {ok: boolean | null, text: string}[]} stepsOf returns the verified steps of a position
    */
   constructor(match, moves, stepsOf) {
     this.match = match;
@@ -21,7 +21,7 @@ export class Now {
   }
 
   /**
-   * Tell of a position.
+   * Show the details of a position.
    * @param {number} at
    */
   show(at) {
@@ -52,7 +52,7 @@ export class Now {
   }
 }
 
-/** What a bot said of its thinking. */
+/** Describe what a bot reported about its thinking. */
 function thinking(info, who) {
   const searched = [
     Number.isFinite(info.value) ? `value ${valueText(info.value)} on its own scale` : "",

@@ -1,10 +1,10 @@
-/** The states of a match between those that were told: events played again with the dice that they tell. */
+/** Computes states that were not sent, by replaying events with the dice that they contain. */
 
 import { RULES } from "../check/rules/index.js";
 import { TOLD } from "./told-states.js";
 
 /**
- * The state that a match begins with, before any deal of its own is known; undefined where a deal makes it.
+ * Return the first state of a match, before any deal; undefined if a deal creates it.
  * @param {object} header
  * @param {object | undefined} first event
  * @returns {Promise<object | undefined>}
@@ -16,9 +16,9 @@ export async function opening({ game, config }, first) {
 }
 
 /**
- * The state after an event, as the rules keep it; undefined where they can't tell.
+ * Return the state after an event, with all fields that the rules keep; undefined if it can't be computed.
  * @param {object} header
- * @param {object | undefined} before the state before it, as the rules keep it
+ * @param {object | undefined} before the state before it, with all fields
  * @param {object} event
  * @returns {Promise<object | undefined>}
  */
@@ -32,12 +32,12 @@ export async function after({ game, config, seats }, before, event) {
     if (event.out !== undefined) return seats.length > 2 ? rules.drop(before, event.seat) : before;
     return (await rules.play(before, event.move, new ToldDice(event))).state;
   } catch {
-    return undefined; // dice that were not told, or an event of rules that this page does not know
+    return undefined; // unknown dice, or an event of rules that this page does not know
   }
 }
 
 /**
- * A state as it travels.
+ * Convert a state to the wire format.
  * @param {object} header
  * @param {object} state
  */
@@ -45,7 +45,7 @@ export function travelling({ game, config }, state) {
   return RULES[game]?.(config).wire?.(state) ?? state;
 }
 
-/** Dice that fall as an event tells. */
+/** Dice that show what an event contains. */
 export class ToldDice {
   /** @param {{dice?: number[][], move?: {heaps?: number[]}}} event */
   constructor({ dice = [], move }) {

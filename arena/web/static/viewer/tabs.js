@@ -1,16 +1,16 @@
-/** Tabs that are filled by and by: one panel of several in sight. */
+/** Tabs that are filled one by one; one panel is visible. */
 
 import { el } from "../dom.js";
 import { choose, join, walk } from "../tab-list.js";
 
 export class Tabs {
-  /** @type {Map<string, import("../tab-list.js").Pair>} by name, of those that have something */
+  /** @type {Map<string, import("../tab-list.js").Pair>} the filled tabs by name */
   #pairs = new Map();
 
   /**
-   * @param {string} label of the list
-   * @param {string[]} names in order; a tab is there once it is filled, and the first that is, chosen
-   * @param {() => void} [shown] another panel is in sight
+   * @param {string} label the label of the list
+   * @param {string[]} names in order; a tab appears once it is filled, and the first one filled is selected
+   * @param {() => void} [shown] called when another panel becomes visible
    */
   constructor(label, names, shown = () => {}) {
     this.names = names;
@@ -20,13 +20,13 @@ export class Tabs {
     walk(this.list, () => [...this.list.children], (at) => this.choose(this.#there[at]));
   }
 
-  /** The names of the tabs that are there, in order. */
+  /** The names of the filled tabs, in order. */
   get #there() {
     return this.names.filter((name) => this.#pairs.has(name));
   }
 
   /**
-   * Fill a tab; with what it had before gone.
+   * Fill a tab, replacing its content.
    * @param {string} name
    * @param {...Node} content
    */

@@ -1,9 +1,9 @@
-/** The time line: a range to drag, steps, play at a speed, marks of what matters, keys. */
+/** The time line of a match: a slider, steps, playback, marks, and keys. */
 
 import { el, put, say, svg } from "../dom.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
-const USUAL = 1; // moves a second
+const USUAL = 1; // moves per second
 const ICONS = {
   first: "M3 3v10M13 3 5 8l8 5z",
   back: "M11 3 4 8l7 5z",
@@ -12,10 +12,10 @@ const ICONS = {
   on: "M5 3l7 5-7 5z",
   last: "M13 3v10M3 3l8 5-8 5z",
 };
-const MOST_MARKS = 60; // of territories taken
+const MOST_MARKS = 60; // marks of captured territories
 const KEYS = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", " ": "play" };
 
-/** Where in a match the viewer is. Calls `show(at)` whenever that changes. */
+/** The viewer's position in the match. Calls `show(at)` when it changes. */
 export class Timeline {
   /**
    * @param {import("./document.js").MatchDocument} match
@@ -55,7 +55,7 @@ export class Timeline {
     this.show(this.at);
   }
 
-  /** The match has grown: go along if its end was shown. */
+  /** Adapt to a grown match, following its end if that was shown. */
   refresh() {
     const follow = this.at >= Number(this.range.max);
     this.#measure();
@@ -63,7 +63,7 @@ export class Timeline {
   }
 
   /**
-   * Do what a key says.
+   * Handle a key.
    * @param {KeyboardEvent} event
    */
   key(event) {
@@ -74,7 +74,7 @@ export class Timeline {
   }
 
   /**
-   * Mark the position at which the record is wrong, or null.
+   * Mark the position at which the record is wrong, or none.
    * @param {number | null} at
    */
   blame(at) {
@@ -82,7 +82,7 @@ export class Timeline {
     this.#mark();
   }
 
-  /** Stop playing. */
+  /** Stop the playback. */
   pause() {
     clearInterval(this.timer);
     this.timer = 0;
@@ -134,14 +134,14 @@ export class Timeline {
     const { at, match } = this;
     if (Number(this.range.value) !== at) this.range.value = String(at);
     const place = `${at ? `move ${at}` : "start"} of ${match.last}`;
-    put(this.element, "data-live", match.live && this.isAtEnd); // there is nothing to play until somebody goes back
+    put(this.element, "data-live", match.live && this.isAtEnd); // nothing to play until the visitor goes back
     put(this.range, "aria-valuetext", place);
     say(this.place, place);
     for (const name of ["first", "back"]) put(this.buttons[name], "disabled", at === 0);
     for (const name of ["on", "last"]) put(this.buttons[name], "disabled", this.isAtEnd);
   }
 
-  /** Ticks where something was taken (low), a move refused or a seat left (high). */
+  /** Draw ticks: low for captures, high for refused moves and seats that left. */
   #mark() {
     const { match } = this;
     const paths = { taken: "", trouble: "" };
@@ -152,7 +152,7 @@ export class Timeline {
     }
     if (this.wrong !== null) paths.wrong = `M${this.wrong} 0V12`;
     put(this.marks, "viewBox", `0 0 ${Math.max(1, match.last)} 12`);
-    if (paths.taken.split("M").length > MOST_MARKS) paths.taken = ""; // they would be one bar
+    if (paths.taken.split("M").length > MOST_MARKS) paths.taken = ""; // they would form a solid bar
     this.marks.replaceChildren(...Object.entries(paths).map(([name, d]) => svg("path", { class: name, d })));
   }
 }

@@ -1,4 +1,4 @@
-/** The states of games whose events tell all that a spectator may see of them, as they travel, without their dice. Pure. */
+/** States of games whose events tell spectators all they may see, in wire format and without dice. Pure. */
 
 import { LETTERS, STAKES, UNDEALT } from "../board/rounds.js";
 

@@ -1,14 +1,14 @@
-/** The record refereed again in this browser: a button, the progress, what was found. */
+/** Verifies the record in this browser: a button, a progress bar, and the findings. */
 
 import { el, put, say } from "../dom.js";
 
-const AT_ONCE = 12; // ms of work between two pictures
+const AT_ONCE = 12; // ms of work between two frames
 const MARKS = { good: "✓ ", bad: "✗ ", partial: "" };
 
 export class Verification {
   /**
-   * @param {object} record the match document, whole
-   * @param {{found: (steps: Map<number, object[]>) => void, wrong: (at: number | null) => void}} then `found` when it is over
+   * @param {object} record the complete match document
+   * @param {{found: (steps: Map<number, object[]>) => void, wrong: (at: number | null) => void}} then `found` is called at the end
    */
   constructor(record, then) {
     this.record = record;
@@ -22,13 +22,13 @@ export class Verification {
     this.element = el("div", { class: "verification" }, this.button, this.progress, this.verdict, this.limits, this.details);
   }
 
-  /** Verify it all, or up to what is wrong. */
+  /** Verify the match, up to the first error. */
   async run() {
     put(this.button, "disabled", true);
     put(this.progress, "hidden", null);
     say(this.verdict, "");
     say(this.limits, "");
-    // Most who look at a match do not verify it.
+    // Loaded only now: most visitors do not verify the match.
     const [{ check }, { verdictOf }] = await Promise.all([import("../check/check.js"), import("../check/verdict.js")]);
     const all = [];
     const steps = new Map();
@@ -63,7 +63,7 @@ export class Verification {
 }
 
 /**
- * A step of the check in a list.
+ * Create the list item of a step.
  * @param {import("../check/check.js").Step} step
  */
 export function stepItem({ ok, text }) {

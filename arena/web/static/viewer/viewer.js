@@ -1,4 +1,4 @@
-/** The viewer of a match: the board with its time line, and beside it the players, the ply that is shown, and tabs. */
+/** The viewer of a match: the board with its time line, the players, the details of the ply, and tabs. */
 
 import { endingInWords } from "../board/ending-text.js";
 import { isLoaded, makeBoard } from "../board/index.js";
@@ -21,11 +21,12 @@ const OWN_KEYS = "input, select, textarea, [role=button], [role=tab]";
 
 export class Viewer {
   /**
-   * @param {HTMLElement} root what it fills
+   * @param {HTMLElement} root the element to fill
    * @param {import("./document.js").MatchDocument} match
-   * @param {{botAddress?: (bot: string) => string | null, rules?: string, details?: HTMLElement | null, mine?: number | null, of?: number | null}} [options]
-   *   `rules`: where the rules of the game are to be read; `details`: what else the page says of the match, for a tab;
-   *   `mine`: the seat of the person who looks on; `of`: the seat whose moves are asked about first
+   * @param {{botAddress?: (bot: string) => string | null, rules?: string, details?: HTMLElement | null, mine?: number | null,
+   *   of?: number | null}} [options]
+   *   `rules`: the URL of the game's rules; `details`: more content of the page, for a tab; `mine`: the seat of the
+   *   person who looks back; `of`: the seat to show first
    */
   constructor(root, match, { botAddress, rules, details = null, mine = null, of = null } = {}) {
     this.root = root;
@@ -61,7 +62,7 @@ export class Viewer {
     this.timeline.go(this.#position(this.#named()) ?? match.last);
   }
 
-  /** Draw what has grown with the next picture: of a fast match not every ply. */
+  /** Update with the next frame: a fast match does not draw every ply. */
   #soon() {
     this.waiting ??= requestAnimationFrame(() => {
       this.waiting = undefined;
@@ -69,7 +70,7 @@ export class Viewer {
     });
   }
 
-  /** The match has grown, or more is known of it. */
+  /** Update after the match has grown or changed. */
   refresh() {
     this.moves.refresh();
     this.plots.refresh();
@@ -78,7 +79,7 @@ export class Viewer {
   }
 
   /**
-   * Show what somebody saw.
+   * Change the point of view.
    * @param {import("./views.js").Eye} eye
    */
   see(eye) {
@@ -87,7 +88,7 @@ export class Viewer {
   }
 
   /**
-   * Offer to have the moves of a seat graded, where that takes a while.
+   * Offer to request grades for the moves of a seat, which takes a while.
    * @param {(seat: number) => Promise<void>} grade
    */
   async offerGrades(grade) {
@@ -95,11 +96,11 @@ export class Viewer {
     this.tabs.fill("Grades", offerOf(this.match, grade, this.of));
   }
 
-  /** Tell the grades of the moves, and their luck, as the API gives them. */
+  /** Show the grades and luck from the API. */
   async grade(report) {
     this.moves.grade(report);
     this.now.show(this.timeline.at);
-    const { gradesOf } = await import("./grades.js"); // the board is there before them
+    const { gradesOf } = await import("./grades.js"); // loaded after the board
     this.tabs.fill("Grades", ...gradesOf(this.match, report, this.go, this.mine, this.of));
   }
 
@@ -119,7 +120,7 @@ export class Viewer {
     this.#keep(at);
   }
 
-  /** At the last position say who won, and by what. */
+  /** Show at the last position who won, and how. */
   #tellEnd(at) {
     const { header, footer, last } = this.match;
     const isOver = Boolean(footer) && at === last;
@@ -130,7 +131,7 @@ export class Viewer {
     this.ending.replaceChildren(el("h2", {}, headline), el("p", {}, why));
   }
 
-  /** Why there is no board to be seen. */
+  /** Return why there is no board. */
   #why() {
     const { fault, footer, header, last } = this.match;
     if (!this.board) return `There is no picture of ${gameTitle(header.game)} here.`;
@@ -139,7 +140,7 @@ export class Viewer {
     return fault ?? "The board of this move is not known.";
   }
 
-  /** Keep the position in the address, when it has come to rest: browsers count how often an address is changed. */
+  /** Store the position in the URL after a pause, because browsers limit how often a URL may change. */
   #keep(at) {
     clearTimeout(this.keeping);
     this.keeping = setTimeout(() => {
@@ -173,12 +174,12 @@ export class Viewer {
     this.timeline.key(event);
   }
 
-  /** Whether all of the match is known: a watcher is not told all digests and strikes, nor what is hidden. */
+  /** Whether the match is completely known: spectators get neither all digests and strikes nor hidden information. */
   get #isTold() {
     return Boolean(this.match.footer) && this.match.recorded;
   }
 
-  /** Offer what only a record has: whose view it is, and the check. */
+  /** Offer what needs the complete record: the points of view, and the verification. */
   #offerRecord() {
     const { match } = this;
     this.eyeSelect.show(match.eye);

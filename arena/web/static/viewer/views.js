@@ -1,20 +1,23 @@
-/** What a seat may see of a match in which something is hidden, or a spectator: as `view` and `view_event` of protocol/games. Pure. */
+/**
+ * What a seat or a spectator may see of a match with hidden information: the counterpart of `view` and `view_event` in
+ * protocol/games. Pure.
+ */
 
-/** Somebody who sees everything. */
+/** The point of view that sees everything. */
 export const ALL = "all";
-/** Whoever only watches. A seat is its number. */
+/** The point of view of spectators. That of a seat is its number. */
 export const SPECTATORS = "spectators";
 
 /**
- * @typedef {number | typeof ALL | typeof SPECTATORS} Eye who looks on
+ * @typedef {number | typeof ALL | typeof SPECTATORS} Eye a point of view
  *
- * @typedef {object} Views how a game is seen
+ * @typedef {object} Views what each point of view sees of a game
  * @property {(state: object, eye: Eye) => object} state
  * @property {(event: object, eye: Eye) => object} event
  */
 
 /**
- * How the game of a match is seen; null where nothing is hidden.
+ * Return the views of a match's game; null if nothing is hidden.
  * @param {{game: string, config: object}} header
  * @returns {Views | null}
  */
@@ -24,7 +27,7 @@ export function viewsOf({ game, config }) {
 }
 
 /**
- * An event with its state as somebody saw it; what others said of their thinking is not told to them.
+ * Return an event and its state as seen from a point of view, without the thinking of others.
  * @param {Views} views
  * @param {import("./document.js").Line} line
  * @param {Eye} eye
@@ -43,13 +46,13 @@ export function seen({ event: eventOf, state: stateOf }, line, eye) {
 
 const only = (list, eye) => list.map((each, seat) => (seat === eye ? each : null));
 
-/** Each knows its own card. */
+/** Each seat knows its own card. */
 const POKER = {
   state: (state, eye) => (state.cards ? { ...state, cards: only(state.cards, eye) } : state),
   event: (event, eye) => (event.seat < 0 && event.move?.cards ? { ...event, move: { cards: only(event.move.cards, eye) } } : event),
 };
 
-/** Each knows what it meant to play, and what noise made of it. */
+/** Each seat knows its own choices, and what noise made of them. */
 const NOISY = {
   state: (state) => state,
   event: (event, eye) => (event.moves ? { ...event, moves: only(event.moves, eye) } : event),

@@ -1,4 +1,4 @@
-/** The moves of a seat that gave most away, each with what would have been better; pressed, it is shown on the board. */
+/** The moves of a seat that gave away most, each with a better one; pressing one shows it on the board. */
 
 import { seatSign } from "../board/army-symbols.js";
 import { inWords, notation } from "../board/move-text.js";
@@ -6,23 +6,23 @@ import { el, put } from "../dom.js";
 import { lossText } from "../format.js";
 
 const MOST = 5;
-const LEAST = 0.001; // what is less, is none; of estimates what is below their noise
+const LEAST = 0.001; // smaller losses are ignored, and for estimates those below their noise
 
 /**
- * @typedef {object} Grade of a move, as the API gives it
+ * @typedef {object} Grade the grade of a move in the API
  * @property {number} ply
  * @property {number} seat
  * @property {number} gave_away
- * @property {object} best the move that would have been best
+ * @property {object} best the best move
  */
 
 /**
- * The list of a seat's worst moves; of whose seat it is, one chooses where nobody looks back at a match of their own.
+ * Create the list of a seat's worst moves. The seat can be chosen, unless a person looks back at their own match.
  * @param {import("./document.js").MatchDocument} match
  * @param {{moves: Grade[], estimate?: string, noise?: number, unit?: string}} report
  * @param {(at: number) => void} go called with the position after a move
- * @param {number | null} mine seat of the person who looks on
- * @param {number | null} [of] seat that is asked about
+ * @param {number | null} mine the seat of the person who looks back
+ * @param {number | null} [of] the seat to show first
  * @returns {HTMLElement}
  */
 export function worstMoves(match, report, go, mine, of = null) {
@@ -42,7 +42,7 @@ export function worstMoves(match, report, go, mine, of = null) {
   return el("section", { class: "worst-moves", "aria-label": "worst moves" }, title, choice, list, scale);
 }
 
-/** The moves of a seat that gave something away, the worst first, at most five. */
+/** Return the moves of a seat that gave something away, worst first, at most five. */
 function worstOf({ moves, noise = 0 }, seat) {
   const lost = moves.filter((move) => move.seat === seat && move.gave_away >= Math.max(LEAST, noise));
   return lost.sort((one, other) => other.gave_away - one.gave_away || one.ply - other.ply).slice(0, MOST);
@@ -61,7 +61,7 @@ function item(match, { ply, seat, gave_away: lost, best }, unit, go) {
   return el("li", {}, el("button", { type: "button", "aria-pressed": "false", onclick: () => go(at) }, seatSign(seat), ...words.flatMap((word) => [" ", word])));
 }
 
-/** Whose moves are listed. */
+/** Create the choice of the seat whose moves are listed. */
 function chooser(match, report, show, of) {
   const graded = new Set(report.moves.map(({ seat }) => seat));
   const seats = match.header.seats.flatMap((_, seat) => (graded.has(seat) ? [seat] : []));
@@ -69,11 +69,11 @@ function chooser(match, report, show, of) {
 }
 
 /**
- * A choice of one of the seats: at first the one that is asked about, or else the one that lost.
+ * Create a choice of seats. It starts with the seat asked for, else with the loser.
  * @param {import("./document.js").MatchDocument} match
  * @param {number[]} seats
- * @param {number | null} of seat that is asked about
- * @param {(seat: number) => void} [show] called with another that is chosen
+ * @param {number | null} of the seat to start with
+ * @param {(seat: number) => void} [show] called when another seat is chosen
  * @returns {HTMLSelectElement}
  */
 export function seatSelect({ header, footer }, seats, of, show = () => {}) {

@@ -1,15 +1,15 @@
-// A battle of the campaign, fought to the end: with dice, or without.
+// The battles of the campaign, with and without dice.
 
 const ATTACKING = 3;
 const DEFENDING = 2;
 
-/** The rounds of a battle whose dice its event tells, at most. */
+/** The maximum number of rounds whose dice an event contains. */
 export const MOST_ROUNDS = 500;
 
 /**
  * @param {import("../dice.js").Dice} dice
- * @returns {Promise<{attackers: number, defenders: number, dice: number[][]}>} what is left of both, one of them 0, and
- *   the dice of the first 500 rounds, the attacker's and the defender's in turn
+ * @returns {Promise<{attackers: number, defenders: number, dice: number[][]}>} the survivors, one of them 0, and the
+ *   dice of the first 500 rounds, the attacker's and the defender's in turn
  */
 export async function fight(dice, attackers, defenders) {
   const rolls = [];
@@ -26,7 +26,7 @@ export async function fight(dice, attackers, defenders) {
   return { attackers, defenders, dice: rolls };
 }
 
-/** What is left without dice: more attackers win and keep the difference; else all fall, and a defender stays. */
+/** Return the survivors without dice: a larger attack wins and keeps the difference; else a defender stays. */
 export function settle(attackers, defenders) {
   if (attackers > defenders) return { attackers: attackers - defenders, defenders: 0 };
   return { attackers: 0, defenders: Math.max(1, defenders - attackers) };

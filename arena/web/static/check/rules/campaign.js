@@ -1,4 +1,4 @@
-// The rules of the campaign, Risk of two to six seats with drafts and battles to the end.
+// The rules of the campaign: Risk for two to six seats, with drafts and battles to the end.
 
 import { Dice } from "../dice.js";
 import { fromHex, hmac } from "../hash.js";
@@ -8,7 +8,7 @@ import { demand, demandFields, holding, isBorder, isPlace } from "./moves.js";
 const LEAST_CLASSIC = 3;
 const DEAL_BYTES = 16;
 
-/** Its states hold, beside what travels, the `seat` whose turn it is even when the game is over. */
+/** Its states contain, besides the wire format, the `seat` whose turn it is, even after the end. */
 export class Campaign {
   /** @param {object} config */
   constructor(config) {
@@ -28,7 +28,7 @@ export class Campaign {
     return { state: this.begun(owner, 1), deal: { ply: 0, seat: -1, move: { owner } } };
   }
 
-  /** The state after a deal. */
+  /** Return the state after a deal. */
   begun(owner, ply) {
     const { initial_units: units, max_attacks: attacks_left, first_draft } = this.config;
     const troops = owner.map(() => units);
@@ -85,7 +85,7 @@ export class Campaign {
     return { ...state, to_move: this.#isOver(state) ? null : state.seat };
   }
 
-  /** The units that a seat has to place in a draft. */
+  /** Return the units that a seat gets in a draft. */
   #income(owner, seat) {
     const { map, draft } = this.config;
     const count = owner.filter((held) => held === seat).length;
@@ -95,7 +95,7 @@ export class Campaign {
     return bonuses.reduce((sum, bonus) => sum + bonus, Math.max(LEAST_CLASSIC, Math.floor(count / 3)));
   }
 
-  /** The state in which the next seat drafts that is not out. */
+  /** Return the state in which the next remaining seat drafts. */
   #passed(state) {
     let { seat, round } = state;
     let order = this.#order(round);
@@ -106,7 +106,7 @@ export class Campaign {
     return { ...state, phase: "draft", units, attacks_left: this.config.max_attacks, round, seat };
   }
 
-  /** The seats as they follow each other in a round, also those that are out. */
+  /** Return the seats in the order of a round, including those that are out. */
   #order(round) {
     const seats = Array.from({ length: this.seats }, (_, seat) => seat);
     return this.config.turn_order === "snake" && round % 2 === 0 ? seats.reverse() : seats;
@@ -123,7 +123,7 @@ export class Campaign {
     return { state: this.#seen(this.#fought(before, move, end)), event };
   }
 
-  /** The state after a battle that left so many of each. */
+  /** Return the state after a battle with these survivors. */
   #fought(before, { from, to, units }, { attackers, defenders }) {
     const [owner, troops] = [[...before.owner], [...before.troops]];
     const loser = owner[to];
@@ -146,7 +146,7 @@ async function drawn(dice) {
   return Uint8Array.from(bytes);
 }
 
-/** Who owns each territory: number k of the shuffled ones goes to seat k mod `players`. */
+/** Return the owner of each territory: the k-th shuffled one goes to seat k mod `players`. */
 async function dealt(bytes, count, players) {
   const owner = new Array(count);
   const shuffled = await new Dice(await hmac(bytes), 0).shuffle("deal", count);

@@ -1,8 +1,8 @@
-// The rules of the dilemma, in which two choose at once.
+// The rules of the dilemma, in which both seats choose at the same time.
 
 import { demand, demandFields, isPlace, ranksOf } from "./moves.js";
 
-const PARTS = 10_000; // a chance is a whole number of these
+const PARTS = 10_000; // a probability is a whole number of these parts
 
 /** @param {{payoffs: number[][][], choices: string[][], rounds: number, go_on: string | null, noise: string}} config */
 export function dilemma(config) {
@@ -10,7 +10,7 @@ export function dilemma(config) {
   const noise = partsOf(config.noise);
   const goOn = config.go_on === null ? null : partsOf(config.go_on);
 
-  /** What is played for a choice: with noise it may be any other. */
+  /** Return what is played for a choice: with noise, perhaps another one. */
   async function disturbed(choice, seat, dice) {
     const purpose = `noise-${seat}`;
     if (!noise || (await dice.choice(purpose, PARTS)) >= noise) return choice;
@@ -59,7 +59,7 @@ export function dilemma(config) {
   };
 }
 
-/** A chance of up to four decimals in whole parts. */
+/** Convert a probability with up to four decimals to whole parts. */
 function partsOf(chance) {
   return Math.round(Number(chance) * PARTS);
 }

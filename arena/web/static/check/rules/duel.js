@@ -1,4 +1,4 @@
-// The rules of the duel, Risk of two seats with one action a turn.
+// The rules of the duel: Risk for two seats with one action per turn.
 
 import { demand, demandFields, isBorder, isPlace, replaced, wonBy } from "./moves.js";
 

@@ -1,4 +1,4 @@
-// The rules of Nim, its deal and as much of its theory as the deal needs.
+// The rules of nim, its deal, and as much theory as the deal needs.
 
 import { demand, demandFields, isPlace, replaced, wonBy } from "./moves.js";
 
@@ -37,7 +37,7 @@ export function nim(config) {
   };
 }
 
-/** Heaps drawn again and again, until the seat to move would lose and has a move. */
+/** Draw heaps until the seat to move would lose and has a move. */
 async function deal({ heaps: sizes, take, misere }, dice) {
   const values = grundyValues(take, Math.max(...sizes) + 1);
   const least = take?.[0] ?? 1;
@@ -52,7 +52,7 @@ async function deal({ heaps: sizes, take, misere }, dice) {
   return leastLost(sizes, values, least, misere);
 }
 
-/** What is dealt where the dice find nothing: the least position that is lost and has a move. */
+/** Return the deal if no draw succeeds: the smallest lost position with a move. */
 function leastLost(sizes, values, least, misere) {
   const large = sizes.flatMap((size, heap) => (size >= least ? [heap] : []));
   const needed = misere ? 1 : 2;
@@ -64,7 +64,7 @@ function leastLost(sizes, values, least, misere) {
   return sizes.map((_, heap) => (heap === large[0] ? size : 0));
 }
 
-/** The Grundy values of the heaps below `count`: the least value that no move leads to. */
+/** Return the Grundy values of heaps below `count`: the smallest value that no move leads to. */
 function grundyValues(take, count) {
   if (take === null) return Array.from({ length: count }, (_, size) => size);
   const values = [];

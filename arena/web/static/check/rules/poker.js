@@ -1,4 +1,4 @@
-// The rules of poker of two with a small deck: Kuhn's and Leduc's.
+// The rules of two-player poker with a small deck: Kuhn's and Leduc's.
 
 import { demand, demandFields, ranksOf, replaced } from "./moves.js";
 
@@ -15,8 +15,8 @@ export const leduc = (config) => poker(config, { alike: 2, stakes: [2, 4], mostB
 
 /**
  * @param {{hands: number}} config
- * @param {{alike: number, stakes: number[], mostBets: number}} table cards of each rank; what a bet is in each round of
- *   betting, before each but the first of which a public card is dealt; bets and raises in a round
+ * @param {{alike: number, stakes: number[], mostBets: number}} table cards per rank; the bet size in each betting round
+ *   (a public card is dealt before each but the first); the maximum of bets and raises in a round
  */
 function poker({ hands }, { alike, stakes, mostBets }) {
   const rankOf = (card) => Math.floor(card / alike);
@@ -34,7 +34,7 @@ function poker({ hands }, { alike, stakes, mostBets }) {
     return { state: { ...before, ...move, to_move: first(before), ply: ply + 1 }, event: { ply, seat: -1, move } };
   }
 
-  /** The next hand, before it is dealt. */
+  /** Return the state before the deal of the next hand. */
   function handOver({ hand, chips, paid, ply }, winner) {
     const lost = winner === null ? 0 : paid[1 - winner];
     return {
@@ -46,7 +46,7 @@ function poker({ hands }, { alike, stakes, mostBets }) {
     };
   }
 
-  /** Who wins when cards are shown: a pair with the public card, else the higher card; null: both alike. */
+  /** Return who wins the showdown: a pair with the public card, else the higher card; null for a tie. */
   function best({ cards, public: shown }) {
     const [one, two] = cards.map((card) => rankOf(card) + (shown !== null && rankOf(card) === rankOf(shown) ? RANKS : 0));
     return one === two ? null : Number(two > one);

@@ -5,7 +5,7 @@ import { demand, demandFields, isPlace, replaced, wonBy } from "./moves.js";
 const LINES = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]];
 
 /**
- * The three cells in a row that one seat has.
+ * Return the three cells in a row that one seat has.
  * @param {number[]} cells
  * @returns {number[] | undefined}
  */
