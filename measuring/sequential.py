@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from statistics import fmean
 from typing import Literal
 
@@ -24,6 +25,8 @@ _WIDEST = {"score": ("a score", 0.5), "elo": ("a difference in elo", 1000.0), "n
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 UNSEEN = 1e-3
 """What counts for a score that no pair had yet, as fishtest has it."""
+_CACHED_RATIOS = 10_000
+"""Log likelihood ratios that are kept: simulated tests begin with the same few counts over and over."""
 _EQUAL = 1e-18
 """A variance below which all pairs are taken as equal: what is left is rounding."""
 _UNDERRATED = 1.25
@@ -151,6 +154,11 @@ class Pentanomial(SequentialTest):
 
 def multinomial_llr(hypotheses: Hypotheses, counts: Sequence[int]) -> float:
     """The log likelihood ratio of counts of scores, from 0 to 1: of five scores of pairs, or three of single games."""
+    return _multinomial_llr(hypotheses, tuple(counts))
+
+
+@lru_cache(maxsize=_CACHED_RATIOS)
+def _multinomial_llr(hypotheses: Hypotheses, counts: tuple[int, ...]) -> float:
     null, other = likeliest_chances(hypotheses, counts)
     return sum((count or UNSEEN) * math.log(p1 / p0) for count, p0, p1 in zip(counts, null, other, strict=True))
 
