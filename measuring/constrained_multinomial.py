@@ -8,23 +8,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from heapq import heappop, heappush
 from typing import NamedTuple
 
-_STEPS = 100
-_CLOSE = 1e-12
-_MAX_SINGLE_PEAK = 0.25
-"""Deviations up to which random counts had a single peak, if none had more than `_MAX_SHARE` of the total."""
-_MAX_SHARE = 0.9
+_MAX_STEPS = 100
+_TOLERANCE = 1e-12
+_BOUND_TOLERANCE = 1e-3
+"""A lower bound only needs a rough solution."""
+_MAX_NEWTON_STEPS = 30
+_MAX_MULTIPLIER_STEPS = 12
+_NEWTON_TOLERANCE = 1e-8
+"""Each step of Newton's method doubles the digits, so all are right after a step that is relatively this small."""
+_NEWTON_START_RATIO = 0.9
+"""How close to the end of the possible range Newton's method may begin."""
+_MAX_LOG_STEP = 0.7
+_MIN_DIVISOR = 1e-5
+"""A divisor below this would lose too many digits if it were computed as 1 plus something."""
 _CELLS = 64
-"""Grid cells in which to search for further peaks, between two bounds of the standard deviation."""
-_HALVINGS = 50
+"""Cells in which further peaks are looked for between two bounds of the root mean square; a power of two."""
+_COARSE_CELLS = 8
+_MAX_ROOT_STEPS = 60
 
 
 def with_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> list[float]:
-    """Return the maximum-likelihood probabilities of the values that have this mean.
+    """Return the likeliest chances of these values, given how often each came, among those of this mean.
 
-    Counts are above 0; the mean lies between the smallest and the largest value.
+    Counts are above 0; the mean lies between the least and the greatest value.
     """
     return _balanced([value - mean for value in values], counts)
 
@@ -37,148 +46,385 @@ def with_deviations(values: Sequence[float], counts: Sequence[float], centre: fl
     if deviations < 0:
         mirrored = [2 * centre - value for value in reversed(values)]
         return with_deviations(mirrored, counts[::-1], centre, -deviations)[::-1]
-    if not deviations:
+    ratio = deviations / math.sqrt(1 + deviations**2)
+    problem = _Problem([value - centre for value in values], counts, ratio)
+    total = sum(counts)
+    mean, rms = problem.moments([count / total for count in counts])
+    if not ratio * rms:
         return with_mean(values, counts, centre)
-    found = [_nearby(values, counts, centre, deviations)]
-    if deviations > _MAX_SINGLE_PEAK or max(counts) > _MAX_SHARE * sum(counts):
-        found += _peaks(values, counts, centre, deviations)
-    return max(found, key=lambda chances: _log_likelihood(counts, chances))
+    known = problem.stationary(rms)
+    if known is not None and (known.x >= 0 or problem.is_global(known)):
+        return problem.chances(known)
+    return problem.from_above(mean, rms) if mean > ratio * rms else problem.from_below(known)
 
 
-def _log_likelihood(counts: Sequence[float], chances: Sequence[float]) -> float:
-    return sum(count * math.log(chance) for count, chance in zip(counts, chances, strict=True))
+class _Stationary(NamedTuple):
+    """Chances count / total / (1 + x * term), by the terms at this root mean square, which is their own."""
 
-
-def _terms(values: Sequence[float], centre: float, deviations: float, mean: float, spread: float) -> list[float]:
-    """Return a term for each value: to first order around a distribution, the constraint says that their mean is 0."""
-    return [value - centre - deviations / 2 * (spread + (value - mean) ** 2 / spread) for value in values]
-
-
-def _moments(values: Sequence[float], chances: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the standard deviation."""
-    mean = sum(chance * value for chance, value in zip(chances, values, strict=True))
-    return mean, math.sqrt(sum(chance * (value - mean) ** 2 for chance, value in zip(chances, values, strict=True)))
-
-
-def _nearby(values: Sequence[float], counts: Sequence[float], centre: float, deviations: float) -> list[float]:
-    """Return a local maximum of the likelihood."""
-    # The iteration starts with all weight on the centre and the largest value, where the constraint holds. Each step
-    # solves the constraint linearised around the last probabilities. Terms of both signs remain: the standard deviation
-    # is concave in the probabilities, so its tangent lies above it.
-    weight = deviations**2 / (1 + deviations**2)
-    aside = values[-1] - centre
-    mean, spread = centre + weight * aside, aside * math.sqrt(weight * (1 - weight))
-    if not spread:
-        return with_mean(values, counts, centre)
-    chances = [0.0] * len(values)
-    for _ in range(_STEPS):
-        last, chances = chances, _balanced(_terms(values, centre, deviations, mean, spread), counts)
-        mean, spread = _moments(values, chances)
-        if max(abs(one - other) for one, other in zip(last, chances, strict=True)) < _CLOSE:
-            break
-    return chances
-
-
-def _peaks(values: Sequence[float], counts: Sequence[float], centre: float, deviations: float) -> list[list[float]]:
-    """Return all local maxima of the likelihood: candidates, one for each standard deviation, of the right mean."""
-    root = math.sqrt(1 + deviations**2)
-    # For each value above the centre, its term is positive between these bounds; at least one term must be.
-    bounds = [
-        ((value - centre) * deviations / (root * (root + 1)), (value - centre) * deviations / (root * (root - 1)))
-        for value in values
-        if value > centre
-    ]
-    edges = sorted({edge for pair in bounds for edge in pair})
-    found = []
-    for low, high in pairwise(edges):
-        shares = [(1 - math.cos(math.pi * at / _CELLS)) / 2 for at in range(1, _CELLS)]
-        spreads = [low * (high / low) ** share for share in shares]
-        tried = [(spread, _candidate(values, counts, centre, deviations, spread)) for spread in spreads]
-        for (lower, one), (upper, other) in pairwise(tried):
-            if one is None or other is None or (one.excess > 0) == (other.excess > 0):
-                continue
-            peak = _bisected(values, counts, centre, deviations, (lower, upper), one)
-            found.append(peak.chances)
-    return found
+    x: float
+    rms: float
 
 
 class _Candidate(NamedTuple):
-    """Probabilities, and by how much their mean exceeds the required one."""
+    """The likeliest chances for the terms at one root mean square.
+
+    `lost` is by how much their log likelihood is below that of the observed shares, `above` the logarithm of their own
+    root mean square divided by that of the terms: the chances solve the problem where it is 0.
+    """
 
     chances: list[float]
-    excess: float
+    lost: float
+    above: float
 
 
-def _candidate(
-    values: Sequence[float], counts: Sequence[float], centre: float, deviations: float, spread: float
-) -> _Candidate | None:
-    """Return the only possible peak with this standard deviation, or None if there is none."""
-    mean = centre + deviations * spread
-    terms = _terms(values, centre, deviations, mean, spread)
-    if not min(terms) < 0 < max(terms):
-        return None
-    chances = _balanced(terms, counts)
-    return _Candidate(chances, _moments(values, chances)[0] - mean)
+class _Problem(NamedTuple):
+    """Find the likeliest chances whose mean is `ratio` times their root mean square, both measured from the centre.
 
-
-def _bisected(
-    values: Sequence[float],
-    counts: Sequence[float],
-    centre: float,
-    deviations: float,
-    bounds: tuple[float, float],
-    first: _Candidate,
-) -> _Candidate:
-    """Return the candidate between two standard deviations whose mean is right; `first` belongs to the lower one."""
-    low, high = bounds
-    best = first
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        between = _candidate(values, counts, centre, deviations, middle)
-        if between is not None and (between.excess > 0) == (first.excess > 0):
-            low, best = middle, between
-        else:
-            high = middle
-    return best
-
-
-def _balanced(terms: Sequence[float], counts: Sequence[float]) -> list[float]:
-    """Return the maximum-likelihood probabilities under which the terms, some below 0 and some above, have mean 0.
-
-    They are count / total / (1 + x * term). If most counts are on one side, x is close to a zero of one of these
-    divisors, and 1 + x * term is lost in rounding. The solver therefore looks for that divisor instead of x: all other
-    divisors are sums of non-negative numbers.
+    The root mean square is concave in the chances, so it lies below its tangents. A tangent depends only on the root
+    mean square at which it touches, and `terms` has its slopes. The likeliest chances on a tangent are found by one
+    number x. If the observed mean is below what is required, all solutions that have a root mean square are at most as
+    likely as the likeliest chances on the tangent there.
     """
-    total, heavier = sum(counts), sum(count * term for term, count in zip(terms, counts, strict=True))
+
+    offsets: Sequence[float]
+    counts: Sequence[float]
+    ratio: float
+
+    def terms(self, rms: float) -> list[float]:
+        """By value, how much it adds to the mean beyond what is required, to first order at this root mean square."""
+        half = self.ratio / 2
+        return [offset - half * (rms + offset * offset / rms) for offset in self.offsets]
+
+    def moments(self, chances: Sequence[float]) -> tuple[float, float]:
+        """Return the mean and the root mean square."""
+        mean = square = 0.0
+        for offset, chance in zip(self.offsets, chances, strict=True):
+            mean += chance * offset
+            square += chance * offset * offset
+        return mean, math.sqrt(square)
+
+    def chances(self, known: _Stationary) -> list[float]:
+        total = sum(self.counts)
+        terms = self.terms(known.rms)
+        return [count / total / (1 + known.x * term) for term, count in zip(terms, self.counts, strict=True)]
+
+    def lost(self, chances: Sequence[float]) -> float:
+        total, cells = sum(self.counts), zip(self.counts, chances, strict=True)
+        return sum([count * math.log(count / total / chance) for count, chance in cells])
+
+    def least_rms(self) -> float:
+        """Return what no solution's root mean square is below: all weight is on the centre and the next value above."""
+        return self.ratio * min([offset for offset in self.offsets if offset > 0])
+
+    def stationary(self, observed: float) -> _Stationary | None:
+        """Find a solution that none near it beats by Newton's method, beginning at the observed root mean square.
+
+        None where the method leads nowhere or digits would be lost. The solution is where the sum of
+        count * log(1 + x * term) has slope 0, both by x and by the logarithm of the root mean square.
+        """
+        half, rms = self.ratio / 2, max(observed, self.least_rms())
+        terms = self.terms(rms)
+        if not max(terms) > 0:
+            return None
+        x = _first_x(terms, self.counts)
+        cells = [(count, offset, offset * offset) for count, offset in zip(self.counts, self.offsets, strict=True)]
+        before, step, is_close = (x, rms), (0.0, 0.0), False
+        for _ in range(_MAX_NEWTON_STEPS):
+            plus, over = half * rms, half / rms
+            by_x = by_log = by_x_twice = by_both = by_log_twice = 0.0
+            least = 1.0
+            for count, offset, square in cells:
+                part = square * over
+                term, falls = offset - plus - part, plus - part
+                divisor = 1 + x * term
+                if divisor < least:
+                    least = divisor
+                    if divisor <= 0:
+                        break
+                weight = count / divisor
+                by_x += weight * term
+                by_log -= weight * falls
+                by_log_twice -= weight * (plus + part)
+                weight /= divisor
+                by_x_twice -= weight * term * term
+                by_both -= weight * falls
+                by_log_twice -= weight * x * falls * falls
+            if least <= 0:  # the last step was too long
+                step = step[0] / 2, step[1] / 2
+                x, rms = before[0] + step[0], before[1] * math.exp(step[1])
+                continue
+            if is_close:
+                return _Stationary(x, rms) if least > _MIN_DIVISOR else None
+            by_log, by_log_twice = x * by_log, x * by_log_twice
+            determinant = by_x_twice * by_log_twice - by_both * by_both
+            if not determinant:
+                return None
+            step = (
+                (by_both * by_log - by_log_twice * by_x) / determinant,
+                (by_both * by_x - by_x_twice * by_log) / determinant,
+            )
+            if abs(step[1]) > _MAX_LOG_STEP:
+                shorter = _MAX_LOG_STEP / abs(step[1])
+                step = step[0] * shorter, step[1] * shorter
+            elif abs(step[1]) <= _NEWTON_TOLERANCE:
+                # No divisor changes by a larger share than this.
+                is_close = all(
+                    abs(step[0] * (offset - plus - square * over) - x * step[1] * (plus - square * over))
+                    <= _NEWTON_TOLERANCE * (1 + x * (offset - plus - square * over))
+                    for _, offset, square in cells
+                )
+            before = x, rms
+            x, rms = x + step[0], rms * math.exp(step[1])
+        return None
+
+    def is_global(self, known: _Stationary) -> bool:
+        """Return whether it is certain that no solution is likelier than this one. False leaves it open.
+
+        On the tangent at any root mean square, at least the sum of count * log(1 + x * term) is lost, whatever the x.
+        With the known x that sum has slope 0 at the known solution. So it is enough that the sum is convex in the
+        logarithm of the root mean square.
+        """
+        most = self.offsets[-1]
+        if -known.x * most <= 1:
+            return True  # as every summand is convex
+        return self.least_curvature(known.x, (self.least_rms(), most)) >= 0
+
+    def least_curvature(self, x: float, bounds: tuple[float, float]) -> float:
+        """Return a lower bound of the second derivative of that sum between two root mean squares, for x below 0."""
+        # A divisor is `fixed` plus a multiple of a hyperbolic cosine, which is between `least` and `most`.
+        curvature = 0.0
+        for offset, count in zip(self.offsets, self.counts, strict=True):
+            fixed, away = 1 + x * offset, abs(offset)
+            bottom = -x * self.ratio * away
+            one, other = [-x * self.ratio / 2 * (rms + away * away / rms) for rms in bounds]
+            least, most = min(one, other), max(one, other)
+            if bounds[0] < away < bounds[1]:
+                least = bottom
+            if fixed + least <= 0:
+                return -math.inf
+            extremes = [least, most]
+            if fixed < 0 and least < (turn := fixed - 2 * bottom * bottom / fixed) < most:
+                extremes.append(turn)
+            curvature += count * min([(fixed * at + bottom * bottom) / (fixed + at) ** 2 for at in extremes])
+        return curvature
+
+    def from_above(self, mean: float, rms: float) -> list[float]:
+        """Return the likeliest chances if the observed mean is above what is required.
+
+        They are the likeliest of a convex set, those with at most the required mean, so they are the only peak there.
+        The tangent has the observed shares on its other side, as those at root mean squares between two bounds have.
+        """
+        high = (mean + math.sqrt(max(0.0, mean * mean - (self.ratio * rms) ** 2))) / self.ratio
+        low = rms * rms / high
+        return self.root((math.log(low), math.log(rms / low)), (math.log(high), math.log(rms / high))).chances
+
+    def from_below(self, known: _Stationary | None) -> list[float]:
+        """Return the likeliest chances if the observed mean is below what is required: of several peaks the highest.
+
+        Peaks are looked for cell by cell. The best solution loses no more than any candidate does. So a cell is skipped
+        if all its candidates lose more than one that is known.
+        """
+        grids = [_Grid(self, bounds) for bounds in self.ranges()]
+        chances = grids[-1].peak(0, _CELLS).chances if known is None else self.chances(known)
+        peaks = [(self.lost(chances), chances)]
+        rms = self.moments(chances)[1]
+        width = _CELLS // _COARSE_CELLS
+        cells = [(which, at, at + width) for which in range(len(grids)) for at in range(0, _CELLS, width)]
+        least = min([peaks[0][0]] + [grids[which].lost(at) for which, at, _ in cells])
+        queue = sorted((grids[which].least_lost(at, end), which, at, end) for which, at, end in cells)
+        while queue and queue[0][0] <= least:
+            _, which, at, end = heappop(queue)
+            grid = grids[which]
+            if end - at > 1:
+                middle = (at + end) // 2
+                least = min(least, grid.lost(middle))
+                for low, high in ((at, middle), (middle, end)):
+                    heappush(queue, (grid.least_lost(low, high), which, low, high))
+            elif grid.has_peak(at) and not grid.has(at, rms):
+                peak = grid.peak(at, at + 1)
+                peaks.append((peak.lost, peak.chances))
+                least = min(least, peak.lost)
+        return min(peaks)[1]
+
+    def ranges(self) -> list[tuple[float, float]]:
+        """Return the root mean squares between which all solutions lie, where some term is above 0."""
+        steepness = self.ratio / (1 + math.sqrt(1 - self.ratio * self.ratio))
+        upward = [offset for offset in self.offsets if offset > 0]
+        found: list[tuple[float, float]] = []
+        for offset in upward:
+            low, high = max(offset * steepness, upward[0] * self.ratio), min(offset / steepness, upward[-1])
+            if found and low < found[-1][1]:
+                low = found.pop()[0]
+            found.append((low, high))
+        return found
+
+    def candidate(self, rms: float) -> _Candidate:
+        terms = self.terms(rms)
+        if not max(terms) > 0:  # by rounding, next to where the greatest is 0
+            return _Candidate([count / sum(self.counts) for count in self.counts], math.inf, 0.0)
+        chances = _balanced(terms, self.counts)
+        return _Candidate(chances, self.lost(chances), math.log(self.moments(chances)[1] / rms))
+
+    def least_lost(self, bounds: tuple[float, float]) -> float:
+        """Return a lower bound of what is lost at any root mean square between two, from the greatest terms there."""
+        # A term is greatest where the root mean square is as far from the centre as its value.
+        (low, high), half = bounds, self.ratio / 2
+        nearest = [min(max(abs(offset), low), high) for offset in self.offsets]
+        greatest = [
+            offset - half * (rms + offset * offset / rms) for offset, rms in zip(self.offsets, nearest, strict=True)
+        ]
+        if not max(greatest) > 0:
+            return math.inf
+        if sum([count * term for count, term in zip(self.counts, greatest, strict=True)]) >= 0:
+            return 0.0
+        return self.lost(_balanced(greatest, self.counts, _BOUND_TOLERANCE))
+
+    def root(self, start: tuple[float, float], end: tuple[float, float]) -> _Candidate:
+        """Return the solution between two logarithms of root mean squares, each given with its candidate's `above`.
+
+        The first is above 0 and the second is not. The method is false position, in its Illinois form, after halving
+        as long as an end is infinitely far above or below.
+        """
+        (low, above), (high, below) = start, end
+        side = 0
+        for _ in range(_MAX_ROOT_STEPS):
+            is_far = math.isinf(above) or math.isinf(below)
+            middle = (low + high) / 2 if is_far else low + (high - low) * above / (above - below)
+            found = self.candidate(math.exp(middle))
+            if abs(found.above) < _TOLERANCE or not low < middle < high:
+                break
+            if found.above > 0:
+                low, above = middle, found.above
+                below = below / 2 if side > 0 else below
+                side = 1
+            else:
+                high, below = middle, found.above
+                above = above / 2 if side < 0 else above
+                side = -1
+        return found
+
+
+class _Grid:
+    """Root mean squares between two bounds, closer together near both, with their candidates."""
+
+    def __init__(self, problem: _Problem, bounds: tuple[float, float]) -> None:
+        self._problem = problem
+        low, high = (math.log(bound) for bound in bounds)
+        self._logs = [low + (high - low) * (1 - math.cos(math.pi * at / _CELLS)) / 2 for at in range(_CELLS + 1)]
+        self._candidates: dict[int, _Candidate] = {}
+
+    def lost(self, at: int) -> float:
+        """Return what the candidate at a node loses; infinity at the bounds."""
+        if not 0 < at < _CELLS:
+            return math.inf
+        self._candidates[at] = self._problem.candidate(math.exp(self._logs[at]))
+        return self._candidates[at].lost
+
+    def least_lost(self, at: int, end: int) -> float:
+        return self._problem.least_lost((math.exp(self._logs[at]), math.exp(self._logs[end])))
+
+    def has(self, at: int, rms: float) -> bool:
+        """Return whether this root mean square is in the cell that begins at this node."""
+        return self._logs[at] <= math.log(rms) <= self._logs[at + 1]
+
+    def has_peak(self, at: int) -> bool:
+        """Return whether there is a peak in the cell that begins at this node, as far as the grid shows."""
+        return self._above(at) > 0 >= self._above(at + 1)
+
+    def peak(self, at: int, end: int) -> _Candidate:
+        """Return a peak between two nodes, where `above` falls through 0."""
+        return self._problem.root((self._logs[at], self._above(at)), (self._logs[end], self._above(end)))
+
+    def _above(self, at: int) -> float:
+        """Return `above` of the candidate at a node. It is above 0 at the lower bound, and below at the upper one."""
+        if at == 0:
+            return math.inf
+        return self._candidates[at].above if at < _CELLS else -math.inf
+
+
+def _first_x(terms: Sequence[float], counts: Sequence[float]) -> float:
+    """Return where Newton's method for x begins: after a step from 0, within the possible range."""
+    cells = list(zip(terms, counts, strict=True))
+    x = sum([count * term for term, count in cells]) / sum([count * term * term for term, count in cells])
+    return max(-_NEWTON_START_RATIO / max(terms), min(-_NEWTON_START_RATIO / min(terms), x))
+
+
+def _balanced(terms: Sequence[float], counts: Sequence[float], tolerance: float = _TOLERANCE) -> list[float]:
+    """Return the likeliest chances under which the terms, some below 0 and some above, have mean 0.
+
+    They are count / total / (1 + x * term). Where most counts are on one side, x is close to where one of these
+    divisors is 0, and 1 + x * term is lost in rounding. Then it is not x that is solved for, but that divisor itself:
+    all the others are sums of what is not negative.
+    """
+    total, heavier = sum(counts), sum([count * term for term, count in zip(terms, counts, strict=True)])
     if not heavier:
         return [count / total for count in counts]
+    x = _newton_multiplier(terms, counts)
+    if x is not None:
+        return [count / total / (1 + x * term) for term, count in zip(terms, counts, strict=True)]
     end = min(terms) if heavier > 0 else max(terms)
     shares = [term / end for term in terms]
-    least = _least_divisor(shares, counts)
-    return [count / total / _divisor(share, least) for share, count in zip(shares, counts, strict=True)]
+    least = _least_divisor(shares, counts, tolerance)
+    return [
+        count / total / ((1 - share) + least * share if share > 0 else 1 - share * (1 - least))
+        for share, count in zip(shares, counts, strict=True)
+    ]
 
 
-def _divisor(share: float, least: float) -> float:
-    """Return the divisor of a term, given its ratio to the end term: `least` for the end term, 1 for a term of 0."""
-    return (1 - share) + least * share if share > 0 else 1 - share * (1 - least)
-
-
-def _least_divisor(shares: Sequence[float], counts: Sequence[float]) -> float:
-    """Find the divisor of the end term for which the terms have mean 0, by Newton's steps between closing bounds."""
-    against = sum(-share * count for share, count in zip(shares, counts, strict=True) if share < 0)
-    low, high = min(1.0, counts[shares.index(1.0)] / against), 1.0
-    least = math.sqrt(low * high)
-    for _ in range(_STEPS):
+def _newton_multiplier(terms: Sequence[float], counts: Sequence[float]) -> float | None:
+    """Return the x of `_balanced`; None if Newton's method takes long or digits would be lost."""
+    cells = list(zip(terms, counts, strict=True))
+    reach = max(max(terms), -min(terms))
+    x, is_close = _first_x(terms, counts), False
+    for _ in range(_MAX_MULTIPLIER_STEPS):
         mean = slope = 0.0
-        for share, count in zip(shares, counts, strict=True):
-            part = share / _divisor(share, least)
-            mean += count * part
-            slope -= count * part * part
+        least = 1.0
+        for term, count in cells:
+            divisor = 1 + x * term
+            if divisor < least:
+                least = divisor
+                if divisor < _MIN_DIVISOR:
+                    return None
+            part = term / divisor
+            weighed = count * part
+            mean += weighed
+            slope += weighed * part
+        if is_close:
+            return x
+        step = mean / slope
+        is_close = abs(step) * reach <= _NEWTON_TOLERANCE * least
+        x += step
+    return None
+
+
+def _least_divisor(shares: Sequence[float], counts: Sequence[float], tolerance: float) -> float:
+    """Return the divisor of the term at the end, from 0 to 1, under which the terms have mean 0.
+
+    Shares are those of the term at the end. Newton's steps are kept between bounds that close in, by factors, as the
+    divisor may be small.
+    """
+    along = [(share, 1 - share, count) for share, count in zip(shares, counts, strict=True) if share > 0]
+    against = [(share, count) for share, count in zip(shares, counts, strict=True) if share < 0]
+    low, high = min(1.0, counts[shares.index(1.0)] / sum([-share * count for share, count in against])), 1.0
+    least = math.sqrt(low * high)
+    for _ in range(_MAX_STEPS):
+        mean = slope = 0.0
+        for share, rest, count in along:
+            part = share / (rest + least * share)
+            weighed = count * part
+            mean += weighed
+            slope -= weighed * part
+        gone = 1 - least
+        for share, count in against:
+            part = share / (1 - share * gone)
+            weighed = count * part
+            mean += weighed
+            slope -= weighed * part
         low, high = (least, high) if mean > 0 else (low, least)
         after = least * math.exp(-mean / (slope * least)) if abs(mean) < abs(slope * least) else 0.0
         if not low < after < high:
             after = math.sqrt(low * high)
-        if abs(after - least) <= _CLOSE * least:
+        if abs(after - least) <= tolerance * least:
             break
         least = after
     return least
@@ -192,7 +438,7 @@ def multiplier(terms: Sequence[float], counts: Sequence[float]) -> float:
     """
     low, high = -1 / max(terms), -1 / min(terms)
     x = 0.0
-    for _ in range(_STEPS):
+    for _ in range(_MAX_STEPS):
         mean = slope = 0.0
         for at, term in enumerate(terms):
             part = term / (1 + x * term)
@@ -201,7 +447,7 @@ def multiplier(terms: Sequence[float], counts: Sequence[float]) -> float:
         low, high = (x, high) if mean > 0 else (low, x)
         step = x - mean / slope
         after = step if low < step < high else (low + high) / 2
-        if abs(after - x) <= _CLOSE * max(1.0, abs(x)):
+        if abs(after - x) <= _TOLERANCE * max(1.0, abs(x)):
             break
         x = after
     return x

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from statistics import fmean
 from typing import Literal
 
@@ -24,6 +25,8 @@ _WIDEST = {"score": ("a score", 0.5), "elo": ("a difference in elo", 1000.0), "n
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 UNSEEN = 1e-3
 """Count assigned to a score that no pair has had yet; fishtest uses the same."""
+_CACHED_RATIOS = 10_000
+"""Log likelihood ratios that are kept: simulated tests begin with the same few counts over and over."""
 _EQUAL = 1e-18
 """Variance below which all pairs count as equal; the rest is rounding."""
 _UNDERRATED = 1.25
@@ -152,6 +155,11 @@ class Pentanomial(SequentialTest):
 
 def multinomial_llr(hypotheses: Hypotheses, counts: Sequence[int]) -> float:
     """Return the log likelihood ratio of counts of scores from 0 to 1: five for pairs, three for single games."""
+    return _multinomial_llr(hypotheses, tuple(counts))
+
+
+@lru_cache(maxsize=_CACHED_RATIOS)
+def _multinomial_llr(hypotheses: Hypotheses, counts: tuple[int, ...]) -> float:
     null, other = likeliest_chances(hypotheses, counts)
     return sum((count or UNSEEN) * math.log(p1 / p0) for count, p0, p1 in zip(counts, null, other, strict=True))
 
@@ -262,7 +270,7 @@ class RealValued(SequentialTest):
         return math.isfinite(score)
 
     def _take(self, score: float) -> None:
-        about = score - 0.5  # powers of values far from 0 would lose a small spread to rounding
+        about = score - 0.5  # powers of what is far from 0 would round away a small spread
         self._sum += about
         self._squares += about * about
         self._cubes += about * about * about
@@ -272,7 +280,7 @@ class RealValued(SequentialTest):
     def _decided(self) -> Verdict | None:
         if self.pairs < MIN_UNITS:
             return None
-        # The second ratio takes time proportional to the number of pairs; its upper bound often decides without it.
+        # The other ratio takes time in the number of pairs, and can't be more than its bound.
         normal, most = self._normal(), most_llr(self.pairs, self._sum, *self._means)
         return self._accepted(math.copysign(min(abs(normal), most), normal)) and super()._decided()
 

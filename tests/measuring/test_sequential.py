@@ -95,6 +95,7 @@ def test_no_distribution_of_the_deviations_held_is_likelier(counts: list[int], h
         ([0.001, 0.001, 0.001, 89226, 3068], 3.6773485071664975, -13900.47),
         ([65, 4664, 692848, 2778, 0.001], -0.28360953786532406, -88353.96),
         ([0.001, 1, 5953, 2, 0.001], -0.05224877610143941, -42.80),
+        ([0.001, 0.001, 47796, 2, 0.001], 0.030125057368654087, -57.43),
         ([13, 69, 14732, 47, 7], 0.24874854350851353, None),
     ],
 )
@@ -107,6 +108,35 @@ def test_the_likeliest_distribution_is_found_where_another_is_the_likeliest_of_t
     if likeliest is not None:
         weight = sum(count * math.log(chance) for count, chance in zip(counts, found, strict=True))
         assert weight == pytest.approx(likeliest, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [1, 0.001, 6, 2, 0.001],
+        [0.001, 0.001, 10, 0.001, 0.001],
+        [0.001, 5, 200, 2, 0.001],
+        [30, 0.001, 0.001, 4, 0.001],
+        [40, 300, 2000, 200, 9],
+        [0.001, 0.001, 1000000, 1, 0.001],
+    ],
+)
+@pytest.mark.parametrize("held", [0.02, 0.4, 1.2, 2.9])
+def test_no_distribution_on_a_tangent_of_what_is_held_is_likelier(counts: list[float], held: float) -> None:
+    """If the mean of the counts is lower than what is held, each distribution with more lies beyond such a tangent."""
+    found, ratio = with_deviations(QUARTERS, counts, 0.5, held), held / math.sqrt(1 + held**2)
+
+    def weight(chances: list[float]) -> float:
+        return sum(count * math.log(chance) for count, chance in zip(counts, chances, strict=True))
+
+    offsets = [value - 0.5 for value in QUARTERS]
+    mean, rms = fmean(offsets, found), math.sqrt(fmean([offset**2 for offset in offsets], found))
+    assert mean == pytest.approx(ratio * rms, rel=1e-9)
+    tangents = [0.5 * (ratio / 4) ** (at / 300) for at in range(301)]
+    terms = [[offset - ratio / 2 * (rms + offset**2 / rms) for offset in offsets] for rms in tangents]
+    best = max(weight(with_mean(each, counts, 0.0)) for each in terms if max(each) > 0)
+    assert weight(found) >= best - 1e-9 * abs(best)
+    assert weight(found) == pytest.approx(best, rel=0.02)
 
 
 def log_likelihood_of_three(counts: tuple[float, float, float], held: float) -> float:
