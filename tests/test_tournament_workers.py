@@ -38,7 +38,7 @@ from bots import Bot, run
 
 class Mine(Bot):
     def choose(self, turn):
-        print("a move of mine")
+        print("a move of mine", flush=True)  # before the match is reported
         return turn.random.choice(turn.legal)
 
 run(Mine("mine"))
