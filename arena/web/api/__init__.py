@@ -1,1 +1,4 @@
-"""What the pages show, as JSON: `/api/v1`. One table of operations says what there is, how it is asked and answered."""
+"""The JSON API, `/api/v1`: the content of the pages for programs.
+
+operations.py is the table of all operations. operation.py serves and describes one of them by its types.
+"""

@@ -1,1 +1,4 @@
-"""The project's documents as pages: where they are, Markdown as HTML, and the search in them."""
+"""The project's documents as pages.
+
+library.py finds the documents, markdown.py turns them into HTML, search.py searches them.
+"""
