@@ -21,4 +21,15 @@ SQL.
 - Queries for pages: leaderboards.py, match_search.py, match_numbers.py and paging.py; export_rows.py for exports.
 - Nodes: node_store.py owns a node's name, nodes.py says which are alive, announcements.py tells them of changes.
   feed_position.py says up to which match a broker has every end.
+
+Errors that say nothing about the statement (SQLSTATE classes 08, 25, 40, 53, 55, 57 and 58) become
+`StoreUnavailable`, and the transaction is tried again.
+
+For each summary, one query says what matches add or take away, and can compute it again from all. After an
+annulment, later matches are rated again and marked, because their records keep the ratings of their day. The new
+ratings are computed beside the stored ones and written in one transaction. A tournament's match moves from
+tournament_state.py to the tables of results in one transaction.
+
+A number in a node's row grows with each holder of its name. A process whose session was ended takes the name again
+only if nobody had it meanwhile.
 """
