@@ -31,5 +31,5 @@ ratings are computed beside the stored ones and written in one transaction. A to
 tournament_state.py to the tables of results in one transaction.
 
 A number in a node's row grows with each holder of its name. A process whose session was ended takes the name again
-only if nobody had it meanwhile.
+only if no other process had it meanwhile.
 """
