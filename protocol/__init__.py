@@ -1,5 +1,13 @@
-"""Messages, codecs, dice, digests and game rules, which both sides of the arena share. There is no I/O, except that the
-shipped maps are loaded as package data. Every package may import it; it imports none.
+"""Messages, codecs, dice, digests and game rules, which both sides of the arena share. There is no I/O, except that
+the shipped maps are loaded as package data. Every package may import it; it imports none.
+
+- messages.py defines every message, codec.py both encodings and their limits, schema.py the JSON Schema.
+  field_errors.py says in words what a field may be.
+- dice.py has the committed dice, digest.py the digest chain.
+- errors.py sorts failures by who is at fault. close_codes.py, error_codes.py and reasons.py list the codes.
+- names.py, display_names.py and pools.py define names of bots, of people and of rating pools.
+- bot_launch.py says how bots are launched, config_values.py reads configs that people typed.
+- display.py makes text safe for a terminal. secret_text.py cleans pasted secrets.
 """
 
 VERSION = "0.1.0"

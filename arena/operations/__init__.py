@@ -1,3 +1,8 @@
 """Handlers of operator requests to a running server, and its maintenance tasks, one module per subject. `arena serve`
 registers the handlers and starts the tasks; arena/commands sends the requests.
+
+- Requests: status.py, administration.py, names.py, draining.py, and tournaments.py for those that the server plays
+  itself.
+- Maintenance: thinning.py and archiving.py for old records, also those in files; disk_space.py, backups.py.
+- metrics.py has what is counted and measured, prometheus.py how Prometheus reads it.
 """

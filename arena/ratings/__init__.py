@@ -1,3 +1,8 @@
-"""Ratings, pairing and tables of ladder and tournaments, as pure functions. It imports measuring, protocol and referee,
-and nothing else of arena.
+"""Ratings, pairing and tables of ladder and tournaments, as pure functions. It imports measuring, protocol and
+referee, and nothing else of arena.
+
+- rating_system.py rates with TrueSkill; trueskill_update.py is the update.
+- ladder_pairing.py and tournament_pairing.py say who plays whom.
+- tournament_standings.py is the whole table, for terminals and pages. standings.py ranks by score,
+  payoff_standings.py by payoff, and significant_ranks.py says who is told apart.
 """

@@ -1,6 +1,12 @@
 """The games as environments for reinforcement learning (PettingZoo, Gymnasium), and the encodings that learners see.
 
 The environments need the extra `rl`. `encoding_of`, with which a learnt policy plays in an arena, only needs numpy.
+
+- encodings.py says what a learner sees of each game; risk.py, payoff_games.py and small_games.py have the
+  encodings.
+- environment.py plays one game. vector.py plays many at once, vector_single.py one seat of each, by the rules in
+  `batched`.
+- lockstep.py plays batches and the reference rules at once and compares them. copying.py copies environments.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Evaluations of unfinished states, found by the names of the game and of the evaluation."""
+"""Evaluations of unfinished states, found by the names of the game and of the evaluation.
+
+base.py has the scale, risk.py and small_games.py the evaluations.
+"""
 
 from __future__ import annotations
 

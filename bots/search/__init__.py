@@ -1,4 +1,8 @@
-"""Searches for any game of protocol.games, which return value, best move and principal variation, and count nodes."""
+"""Searches for any game of protocol.games, which return value, best move and principal variation, and count nodes.
+
+base.py has what all share; alpha_beta.py, expectiminimax.py and and_or_labelling.py are the searches. kernels.py is
+the registry of searches of particular games; `risk` has those of Risk.
+"""
 
 from bots.evaluation.base import WIN
 from bots.search.alpha_beta import TranspositionTable, alphabeta, star1

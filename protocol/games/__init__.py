@@ -1,5 +1,8 @@
 """The registry of games, by name. A new game is one new file and one line here.
 
+base.py is the contract of a game, simultaneous.py that of games in which several seats move at once. poker.py is
+what both pokers share, parsing.py reads configs and moves. `rules_of` shares the rules of equal configs.
+
 Evaluation, search kernels and exact graders have registries of their own: bots.evaluation, bots.search.kernels,
 machine.exact.graders. Code that serves, plays or searches games knows no particular game.
 """
