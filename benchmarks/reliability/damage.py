@@ -3,8 +3,8 @@
 Random bits of the file are flipped, and random fields of rows overwritten. Damage that changes nothing readable (free
 space in a page) is counted separately. Some fields can't be checked against anything: when a bot was registered or
 seen, whether it is approved or revoked, its display name, a valid but wrong token hash, a tournament's times, and
-whether a match was rerated after its record was closed. A claim is broken by any other damage that is not found, and by a check that ends
-in an unexpected error.
+whether a match was rerated after its record was closed. A claim is broken by any other damage that is not found, and by
+a check that ends in an unexpected error.
 
     python benchmarks/reliability/damage.py [--bits 300] [--fields 300] [--seconds 5] [--seed 1] [--quick] [--small]
 """
