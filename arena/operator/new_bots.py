@@ -35,7 +35,7 @@ class NewBots(NamedTuple):
     listed: NameList
     tokens: dict[str, str]
     notes: Sequence[str] = ()
-    """What the operator has to know of names that several new bots share, a sentence each."""
+    """Notes for the operator, a sentence about each display name that several new bots share."""
 
     @classmethod
     def of(cls, listed: NameList, source: str, known: Iterable[RegisteredBot]) -> Self:
@@ -105,13 +105,13 @@ def _taken(known: Iterable[RegisteredBot]) -> set[str]:
 
 
 def _shown(known: Iterable[RegisteredBot]) -> dict[str, str]:
-    """The names of registered bots by folded display name."""
+    """Return the names of registered bots by folded display name."""
     owned = (bot for bot in known if bot.token_hash or bot.revoked)
     return {folded_display(bot.display): bot.name for bot in owned if bot.display is not None}
 
 
 def _display(row: Mapping[str, str]) -> str:
-    """The folded display name of a row, which may be written in place of the name; empty if there is none."""
+    """Return the folded display name of a row, which may stand in place of the name; empty if there is none."""
     return folded_display(row.get(DISPLAY) or ("" if is_bot_name(row[NAME]) else row[NAME]))
 
 
