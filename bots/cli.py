@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pkgutil import resolve_name
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand
 
 from machine import command_line
+
+if TYPE_CHECKING:
+    from bots.client.bot import Bot
 
 app = typer.Typer(
     name="arena-bot",
@@ -60,9 +63,7 @@ def run_bot(
     default: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting, for bots that have it.")
     ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Only say whether there is such a bot with these settings.")
-    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only say whether such a bot can play here.")] = False,
 ) -> None:
     """Connect a bot to an arena and play."""
     from bots.client.loading import choose_settings, find
@@ -91,8 +92,27 @@ def run_bot(
     set_here = {**spec.settings, **read_pairs(set_ or (), "--set")}
     settings = choose_settings(spec.bot, cls.settings, set_here, read_pairs(default or (), "--default"))
     made = cls(spec.name, **settings)
-    if not check:
+    if check:
+        _check_any_game(made)
+    else:
         play(made, given, Given())
+
+
+def _check_any_game(bot: Bot) -> None:
+    """Raise `UsageFault` if there is no game, under no preset, that the bot can play on this machine."""
+    from protocol.errors import UsageFault
+    from protocol.games import game_class, load
+
+    faults = []
+    for game, preset in ((name, preset) for name in bot.games for preset in game_class(name).presets):
+        try:
+            bot.check_game(load(game, {"preset": preset}))
+        except UsageFault as fault:
+            faults.append(fault)
+        else:
+            return
+    if faults:
+        raise faults[0]
 
 
 @app.command(cls=_Delegated)

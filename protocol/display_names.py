@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import count
 
 from protocol.errors import UsageFault
 from protocol.names import MAX_NAME_LENGTH, NAME_FORM, TEXT_PATTERN, is_bot_name
@@ -46,7 +47,7 @@ _PLAIN = {ord(letter): plain for letter, plain in PLAIN_LETTERS.items()}
 
 def normalize_display(text: str) -> str:
     """Return a display name as it is kept: composed, with single blanks. Raises `UsageFault` for what is none."""
-    name = " ".join(unicodedata.normalize("NFC", text).split())
+    name = _composed(text)
     if not is_display_name(name):
         raise UsageFault(f"{text[: 2 * MAX_DISPLAY_LENGTH]!r} is no display name: {DISPLAY_FORM}")
     return name
@@ -61,6 +62,26 @@ def is_display_name(name: str) -> bool:
     kinds = "".join(unicodedata.category(character)[0] for character in name)
     has_words = "L" in kinds or "N" in kinds
     return has_words and "C" not in kinds and not kinds.startswith("M") and "M" * (MAX_MARKS + 1) not in kinds
+
+
+def _composed(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def folded_display(text: str) -> str:
+    """Return a display name in the form in which two are compared, without case; a text that is none likewise."""
+    return _composed(text).casefold()
+
+
+def display_taken(display: str, bot: str, taken: Collection[str]) -> str:
+    """Return why a display name is refused that `bot` has. `taken` are all folded display names that are."""
+    display = _composed(display)
+    numbered = (f"{display[: MAX_DISPLAY_LENGTH - len(end)]}{end}" for end in map(" ({})".format, count(2)))
+    free = next(each for each in numbered if folded_display(each) not in taken)
+    return (
+        f"{bot} is shown as {display} already: for the same person `arena bot rotate {bot}` makes a new token, "
+        f"another one needs another display name, like {free}"
+    )
 
 
 def nearest_bot_name(text: str) -> str:

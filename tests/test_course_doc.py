@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
+from arena.builtin_bots import house_bots
 from arena.cli import app
 from processes import REPOSITORY
 
@@ -35,3 +37,22 @@ def test_a_command_of_the_course_is_understood(words: list[str]) -> None:
 
 def test_the_course_has_its_commands() -> None:
     assert len(COMMANDS) > 25
+
+
+def test_whom_the_lessons_play_by_name_is_a_built_in_bot_of_every_server_of_the_course() -> None:
+    houses = [{bot.name for bot in house_bots(words)} for words in re.findall(r"--house (\S+?)[`\s]", TEXT)]
+    opponents = set(re.findall(r"--opponent (\S+)", TEXT))
+    assert len(houses) == 3
+    assert "random" in opponents
+    assert [opponents - house for house in houses] == [set()] * 3
+
+
+@pytest.mark.parametrize(
+    "file", [*sorted((REPOSITORY / "docs").glob("*.md")), REPOSITORY / "README.md"], ids=lambda file: file.name
+)
+def test_whom_a_document_plays_by_name_is_started_there(file: Path) -> None:
+    text = re.sub(r"arena replay .*", "", file.read_text())
+    started = set(re.findall(r"arena-bot run (\S+)", text))
+    for words in re.findall(r"arena serve [^`\n]*--house (\S+?)[`\s]", text):
+        started |= {bot.name for bot in house_bots(words)}
+    assert set(re.findall(r"--opponent ([a-z][\w:-]*)", text)) <= started

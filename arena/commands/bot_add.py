@@ -92,6 +92,8 @@ def _register(where: str, data: Path, new: NewBots) -> None:
 
 def _tell(new: NewBots, tokens_to: Path | None) -> None:
     """Print a single token alone, or several as a table, for scripts; say on standard error what it is for."""
+    for note in new.notes:
+        say(f"arena: {note}", err=True)
     tokens, brings = new.tokens, "as ARENA_TOKEN or --token"
     if tokens_to is not None:
         who = counted(len(tokens), "bot", "bots")

@@ -18,6 +18,11 @@ COMMAND, BOT, SETTINGS = "command", "bot", "settings"
 _KEYS = (NAME, COMMAND, BOT, SETTINGS)
 """The keys of an entrant."""
 
+_NO_DISPLAY = (
+    "there is a display name, and a tournament's standings have names alone: leave display out. For the pages, "
+    "`arena bot display NAME DISPLAY` gives one to a registered bot"
+)
+
 
 def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> NameList:
     """Read a list of names, see `parse_name_list`. Raises `UsageFault`, naming each line that is wrong."""
@@ -41,6 +46,9 @@ def read_entrants(file: Path) -> list[str]:
 
 def _of_csv(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     listed = read_name_list(file)
+    lines = [line for row, line in zip(listed.rows, listed.lines, strict=True) if row.get(DISPLAY)]
+    if lines:
+        raise UsageFault(f"{file}, line {lines[0]}: {_NO_DISPLAY}")
     for row, line in zip(listed.rows, listed.lines, strict=True):
         yield f"line {line}", {key: row[key] for key in _KEYS if row.get(key)}
 
@@ -63,6 +71,8 @@ def _of_toml(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 def _text(file: Path, number: int, key: str, value: Any) -> str:
     """Return an entrant's value in the form of the command line. Raises `UsageFault`."""
+    if key == DISPLAY:
+        raise UsageFault(f"{file}, entrant {number}: {_NO_DISPLAY}")
     if key not in _KEYS:
         raise UsageFault(f"{file}, entrant {number}: there is no key {shown(key)}: {among(_KEYS)}")
     if key == SETTINGS and isinstance(value, dict):

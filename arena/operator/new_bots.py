@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Self
 
 from arena.operator.changes import Register
@@ -12,7 +12,14 @@ from arena.operator.name_list import DISPLAY, NAME, NameList, mistakes_fault
 from arena.store.registry import RegisteredBot
 from arena.store.tokens import hash_token, new_token
 from protocol.display import csv_cell
-from protocol.display_names import free_names, nearest_bot_name, no_bot_name, normalize_display
+from protocol.display_names import (
+    display_taken,
+    folded_display,
+    free_names,
+    nearest_bot_name,
+    no_bot_name,
+    normalize_display,
+)
 from protocol.errors import UsageFault
 from protocol.names import folded, is_bot_name
 
@@ -27,6 +34,8 @@ class NewBots(NamedTuple):
 
     listed: NameList
     tokens: dict[str, str]
+    notes: Sequence[str] = ()
+    """Notes for the operator, a sentence about each display name that several new bots share."""
 
     @classmethod
     def of(cls, listed: NameList, source: str, known: Iterable[RegisteredBot]) -> Self:
@@ -35,7 +44,8 @@ class NewBots(NamedTuple):
         Each line begins with the `source` and the line number, if there is a source.
         """
         _check(listed, source, list(known))
-        return cls(listed, {row[NAME]: new_token() for row in listed.rows})
+        tokens = {row[NAME]: new_token() for row in listed.rows}
+        return cls(listed, tokens, [*_namesakes(listed, source)])
 
     @property
     def request(self) -> Register:
@@ -69,13 +79,16 @@ def names_alone(names: Sequence[str], display: str | None = None) -> NameList:
 def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList:
     """Return the list with the nearest free name for a bot where a name is none, which becomes the display name.
 
-    Where a row has a display name, that stays. A name of which no letter can stay is left as it is.
+    Where a row has a display name, that stays. A name of which no letter can stay, or with a display name that a
+    registered bot has, is left as it is.
     """
+    known = list(known)
+    shown = _shown(known)
     taken = _taken(known) | {folded(row[NAME]) for row in listed.rows if is_bot_name(row[NAME])}
     rows = []
     for row in listed.rows:
         name, near = row[NAME], nearest_bot_name(row[NAME])
-        if not is_bot_name(name) and near:
+        if not is_bot_name(name) and near and _display(row) not in shown:
             free = next(one for one in free_names(near) if folded(one) not in taken)
             taken.add(folded(free))
             row = {**row, NAME: free, DISPLAY: row.get(DISPLAY) or name}
@@ -91,21 +104,53 @@ def _taken(known: Iterable[RegisteredBot]) -> set[str]:
     return {folded(bot.name) for bot in known if bot.token_hash or bot.revoked}
 
 
+def _shown(known: Iterable[RegisteredBot]) -> dict[str, str]:
+    """Return the names of registered bots by folded display name."""
+    owned = (bot for bot in known if bot.token_hash or bot.revoked)
+    return {folded_display(bot.display): bot.name for bot in owned if bot.display is not None}
+
+
+def _display(row: Mapping[str, str]) -> str:
+    """Return the folded display name of a row, which may stand in place of the name; empty if there is none."""
+    return folded_display(row.get(DISPLAY) or ("" if is_bot_name(row[NAME]) else row[NAME]))
+
+
+def _namesakes(listed: NameList, source: str) -> Iterator[str]:
+    """Yield a sentence about each display name that a new bot shares with one before it."""
+    first: dict[str, str] = {}
+    for row, line in zip(listed.rows, listed.lines, strict=True):
+        name = row[NAME]
+        if not (key := _display(row)):
+            continue
+        if key in first:
+            where = f"{source}, line {line}: " if source else ""
+            yield f"{where}{name} is shown as {row[DISPLAY]}, as {first[key]} is: give one another display name"
+        first.setdefault(key, name)
+
+
 def _check(listed: NameList, source: str, known: Sequence[RegisteredBot]) -> None:
     first: dict[str, int] = {}
-    taken = _taken(known)
+    taken, shown = _taken(known), _shown(known)
+    persons: dict[str, int] = {}
     wrong = []
     proposed = with_bot_names(listed, known).rows
     for row, line, better in zip(listed.rows, listed.lines, proposed, strict=True):
         name, where = row[NAME], f"{source}, line {line}: " if source else ""
         key = folded(name)
-        if not is_bot_name(name):
-            wrong.append(f"{where}{no_bot_name(name, better[NAME]) if name else 'there is no name'}")
+        person = _display(row)
+        if person in shown and folded(shown[person]) != key:
+            wrong.append(f"{where}{display_taken(row.get(DISPLAY) or name, shown[person], shown)}")
+        elif not is_bot_name(name):
+            told = no_bot_name(name, better[NAME]) if name else "there is no name"
+            again = f"; line {persons[person]} is called so too" if source and person in persons else ""
+            wrong.append(f"{where}{told}{again}")
         elif key in first:
             wrong.append(f"{where}{name} is there twice" + (f", first in line {first[key]}" if source else ""))
         elif key in taken:
             wrong.append(f"{where}a bot is called {name} already: choose another name, or `arena bot rotate {name}`")
         first.setdefault(key, line)
+        if person:
+            persons.setdefault(person, line)
         if row.get(DISPLAY):
             try:
                 normalize_display(row[DISPLAY])

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from machine import compiled
 from protocol.bot_launch import REFERENCE_BOTS, BotSpec, parse_bot_spec, split_bot_word
 from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
@@ -57,11 +58,15 @@ def reference_command(spec: BotSpec) -> tuple[str, ...]:
 
 
 def check_settings(commands: Mapping[str, Sequence[str]]) -> None:
-    """Ask the programs of bots, in parallel, whether they know their settings. Raises `UsageFault` if one does not."""
+    """Ask the programs of bots, in parallel, whether they know their settings and have what they need on this machine.
+
+    Only those are asked that may say no: bots without settings are able to play wherever numba is installed. Raises
+    `UsageFault` if one says no.
+    """
     asked = [
         (name, subprocess.Popen((*command, "--check"), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))  # noqa: S603 - ours
         for name, command in commands.items()
-        if "--set" in command
+        if "--set" in command or not compiled.FAST
     ]
     said = [(name, asking.communicate()[1].strip(), asking.returncode) for name, asking in asked]
     for name, words, code in said:

@@ -19,7 +19,7 @@ from arena.store.retention_clock import database_now, days_before_now, is_steady
 from arena.store.schema import bots, failures, incidents, seats, tallies
 from machine.timestamps import utc
 from protocol.display import few
-from protocol.display_names import no_bot_name
+from protocol.display_names import display_taken, folded_display, no_bot_name
 from protocol.errors import UsageFault
 from protocol.names import folded, is_bot_name
 
@@ -184,8 +184,10 @@ def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:
 def add_bots(connection: Connection, hashes: Mapping[str, str], displays: Mapping[str, str] | None = None) -> None:
     """Register bots by hand, approved, with their tokens' hashes; those known from tournaments keep their ratings.
 
-    `displays` has the display names of some. Raises `NameInUse` at the first that is taken.
+    `displays` has the display names of some; new bots may share one. Raises `NameInUse` at the first name or display
+    name that is taken.
     """
+    _check_displays(connection, displays or {})
     for name, token_hash in hashes.items():
         row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False, "approved": True}
         row["display"] = (displays or {}).get(name)
@@ -220,8 +222,25 @@ def set_people(connection: Connection, names: Iterable[str], *, person: bool) ->
 
 
 def set_display(connection: Connection, name: str, display: str | None) -> None:
-    """Give a bot another display name, or none. Raises `UsageFault` for an unknown name."""
+    """Give a bot another display name, or none. Raises `UsageFault` for an unknown name, `NameInUse` for a display name
+    that another bot has.
+    """
+    if display is not None:
+        _check_displays(connection, {name: display})
     _change(connection, [name], display=display)
+
+
+def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None:
+    """Raise `NameInUse` for a display name that a registered bot has which is not among these."""
+    if not displays:
+        return
+    owned = bots.c.token_hash.is_not(None) | bots.c.revoked
+    query = select(bots.c.name, bots.c.key, bots.c.display).where(bots.c.display.is_not(None), owned)
+    own = set(map(folded, displays))
+    taken = {folded_display(row.display): row.name for row in connection.execute(query) if row.key not in own}
+    for display in displays.values():
+        if (key := folded_display(display)) in taken:
+            raise NameInUse(display_taken(display, taken[key], taken))
 
 
 def display_names(connection: Connection, limit: int) -> dict[str, str]:

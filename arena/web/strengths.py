@@ -18,9 +18,9 @@ MIN_STEP = 1.0
 """A word is no smaller step than that: ratings of some dozens of matches differ by as much by chance."""
 WORDS = ("beginner", "easy", "medium", "strong", "expert")
 """From the weakest on; where nobody plays at random, the middle one is around the rating with which a bot begins."""
-NEW, PERFECT = "new", "perfect"
+UNSURE, PERFECT = "little known", "perfect"
 EARLY = 3
-"""Rated matches below which a bot counts as new; low, so that even a new arena shows strengths within minutes."""
+"""Rated matches below which a bot is little known; low, so that even a new arena shows strengths within minutes."""
 EXACT = ("perfect", "oracle")
 """The built-in bots that play perfectly."""
 AT_RANDOM = ("random", "level-1")
@@ -60,13 +60,16 @@ def strength_of(rated: RatedBot, scale: Scale = BY_RATING) -> str:
     if rated.bot in EXACT:
         return PERFECT
     if rated.played < EARLY:
-        return NEW
+        return UNSURE
     place = floor((rated.mu - scale.weakest) / scale.step + 0.5)
     return WORDS[max(0, min(place, len(WORDS) - 1))]
 
 
 def strengths(reader: Reader) -> dict[str, list[tuple[str, str]]]:
-    """Return by pool the bots that are rated there, each with its strength, the weakest first."""
+    """Return by pool the bots that are rated there, each with its strength, the weakest first.
+
+    The page calls bots new that are in no pool of a game.
+    """
     found: dict[str, list[tuple[str, str]]] = {}
     for pool, rated in groupby(reader.read(strongest_bots, MAX_BOTS), key=lambda bot: bot.pool):
         if not is_of_people(pool):

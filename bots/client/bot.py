@@ -119,7 +119,8 @@ class Bot(ABC):
     def check_game(self, game: Game[Any, Any]) -> None:
         """Check that the bot plays this game. Called before anything else is done for a game, under its config.
 
-        Raises `UsageFault` if the bot does not play it, or not with its settings.
+        Raises `UsageFault` if the bot does not play it, or not with its settings or with what this machine has, such
+        as libraries and tables. Commands refuse the bot then before anything begins.
         """
         if game.name not in self.games:
             others = players_of(game.name)

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any
 
 from bots.client.bot import Bot, Choice, GiveUp, Turn
-from machine.exact.duel import Table, table_of
+from machine.exact.duel import Table, check_table, table_of
 from machine.exact.hand_strategies import GAMES as POKER
 from machine.exact.hand_strategies import equilibrium_of, knowledge
 from machine.exact.heaps import as_sent, theory_of
@@ -72,6 +72,17 @@ class Oracle(Bot):
     """
 
     games = ("risk-duel",)
+
+    def check_game(self, game: Game[Any, Any]) -> None:
+        """Raise `UsageFault` if the bot does not play the game, the map is too large and not solved, or numba is
+        missing.
+        """
+        super().check_game(game)
+        assert isinstance(game, Duel)
+        try:
+            check_table(game.map, game.max_troops)
+        except UsageFault as fault:
+            raise UsageFault(f"{self.name}: {fault}") from fault
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         """Raise `UsageFault` if the map is too large and not solved, or numba is missing."""

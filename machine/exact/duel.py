@@ -222,6 +222,12 @@ def load_mapped(board: Board, max_troops: int, folder: Path, armies: Sequence[in
         return None
 
 
+def check_table(board: Board, max_troops: int) -> None:
+    """Check that `load_or_solve` returns a table here, without solving one. Raises `UsageFault` as that does."""
+    if load_mapped(board, max_troops, cache_folder()) is None:
+        shape_of(board, max_troops)
+
+
 @lru_cache(maxsize=4)
 def table_of(board: Board, max_troops: int, armies: tuple[int, ...] = ()) -> Table:
     """Return the table like `load_or_solve`, cached in memory."""

@@ -255,6 +255,65 @@ def test_a_display_name_goes_with_one_name_and_can_be_changed_and_taken_away(add
     assert shown_names(tmp_path) == {"chloe": None}
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--ascii-names", "Chloé Dubois"],
+        ["--ascii-names", "chloe\u0301  dubois"],
+        ["Chloé Dubois"],
+        ["cd", "--display", "CHLOÉ DUBOIS"],
+    ],
+)
+def test_a_display_name_that_a_registered_bot_has_is_refused_with_what_would_be_right(
+    add: Add, tmp_path: Path, words: list[str]
+) -> None:
+    assert add("Chloe-Dubois", "--display", "Chloé Dubois").code == 0
+    done = add(*words)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.err.lower().startswith("arena: chloe-dubois is shown as chloé dubois already: for the same person")
+    assert "`arena bot rotate Chloe-Dubois` makes a new token" in done.err
+    assert done.err.lower().endswith("like chloé dubois (2)\n")
+    assert shown_names(tmp_path) == {"Chloe-Dubois": "Chloé Dubois"}
+
+
+def test_of_a_list_each_line_with_a_display_name_that_is_taken_is_named(add: Add, tmp_path: Path) -> None:
+    assert add("Chloe-Dubois", "--display", "Chloé Dubois").code == 0
+    done = add(*from_file(tmp_path, "name,display\nben,\nChloé Dubois,\ncid,chloé dubois\n"), "--ascii-names")
+    assert done.code == 2
+    assert [line.partition(" already")[0] for line in done.err.splitlines()] == [
+        "arena: names.csv, line 3: Chloe-Dubois is shown as Chloé Dubois",
+        "names.csv, line 4: Chloe-Dubois is shown as chloé dubois",
+    ]
+    assert not (tmp_path / "tokens.csv").exists()
+
+
+def test_two_people_of_one_name_in_a_list_get_names_of_their_own_and_the_operator_is_told(
+    add: Add, tmp_path: Path
+) -> None:
+    text = "name\nChloé Dubois\nben\nChloé Dubois\n"
+    refused = add(*from_file(tmp_path, text)).err.splitlines()
+    assert [line.rpartition("; ")[2] for line in refused] == ["Chloe-Dubois, for instance", "line 2 is called so too"]
+    assert "Chloe-Dubois-2, for instance" in refused[1]
+    done = add(*from_file(tmp_path, text), "--ascii-names")
+    assert (done.code, done.err) == (
+        0,
+        "arena: names.csv, line 4: Chloe-Dubois-2 is shown as Chloé Dubois, as Chloe-Dubois is: give one another "
+        "display name\n",
+    )
+    assert shown_names(tmp_path) == {"Chloe-Dubois": "Chloé Dubois", "Chloe-Dubois-2": "Chloé Dubois", "ben": None}
+
+
+def test_a_bot_is_not_given_the_display_name_of_another(add: Add, tmp_path: Path) -> None:
+    assert add("Chloe", "--display", "Chloé").code == 0
+    assert add("cid").code == 0
+    data = str(tmp_path / "data")
+    done = call("arena", "bot", "display", "cid", "chloé", "--data", data)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert done.err.startswith("arena: Chloe is shown as chloé already: ")
+    assert call("arena", "bot", "display", "chloe", "CHLOÉ", "--data", data).code == 0
+    assert shown_names(tmp_path) == {"Chloe": "CHLOÉ", "cid": None}
+
+
 def test_a_deleted_name_leaves_no_display_name_behind(tmp_path: Path) -> None:
     with closing(Store.open(tmp_path / "arena.db")) as store:
         store.write(add_bots, {"anna": hash_token("a" * 16)}, {"anna": "Anna Å."})

@@ -95,3 +95,26 @@ def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 def test_without_anybody_it_is_asked_who_plays(tmp_path: Path) -> None:
     done = call("arena", "tournament", "--game", "nim", "--data", str(tmp_path))
     assert (done.code, "who plays?" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "where"),
+    [
+        ("entrants.csv", "name,bot,Display\nanna,random,\nben,greedy,Ben Ü.\n", "line 3"),
+        ("entrants.toml", '[[entrants]]\nname = "anna"\nbot = "random"\ndisplay = "Anna"\n', "entrant 1"),
+    ],
+)
+def test_a_display_name_which_standings_do_not_show_is_refused(
+    tmp_path: Path, name: str, text: str, where: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageFault, match=f"{name}, {where}: there is a display name, .*: leave display out") as refusal:
+        read_entrants(file)
+    assert "\n" not in str(refusal.value)
+
+
+def test_an_empty_column_of_display_names_is_left_aside(tmp_path: Path) -> None:
+    file = tmp_path / "entrants.csv"
+    file.write_text("name,bot,display\nanna,random,\n", encoding="utf-8")
+    assert read_entrants(file) == ["anna=random"]

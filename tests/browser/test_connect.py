@@ -96,3 +96,16 @@ async def test_a_name_that_was_accepted_on_the_play_page_has_its_token_in_its_co
         await page.goto(f"{house.page}/connect?bot=newcomer")
         await expect(page.get_by_text("This browser keeps the token of newcomer.")).to_be_visible()
         await expect(page.locator("#token-in-code")).to_contain_text("token=")
+
+
+async def test_the_results_that_are_asked_for_come_into_sight(visiting: Visits, house: House) -> None:
+    async with player(house.url, "owner"), visiting(house.page, PHONE) as visit:
+        page = await visit.open("/connect")
+        for name in ("owner", "nobody-yet"):
+            await page.get_by_label("Your bot’s name").fill(name)
+            await page.get_by_role("button", name="Its results").click()
+            await expect(page.get_by_role("heading", name=f"Results of {name}")).to_be_in_viewport()
+        await page.evaluate("window.before = true")
+        await page.get_by_role("button", name="Its results").click()
+        await page.wait_for_function("window.before === undefined")
+        await expect(page.get_by_role("heading", name="Results of nobody-yet")).to_be_in_viewport()

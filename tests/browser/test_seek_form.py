@@ -14,6 +14,7 @@ from arena.store.tokens import hash_token
 from chromium import DESKTOP, PHONE, Visits, barriers, out_of_reach, sideways
 from house import House, open_house, start_playing
 from players import meet, player, token_of
+from protocol.games import NAMES
 from seasons import finish, result
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -44,7 +45,7 @@ async def test_who_plays_now_is_offered_from_the_weakest_on_with_a_word(visiting
         words = {row[0]: row[1] for row in await listed(page)}
         assert list(words) == ["Anybody", "carl", "bob", "ann", "zoe"]
         assert [words[name] for name in ("carl", "bob", "ann")] == ["beginner", "medium", "expert"]
-        assert words["zoe"] == "plays at once"
+        assert words["zoe"] == "new"
         assert await barriers(page) == ""
 
 
@@ -160,3 +161,83 @@ async def test_an_address_that_names_an_opponent_alone_leads_to_what_that_one_pl
             await expect(page.get_by_role("radio", name=game)).to_be_checked()
             chosen = page.locator(".opponent", has=page.locator("input:checked"))
             await expect(chosen).to_contain_text("plays at once")
+
+
+async def test_bots_of_one_strength_stand_in_the_order_in_which_people_count(visiting: Visits, tmp_path: Path) -> None:
+    names = ["level-1", "level-2", "level-3", "level-10"]
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        finish(store, result("m1", ("level-3", "level-2")))
+        store.write(add_bots, {name: hash_token(token_of(name)) for name in names})
+    async with open_house(tmp_path) as house, visiting(house.page) as visit, AsyncExitStack() as stack:
+        for name in ("level-10", "level-3", "level-1", "level-2"):
+            bot = await stack.enter_async_context(player(house.url, name))
+            await bot.seek("nim", open=True)
+        page = await visit.open("/play?game=nim&preset=classic")
+        await expect(page.locator(".opponent")).to_have_count(5)
+        assert [row[:2] for row in (await listed(page))[1:]] == [
+            ["level-1", "new"],
+            ["level-2", "little known"],
+            ["level-3", "little known"],
+            ["level-10", "new"],
+        ]
+
+
+async def test_a_table_for_which_too_few_are_here_is_said_to_be_and_smaller_ones_are_a_button(
+    visiting: Visits, tmp_path: Path
+) -> None:
+    async with open_house(tmp_path) as house, visiting(house.page, PHONE) as visit, AsyncExitStack() as stack:
+        for name in ("greedy", "random"):
+            bot = await stack.enter_async_context(player(house.url, name))
+            await bot.seek("risk-campaign", open=True)
+        page = await visit.open("/play?game=risk-campaign&preset=world")
+        fewer = page.locator(".fewer")
+        await expect(fewer).to_contain_text("Only 2 of the 5 others who are needed are here: you would wait until more")
+        assert await barriers(page) == ""
+        assert await sideways(page) == 0
+        await fewer.get_by_role("button", name="World, three players").click()
+        await expect(fewer).to_be_hidden()
+        await expect(page.get_by_label("Variant")).to_have_value("world-3")
+        assert "preset=world-3" in page.url
+        await page.get_by_label("Variant").select_option("World, six players")
+        await page.get_by_label("Your name").fill("ann")
+        await start_playing(page)
+        why = page.locator("#absent")
+        await expect(why).to_contain_text("3 more are needed, and nobody else here plays this")
+        await expect(why).to_contain_text("Enough are here for “World, three players”")
+
+
+@pytest.mark.parametrize("game", NAMES)
+async def test_every_link_of_the_form_leads_somewhere_hidden_or_not(reading: Visits, house: House, game: str) -> None:
+    async with reading(house.page) as visit:
+        page = await visit.open(f"/play?game={game}")
+        await expect(page.locator("#rules")).to_have_attribute("href", f"/rules/{game}")
+        links = await page.locator("main a[href]").evaluate_all("all => all.map((each) => each.pathname)")
+        answers = {link: (await page.request.get(f"{house.page}{link}")).status for link in set(links)}
+        assert set(answers.values()) == {200}, answers
+
+
+@pytest.mark.parametrize(("registration", "readable"), [("open", 5), ("closed", 4)])
+async def test_on_a_phone_opponents_can_be_read_above_the_bar_to_play(
+    visiting: Visits, tmp_path: Path, registration: str, readable: int
+) -> None:
+    async with (
+        open_house(tmp_path, "--registration", registration) as house,
+        visiting(house.page, PHONE) as visit,
+        AsyncExitStack() as stack,
+    ):
+        names = [f"level-{number}" for number in range(1, 9)]
+        with closing(Store.open(tmp_path / "arena.db")) as store:
+            store.write(add_bots, {name: hash_token(token_of(name)) for name in names})
+        for name in names:
+            bot = await stack.enter_async_context(player(house.url, name))
+            await bot.seek("nim", open=True)
+        page = await visit.open("/play")
+        rows = page.locator(".opponent")
+        await expect(rows).to_have_count(9)
+        if registration == "closed":
+            await expect(page.get_by_label("Your token")).to_be_visible()
+        bar = await page.locator(".go").bounding_box()
+        boxes = [await row.bounding_box() for row in await rows.all()]
+        assert bar is not None
+        assert len([box for box in boxes if box is not None and box["y"] + box["height"] <= bar["y"]]) >= readable
+        assert await sideways(page) == 0

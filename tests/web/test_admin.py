@@ -293,3 +293,16 @@ async def test_a_list_of_peoples_names_comes_back_with_names_that_fit_to_be_sent
         ("wangwei", "王伟"),
     ]
     assert "Zoé Ünal" in await row_of(operator, "Zoe-Unal-2")
+
+
+async def test_the_form_refuses_a_display_name_that_a_bot_has_and_tells_of_two_new_ones(server: AdminServer) -> None:
+    operator = await server.operator()
+    twice = await operator.post("/admin/add", [("names", "name,display\nana,Ana Ñ.\nana2,Ana Ñ.\n")])
+    assert twice.status == 200
+    told = "The list, line 3: ana2 is shown as Ana Ñ., as ana is: give one another display name"
+    assert told in html.unescape(twice.text)
+    for listed in ("Ana Ñ.", "name,display\neva,ana ñ.\n"):
+        refused = await operator.post("/admin/add", [("names", listed)])
+        assert refused.status == 400
+        assert "another one needs another display name, like" in html.unescape(refused.text)
+    assert "eva" not in await server.bots()

@@ -22,8 +22,8 @@ def test_the_word_goes_by_the_rating(mu: float, word: str) -> None:
     assert strength_of(rated("ann", mu)) == word
 
 
-def test_a_bot_of_few_matches_is_new_and_one_that_plays_exactly_is_perfect() -> None:
-    assert strength_of(rated("ann", 40.0, played=2)) == "new"
+def test_a_bot_of_few_matches_is_little_known_and_one_that_plays_exactly_is_perfect() -> None:
+    assert strength_of(rated("ann", 40.0, played=2)) == "little known"
     assert strength_of(rated("perfect", 30.0)) == "perfect"
 
 
@@ -35,7 +35,7 @@ def test_of_every_pool_the_weakest_are_told_first_and_the_perfect_ones_last(visi
     found = strengths(visitor.store)
     assert [bot for bot, _ in found["nim/classic"]] == ["ann", "bob", "perfect"]
     assert [word for _, word in found["nim/classic"]][1:] == ["expert", "perfect"]
-    assert found["grundy/large"] == [("dan", "new"), ("cid", "new")]
+    assert found["grundy/large"] == [("dan", "little known"), ("cid", "little known")]
 
 
 @pytest.mark.parametrize("weakest", ["random", "level-1"])

@@ -107,11 +107,12 @@ def test_a_wish_has_the_preset_that_the_rules_find_in_the_config(ask: Ask, game:
 def waiting(ask: Ask, wish: Map, *bots: Map, opponents: Any = (), **more: Any) -> str:
     """What somebody is told who waits."""
     seek = {"opponents": list(opponents), "private": False}
-    return str(ask("hindrance", seek, wish, "ann", {"bots": [{"bot": "ann"}, *bots], "matches": [], **more}))
+    return str(ask("hindrance", seek, wish, "ann", {"bots": [{"bot": "ann"}, *bots], "matches": [], **more}, GAMES))
 
 
 def test_a_table_of_three_says_which_seats_are_filled_and_who_gets_ready(ask: Ask) -> None:
-    assert waiting(ask, WORLD) == "1 seat of 3 is filled, by you."
+    alone = "2 more are needed, and nobody else here plays this: the match begins when others come."
+    assert waiting(ask, WORLD) == f"1 seat of 3 is filled, by you. {alone}"
     slow = "its code is compiled, which takes half a minute or more the first time."
     ready = f"alphabeta gets ready for this game (12 s so far): {slow}"
     assert waiting(ask, WORLD, GREEDY, BLUFFER, COLD) == f"2 seats of 3 are filled, by you and greedy. {ready}"
@@ -122,6 +123,26 @@ def test_a_table_of_three_says_which_seats_are_filled_and_who_gets_ready(ask: As
     assert waiting(ask, WORLD, GREEDY, third, opponents=["zoe"]) == (
         "2 seats of 3 are filled, by you and greedy. zoe is not here now: the match begins when it comes."
     )
+
+
+def test_a_wait_for_more_than_are_here_says_so_and_names_smaller_tables_for_which_enough_are(ask: Ask) -> None:
+    six = {"game": "risk-campaign", "preset": "world", "seats": 6}
+    two = (GREEDY, {**GREEDY, "bot": "random"}, PERSON)
+    tables = ask("smallerTables", GAMES, six, "ann", two)
+    assert (tables[0]["pool"], tables[0]["seats"]) == ("world-3", 3)
+    assert {table["seats"] for table in tables} == {3, 2}
+    told = waiting(ask, six, *two)
+    assert told.startswith(
+        "3 seats of 6 are filled, by you, greedy and random. 3 more are needed, and nobody else here plays "
+        "this: the match begins when others come. Enough are here for “World, three players”"
+    )
+    assert told.endswith(": give up waiting to choose one.")
+    assert "3 more are needed" not in waiting(ask, six, *two, more_bots=1)
+    assert ask("shortage", six, "ann", [*two, COLD]) == 2, "who gets ready will come"
+    assert ask("shortage", DUEL, "ann", []) == 0
+    assert ask("smallerTables", GAMES, six, "ann", [BLUFFER, PERSON]) == []
+    only = {"bot": "only", "seeks": [{"game": "risk-campaign", "open": True, "presets": ["grid"]}]}
+    assert [table["pool"] for table in ask("smallerTables", GAMES, six, "ann", [only])] == ["grid"]
 
 
 def test_who_waits_for_a_bot_that_does_not_play_this_is_told_what_it_plays(ask: Ask) -> None:

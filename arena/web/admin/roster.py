@@ -102,7 +102,8 @@ async def add(visit: Visit) -> Response:
         proposed = await _proposed(visit, text)
         listed, wrong = proposed or text, str(fault)
         return visit.show("admin_add.html", HTTPStatus.BAD_REQUEST, listed=listed, wrong=wrong, proposed=proposed)
-    return _tokens(visit, new, "may come in")
+    notice = ("warn", "\n".join(new.notes)) if new.notes else None
+    return _tokens(visit, new, "may come in", notice)
 
 
 async def _proposed(visit: Visit, text: str) -> str:

@@ -17,6 +17,7 @@ if (named !== undefined) {
   if (name.value === "") name.value = suggested();
   say(name.form.querySelector("button"), "Its results"); // the code already follows the typed name
   name.addEventListener("input", show);
+  name.form.addEventListener("submit", askAnew);
   registering.addEventListener("click", registerTyped);
   game.addEventListener("change", showGame);
   document.getElementById("choosing-game").hidden = false;
@@ -29,6 +30,11 @@ if (named !== undefined) {
 function suggested() {
   const person = identity()?.bot;
   return person === undefined ? "" : `${person.slice(0, 28)}-bot`;
+}
+
+/** Have the form ask the arena again for the name that is shown: at its own address a browser would only scroll. */
+function askAnew() {
+  if (location.hash !== "") history.replaceState(null, "", location.pathname);
 }
 
 /** Put the typed name into the code, with its token if this browser has it. */

@@ -218,7 +218,7 @@ function play(socket) {
   socket.on("listing", (listing) => {
     form.here(listing);
     table?.here(listing);
-    if (seek !== null) say(part("absent"), hindrance(seek, wishOf(games, seek), socket.welcome.bot, listing));
+    if (seek !== null) say(part("absent"), hindrance(seek, wishOf(games, seek), socket.welcome.bot, listing, games));
   });
   socket.on("state", ({ name, reason, code, closed }) => {
     const replaced = closed === 4003;

@@ -1,7 +1,11 @@
 /** The choice of opponents among those online. */
 
+import { CLIENT } from "../arena-socket.js";
 import { el, put, say } from "../dom.js";
 import { AT_ONCE, otherwise, readiness } from "./who-plays.js";
+
+const [NEW, UNSURE] = ["new", "little known"];
+const MAX_RATED = 100; // of a pool, as the server says it: who is not among so many may have played
 
 /** @typedef {Record<string, [bot: string, word: string][]>} Strengths by pool, weakest bot first */
 
@@ -144,7 +148,7 @@ export class Opponents {
       const soon = readiness(bot, this.#wish, this.#me, this.#matches, isRated);
       if (soon === null && !this.#wanted.has(bot.bot)) return [];
       const what = soon ?? { how: "online, but not for this now", order: 5 };
-      return { name: bot.bot, display: bot.display ?? "", version: bot.version ?? "", strength: known?.word ?? "", ...what };
+      return { name: bot.bot, display: bot.display ?? "", version: bot.version ?? "", strength: this.#word(bot, known), ...what };
     });
     for (const name of this.#wanted) {
       if (!here.some(({ bot }) => bot === name))
@@ -159,8 +163,17 @@ export class Opponents {
     const place = ({ name }) => this.#strength.get(name)?.order ?? Infinity;
     return rows.sort(
       (one, other) =>
-        one.order - other.order || compare(place(one), place(other)) || one.name.localeCompare(other.name),
+        one.order - other.order || compare(place(one), place(other)) || natural(one.name, other.name),
     );
+  }
+
+  /** The strength of a bot in a word: new if it has never been rated at the game; empty where nobody knows, and of people. */
+  #word({ client }, known) {
+    if (known !== undefined) return known.word;
+    const isWhole = Object.entries(this.#strengths).every(
+      ([pool, bots]) => !pool.startsWith(`${this.#wish.game}/`) || bots.length < MAX_RATED,
+    );
+    return isWhole && client !== CLIENT ? NEW : "";
   }
 
   #summary(open) {
@@ -193,13 +206,24 @@ export class Opponents {
   }
 }
 
-/** Return the known strengths of bots in a preset, or in another preset of the game if they have none there. */
+/**
+ * Return the known strengths of bots in a preset, or in another preset of the game if they have none there. Bots of the
+ * same word are equals in order, and so are all that are little known: their ratings say less than their names.
+ */
 function strengthsAt(strengths, game, preset) {
   const others = Object.keys(strengths).filter((pool) => pool.startsWith(`${game}/`));
   const found = new Map();
   for (const pool of [...others.reverse(), `${game}/${preset}`])
-    for (const [order, [bot, word]] of (strengths[pool] ?? []).entries()) found.set(bot, { word, order, pool });
+    for (const [bot, word] of strengths[pool] ?? []) {
+      const order = word === UNSURE ? Infinity : strengths[pool].findIndex(([, other]) => other === word);
+      found.set(bot, { word, order, pool });
+    }
   return found;
+}
+
+/** Compare names as people do: level-2 before level-10. */
+function natural(one, other) {
+  return one.localeCompare(other, "en", { numeric: true });
 }
 
 function compare(one, other) {

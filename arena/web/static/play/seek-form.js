@@ -4,7 +4,7 @@ import { complain, el, put, say } from "../dom.js";
 import { forget, tokenOf, wrongWith } from "../identity.js";
 import { Opponents } from "./opponents.js";
 import { TokenField, propose } from "./person-fields.js";
-import { asks, readiness } from "./who-plays.js";
+import { asks, readiness, shortage, smallerTables } from "./who-plays.js";
 import { gameTitle, poolTitle, presetTitle } from "../titles.js";
 import { configInWords } from "./match-text.js";
 
@@ -32,6 +32,7 @@ export class Offer {
   onForget = () => {};
   #form;
   #games;
+  #listing = null;
   #isOpen = false; // an address names an opponent, and leaves open what is played
 
   /**
@@ -91,7 +92,9 @@ export class Offer {
   /** Take a `listing` of who is online. */
   here(listing) {
     if (this.#isOpen) this.#follow(listing);
+    this.#listing = listing;
     this.opponents.here(listing, this.bot);
+    this.#offerFewer();
     this.#invitations(listing.bots);
   }
 
@@ -187,9 +190,43 @@ export class Offer {
 
   /** Adapt the choice of opponents to the number of seats; a friend can be invited to a table of two. */
   #lay() {
-    const { game } = this.#game;
-    this.opponents.table({ game, preset: this.#preset?.pools[this.#seats], seats: this.#seats });
+    this.opponents.table(this.#wish);
     put(this.#form.querySelector(".invite"), "hidden", this.#seats !== 2);
+    this.#offerFewer();
+  }
+
+  get #wish() {
+    return { game: this.#game.game, preset: this.#preset?.pools[this.#seats], seats: this.#seats };
+  }
+
+  /** Say that too few are here for the chosen seats, and offer tables for which there are enough. */
+  #offerFewer() {
+    const { bots, more_bots: more = 0 } = this.#listing ?? { bots: [], more_bots: 1 }; // who is not listed may be here
+    const short = more > 0 ? 0 : shortage(this.#wish, this.bot, bots);
+    const tables = short === 0 ? [] : smallerTables(this.#games, this.#wish, this.bot, bots);
+    const box = this.#form.querySelector(".fewer");
+    const key = JSON.stringify([short, this.#seats, tables]);
+    if (box.dataset.key === key) return;
+    box.dataset.key = key;
+    put(box, "hidden", short === 0);
+    const others = this.#seats - 1;
+    const here = others - short;
+    const told = `${here === 0 ? "Nobody" : `Only ${here}`} of the ${others} others who are needed ${here > 1 ? "are" : "is"} here: you would wait until more come.`;
+    box.replaceChildren(
+      el("span", {}, tables.length === 0 ? told : `${told} Enough are here for`),
+      ...tables.map((table) =>
+        el("button", { type: "button", onclick: () => this.#take(table) }, `${presetTitle(table.game, table.pool)}`),
+      ),
+    );
+  }
+
+  /** Choose another table of the game. */
+  #take({ preset, seats }) {
+    this.#field("preset").value = preset;
+    this.#presetChanged();
+    this.#field("seats").value = seats;
+    this.#seatsChanged();
+    this.#field("preset").focus();
   }
 
   #fillPresets() {
@@ -233,8 +270,9 @@ export class Offer {
     put(rules, "href", `/rules/${encodeURIComponent(this.#game.game)}`);
     say(rules, `How to play ${gameTitle(this.#game.game)}`);
     const lesson = this.#form.querySelector("#lesson");
-    put(lesson, "href", `/play/tutorial/${encodeURIComponent(this.#game.game)}`);
-    put(lesson, "hidden", !this.#game.tutorial);
+    const { game, tutorial } = this.#game;
+    put(lesson, "href", tutorial ? `/play/tutorial/${encodeURIComponent(game)}` : null);
+    put(lesson, "hidden", !tutorial);
     put(this.#form.querySelector("#own"), "hidden", !own);
     say(this.#form.querySelector("#config"), own ? "" : unsaid(this.#preset.config));
     if (own && this.#field("own").value === "") this.#field("own").value = JSON.stringify(this.#game.presets[0].config);

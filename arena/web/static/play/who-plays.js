@@ -2,7 +2,7 @@
 
 import { CLIENT } from "../arena-socket.js";
 import { counted, listed } from "../format.js";
-import { gameTitle, poolTitle } from "../titles.js";
+import { gameTitle, poolTitle, presetTitle } from "../titles.js";
 
 /** What is said of a bot that begins a match as soon as somebody wants it. */
 export const AT_ONCE = "plays at once";
@@ -79,8 +79,9 @@ export function otherwise(bot, wish, me, matches) {
  * @param {Wish} wish  what it asks for
  * @param {string} bot  who seeks
  * @param {{bots: object[], matches?: object[], more_bots?: number}} listing
+ * @param {import("./seek-form.js").GameOffered[]} [games]  from which a smaller table is proposed
  */
-export function hindrance({ opponents, private: isPrivate }, wish, bot, { bots, matches = [], more_bots = 0 }) {
+export function hindrance({ opponents, private: isPrivate }, wish, bot, { bots, matches = [], more_bots = 0 }, games = []) {
   if (more_bots > 0 || isPrivate) return ""; // who is not listed may be here
   const me = bot.toLowerCase();
   const here = new Map(bots.map((other) => [other.bot.toLowerCase(), other]));
@@ -95,7 +96,57 @@ export function hindrance({ opponents, private: isPrivate }, wish, bot, { bots, 
     ? absence(opponents, here, [...ready, ...warming], (other) => otherwise(other, wish, me, matches), wish)
     : nobody(wish, ready, warming, [...here.values()]);
   const late = free > 0 ? warming : warming.filter(isNamed);
-  return [seatsFilled(wish, company), why, gettingReady(late)].filter(Boolean).join(" ");
+  const short = shortage(wish, bot, bots, named);
+  const fewer = short === 0 ? "" : tooFew(short, smallerTables(games, wish, bot, bots));
+  return [seatsFilled(wish, company), why, gettingReady(late), fewer].filter(Boolean).join(" ");
+}
+
+/**
+ * How many seats of a table of several nobody who is here would take, named ones aside: bots that want to play this or
+ * get ready for it.
+ * @param {Wish} wish
+ * @param {string} me  who asks
+ * @param {object[]} bots  of a listing
+ * @param {Set<string>} named  in lower case
+ */
+export function shortage(wish, me, bots, named = new Set()) {
+  if (wish.seats <= 2) return 0;
+  const name = me.toLowerCase();
+  const coming = bots.filter((other) => {
+    const key = other.bot.toLowerCase();
+    return key !== name && !named.has(key) && (wants(other, wish, name, false) || warmsUp(other, wish));
+  });
+  return Math.max(0, wish.seats - 1 - named.size - coming.length);
+}
+
+/**
+ * Tables of the same game with fewer seats, for which enough are here, the largest first.
+ * @param {import("./seek-form.js").GameOffered[]} games
+ * @param {Wish} wish
+ * @param {string} me  who asks
+ * @param {object[]} bots  of a listing
+ * @returns {{game: string, preset: string, pool: string, seats: number}[]}  `pool` is the preset that this is with so many seats
+ */
+export function smallerTables(games, wish, me, bots) {
+  const name = me.toLowerCase();
+  const presets = games.find(({ game }) => game === wish.game)?.presets ?? [];
+  const tables = new Map();
+  for (const { preset, seats, pools } of presets)
+    for (const number of seats.filter((each) => each < wish.seats && pools[each] !== undefined))
+      if (!tables.has(pools[number]) || preset === pools[number])
+        tables.set(pools[number], { game: wish.game, preset, pool: pools[number], seats: number });
+  const canBegin = ({ pool, seats }) => {
+    const table = { game: wish.game, preset: pool, seats };
+    return bots.filter((other) => other.bot.toLowerCase() !== name && wants(other, table, name, false)).length >= seats - 1;
+  };
+  return [...tables.values()].filter(canBegin).sort((one, other) => other.seats - one.seats).slice(0, MAX_TOLD);
+}
+
+function tooFew(short, tables) {
+  const more = `${short} more ${short === 1 ? "is" : "are"} needed, and nobody else here plays this: the match begins when ${short === 1 ? "somebody comes" : "others come"}.`;
+  if (tables.length === 0) return more;
+  const titles = tables.map(({ game, pool }) => `“${presetTitle(game, pool)}”`);
+  return `${more} Enough are here for ${listed(titles)}: give up waiting to choose ${titles.length === 1 ? "it" : "one"}.`;
 }
 
 /** Why some who are named do not play; `otherwise` says of one what it is here for. */
