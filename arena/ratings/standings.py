@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +12,8 @@ from arena.ratings.rank_ranges import RankRange, ScoredMatch, rank_ranges
 from measuring.elo import Comparison, compare_scores
 from measuring.pair_scores import SideScore
 from measuring.payoffs import MeanPayoff
-from measuring.scores import Z95, Estimate, estimate_scores
+from measuring.scores import Estimate, estimate_scores
+from measuring.share_intervals import share_interval
 from protocol.names import folded
 from protocol.reasons import FORFEITS, RESIGNED, VOID
 from referee.result import Result, SeatResult, points_of
@@ -108,18 +108,6 @@ HeadToHeadShares = dict[str, dict[str, float | None]]
 """The share of points of each bot (first key) in its matches against each other one; None if they never met."""
 
 
-def interval(score: float, played: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share of points. A draw counts as half a win, which makes it a little wide.
-    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
-    """
-    if not played:
-        return 0.0, 1.0
-    z2 = Z95 * Z95 / played
-    middle = (score + z2 / 2) / (1 + z2)
-    reach = Z95 * math.sqrt(score * (1 - score) / played + z2 / (4 * played)) / (1 + z2)
-    return max(0.0, middle - reach), min(1.0, middle + reach)
-
-
 def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list[TableRow]:
     """Return the bots by their share of points, best first; equal shares have equal ranks and are in the order of their
     names. Void matches do not count, and who has played no other is last.
@@ -140,7 +128,7 @@ def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list
     rows: list[TableRow] = []
     for name in sorted(names, key=lambda name: (not counts[name]["played"], -rounded(shares[name]), folded(name))):
         count, share = counts[name], shares[name]
-        low, high = interval(share, count["played"])
+        found = share_interval(share, count["played"])
         rows.append(
             TableRow(
                 rank=None,
@@ -150,8 +138,8 @@ def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list
                 drawn=count["drawn"],
                 lost=count["lost"],
                 score=share,
-                low=low,
-                high=high,
+                low=found.low,
+                high=found.high,
                 forfeits=count["forfeits"],
             )
         )
