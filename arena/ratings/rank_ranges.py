@@ -35,7 +35,7 @@ class ScoredMatch(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How likely two bots would be so far apart if they were equal, and which of them scored better."""
+    """The probability that two equal bots are so far apart, and which of the two scored better."""
 
     chance: float
     better: str

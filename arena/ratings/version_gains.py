@@ -12,7 +12,7 @@ from measuring.share_intervals import ShareInterval, share_difference, share_int
 
 
 class VersionCounts(Protocol):
-    """How a version fared; a draw is a shared first place."""
+    """The results of a version; a draw is a shared first place."""
 
     @property
     def wins(self) -> int: ...

@@ -89,14 +89,14 @@ def payoff_interval(found: MeanPayoff) -> str:
     return f"{low} to {high}" if low.startswith(MINUS) else f"{low}–{high}"
 
 
-def share_interval(found: ShareInterval) -> str:
+def share_interval(interval: ShareInterval) -> str:
     """Format a share of points with its interval, in percent: `75.0 % (46.8–91.1)`."""
-    return f"{percent(found.score)} ({decimal(100 * found.low)}–{decimal(100 * found.high)})"
+    return f"{percent(interval.score)} ({decimal(100 * interval.low)}–{decimal(100 * interval.high)})"
 
 
-def gain_interval(found: ShareInterval) -> str:
+def gain_interval(interval: ShareInterval) -> str:
     """Format a difference of two shares of points with its interval, in percent: `+58.3 % (+13.1 to +82.7)`."""
-    return f"{_signed(found.score)}{THIN}% ({_signed(found.low)} to {_signed(found.high)})"
+    return f"{_signed(interval.score)}{THIN}% ({_signed(interval.low)} to {_signed(interval.high)})"
 
 
 def _signed(share: float) -> str:
