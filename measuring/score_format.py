@@ -51,13 +51,17 @@ def share(found: Comparison) -> str:
 
 
 def comparison(one: str, other: str, found: Comparison, scores: str) -> str:
-    """Say in a sentence which of two is better, or by how much they may differ; `scores` says what the one scored."""
+    """Say in a sentence which of two is better, or how far from even the one's true score may be; `scores` says what it
+    scored.
+    """
     if found.low > 0.5:
         return f"{one} is better than {other}: it {scores}"
     if found.high < 0.5:
         return f"{one} is worse than {other}: it {scores}"
-    apart = math.ceil(round(1000 * max(found.high - 0.5, 0.5 - found.low), 6)) / 1000  # 0.513 - 0.5 is above 0.013
-    return f"neither {one} nor {other} is shown to be better: {one} {scores}; they are {apart:.3f} apart at most"
+    # of the ends as they are shown: 0.355 and 0.645 are 0.145 from 0.5
+    far = max(round(found.high, 3) - 0.5, 0.5 - round(found.low, 3))
+    said = f"{one} {scores}; its true score is within {far:.3f} of 0.5 (95 %)"
+    return f"neither {one} nor {other} is shown to be better: {said}"
 
 
 def elo(found: Comparison) -> str:

@@ -23,7 +23,7 @@ def test_the_demo_says_of_dice_and_bots_what_its_tournament_shows(tmp_path: Path
     assert done.code == 0, done.err
     table = json.loads(file.read_text())["table"]
     assert [row["bot"] for row in table] == ["alphabeta", "greedy", "random"]
-    assert [(row["rank"], row["significant_rank"]) for row in table] == [(1, 1), (2, 2), (3, 3)]
+    assert [(row["rank"], row["best_rank"], row["worst_rank"]) for row in table] == [(n, n, n) for n in (1, 2, 3)]
     first, second, third = (row["adjusted"] for row in table)
     assert first["low"] > second["high"]
     assert second["low"] > third["high"]

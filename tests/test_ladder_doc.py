@@ -22,7 +22,7 @@ def test_who_always_defects_wins_every_match_and_is_paid_least(tmp_path: Path) -
     done = played("arena", *shlex.split(found[1]), "--data", str(tmp_path))
     assert done.code == 0
     assert call("arena", "leaderboard", "--data", str(tmp_path)).out == found[2]
-    shown = re.search(r"```\n(#  bot +a round .*\n(?:.*\n)+?)```", TOURNAMENTS)
+    shown = re.search(r"```\n(#  range +bot +a round .*\n(?:.*\n)+?)```", TOURNAMENTS)
     assert shown is not None
     assert [line.rstrip() for line in done.out.splitlines()[2:]] == shown[1].splitlines()
     match = call("arena", "matches", "--bot", "always-defect", "--limit", "1", "--csv", "--data", str(tmp_path)).out

@@ -104,7 +104,7 @@ def test_the_table_is_readable_on_80_columns_and_names_the_seed(first: Played) -
     stem, place = first.content["matches"][0]["match"].split("-")
     assert lines[1] == f"seed 7, id {first.content['tournament']}, matches {stem}-*"
     assert int(place) in range(20)
-    assert re.fullmatch(r"1  perfect +8 +\d +0 +\d +[01]\.\d{3} +0\.\d{3}-1\.000 +0", lines[3])
+    assert re.fullmatch(r"1 +1-\d +perfect +8 +\d +0 +\d +[01]\.\d{3} +0\.\d{3}-1\.000 +0", lines[3])
 
 
 def test_progress_goes_to_the_error_output_and_nothing_else_does(first: Played) -> None:

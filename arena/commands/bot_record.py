@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -10,14 +9,14 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from arena.commands.output import columns, minute, print_document, table
+from arena.ratings.version_gains import version_gains
 from arena.store.leaderboards import Profile, UnratedStanding, VersionRow, profile_of, versions_page
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import Page
 from arena.store.store import Reader
 from machine.terminal import say
 from measuring import score_format
-from measuring.pair_scores import SideScore
-from measuring.scores import Z95, Estimate, estimate_scores
+from measuring.share_intervals import ShareInterval
 from protocol.errors import UsageFault
 from protocol.names import folded
 from referee.result import Result
@@ -27,21 +26,11 @@ VERSIONS = 10
 LATEST = 10
 
 
-class Interval(Struct, frozen=True, kw_only=True):
-    """A score (fraction of the points), or the difference of two scores, with its 95 % confidence interval."""
-
-    score: float
-    low: float
-    high: float
-
-
 class VersionResults(VersionRow, frozen=True, kw_only=True):
-    """The results of one version of a bot. `share` is its mean score: a match counts 1 for a sole first place and half
-    for a shared one. `gain` is its lead over the next older version in the list, each against its own opponents.
-    """
+    """The results of one version of a bot; `share` and `gain` are as in `VersionGain`."""
 
-    share: Interval | None
-    gain: Interval | None
+    share: ShareInterval | None
+    gain: ShareInterval | None
 
 
 class PoolVersions(Struct, frozen=True, kw_only=True):
@@ -79,28 +68,11 @@ def show_bot(where: str, name: str, *, to_json: bool) -> None:
 
 
 def _versions(pool: str, page: Page[VersionRow]) -> PoolVersions:
-    shares = [_share(row) for row in page.rows]
-    before = [*shares[1:], None]
     versions = [
-        VersionResults(
-            **asdict(row),
-            share=None if share is None else Interval(score=share.mean, low=share.low, high=share.high),
-            gain=None if share is None or earlier is None else _gain(share, earlier),
-        )
-        for row, share, earlier in zip(page.rows, shares, before, strict=True)
+        VersionResults(**asdict(row), share=found.share, gain=found.gain)
+        for row, found in zip(page.rows, version_gains(page.rows), strict=True)
     ]
     return PoolVersions(pool=pool, versions=versions, total=page.total)
-
-
-def _share(row: VersionRow) -> Estimate | None:
-    """Estimate a version's mean score. Matches count as independent: this table does not know what they share."""
-    points = [1.0] * row.wins + [0.5] * row.draws + [0.0] * row.losses
-    return estimate_scores(map(SideScore, points)).score
-
-
-def _gain(newer: Estimate, older: Estimate) -> Interval:
-    gain, reach = newer.mean - older.mean, Z95 * math.hypot(newer.error, older.error)
-    return Interval(score=gain, low=gain - reach, high=gain + reach)
 
 
 def _told(found: BotRecord) -> list[str]:
@@ -160,7 +132,7 @@ def _by_version(pool: PoolVersions, unrated: Sequence[UnratedStanding]) -> str:
     return f"{pool.pool} by version{of}{void}\n{table(headers, rows, elastic=0, left=(1,), width=columns())}"
 
 
-def _interval(found: Interval | None, sign: str = "") -> tuple[str, str]:
+def _interval(found: ShareInterval | None, sign: str = "") -> tuple[str, str]:
     if found is None:
         return "", ""
     if sign:

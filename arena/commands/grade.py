@@ -34,6 +34,7 @@ SIMS = 2000
 """Default simulations per move."""
 LIMIT = 20
 """Default number of a bot's newest matches to grade."""
+SCALE = "values are expected results, -1 to +1: 2.000 given away is a win, which pages show as 100 %"
 
 
 def grade(
@@ -131,6 +132,7 @@ def _records(store: Store, results: Iterable[Result], bot: str, removed: list[st
 def _print_costs(bot: str, report: list[Costs]) -> None:
     if not report:
         say(f"no match of {bot} can be graded: none is of a game that is solved, or that searches estimate")
+        return
     for number, costs in enumerate(report):
         games = counted(costs.matches, "match", "matches")
         moves = f"{counted(costs.exact + costs.estimated, 'move', 'moves')} in {games}"
@@ -148,6 +150,8 @@ def _print_costs(bot: str, report: list[Costs]) -> None:
             for row in costs.kinds
         ]
         say(table(headers, rows, elastic=1, left=(0,), width=columns()))
+    if any(costs.unit is None for costs in report):
+        say(f"\n{SCALE}")
 
 
 def said_of(estimate: str | None, noise: float | None) -> str:
@@ -162,9 +166,9 @@ def print_summary(report: Grades) -> None:
     if report.unit:
         console.print(f"values are what the seat is expected to win of the hand, in {report.unit}")
     else:
-        console.print(
-            "values are expected results, -1 to +1" + ("; luck is in points, 0 to 1: half as much" if luck else "")
-        )
+        console.print(SCALE)
+        if luck:
+            console.print("luck is in points, 0 to 1: half as much")
     if report.estimate:
         console.print(f"estimate: {said_of(report.estimate, report.noise)}")
     unit = f" {report.unit}" if report.unit else ""
@@ -216,15 +220,30 @@ def _worst(moves: Iterable[Graded], many: int) -> list[Graded]:
 
 def _print_worst(bot: str, graded: Iterable[Grades], many: int) -> None:
     """Print the worst moves of a bot across all graded matches."""
-    found = [(move, report.match) for report in graded for move in report.moves if move.gave_away > 0]
+    found = [(move, report) for report in graded for move in report.moves if move.gave_away > 0]
     found = sorted(found, key=lambda one: -one[0].gave_away)[:many]
     if not found:
         say(f"no move of {bot} gave anything away")
         return
     headers = ("match", "ply", "move", "better", "gave away")
-    rows = [(match, move.ply, move.notation, move.best_notation, f"{move.gave_away:z.3f}") for move, match in found]
+    rows = [
+        (
+            report.match,
+            move.ply,
+            move.notation,
+            move.best_notation,
+            " ".join([f"{move.gave_away:z.3f}", *_unit(report)]),
+        )
+        for move, report in found
+    ]
     say(table(headers, rows, elastic=2, left=(0, 3), width=columns()))
-    say(f"`arena replay show {found[0][1]} --boards` shows the match of the first")
+    if not all(report.unit for _, report in found):
+        say(SCALE)
+    say(f"`arena replay show {found[0][1].match} --boards` shows the match of the first")
+
+
+def _unit(report: Grades) -> list[str]:
+    return [report.unit] if report.unit else []
 
 
 def _check_worst(worst: int | None, *, to_json: bool) -> None:

@@ -146,21 +146,30 @@ def _place(row: TableRow) -> str:
     return "-" if row.rank is None else str(row.rank)
 
 
+def _range(row: TableRow) -> str:
+    """Return the ranks that a bot may have beyond chance: `2-5`, or `1` if there is one."""
+    if row.best_rank == row.worst_rank:
+        return "-" if row.best_rank is None else str(row.best_rank)
+    return f"{row.best_rank}-{row.worst_rank}"
+
+
 def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
     """What bots were paid a round, opponents weighing by their rounds, and matches won, drawn and lost; best first."""
-    table = _table("#", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
+    table = _table("#", "range", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
         found = ("", "") if row.payoff is None else (payoff(row.payoff.mean), payoff_interval(row.payoff))
-        table.add_row(*map(str, (_place(row), row.bot, *found, row.played, row.won, row.drawn, row.lost, row.forfeits)))
+        cells = (_place(row), _range(row), row.bot, *found, row.played, row.won, row.drawn, row.lost, row.forfeits)
+        table.add_row(*map(str, cells))
     return table
 
 
 def _standing_table(rows: Sequence[TableRow]) -> Table:
     """Return the table of matches won, drawn and lost, with scores; best first."""
-    table = _table("#", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits")
+    table = _table("#", "range", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits")
     for row in rows:
-        cells = (_place(row), row.bot, row.played, row.won, row.drawn, row.lost, points(row.score), interval(row))
-        table.add_row(*map(str, cells), str(row.forfeits))
+        counts = (row.played, row.won, row.drawn, row.lost)
+        cells = (_place(row), _range(row), row.bot, *counts, points(row.score), interval(row), row.forfeits)
+        table.add_row(*map(str, cells))
     return table
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from arena.ratings.significant_ranks import Difference, ranks_of_differences
+from arena.ratings.rank_ranges import Difference, RankRange, ranges_of_differences
 from arena.ratings.standings import MatchSample, PlayedMatch, TableRow, rounded, with_ranks
 from measuring.payoffs import (
     MeanPayoff,
@@ -82,22 +82,22 @@ class Payoffs:
     def order(self, rows: Sequence[TableRow]) -> list[TableRow]:
         """The lines of a table by payoff, best first, those without one last; as they are where there are none.
 
-        Ranks are places by these means. Significant ranks say who was paid more for certain, as those by points (Holm
-        1979); nobody was where no two bots met twice.
+        Ranks are places by these means. Their ranges say who was paid more for certain, as those by points do; nobody
+        was where no two bots met twice.
         """
         if not any(self.means.values()):
             return list(rows)
         paid_rows = [structs.replace(row, payoff=self.means[row.bot]) for row in rows]
         values = {row.bot: _value(row.payoff) for row in paid_rows}
         listed = sorted(paid_rows, key=lambda row: (not row.played, -values[row.bot]))
-        return with_ranks(listed, values, self._significant_ranks([row.bot for row in listed]))
+        return with_ranks(listed, values, self._rank_ranges([row.bot for row in listed if row.played]))
 
-    def _significant_ranks(self, order: Sequence[str]) -> dict[str, int]:
-        """By bot, in the order of payoffs."""
+    def _rank_ranges(self, order: Sequence[str]) -> dict[str, RankRange]:
+        """Return the ranges of bots that are in the order of payoffs."""
         if not any(mean is not None and mean.low is not None for mean in self.means.values()):
-            return dict.fromkeys(order, 1)
+            return ranges_of_differences(order, [])
         pairs = itertools.combinations(order, 2)
-        return ranks_of_differences(order, [Difference(self._chance(*pair), *pair) for pair in pairs])
+        return ranges_of_differences(order, [Difference(self._chance(*pair), *pair) for pair in pairs])
 
     def _chance(self, one: str, other: str) -> float:
         """Return the p-value of the difference between the mean payoffs of two bots, paired where they met."""

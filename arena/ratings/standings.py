@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct, structs
 
-from arena.ratings.significant_ranks import ScoredMatch, ranks
+from arena.ratings.rank_ranges import RankRange, ScoredMatch, rank_ranges
 from measuring.elo import Comparison, compare_scores
 from measuring.pair_scores import SideScore
 from measuring.payoffs import MeanPayoff
-from measuring.scores import Z95, Estimate, estimate_scores
+from measuring.scores import Estimate, estimate_scores
+from measuring.share_intervals import share_interval
 from protocol.names import folded
 from protocol.reasons import FORFEITS, RESIGNED, VOID
 from referee.result import Result, SeatResult, points_of
@@ -44,8 +44,10 @@ class TableRow(Struct, frozen=True, kw_only=True):
     """The bot's place: 1 and the number of bots with more of what the lines are in the order of; None of one that has
     played no match that counts.
     """
-    significant_rank: int | None = None
-    """The bot's rank beyond chance. No two bots of the same are told apart."""
+    best_rank: int | None = None
+    """1 plus the number of bots that are certainly above it, at 95 % for all bots together."""
+    worst_rank: int | None = None
+    """The number of bots that have played, less those that are certainly below it. Bots of one rank share both."""
     bot: str
     played: int
     won: int
@@ -106,18 +108,6 @@ HeadToHeadShares = dict[str, dict[str, float | None]]
 """The share of points of each bot (first key) in its matches against each other one; None if they never met."""
 
 
-def interval(score: float, played: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share of points. A draw counts as half a win, which makes it a little wide.
-    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
-    """
-    if not played:
-        return 0.0, 1.0
-    z2 = Z95 * Z95 / played
-    middle = (score + z2 / 2) / (1 + z2)
-    reach = Z95 * math.sqrt(score * (1 - score) / played + z2 / (4 * played)) / (1 + z2)
-    return max(0.0, middle - reach), min(1.0, middle + reach)
-
-
 def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list[TableRow]:
     """Return the bots by their share of points, best first; equal shares have equal ranks and are in the order of their
     names. Void matches do not count, and who has played no other is last.
@@ -138,7 +128,7 @@ def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list
     rows: list[TableRow] = []
     for name in sorted(names, key=lambda name: (not counts[name]["played"], -rounded(shares[name]), folded(name))):
         count, share = counts[name], shares[name]
-        low, high = interval(share, count["played"])
+        found = share_interval(share, count["played"])
         rows.append(
             TableRow(
                 rank=None,
@@ -148,8 +138,8 @@ def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list
                 drawn=count["drawn"],
                 lost=count["lost"],
                 score=share,
-                low=low,
-                high=high,
+                low=found.low,
+                high=found.high,
                 forfeits=count["forfeits"],
             )
         )
@@ -157,22 +147,37 @@ def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list
 
 
 def with_ranks(
-    rows: Sequence[TableRow], values: Mapping[str, float], significant_ranks: Mapping[str, int]
+    rows: Sequence[TableRow], values: Mapping[str, float], ranges: Mapping[str, RankRange]
 ) -> list[TableRow]:
-    """Return lines, best first, with their ranks by these values and with these ranks beyond chance. A bot that has not
-    played has neither.
+    """Return lines, best first, with their ranks by these values and the ranks that they may have beyond chance.
+
+    Ranges are widened, so that they are in the order of the table: bots of equal values share one, and it begins no
+    later than that of a bot below with as many matches, nor ends before that of one above. A bot that has not played
+    has neither rank nor range.
     """
-    first: dict[float, int] = {}
+    ranks: dict[float, int] = {}
+    fewest: dict[float, int] = {}
     for place, row in enumerate(rows, 1):
-        first.setdefault(values[row.bot], place)
-    return [
-        structs.replace(
+        value = values[row.bot]
+        ranks.setdefault(value, place)
+        fewest[value] = min(row.played, fewest.get(value, row.played))
+    lines = []
+    for row in rows:
+        value = values[row.bot]
+        peers = [
+            (values[other.bot], ranges[other.bot])
+            for other in rows
+            if other.bot in ranges and (other.played >= fewest[value] or values[other.bot] == value)
+        ]
+        has_range = bool(row.played) and row.bot in ranges
+        line = structs.replace(
             row,
-            rank=first[values[row.bot]] if row.played else None,
-            significant_rank=significant_ranks.get(row.bot) if row.played else None,
+            rank=ranks[value] if row.played else None,
+            best_rank=min(found.best for theirs, found in peers if theirs <= value) if has_range else None,
+            worst_rank=max(found.worst for theirs, found in peers if theirs >= value) if has_range else None,
         )
-        for row in rows
-    ]
+        lines.append(line)
+    return lines
 
 
 def rounded(score: float) -> float:
@@ -240,7 +245,8 @@ def _ranked(listed: Sequence[TableRow], matches: Sequence[ScoredMatch], *, raw: 
     adjusted = not raw and goes_by_adjusted(listed)
     values = {row.bot: rounded((row.adjusted or row).score if adjusted else row.score) for row in listed}
     listed = sorted(listed, key=lambda row: (not row.played, -values[row.bot]))
-    return with_ranks(listed, values, ranks([row.bot for row in listed], matches, adjusted=adjusted))
+    played = [row.bot for row in listed if row.played]
+    return with_ranks(listed, values, rank_ranges(played, matches, adjusted=adjusted))
 
 
 def head_to_heads(names: Sequence[str], met: Iterable[MatchSample]) -> dict[str, dict[str, HeadToHead]]:

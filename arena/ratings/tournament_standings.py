@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 
 from msgspec import Struct
 
@@ -46,23 +45,20 @@ def compute_standings(names: Sequence[str], met: Sequence[MatchSample], *, raw: 
     )
 
 
-def groups_not_told_apart(table: Sequence[TableRow]) -> list[list[str]]:
-    """Return the bots by their ranks beyond chance, best first: those of a group are not told apart."""
-    played = [row for row in table if row.significant_rank is not None]
-    return [[row.bot for row in rows] for _, rows in groupby(played, key=lambda row: row.significant_rank)]
+def may_be_first(table: Sequence[TableRow]) -> list[str]:
+    """Return the bots that no bot is certainly above, in the order of the table."""
+    return [row.bot for row in table if row.best_rank == 1]
 
 
 def chance_note(standings: TournamentStandings) -> str:
-    """Say which bots the matches do not tell apart; nothing before two have played."""
-    groups = groups_not_told_apart(standings.table)
-    together = [group for group in groups if len(group) > 1]
-    if sum(map(len, groups)) < 2:
+    """Say what the ranges of ranks in the table mean; nothing before two bots have played."""
+    played = [row for row in standings.table if row.best_rank is not None]
+    if len(played) < 2:
         return ""
     if standings.ranked_by == PAYOFF and all(row.payoff is None or row.payoff.low is None for row in standings.table):
         return "no two bots met twice: how much of this is chance cannot be told; more rounds tell"
-    if len(groups) == 1:
+    if all((row.best_rank, row.worst_rank) == (1, len(played)) for row in played):
         return "beyond chance (95 %) these matches tell no bots apart; more rounds tell more"
-    if not together:
+    if all(row.best_rank == row.worst_rank for row in played):
         return "beyond chance (95 %) these matches tell all bots apart"
-    listed = ", nor ".join(f"{', '.join(group[:-1])} and {group[-1]}" for group in together)
-    return f"beyond chance (95 %) these matches do not tell apart {listed}; more rounds tell more apart"
+    return "range: the ranks that chance leaves open to a bot (95 % for all bots together); more rounds narrow it"

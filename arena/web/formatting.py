@@ -14,6 +14,7 @@ from arena.ratings.tournament_pairing import TEST
 from arena.store.result_queries import DRAWN, LOST, VOIDED, WON, group_of, outcome_of
 from machine.arguments import read_clock
 from measuring.payoffs import MeanPayoff
+from measuring.share_intervals import ShareInterval
 from protocol import reasons
 from protocol.games import payoff_unit
 from protocol.names import folded
@@ -86,6 +87,20 @@ def payoff_interval(found: MeanPayoff) -> str:
         return ""
     low, high = payoff(found.low), payoff(found.high)
     return f"{low} to {high}" if low.startswith(MINUS) else f"{low}–{high}"
+
+
+def share_interval(interval: ShareInterval) -> str:
+    """Format a share of points with its interval, in percent: `75.0 % (46.8–91.1)`."""
+    return f"{percent(interval.score)} ({decimal(100 * interval.low)}–{decimal(100 * interval.high)})"
+
+
+def gain_interval(interval: ShareInterval) -> str:
+    """Format a difference of two shares of points with its interval, in percent: `+58.3 % (+13.1 to +82.7)`."""
+    return f"{_signed(interval.score)}{THIN}% ({_signed(interval.low)} to {_signed(interval.high)})"
+
+
+def _signed(share: float) -> str:
+    return ("" if share < 0 and decimal(100 * share).startswith(MINUS) else "+") + decimal(100 * share)
 
 
 def rating(mu: float, sigma: float) -> str:
@@ -213,6 +228,8 @@ FILTERS = {
             percent,
             payoff,
             payoff_interval,
+            share_interval,
+            gain_interval,
             payoff_unit,
             rating,
             moment,

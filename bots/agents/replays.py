@@ -119,6 +119,8 @@ class GradesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
             f"{one.ply}. {one.bot}: {one.move} gave away {one.gave_away:.3f}{of}; best was {one.best}"
             for one in self.worst
         ]
+        if not self.unit:
+            lines.append("in expected results, -1 to +1: 2.000 is a win given away")
         return "\n".join(lines) + ("" if self.worst else "\nno move gave anything away")
 
 

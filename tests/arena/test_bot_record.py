@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -38,12 +39,22 @@ def test_versions_stand_side_by_side_with_what_each_has_more_than_the_one_before
     assert ratings[1][:3] == ["nim/classic", "1", "2"]
     newest, oldest = rated[2:]
     assert (newest[0], newest[3:7]) == ("2", ["12", "9", "0", "3"])
-    assert newest[7:] == ["0.750", "0.453-0.922", "+0.583", "+0.262", "to", "+0.904"]
-    assert (oldest[0], oldest[7:]) == ("1", ["0.167", "0.031-0.469"])
+    assert newest[7:] == ["0.750", "0.468-0.911", "+0.583", "+0.131", "to", "+0.827"]
+    assert (oldest[0], oldest[7:]) == ("1", ["0.167", "0.047-0.448"])
     assert (unrated[2][0], unrated[2][3:8]) == ("(none)", ["1", "0", "1", "0", "0.500"])
     assert latest[1][:6] == ["draw", "nim", "drew", "with", "bob,", "cid"]
     assert latest[2][:8] == ["v2-11", "nim", "lost", "to", "bob", "as", "version", "2"]
     assert len(latest) == 11
+
+
+def test_of_a_few_matches_no_version_is_said_to_be_better_and_no_share_goes_beyond_all(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "arena.db")
+    for version, ranks in (("1", [(1, 2), (2, 1), (2, 1), (2, 1)]), ("2", [(1, 2)] * 3)):
+        finish(store, *(result(f"v{version}-{at}", ranks=each, version=version) for at, each in enumerate(ranks)))
+    store.close()
+    out = show(tmp_path, "ann").out
+    assert re.search(r"^2 .* 1\.000  0\.439-1\.000 +\+0\.750 +-0\.150 to \+0\.994$", out, re.MULTILINE)
+    assert re.search(r"^1 .* 0\.250  0\.046-0\.699\s*$", out, re.MULTILINE)
 
 
 def test_that_a_bot_is_revoked_and_its_match_annulled_is_shown(data: Path) -> None:
@@ -61,7 +72,7 @@ def test_as_json_it_has_the_same_intervals(data: Path) -> None:
     rated, unrated = record["versions"]
     assert (rated["pool"], unrated["pool"], rated["total"]) == ("nim/classic", "nim/unrated", 2)
     newest, oldest = rated["versions"]
-    assert (newest["share"]["score"], round(newest["gain"]["low"], 3), oldest["gain"]) == (0.75, 0.262, None)
+    assert (newest["share"]["score"], round(newest["gain"]["low"], 3), oldest["gain"]) == (0.75, 0.131, None)
     assert record["latest"][0]["match"] == "draw"
 
 

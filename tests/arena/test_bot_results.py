@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from arena.ratings.standings import MatchSample, head_to_heads, interval, score_table
+from arena.ratings.standings import MatchSample, head_to_heads, score_table
 from measuring.elo import elo_of
+from measuring.share_intervals import share_interval
 from referee.result import Result, SeatResult
 from seasons import result
 
@@ -39,7 +40,8 @@ def paired(
 
 def test_the_interval_is_over_starts_and_narrower_than_wilsons_where_the_seat_decides_much() -> None:
     (row, _) = score_table(["a", "b"], list(paired(100)))
-    low, high = interval(row.score, row.played)
+    by_counts = share_interval(row.score, row.played)
+    low, high = by_counts.low, by_counts.high
     assert row.low < row.score < row.high
     assert row.high - row.low < 0.8 * (high - low)
 

@@ -258,16 +258,16 @@ def test_of_a_settled_number_of_pairs_the_interval_says_who_is_better() -> None:
 
 
 @pytest.mark.parametrize("more", [0.0, 1.0])
-def test_how_far_they_are_apart_at_most_is_the_farther_end_of_the_interval(more: float) -> None:
+def test_how_far_from_even_a_score_may_be_is_the_farther_end_of_the_interval(more: float) -> None:
     pairs = [(1.0, 0.0), (more, more)] + [(1.0, 0.0), (0.0, 1.0)] * 20
-    assert told(evidence(results(pairs), None)).endswith("; they are 0.059 apart at most")
+    assert told(evidence(results(pairs), None)).endswith("; its true score is within 0.059 of 0.5 (95 %)")
 
 
 def test_an_interval_to_a_thousandth_is_not_taken_for_one_beyond_it() -> None:
     found = evidence(results([(1.0, 0.0)] * 20), None)
     score = compare_scores(Estimate(mean=0.5, low=0.487, high=0.513, error=0.0066, superiority=0.5))
     seen = replace(found.findings(), score=score, adjusted=None)
-    assert conclusion(BOTS, found.question, seen).endswith("; they are 0.013 apart at most")
+    assert conclusion(BOTS, found.question, seen).endswith("; its true score is within 0.013 of 0.5 (95 %)")
 
 
 @pytest.mark.parametrize(("pairs", "says"), [(1, "a pair is"), (9, "9 pairs are")])

@@ -43,10 +43,10 @@ def of_two(one: str, other: str, *payoffs: tuple[float | None, float | None], pa
 def test_the_table_is_in_the_order_of_payoffs_and_who_has_none_is_last() -> None:
     met = [*of_two("ann", "bob", (1.0, 2.0)), *of_two("bob", "cid", (0.0, None))]
     found = Payoffs(["ann", "bob", "cid"], met).order(rows(["ann", "bob", "cid"]))
-    assert [(row.rank, row.significant_rank, row.bot, row.payoff and row.payoff.mean) for row in found] == [
-        (1, 1, "ann", 1.0),
-        (1, 1, "bob", 1.0),
-        (3, 1, "cid", None),
+    assert [(row.rank, row.best_rank, row.worst_rank, row.bot, row.payoff and row.payoff.mean) for row in found] == [
+        (1, 1, 3, "ann", 1.0),
+        (1, 1, 3, "bob", 1.0),
+        (3, 1, 3, "cid", None),
     ]
 
 
@@ -72,7 +72,7 @@ def test_matches_of_one_start_count_by_their_mean() -> None:
 def test_bots_are_ranked_apart_where_what_they_were_paid_differs_for_certain() -> None:
     always = [(3.0, 1.0)] * 3
     found = Payoffs(["ann", "bob"], of_two("ann", "bob", *always)).order(rows(["bob", "ann"]))
-    assert [(row.significant_rank, row.bot) for row in found] == [(1, "ann"), (2, "bob")]
+    assert [(row.best_rank, row.worst_rank, row.bot) for row in found] == [(1, 1, "ann"), (2, 2, "bob")]
 
 
 def test_what_both_of_two_get_in_the_same_rounds_tells_them_apart_however_rounds_vary() -> None:
@@ -80,10 +80,10 @@ def test_what_both_of_two_get_in_the_same_rounds_tells_them_apart_however_rounds
     level = [chance.uniform(-50, 50) for _ in range(20)]
     together = [(each + 0.1 + chance.gauss(0, 0.01), each) for each in level]
     found = Payoffs(["ann", "bob"], of_two("ann", "bob", *together)).order(rows(["ann", "bob"]))
-    assert [row.significant_rank for row in found] == [1, 2]
+    assert [(row.best_rank, row.worst_rank) for row in found] == [(1, 1), (2, 2)]
     zero_sum = [(each, -each) for each in level]
     found = Payoffs(["ann", "bob"], of_two("ann", "bob", *zero_sum)).order(rows(["ann", "bob"]))
-    assert [row.significant_rank for row in found] == [1, 1]
+    assert [(row.best_rank, row.worst_rank) for row in found] == [(1, 2), (1, 2)]
 
 
 @pytest.mark.parametrize("bots", [2, 5])
@@ -97,7 +97,7 @@ def test_of_equal_bots_some_are_told_apart_in_at_most_one_tournament_of_twenty(b
             for other in names[at + 1 :]:
                 payoffs = [(chance.gauss(0, 1), chance.gauss(0, 3)) for _ in range(4)]
                 met += of_two(one, other, *payoffs)
-        wrong += any(row.significant_rank != 1 for row in Payoffs(names, met).order(rows(names)))
+        wrong += any((row.best_rank, row.worst_rank) != (1, bots) for row in Payoffs(names, met).order(rows(names)))
     assert wrong <= 32  # 5 % of 400 are 20; two and a half standard errors more
 
 
@@ -133,8 +133,8 @@ def test_who_defects_wins_every_match_and_comes_last(tmp_path: Path) -> None:
     entered = plan(names, "dilemma", rounds=3, format="round-robin", paired=True)
     out = on_terminal(lambda: Report(entered, results(names, noisy=False)).show(Path("data")))
     lines = [line.split() for line in out.splitlines()]
-    assert ["3", "nasty", "1.100", "1.100-1.100", "12", "12", "0", "0", "0"] in lines
-    assert ["1", "tft", "1.950", "1.950-1.950", "12", "0", "6", "6", "0"] in lines
+    assert ["3", "3", "nasty", "1.100", "1.100-1.100", "12", "12", "0", "0", "0"] in lines
+    assert ["1", "1-2", "tft", "1.950", "1.950-1.950", "12", "0", "6", "6", "0"] in lines
 
 
 def test_the_store_has_the_same_table_and_leader(tmp_path: Path) -> None:

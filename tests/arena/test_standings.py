@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arena.ratings.standings import head_to_head, interval, table, uncontested_losses
+from arena.ratings.standings import head_to_head, table, uncontested_losses
 from referee.result import Result, SeatResult, points
 
 
@@ -34,12 +34,6 @@ def test_a_win_is_a_point_and_a_draw_half_of_one() -> None:
 
 def test_points_among_many_are_the_share_of_others_left_behind() -> None:
     assert points(result(("a", 1), ("b", 2), ("c", 2), ("d", 4))) == pytest.approx([1, 0.5, 0.5, 0])
-
-
-def test_the_interval_is_wilsons() -> None:
-    assert interval(0.5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
-    assert interval(1.0, 8) == pytest.approx((0.6756, 1.0), abs=1e-4)
-    assert interval(0.0, 0) == (0.0, 1.0)
 
 
 def test_the_table_is_by_share_equals_share_a_rank_and_who_has_not_played_has_none() -> None:

@@ -117,7 +117,7 @@ def test_into_a_pipe_names_are_written_in_one_line_however_long(capsys: pytest.C
     Report(entered, results, luck, "exact").show(Path("data"))
     out = capsys.readouterr().out
     for name in entered.names:
-        assert any(re.match(rf" ?\d  {name}  ", line) for line in out.splitlines())
+        assert any(re.match(rf" ?\d(  \d(-\d)?)? +{name}  ", line) for line in out.splitlines())
 
 
 def test_of_a_program_that_failed_in_many_ways_the_most_frequent_are_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -488,12 +488,21 @@ async def test_a_hand_that_ended_lies_open_until_the_next_is_dealt(table: Table)
     await expect(table.page.locator(".place[data-won]")).to_contain_text("win 2")
     await expect(table.page.locator(".pot")).to_have_text("pot 4")
     assert await table.page.evaluate("window.board.saying()") == "Hand 1 of 2 is over"
+    await expect(table.page.locator(".hand-before")).to_have_text("Hand 1: you win 2 chips, K♠ against Q♠")
     dealt = {"ply": 3, "seat": -1, "move": {"cards": [0, None]}}
     await table.show(state | {"cards": [0, None], "to_move": 1, "ply": 4}, past=[*hand, dealt], event=dealt, seat=0)
     names = [await card.get_attribute("aria-label") for card in await table.page.locator(".place .card").all()]
     assert names == ["you: the jack of spades", "bob: an unseen card"]
     await expect(table.page.locator(".hand-before")).to_have_text("Hand 1: you win 2 chips, K♠ against Q♠")
     await expect(table.page.locator(".totals b")).to_have_text(["+2", "−2"])
+    last = [
+        {"ply": 4, "seat": 1, "move": {"do": "bet"}},
+        {"ply": 5, "seat": 0, "move": {"do": "fold"}, "result": {"won": 1, "chips": 1}},
+    ]
+    over = state | {"hand": 2, "chips": [1, -1], "to_move": None, "ply": 6}
+    await table.show(over, past=[*hand, dealt, *last], event=last[1], seat=0)
+    await expect(table.page.locator(".deal")).to_have_text("Hand 2 of 2")
+    await expect(table.page.locator(".hand-before")).to_have_text("Hand 2: bob wins 1 chip: you fold")
 
 
 async def test_a_board_that_can_be_played_on_keeps_nobody_out(table: Table) -> None:

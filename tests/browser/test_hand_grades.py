@@ -44,6 +44,7 @@ async def test_decisions_of_poker_are_graded_in_chips_and_deals_tell_what_each_s
         panel = page.get_by_role("tabpanel")
         await panel.get_by_role("combobox").select_option("bob")
         worst = panel.get_by_role("button").first
+        await expect(worst).to_contain_text("hand 1: fold")
         await expect(worst).to_contain_text("gave away 3.00 chips")
         await expect(panel).to_contain_text("In chips of the hand, against who plays the equilibrium")
         await expect(panel).to_contain_text("ann: 0.17 chips given away by 1 of 2 moves; luck gave it −1.00 chips")

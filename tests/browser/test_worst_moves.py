@@ -108,6 +108,7 @@ async def test_after_a_match_a_person_looks_back_at_their_worst_moves(visiting: 
         worst = [move for move in await graded(page, start["match"]) if move["seat"] == seat and move["gave_away"]]
         assert worst
         button = section.get_by_role("button").first
+        await expect(button).to_contain_text(f"move {worst[0]['ply'] + 1}: ")
         await expect(button).to_contain_text(f"gave away {50 * worst[0]['gave_away']:.1f} %")
         await button.click()
         taken = worst[0]["move"]

@@ -72,3 +72,22 @@ def test_a_factor_is_told_with_its_interval() -> None:
     assert score_format.times(VarianceReduction(7.42, 6.51, 8.33)) == "7.42 (6.51-8.33) times as many"
     assert score_format.times(VarianceReduction(1234.5, 999.7, 15_432.1)) == "1,230 (1,000-15,400) times as many"
     assert score_format.times(VarianceReduction(999.5, 998.9, 1000.4)) == "1,000 (999-1,000) times as many"
+
+
+@pytest.mark.parametrize(
+    ("mean", "low", "high", "far"),
+    [
+        (0.5, 0.3546, 0.6454, "0.145"),
+        (0.45, 0.3, 0.61, "0.200"),
+        (0.55, 0.4999, 0.7, "0.200"),
+        (0.5, 0.0, 1.0, "0.500"),
+    ],
+)
+def test_of_two_that_may_be_even_the_distance_to_an_even_score_is_that_of_the_shown_interval(
+    mean: float, low: float, high: float, far: str
+) -> None:
+    said = score_format.comparison("new", "old", found(mean, low, high), "scores so")
+    assert (
+        said
+        == f"neither new nor old is shown to be better: new scores so; its true score is within {far} of 0.5 (95 %)"
+    )

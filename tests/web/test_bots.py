@@ -70,7 +70,10 @@ def test_opponents_seats_and_versions_are_counted(visitor: Visitor) -> None:
     page = visitor.get("/bots/ann").text
     assert re.search(r">bob</a></th>.*?>3</a>.*?>1<.*?>1<.*?>1<.*50\.0", section(page, "opponents"), re.S)
     assert re.findall(r">(Seat \d)", section(page, "seats")) == ["Seat 1", "Seat 2"]
-    assert re.findall(r">(\d)</a></th>", section(page, "versions")) == ["2", "1"]
+    versions = section(page, "versions")
+    assert re.findall(r">(\d)</a></th>", versions) == ["2", "1"]
+    shares = re.findall(r'<td class="number">([^<]*\([^<]*)</td>', versions)
+    assert shares == ["25.0\u202f% (2.7–80.2)", "−75.0\u202f% (−100.0 to +44.4)", "100.0\u202f% (20.7–100.0)"]
 
 
 def test_a_bot_with_unrated_matches_alone_has_no_rating(visitor: Visitor) -> None:

@@ -82,6 +82,11 @@ TOURNAMENTS: dict[str, tuple[str, dict[str, Any], Player, bool]] = {
 }
 
 
+def _range(row: dict[str, Any]) -> str:
+    best, worst = row["best_rank"], row["worst_rank"]
+    return str(best) if best == worst else f"{best}–{worst}"
+
+
 @pytest.mark.parametrize(("game", "config", "player", "paired"), TOURNAMENTS.values(), ids=TOURNAMENTS)
 def test_the_terminal_its_file_the_api_and_the_page_tell_the_same(
     visitor: Visitor, tmp_path: Path, game: str, config: dict[str, Any], player: Player, *, paired: bool
@@ -114,8 +119,10 @@ def test_the_terminal_its_file_the_api_and_the_page_tell_the_same(
     leaders = visitor.store.read(tournament_leaders, [name])
     assert leaders == {name: [row["bot"] for row in by_command["table"] if row["rank"] == 1]}
     page = visitor.get(f"/tournaments/{name}").text
-    places = re.findall(r'<tr><td class="number">(.)</td><th scope="row"><a href="/bots/(\w+)"', page)
-    assert places == [(str(row["rank"]), row["bot"]) for row in by_command["table"]]
+    places = re.findall(
+        r'<tr><td class="number">(.)</td><td class="number">(.+?)</td><th scope="row"><a href="/bots/(\w+)"', page
+    )
+    assert places == [(str(row["rank"]), _range(row), row["bot"]) for row in by_command["table"]]
     assert ("less luck" in page) == (by_command["ranked_by"] == "adjusted")
     for row in by_command["table"]:
         kept = row["payoff"] or row["adjusted"] or row
@@ -134,30 +141,49 @@ def test_who_never_came_is_last_and_who_has_played_nothing_has_no_place(
         if "idle" not in pairing.seats
     ]
     Report(entered, results).show(Path("data"))
-    places = re.findall(r"^([-\d]) +(\w+) ", capsys.readouterr().out, re.MULTILINE)
-    assert places[:5] == [("1", "greedy"), ("1", "minimax"), ("1", "perfect"), ("4", "late"), ("-", "idle")]
+    places = re.findall(r"^([-\d]) +(\S+) +(\w+) ", capsys.readouterr().out, re.MULTILINE)
+    assert places[:5] == [
+        ("1", "1-4", "greedy"),
+        ("1", "1-4", "minimax"),
+        ("1", "1-4", "perfect"),
+        ("4", "1-4", "late"),
+        ("-", "-", "idle"),
+    ]
 
 
-def met(one: str, other: str, times: int) -> list[MatchSample]:
-    """Matches that the one has won."""
-    return [MatchSample(result("m", (one, other)), None, None) for _ in range(times)]
+def met(one: str, other: str, won: int, lost: int = 0) -> list[MatchSample]:
+    """Return so many matches that the one has won and lost in its first seat."""
+    ranks = [(1, 2)] * won + [(2, 1)] * lost
+    return [MatchSample(result("m", (one, other), each), None, None) for each in ranks]
 
 
-def test_a_note_says_which_bots_the_matches_do_not_tell_apart() -> None:
+RANGES = "range: the ranks that chance leaves open to a bot (95 % for all bots together); more rounds narrow it"
+
+
+def test_ranges_of_ranks_say_which_bots_the_matches_tell_apart_and_a_note_what_they_are() -> None:
     apart = [*met("a", "b", 20), *met("b", "c", 20), *met("a", "c", 20)]
     alike = [*met("b", "c", 10), *met("c", "b", 10)]
     two_pairs = [*met("a", "c", 20), *met("b", "d", 20), *met("a", "d", 20), *met("b", "c", 20)]
-    for matches, note in (
-        ([], ""),
-        (met("a", "b", 1), "beyond chance (95 %) these matches tell no bots apart; more rounds tell more"),
-        (apart, "beyond chance (95 %) these matches tell all bots apart"),
-        (
-            [*met("a", "b", 20), *met("a", "c", 20), *alike],
-            "beyond chance (95 %) these matches do not tell apart b and c; more rounds tell more apart",
-        ),
-        (
-            two_pairs,
-            "beyond chance (95 %) these matches do not tell apart a and b, nor c and d; more rounds tell more apart",
-        ),
+    chain = [*met("a", "b", 24, lost=16), *met("b", "c", 24, lost=16), *met("a", "c", 30, lost=10)]
+    for matches, ranges, note in (
+        ([], "", ""),
+        (met("a", "b", 1), "a1-2 b1-2", "beyond chance (95 %) these matches tell no bots apart; more rounds tell more"),
+        (apart, "a1-1 b2-2 c3-3", "beyond chance (95 %) these matches tell all bots apart"),
+        ([*met("a", "b", 20), *met("a", "c", 20), *alike], "a1-1 b2-3 c2-3", RANGES),
+        (two_pairs, "a1-2 b1-2 c3-4 d3-4", RANGES),
+        (chain, "a1-2 b1-3 c2-3", RANGES),
     ):
-        assert chance_note(compute_standings("abcd", matches)) == note
+        standings = compute_standings("abcd", matches)
+        told = [f"{row.bot}{row.best_rank}-{row.worst_rank}" for row in standings.table if row.played]
+        assert " ".join(told) == ranges
+        assert chance_note(standings) == note
+
+
+def test_a_bot_that_has_not_played_widens_no_range() -> None:
+    table = compute_standings("abcd", met("a", "b", 20)).table
+    assert [(row.bot, row.best_rank, row.worst_rank) for row in table] == [
+        ("a", 1, 1),
+        ("b", 2, 2),
+        ("c", None, None),
+        ("d", None, None),
+    ]

@@ -72,20 +72,26 @@ def test_a_tournament_under_way_shows_its_progress_and_its_table(visitor: Visito
     page = visitor.get(f"/tournaments/{tournament}").text
     assert '<progress aria-labelledby="played" value="2" max="3">' in page
     assert "tournament.js" in page
-    rows = re.findall(r'<td class="number">(\d)</td><th scope="row"><a href="/bots/(\w+)".*?>(\d+\.\d)', page)
+    rows = re.findall(
+        r'<td class="number">(\d)</td><td class="number">.+?</td><th scope="row"><a href="/bots/(\w+)".*?>(\d+\.\d)',
+        page,
+    )
     assert rows == [("1", "ann", "75.0"), ("2", "cid", "50.0"), ("3", "bob", "0.0")]
 
 
 def test_places_go_by_score_and_a_note_says_which_bots_the_matches_tell_apart(visitor: Visitor) -> None:
     name = began(visitor.store)
     lost = [result(f"m{place}", ("ann", "bob"), tournament=name, place=place) for place in range(12)]
-    for matches, note in (
-        (lost[:1], "these matches tell no bots apart"),
-        (lost[1:], "these matches tell all bots apart."),
+    for matches, ranges, note in (
+        (lost[:1], ["1–2", "1–2", "–"], "these matches tell no bots apart"),
+        (lost[1:], ["1", "2", "–"], "these matches tell all bots apart."),
     ):
         finish(visitor.store, *matches)
         page = visitor.get(f"/tournaments/{name}").text
-        assert re.findall(r'<td class="number">(.)</td><th scope="row"><a href="/bots/', page) == ["1", "2", "–"]
+        shown = re.findall(
+            r'<td class="number">(.)</td><td class="number">(.+?)</td><th scope="row"><a href="/bots/', page
+        )
+        assert shown == list(zip(["1", "2", "–"], ranges, strict=True))
         assert note in page
 
 
@@ -107,7 +113,10 @@ def test_where_luck_is_known_bots_are_in_the_order_of_scores_less_luck(visitor: 
     visitor.store.write(save_luck, lucks)
     finish(visitor.store, result("void", seats[0], (1, 1), reason="void", tournament=name, place=8, rated=False))
     page = visitor.get(f"/tournaments/{name}").text
-    rows = re.findall(r'<td class="number">(.)</td><th scope="row"><a href="/bots/(\w+)".*?>(\d+\.\d)', page)
+    rows = re.findall(
+        r'<td class="number">(.)</td><td class="number">.+?</td><th scope="row"><a href="/bots/(\w+)".*?>(\d+\.\d)',
+        page,
+    )
     assert rows == [("1", "bob", "12.5"), ("2", "ann", "87.5")]
     assert "<b>bob</b> leads with 72.5\u202f% of the points less luck." in page
     visitor.store.write(finish_tournament, name)
@@ -126,7 +135,7 @@ def test_who_leads_and_at_last_who_won_stands_under_the_title_with_whom_chance_m
 ) -> None:
     under_way = visitor.get(f"/tournaments/{tournament}").text
     assert "<b>ann</b> leads with 75.0\u202f% of the points." in under_way
-    assert "Chance alone may have put it before cid and bob" in under_way
+    assert "Chance alone may have put it there: cid and bob may be as good or better" in under_way
     finish(visitor.store, result("m3", ("bob", "cid"), (2, 1), tournament=tournament, place=2))
     visitor.store.write(finish_tournament, tournament)
     tied = visitor.get(f"/tournaments/{tournament}").text
@@ -204,7 +213,9 @@ def test_where_payoffs_are_the_result_the_table_and_the_winner_are_by_them(visit
     visitor.store.write(finish_tournament, name)
     page = visitor.get(f"/tournaments/{name}").text
     assert "<b>tft</b> won with 1.998 a round." in page
-    places = re.findall(r'<tr><td class="number">(\d)</td><th scope="row"><a [^>]*>(\w+)</a>', page)
+    places = re.findall(
+        r'<tr><td class="number">(\d)</td><td class="number">1–3</td><th scope="row"><a [^>]*>(\w+)</a>', page
+    )
     assert places == [("1", "tft"), ("2", "grim"), ("3", "nasty")]
     assert ">0.99</a>" in page
     assert "No two bots met twice" in page

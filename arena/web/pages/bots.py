@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.ratings.rating_system import game_of
+from arena.ratings.version_gains import version_gains
 from arena.store.leaderboards import (
     HistoryPoint,
     PoolStanding,
@@ -67,6 +68,7 @@ def bot(request: Request) -> Response:
             "opponents": reader.read(opponents_page, profile.name, pool, after=asked["after"], limit=OPPONENTS),
             "seats": reader.read(results_by_seat, profile.name, pool),
             "versions": versions,
+            "gains": version_gains(versions.rows),
             "with_versions": any(row.version for row in versions.rows),
             "endings": sorted(
                 reader.read(endings_of, profile.name, pool), key=lambda ending: (ending.outcome != LOST, -ending.played)

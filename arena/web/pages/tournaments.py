@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.ratings.tournament_pairing import TEST
-from arena.ratings.tournament_standings import ADJUSTED, chance_note, groups_not_told_apart
+from arena.ratings.tournament_standings import ADJUSTED, chance_note, may_be_first
 from arena.store.match_search import Search, search_matches
 from arena.store.tournaments import TournamentRow, TournamentTable, tournament_leaders, tournaments_page
 from arena.web import lookups, titles
@@ -45,7 +45,6 @@ def tournament(request: Request) -> Response:
     shown = lookups.tournament(site, request.path_params["tournament"])
     config = shown.arguments.get("config") or {}
     first = [row.bot for row in shown.table if row.rank == 1]
-    groups = groups_not_told_apart(shown.table)
     unit = payoff_unit(shown.game)
     return render_page(
         request,
@@ -56,7 +55,7 @@ def tournament(request: Request) -> Response:
         config={key: _format_value(value) for key, value in config.items()},
         settings=shown.arguments.get("settings") or {},
         first=first,
-        doubted=[bot for bot in groups[0] if bot not in first] if groups else [],
+        doubted=[bot for bot in may_be_first(shown.table) if bot not in first],
         chance_note=chance_note(shown.standings),
         unit=unit,
         adjusted=shown.ranked_by == ADJUSTED,

@@ -64,7 +64,7 @@ export class PokerBoard extends Board {
     say(this.deal, `Hand ${shown.number} of ${this.config.hands}`);
     say(this.pot, shown.paid[0] + shown.paid[1]);
     this.#drawBets(shown.bets);
-    this.#tellBefore(isOver ? over.at(-2) : over.at(-1));
+    this.#tellLast(over.at(-1));
     this.#drawHistory(over, mine);
     const options = this.playable ? this.#options() : [];
     this.choices.offer(options, options.find(({ move }) => move.do === "check" || move.do === "call")?.name); // so that pressing a key twice by mistake never folds
@@ -155,7 +155,7 @@ export class PokerBoard extends Board {
     this.bets.replaceChildren(...items);
   }
 
-  #tellBefore(hand) {
+  #tellLast(hand) {
     const words = hand === undefined ? "" : `Hand ${hand.number}: ${handInWords(this.game, hand, (seat) => this.#who(seat))}`;
     say(this.before, words);
   }

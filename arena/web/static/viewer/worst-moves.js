@@ -57,7 +57,9 @@ function items(match, report, go, seat, isMine) {
 function item(match, { ply, seat, gave_away: lost, best }, unit, go) {
   const at = 1 + match.plies.findIndex(({ event }) => event.ply === ply && event.seat === seat && event.out === undefined);
   const { game, config } = match.header;
-  const words = [el("b", {}, inWords(game, config, match.line(at).event, match.header.seats)), el("span", { class: "bad" }, `gave away ${lossText(lost, unit)}`), el("span", {}, `better: ${notation(game, config, best, seat)}`)];
+  const hand = match.state(at - 1)?.hand; // poker counts hands from 0
+  const where = hand === undefined ? `move ${at}` : `hand ${hand + 1}`;
+  const words = [el("span", { class: "faint" }, `${where}:`), el("b", {}, inWords(game, config, match.line(at).event, match.header.seats)), el("span", { class: "bad" }, `gave away ${lossText(lost, unit)}`), el("span", {}, `better: ${notation(game, config, best, seat)}`)];
   return el("li", {}, el("button", { type: "button", "aria-pressed": "false", onclick: () => go(at) }, seatSign(seat), ...words.flatMap((word) => [" ", word])));
 }
 

@@ -1,17 +1,17 @@
-"""Tournament ranks by significance: a bot ranks below those that scored significantly better."""
+"""The ranks in a tournament that chance leaves open to each bot."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from measuring.student_t import satterthwaite, standard_error, student_cdf
 
 _LEVEL = 0.05
-"""The probability that any of several equal bots is ranked above another."""
+"""The probability that any bot is certainly above one that is as good or better."""
 
 Seats = tuple[str, ...]
 
@@ -35,11 +35,20 @@ class ScoredMatch(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How likely two bots would be so far apart if they were equal, and which of them scored better."""
+    """The probability that two equal bots are so far apart, and which of the two scored better."""
 
     chance: float
     better: str
     worse: str
+
+
+class RankRange(NamedTuple):
+    """The ranks that a bot may have beyond chance: 1 plus the number of bots that are certainly above it, to the number
+    of all bots less those that are certainly below it.
+    """
+
+    best: int
+    worst: int
 
 
 class _Stratum:
@@ -59,12 +68,12 @@ class _Stratum:
                 self.products[bot, other] += score * theirs
 
 
-def ranks(order: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted: bool = False) -> dict[str, int]:
-    """Return the rank of each bot: 1 plus the number of bots that scored significantly better. `order` is best first.
+def rank_ranges(bots: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted: bool = False) -> dict[str, RankRange]:
+    """Return the ranks that each of these bots may have beyond chance.
 
-    With `adjusted`, scores are luck-adjusted; luck must be known for every match. A bot with fewer matches never ranks
-    above one listed before it. The probability of any wrong distinction is at most 5 % for all pairs together. Source:
-    S. Holm, A simple sequentially rejective multiple test procedure (1979).
+    With `adjusted`, scores are luck-adjusted; luck must be known for every match. The probability that the range of any
+    bot misses its true rank is at most 5 %. Sources: S. Holm, A simple sequentially rejective multiple test procedure
+    (1979); M. Mogstad, J. Romano, A. Shaikh and D. Wilhelm, Inference for ranks (2024).
     """
     strata = _strata(match.freed if adjusted else match for match in matches)
     of: defaultdict[str, set[_Stratum]] = defaultdict(set)
@@ -72,31 +81,24 @@ def ranks(order: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted: boo
         for bot in stratum.sums:
             of[bot].add(stratum)
     differences = []
-    for one, other in itertools.combinations(order, 2):
+    for one, other in itertools.combinations(bots, 2):
         chance, apart = _difference(one, other, of, adjusted=adjusted)
         if apart:
             differences.append(Difference(chance, *((one, other) if apart > 0 else (other, one))))
-    return ranks_of_differences(order, differences)
+    return ranges_of_differences(bots, differences)
 
 
-def ranks_of_differences(order: Sequence[str], differences: Iterable[Difference]) -> dict[str, int]:
-    """Return the rank of each bot of `order` by the differences of each two; two that are equal may have none.
-
-    A bot ranks behind every bot that is better for certain. So no two of a rank are told apart.
-    """
-    left = len(order) * (len(order) - 1) // 2
-    better: defaultdict[str, set[str]] = defaultdict(set)
+def ranges_of_differences(bots: Sequence[str], differences: Iterable[Difference]) -> dict[str, RankRange]:
+    """Return the ranks that each bot may have, by the differences of each two; two that are equal may have none."""
+    left = len(bots) * (len(bots) - 1) // 2
+    above, below = Counter[str](), Counter[str]()
     for difference in sorted(differences):
         if difference.chance > _LEVEL / left:
             break
-        better[difference.worse].add(difference.better)
+        above[difference.worse] += 1
+        below[difference.better] += 1
         left -= 1
-    found: dict[str, int] = {}
-    rank = 1
-    for bot in order:
-        rank = max(rank, 1 + len(better[bot]), *(1 + found[above] for above in better[bot] if above in found))
-        found[bot] = rank
-    return found
+    return {bot: RankRange(1 + above[bot], len(bots) - below[bot]) for bot in bots}
 
 
 def _strata(matches: Iterable[ScoredMatch]) -> list[_Stratum]:

@@ -1,0 +1,51 @@
+"""The scores of a bot's versions, and how much more each scored than the one before. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Protocol
+
+from msgspec import Struct
+
+from measuring.share_intervals import ShareInterval, share_difference, share_interval
+
+
+class VersionCounts(Protocol):
+    """The results of a version; a draw is a shared first place."""
+
+    @property
+    def wins(self) -> int: ...
+
+    @property
+    def draws(self) -> int: ...
+
+    @property
+    def losses(self) -> int: ...
+
+
+class VersionGain(Struct, frozen=True, kw_only=True):
+    """A version's mean score: a match counts 1 for a sole first place and half for a shared one. `gain` is its lead
+    over the version before, each against its own opponents; None of the oldest one. Both are None without a match.
+    """
+
+    share: ShareInterval | None = None
+    gain: ShareInterval | None = None
+
+
+def version_gains(versions: Sequence[VersionCounts]) -> list[VersionGain]:
+    """Return the score of each of a bot's versions, which are newest first. Matches count as independent."""
+    scores = [_score(version) for version in versions]
+    gains = [_gain(newer, older) for newer, older in pairwise(scores)]
+    shares = [share_interval(*score) if score[1] else None for score in scores]
+    return [VersionGain(share=share, gain=gain) for share, gain in zip(shares, [*gains, None], strict=False)]
+
+
+def _score(version: VersionCounts) -> tuple[float, int]:
+    """Return the mean score of a version, and the number of its matches."""
+    played = version.wins + version.draws + version.losses
+    return (version.wins + version.draws / 2) / max(1, played), played
+
+
+def _gain(newer: tuple[float, int], older: tuple[float, int]) -> ShareInterval | None:
+    return share_difference(*newer, *older) if newer[1] and older[1] else None

@@ -1,0 +1,53 @@
+"""Measure how wide the ranges of ranks of a class's tournament are, by number of rounds.
+
+In each round every two of thirty simulated bots meet in both seat orders. Strengths are evenly spaced: the best scores
+0.85 on average, the last 0.15. Each line has the rounds, the matches, the mean number of ranks in a range, the mean
+number of bots that may be the first, and how many ranges missed the bot's true rank, over all seeds.
+Usage: python benchmarks/rank_ranges.py [--rounds 1,3,10,30] [--bots 30] [--seeds 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from random import Random
+from statistics import fmean
+
+from arena.ratings.rank_ranges import RankRange, ScoredMatch, rank_ranges
+
+EDGE = 0.7
+"""The difference of the mean scores of the best and the last."""
+
+
+def played(bots: int, rounds: int, seed: int) -> list[RankRange]:
+    """Return the ranges of the bots, best first, after a tournament."""
+    chance, matches = Random(seed), []
+    for number in range(rounds):
+        for one, other in itertools.combinations(range(bots), 2):
+            edge = EDGE * (other - one) / (bots - 1)
+            for seats, likely in (((one, other), 0.5 + edge), ((other, one), 0.5 - edge)):
+                won = float(chance.random() < likely)
+                matches.append(ScoredMatch((str(seats[0]), str(seats[1])), (won, 1 - won), (number, one, other)))
+    found = rank_ranges([str(bot) for bot in range(bots)], matches)
+    return [found[str(bot)] for bot in range(bots)]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", default="1,3,10,30")
+    parser.add_argument("--bots", type=int, default=30)
+    parser.add_argument("--seeds", type=int, default=5)
+    asked = parser.parse_args()
+    print("rounds  matches  ranks in a range  may be first  missed")
+    for rounds in map(int, asked.rounds.split(",")):
+        seasons = [played(asked.bots, rounds, seed) for seed in range(asked.seeds)]
+        width = fmean(one.worst - one.best + 1 for ranges in seasons for one in ranges)
+        first = fmean(sum(one.best == 1 for one in ranges) for ranges in seasons)
+        missed = sum(not one.best <= rank <= one.worst for ranges in seasons for rank, one in enumerate(ranges, 1))
+        matches = asked.bots * (asked.bots - 1) * rounds
+        print(f"{rounds:6}  {matches:7,}  {width:16.1f}  {first:12.1f}  {missed:6}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
