@@ -5,8 +5,8 @@ It does no I/O, and may import `referee`, `machine` and `protocol`.
 - Luck: luck.py measures it by a value function (value_function.py), which value_registry.py finds by name.
   payoff_values.py has those of poker and the dilemma.
 - Scores: scores.py and pair_scores.py, raw and adjusted; variance_reduction.py says how many games the adjustment
-  saves. student_t.py has the distribution, share_intervals.py the intervals of shares, elo.py and score_format.py present results. payoffs.py averages payoffs,
-  and differences.py means and sums of differences measured in pairs.
+  saves. student_t.py has the distribution, share_intervals.py the intervals of shares, elo.py and score_format.py
+  present results. payoffs.py averages payoffs, and differences.py means and sums of differences measured in pairs.
 - Strength: thurstone.py estimates it from the scores of pairs, isotonic.py fits curves that only fall.
 - Tests: sequential.py stops when the result is clear. constrained_multinomial.py is its likelihood;
   expected_length.py and resampling.py forecast its length. confidence_sequence.py has intervals that hold whenever
