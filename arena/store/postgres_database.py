@@ -160,7 +160,8 @@ class PostgresDatabase(Database):
 
         @event.listens_for(writer, "begin")
         def begin(connection: Connection) -> None:
-            connection.exec_driver_sql(_LOCK)
+            if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+                connection.exec_driver_sql(_LOCK)
 
         return writer
 
