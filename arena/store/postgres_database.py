@@ -57,9 +57,9 @@ _UNAVAILABLE = ("08", "25", "40", "53", "55", "57", "58")
 _FOUND = f"""SELECT obj_description(oid, 'pg_namespace') AS mark, to_regclass('{SCHEMA}.alembic_version') AS versions,
     (SELECT count(*) FROM pg_class WHERE relnamespace = pg_namespace.oid) AS relations
 FROM pg_namespace WHERE nspname = '{SCHEMA}'"""
-_VIEWS_FOUND = f"""SELECT obj_description(oid, 'pg_namespace') IS DISTINCT FROM '{MARK}'
+_FOREIGN_VIEWS_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') IS DISTINCT FROM '{MARK}'
 FROM pg_namespace WHERE nspname = '{VIEWS_SCHEMA}'"""
-"""Whether the schema of the views is somebody else's; no row if there is none."""
+"""True if the schema of the views is not ours; no row if there is none."""
 _LOCK_HOLDERS = f"""WITH held AS (
     SELECT pid, coalesce(usename, '?') AS role, bool_or(mode <> 'AccessShareLock') AS is_strong,
         to_char(xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS since
@@ -93,6 +93,8 @@ class PostgresDatabase(Database):
             ) from exc
         self.limit = AnswerLimit(timeouts or DatabaseTimeouts())
         """How long its sessions may take to answer."""
+        self._names_lock_holders = True
+        """True if an error for a lock says which sessions have it."""
         try:
             self._url = make_url(url).set(drivername="postgresql+psycopg")
         except (ArgumentError, ValueError) as exc:
@@ -153,7 +155,7 @@ class PostgresDatabase(Database):
         connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         if connection.exec_driver_sql(_FOUND).one().relations:  # another process was first
             return
-        if connection.exec_driver_sql(_VIEWS_FOUND).scalar():
+        if connection.exec_driver_sql(_FOREIGN_VIEWS_SCHEMA).scalar():
             raise UnrecognizedDatabase(
                 f"{self} has a schema {VIEWS_SCHEMA} that is not Bot Arena's: choose another database with --db"
             )
@@ -222,14 +224,10 @@ class PostgresDatabase(Database):
 
     def ask_anew(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what `query` finds over a connection that is made for it, soon or not at all. Raises `StoreError`."""
-        timeouts = replace(
-            self.limit.timeouts,
-            statement_timeout_s=PROBE_TIMEOUT_S,
-            lock_timeout_s=2 * PROBE_TIMEOUT_S,  # so that no lock timeout of this query is looked into in turn
-            answer_timeout_s=1.0,
-        )
+        timeouts = replace(self.limit.timeouts, statement_timeout_s=PROBE_TIMEOUT_S, answer_timeout_s=1.0)
         asked = PostgresDatabase(self._url.render_as_string(hide_password=False), timeouts)
         asked.limit = AnswerLimit(timeouts, process=self.limit)
+        asked._names_lock_holders = False  # they are found in this way themselves
         engine = asked.reading()
         try:
             with self.failures(), engine.connect() as connection:
@@ -248,7 +246,7 @@ class PostgresDatabase(Database):
 
     def message(self, exc: BaseException | None) -> str:
         is_lock_timeout = getattr(exc, "sqlstate", None) == _LOCK_TIMEOUT
-        return f"{self}: {_line(exc)}" + (self._lock_holders() if is_lock_timeout else "")
+        return f"{self}: {_line(exc)}" + (self._lock_holders() if is_lock_timeout and self._names_lock_holders else "")
 
     def _lock_holders(self) -> str:
         """Return which sessions have locks here, and how to end one; nothing if the server does not say."""
@@ -267,10 +265,14 @@ class PostgresDatabase(Database):
 
     def _engine(self, connections: int, *options: str, isolation_level: str = "READ COMMITTED") -> Engine:
         """Return an engine whose transactions see only our schema."""
-        longest_ms = round(self.limit.timeouts.statement_timeout_s * 1000)
+        timeouts = self.limit.timeouts
+        longest_ms = round(timeouts.statement_timeout_s * 1000)
+        lock_ms = round(
+            min(timeouts.lock_timeout_s * 1000, longest_ms / 2)
+        )  # waiting for a lock counts for both limits
         asked = (
             f"search_path={SCHEMA}",
-            f"lock_timeout={round(self.limit.timeouts.lock_timeout_s * 1000)}",
+            f"lock_timeout={lock_ms}",
             f"statement_timeout={longest_ms}",
             "synchronous_commit=on",
             "jit=off",

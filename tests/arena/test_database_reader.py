@@ -198,6 +198,11 @@ def test_a_node_that_starts_says_which_session_has_the_lock(
         NodeStore.open_as(database_at(url, IMPATIENT), "a")
 
 
+def test_a_lock_is_waited_for_less_long_than_a_statement_may_take(url: str) -> None:
+    with closing(Store.open(database_at(url, DatabaseTimeouts(statement_timeout_s=5.0)))) as store:
+        assert store.read(lambda connection: execute(connection, "SHOW lock_timeout").scalar()) == "2500ms"
+
+
 def test_an_upgrade_names_the_reader_that_it_waits_for_and_keeps_its_rights(
     url: str, reader: psycopg.Connection
 ) -> None:
