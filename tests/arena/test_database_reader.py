@@ -73,13 +73,19 @@ def documented(start: str) -> str:
 
 
 @contextmanager
-def role_of(url: str, *blocks: str) -> Iterator[psycopg.Connection]:
-    """Connect as a new role with the rights of these blocks of the documents."""
+def role_of(url: str, *blocks: str, other: str | None = None) -> Iterator[psycopg.Connection]:
+    """Connect as a new role with the rights of these blocks of the documents.
+
+    Where they close other databases of the server, `other` is closed, if given: those that they name serve other tests.
+    """
+    other_name = None if other is None else conninfo_to_dict(other)["dbname"]
+    closing_others = "" if other is None else f"REVOKE CONNECT ON DATABASE {other_name}"
     role, database = f"reader_{secrets.token_hex(6)}", conninfo_to_dict(url)["dbname"]
     with psycopg.connect(url, autocommit=True) as owner:
         for block in blocks:
             for named, name in (
                 (r"\breader\b", role),
+                (r"REVOKE CONNECT ON DATABASE postgres, template1", closing_others or r"-- \g<0>"),
                 (r"DATABASE arena\b", f"DATABASE {database}"),
                 (r"(FOR ROLE|TO) arena\b", r"\1 CURRENT_USER"),
             ):
@@ -297,6 +303,14 @@ def test_it_has_no_more_connections_and_temporary_files_than_the_documents_give_
     for statement in ("SET temp_file_limit = -1", "CREATE TEMPORARY TABLE large (line text)"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             reader.execute(statement.encode())
+
+
+def test_it_gets_into_no_other_database_of_the_server(url: str) -> None:
+    other = new_database(made=False)
+    words: Any = conninfo_to_dict(other)
+    refused = pytest.raises(psycopg.OperationalError, match="permission denied for database")
+    with role_of(url, documented("CREATE ROLE reader "), other=other) as connection, refused:
+        psycopg.connect(**(words | {"user": connection.info.user}))
 
 
 class Direct:
