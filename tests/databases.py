@@ -27,6 +27,7 @@ from arena.store.database_url import database_at
 from arena.store.postgres_database import SCHEMA, PostgresDatabase
 from arena.store.sqlite_database import SqliteDatabase
 from arena.store.store import Store
+from arena.store.views import VIEWS_SCHEMA
 from postgres import give_back, new_database
 
 EVERY_DATABASE = pytest.mark.usefixtures("database_kind")
@@ -158,7 +159,9 @@ def asked(where: str | Path | Database, query: str) -> list[dict[str, Any]]:
     """What any other program is answered there."""
     found = _found(where)
     if isinstance(found, str):
-        with psycopg.connect(found, row_factory=dict_row, options=f"-csearch_path={SCHEMA}") as connection:
+        with psycopg.connect(
+            found, row_factory=dict_row, options=f"-csearch_path={VIEWS_SCHEMA},{SCHEMA}"
+        ) as connection:
             return connection.execute(query.encode()).fetchall()
     with closing(sqlite3.connect(found)) as file:
         file.row_factory = sqlite3.Row
@@ -169,7 +172,7 @@ def alter(where: str | Path | Database, *statements: str) -> None:
     """Have something done there that the arena knows nothing of."""
     found = _found(where)
     if isinstance(found, str):
-        with psycopg.connect(found, options=f"-csearch_path={SCHEMA}") as connection:
+        with psycopg.connect(found, options=f"-csearch_path={VIEWS_SCHEMA},{SCHEMA}") as connection:
             for statement in statements:
                 connection.execute(statement.encode())
         return

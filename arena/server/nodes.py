@@ -264,7 +264,9 @@ class Nodes(OnlyNode):
         before_s, echo = self._wall_clock(), self._echo
         nodes = await self._store.write_first(beat, self._number, self.url, echo)
         after_s = self._wall_clock()
-        if echo is not None and echo == self._echo:
+        if not self._store.notifies:  # so a missing echo says nothing
+            self._unheard_since = None
+        elif echo is not None and echo == self._echo:
             self._expect_echo()
         self._woken.set()
         if self._clock() - self._seen > MAX_UNREAD_S:

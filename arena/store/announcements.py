@@ -2,7 +2,7 @@
 
 In PostgreSQL every role of a database may notify every channel. So a notification only wakes the nodes, on a channel
 with a random name. What they then read are rows that only the arena's role can write. Nodes also read them at each
-heartbeat.
+heartbeat, so a notification that cannot be sent costs a second and no announcement.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection
 
+from arena.store.after_commit import run_after_commit
 from arena.store.dialect import execute, is_postgresql
 from arena.store.nodes import IS_ALIVE
 
@@ -63,7 +64,7 @@ def announce(connection: Connection, kind: Kind, names: Iterable[str] = (), node
     for at in range(0, len(told) or 1, MAX_NAMES):
         text = msgspec.json.encode(told[at : at + MAX_NAMES]).decode()
         execute(connection, _INSERT, {"kind": kind, "names": text, "node": node})
-    execute(connection, _WAKE)
+    run_after_commit(connection, _WAKE)
 
 
 def wake_channel(connection: Connection) -> str:

@@ -17,6 +17,8 @@ class DatabaseTimeouts:
     """A server that has not let a connection in after this time is away."""
     statement_timeout_s: float = 3600.0
     """The database ends a statement after this time."""
+    lock_timeout_s: float = 10.0
+    """The database ends a statement that has waited for a lock for so long, or for half the time of a statement."""
     answer_timeout_s: float = 5.0
     """A session that has not even said after this much longer that the statement was ended hangs, and is closed."""
     stop_answer_timeout_s: float = 2.5

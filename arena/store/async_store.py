@@ -85,6 +85,11 @@ class AsyncStore:
         """The number of these transactions that failed."""
 
     @property
+    def notifies(self) -> bool:
+        """False while notifications fail that are sent after a change."""
+        return self._store.notifies
+
+    @property
     def waiting(self) -> int:
         """The number of finished matches not yet stored, excluding those that are `set_aside`."""
         return len(self._waiting)

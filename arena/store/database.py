@@ -98,7 +98,11 @@ class Database(ABC):
     def fault(self, exc: DBAPIError) -> Fault:
         """Convert a database error to a fault with a one-line message."""
         unavailable = self.is_unavailable(exc)
-        return (StoreUnavailable if unavailable else StoreError)(f"{self}: {first_line(exc.orig)}")
+        return (StoreUnavailable if unavailable else StoreError)(self.message(exc.orig))
+
+    def message(self, exc: BaseException | None) -> str:
+        """Return one line for an error of the database's driver."""
+        return f"{self}: {first_line(exc)}"
 
     def is_unavailable(self, exc: DBAPIError) -> bool:
         """Return whether an error is unrelated to the request itself."""

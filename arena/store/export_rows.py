@@ -11,6 +11,7 @@ from arena.store.archives import read_all_moved
 from arena.store.dialect import execute
 from arena.store.match_numbers import AMONG, among
 from arena.store.match_search import Search, match_numbers
+from arena.store.views import QUERIES
 
 TEXT, INTEGER, REAL, BOOLEAN, TIME = "text", "whole", "real", "truth", "time"
 _KINDS = {
@@ -48,6 +49,8 @@ _RECORDS = """(
     SELECT number, id, data, archive FROM matches LEFT JOIN records ON records.match = matches.number
         WHERE data IS NOT NULL OR record_bytes IS NULL
 ) AS kept"""
+_RESULTS, _SEATS = (f"({QUERIES[name]}) AS {name}" for name in ("match_results", "match_seats"))
+"""The queries of the views. The views themselves can be locked by roles that may read them."""
 BATCH_SIZE = 200
 """Matches per batch, limited because their records may be long."""
 
@@ -77,8 +80,8 @@ def export_matches(
         found = (
             execute(connection, f"SELECT {columns} FROM {source} {AMONG}", among(some)).all()
             for columns, source in (
-                (", ".join(MATCHES), "match_results WHERE number"),
-                (", ".join(SEATS), "match_seats WHERE number"),
+                (", ".join(MATCHES), f"{_RESULTS} WHERE number"),
+                (", ".join(SEATS), f"{_SEATS} WHERE number"),
                 ("number, id, data, archive", f"{_RECORDS} WHERE number"),
             )[: 3 if records else 2]
         )

@@ -87,7 +87,7 @@ class NodeStore(Store):
         except BaseException as exc:
             raw.close()  # which nobody else does, and so gives back what it holds
             if isinstance(exc, Error):
-                raise StoreUnavailable(f"{self.database}: {exc}") from exc
+                raise StoreUnavailable(self.database.message(exc)) from exc
             raise
 
     def _hold_over(self, raw: Any) -> None:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, select
 
 from arena.store.actions import note_action
+from arena.store.after_commit import run_after_commit
 from arena.store.dialect import execute, is_postgresql
 from arena.store.retention_clock import NOW
 from arena.store.schema import bots
@@ -65,10 +66,12 @@ class UnderWay(NamedTuple):
 
 
 def beat(connection: Connection, node: int, url: str, echo: str | None = None) -> list[Node]:
-    """This node is here, at a URL; all nodes. Once that is committed it is sent over the channel `echo`, if any."""
-    told = "" if echo is None else "RETURNING pg_notify(:echo, '')"  # in one statement, as the server may be far away
-    statement = f"UPDATE nodes SET seen = {NOW}, url = :url WHERE id = :node {told}"
-    execute(connection, statement, {"node": node, "url": url, "echo": echo})
+    """Note that this node is alive, at a URL, and return all nodes. Once that is committed, notify the channel `echo`,
+    if any.
+    """
+    execute(connection, f"UPDATE nodes SET seen = {NOW}, url = :url WHERE id = :node", {"node": node, "url": url})
+    if echo is not None:
+        run_after_commit(connection, "SELECT pg_notify(:echo, '')", {"echo": echo})
     return list_nodes(connection)
 
 

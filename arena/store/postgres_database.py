@@ -1,7 +1,7 @@
-"""An arena's database on a PostgreSQL server: one schema, and one table lock that every writer holds.
+"""An arena's database on a PostgreSQL server: a schema of tables, one of views, and a table lock that all writers take.
 
-A role that may only read cannot take that lock. So match numbers have no gaps and ratings are computed one after
-another, whichever process writes.
+So match numbers have no gaps and ratings are computed one after another, whichever process writes. A role that may only
+use the views cannot name the locked table, and takes no lock on it.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from arena.store.database import (
     UnrecognizedDatabase,
     first_line,
 )
-from arena.store.schema import index_some_on_postgresql, metadata
+from arena.store.schema import MARK, index_some_on_postgresql, metadata
+from arena.store.views import VIEWS_SCHEMA
+from protocol.display import few
 from protocol.errors import Fault, UsageFault
 
 SCHEMA = "arena"
 """The schema that holds all of an arena's tables."""
 _LOCKED = f"{SCHEMA}.alembic_version"
-"""The table that writers lock. Every version of the schema has it."""
+"""The table that writers lock. Every version of the schema has it, and no view reads it."""
 _LOCK = f"""DO $$BEGIN
     IF to_regclass('{_LOCKED}') IS NOT NULL THEN LOCK TABLE {_LOCKED} IN EXCLUSIVE MODE; END IF;
 END$$"""
 """The lock blocks no reader, and no reader blocks it."""
 _MADE_MEANWHILE = ("23505", "42P06", "42P07", "42710")
 """SQLSTATE codes for objects that another process has just created."""
-MARK = "Bot Arena"
-"""The comment that marks the schema as ours."""
-LOCK_MS = 10_000
-"""The time after which waiting for a lock fails."""
+_LOCK_TIMEOUT = "55P03"
+"""The SQLSTATE code of a statement that has waited too long for a lock."""
 PROBE_TIMEOUT_S = 4.0
 """For so long a new connection is asked whether the database works, which another one does not answer."""
 UNREACHABLE_MS = 10_000
@@ -57,6 +57,23 @@ _UNAVAILABLE = ("08", "25", "40", "53", "55", "57", "58")
 _FOUND = f"""SELECT obj_description(oid, 'pg_namespace') AS mark, to_regclass('{SCHEMA}.alembic_version') AS versions,
     (SELECT count(*) FROM pg_class WHERE relnamespace = pg_namespace.oid) AS relations
 FROM pg_namespace WHERE nspname = '{SCHEMA}'"""
+_FOREIGN_VIEWS_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') IS DISTINCT FROM '{MARK}'
+FROM pg_namespace WHERE nspname = '{VIEWS_SCHEMA}'"""
+"""True if the schema of the views is not ours; no row if there is none."""
+_LOCK_HOLDERS = f"""WITH held AS (
+    SELECT pid, coalesce(usename, '?') AS role, bool_or(mode <> 'AccessShareLock') AS is_strong,
+        to_char(xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS since
+    FROM pg_locks JOIN pg_class ON pg_class.oid = relation JOIN pg_stat_activity USING (pid)
+    WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('{SCHEMA}', '{VIEWS_SCHEMA}'))
+        AND (granted OR mode = 'AccessExclusiveLock') AND pid <> pg_backend_pid()
+    GROUP BY pid, usename, xact_start
+)
+SELECT pid, role, since FROM held WHERE is_strong OR NOT (SELECT bool_or(is_strong) FROM held) ORDER BY pid"""
+"""Sessions with locks on our tables and views: those with more than a reader's lock if there are any. One that waits
+for an exclusive lock counts, as all others wait behind it. PostgreSQL tells since when only of roles of which ours is a
+member.
+"""
 _SIZE = f"""SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
 WHERE relnamespace = '{SCHEMA}'::regnamespace AND relkind = 'r'"""
 
@@ -76,6 +93,8 @@ class PostgresDatabase(Database):
             ) from exc
         self.limit = AnswerLimit(timeouts or DatabaseTimeouts())
         """How long its sessions may take to answer."""
+        self._names_lock_holders = True
+        """True if an error for a lock says which sessions have it."""
         try:
             self._url = make_url(url).set(drivername="postgresql+psycopg")
         except (ArgumentError, ValueError) as exc:
@@ -136,7 +155,13 @@ class PostgresDatabase(Database):
         connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         if connection.exec_driver_sql(_FOUND).one().relations:  # another process was first
             return
-        connection.exec_driver_sql(f"COMMENT ON SCHEMA {SCHEMA} IS '{MARK}'")
+        if connection.exec_driver_sql(_FOREIGN_VIEWS_SCHEMA).scalar():
+            raise UnrecognizedDatabase(
+                f"{self} has a schema {VIEWS_SCHEMA} that is not Bot Arena's: choose another database with --db"
+            )
+        connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {VIEWS_SCHEMA}")
+        for schema in (SCHEMA, VIEWS_SCHEMA):
+            connection.exec_driver_sql(f"COMMENT ON SCHEMA {schema} IS '{MARK}'")
         index_some_on_postgresql()
         self._make_tables(connection)
 
@@ -145,8 +170,8 @@ class PostgresDatabase(Database):
         file, here = shlex.quote(str(to)), shlex.quote(str(self))
         return (
             f"a database on a server is backed up by PostgreSQL's own tools: pg_dump --format=custom --schema={SCHEMA} "
-            f"--file={file} {here}; and restored, while no arena runs on it, by: pg_restore --clean --if-exists "
-            f"--single-transaction --dbname={here} {file}"
+            f"--schema={VIEWS_SCHEMA} --file={file} {here}; and restored, while no arena runs on it, by: pg_restore "
+            f"--clean --if-exists --single-transaction --dbname={here} {file}"
         )
 
     def reading(self) -> Engine:
@@ -160,7 +185,8 @@ class PostgresDatabase(Database):
 
         @event.listens_for(writer, "begin")
         def begin(connection: Connection) -> None:
-            connection.exec_driver_sql(_LOCK)
+            if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+                connection.exec_driver_sql(_LOCK)
 
         return writer
 
@@ -194,13 +220,14 @@ class PostgresDatabase(Database):
             finally:
                 await connection.close()  # which waits for nothing
         except psycopg.Error as exc:
-            raise StoreUnavailable(f"{self}: {_line(exc)}") from exc
+            raise StoreUnavailable(self.message(exc)) from exc
 
     def ask_anew(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what `query` finds over a connection that is made for it, soon or not at all. Raises `StoreError`."""
         timeouts = replace(self.limit.timeouts, statement_timeout_s=PROBE_TIMEOUT_S, answer_timeout_s=1.0)
         asked = PostgresDatabase(self._url.render_as_string(hide_password=False), timeouts)
         asked.limit = AnswerLimit(timeouts, process=self.limit)
+        asked._names_lock_holders = False  # they are found in this way themselves
         engine = asked.reading()
         try:
             with self.failures(), engine.connect() as connection:
@@ -215,7 +242,22 @@ class PostgresDatabase(Database):
         if "NUL (0x00)" in str(exc.orig):  # of what somebody looks for, as nothing that is stored has one
             return UsageFault("no name and no word here has a NUL in it")
         unavailable = self.is_unavailable(exc)
-        return (StoreUnavailable if unavailable else StoreError)(f"{self}: {_line(exc.orig)}")
+        return (StoreUnavailable if unavailable else StoreError)(self.message(exc.orig))
+
+    def message(self, exc: BaseException | None) -> str:
+        is_lock_timeout = getattr(exc, "sqlstate", None) == _LOCK_TIMEOUT
+        return f"{self}: {_line(exc)}" + (self._lock_holders() if is_lock_timeout and self._names_lock_holders else "")
+
+    def _lock_holders(self) -> str:
+        """Return which sessions have locks here, and how to end one; nothing if the server does not say."""
+        try:
+            sessions = self.ask_anew(lambda connection: connection.exec_driver_sql(_LOCK_HOLDERS).all())
+        except Fault:
+            return ""
+        if not sessions:
+            return ""
+        told = (f"{pid} of role {role}" + (f" since {since}" if since else "") for pid, role, since in sessions)
+        return f"; locked by session {few(list(told))}: end it by SELECT pg_terminate_backend({sessions[0].pid})"
 
     def is_unavailable(self, exc: DBAPIError) -> bool:
         state = getattr(exc.orig, "sqlstate", None)
@@ -223,10 +265,14 @@ class PostgresDatabase(Database):
 
     def _engine(self, connections: int, *options: str, isolation_level: str = "READ COMMITTED") -> Engine:
         """Return an engine whose transactions see only our schema."""
-        longest_ms = round(self.limit.timeouts.statement_timeout_s * 1000)
+        timeouts = self.limit.timeouts
+        longest_ms = round(timeouts.statement_timeout_s * 1000)
+        lock_ms = round(
+            min(timeouts.lock_timeout_s * 1000, longest_ms / 2)
+        )  # waiting for a lock counts for both limits
         asked = (
             f"search_path={SCHEMA}",
-            f"lock_timeout={LOCK_MS}",
+            f"lock_timeout={lock_ms}",
             f"statement_timeout={longest_ms}",
             "synchronous_commit=on",
             "jit=off",

@@ -26,6 +26,8 @@ from sqlalchemy.types import TypeEngine
 
 APPLICATION_ID = 0x626F7461
 """SQLite's application id in the header of our files ("bota")."""
+MARK = "Bot Arena"
+"""The comment that marks our schemas on PostgreSQL."""
 REVISIONS = (
     "0001",
     "0002",
@@ -46,6 +48,7 @@ REVISIONS = (
     "0017",
     "0018",
     "0019",
+    "0020",
 )
 """The revisions of the migrations, oldest first."""
 

@@ -4,17 +4,23 @@ thread writes. Any thread, and any other process, can read meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from sqlalchemy import Connection, Engine
 
+from arena.store.after_commit import LaterStatement, take_later_statements
 from arena.store.database import Database, DatabaseNotFound
 from arena.store.database_url import database_at
+from arena.store.dialect import execute
+from protocol.errors import Fault
 
 T = TypeVar("T")
 P = ParamSpec("P")
+
+log = logging.getLogger("arena.store.store")
 
 
 class Reader:
@@ -59,6 +65,8 @@ class Store(Reader):
 
     node = 0
     """The number of the node that writes; 0 for the only server."""
+    notifies = True
+    """False while notifications fail that are sent after a change."""
 
     def __init__(self, database: Database, engine: Engine) -> None:
         super().__init__(database, engine)
@@ -81,13 +89,35 @@ class Store(Reader):
         super().close()
 
     def write(self, change: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `change` in a transaction and return its result. Raises `StoreError`, and whatever `change` raises."""
+        """Run `change` in a transaction and return its result. Raises `StoreError`, and whatever `change` raises.
+
+        What `change` has told to run after the commit runs then; a failure of that is only logged.
+        """
         with self.database.failures():
             with self._writer.begin() as connection:
+                take_later_statements(connection)  # of a transaction that failed
                 self._check()
                 done = change(connection, *args, **kwargs)
+                later = take_later_statements(connection)
             self._check()
+        if later:
+            self._run_later(later)
         return done
+
+    def _run_later(self, later: Sequence[LaterStatement]) -> None:
+        try:
+            with self.database.failures(), self._writer.connect() as connection:
+                connection.execution_options(isolation_level="AUTOCOMMIT")
+                for statement, words in later:
+                    execute(connection, statement, words)
+        except Fault as fault:
+            text = "nodes are not woken, and read what is announced at their next sign of life: %s"
+            log.log(logging.WARNING if self.notifies else logging.DEBUG, text, fault)
+            self.notifies = False
+        else:
+            if not self.notifies:
+                log.info("nodes are woken again")
+            self.notifies = True
 
     def vacuum(self) -> int:
         """Rewrite the database without free space while no one else uses it. Return the bytes saved. Raises

@@ -1,4 +1,8 @@
-"""Views that stay the same across schema versions, for external queries. docs/data.md documents their columns."""
+"""Views that stay the same across schema versions, for external queries. docs/data.md documents their columns.
+
+On PostgreSQL they are in a schema of their own. A role that may only use that one cannot name a table, so it takes no
+lock that stops the arena: PostgreSQL takes some before it checks rights.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,13 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection
 
-from arena.store.dialect import is_postgresql, translated
+from arena.store.dialect import execute, is_postgresql
 from arena.store.pool_payoffs import MEAN, RANKED
+
+VIEWS_SCHEMA = "arena_views"
+"""The schema of the views on PostgreSQL."""
+_PLANNINGS = 3
+"""Plans are compared again before they are said to differ: a table that grows between two can change the second."""
 
 # SQLite cannot drop a column that a view uses, nor rename its table, so such a migration drops the views first.
 
@@ -64,45 +73,54 @@ SELECT ratings.pool,
     ratings.wins AS won, ratings.draws AS drawn, ratings.losses AS lost, ratings.version, paid.payoff
 FROM ratings JOIN bots ON bots.id = ratings.bot
     LEFT JOIN paid ON paid.pool = ratings.pool AND paid.bot = ratings.bot"""
-VIEWS = {
-    name: f"CREATE VIEW {name} AS{query}"
-    for name, query in (("match_results", _MATCH_RESULTS), ("match_seats", _MATCH_SEATS), ("ladder", _LADDER))
-}
-"""The statement that creates each view, by name."""
+QUERIES = {"match_results": _MATCH_RESULTS, "match_seats": _MATCH_SEATS, "ladder": _LADDER}
+"""The query of each view, by name."""
+VIEWS = {name: f"CREATE VIEW {name} AS{query}" for name, query in QUERIES.items()}
+"""The statement that creates each view in SQLite, by name."""
 
 
 def create(connection: Connection) -> None:
-    """Create the views in a database without them."""
-    for statement in VIEWS.values():
-        connection.exec_driver_sql(translated(statement) if is_postgresql(connection) else statement)
+    """Create the views in a database without them; on PostgreSQL their schema is there."""
+    place = f"{VIEWS_SCHEMA}." if is_postgresql(connection) else ""
+    for name, query in QUERIES.items():
+        execute(connection, f"CREATE VIEW {place}{name} AS{query}")
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
     """Yield a line for each view that is missing or different."""
     look = _postgresql if is_postgresql(connection) else _sqlite
-    for name, statement in VIEWS.items():
-        found, right = look(connection, name, statement)
+    for name in QUERIES:
+        found, right = look(connection, name)
         if found is None:
             yield f"view {name} is missing"
         elif found != right:
             yield f"view {name} is not the one that this version makes"
 
 
-def _sqlite(connection: Connection, name: str, statement: str) -> tuple[str | None, str]:
+def _sqlite(connection: Connection, name: str) -> tuple[object, object]:
     """Return the stored definition of a view (None if missing) and the expected one."""
     query = "SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?"
-    return connection.exec_driver_sql(query, (name,)).scalar(), statement
+    return connection.exec_driver_sql(query, (name,)).scalar(), VIEWS[name]
 
 
-def _postgresql(connection: Connection, name: str, statement: str) -> tuple[str | None, str]:
-    """Return both definitions as the server formats them. That depends on its version, so the expected view is created
-    temporarily and rolled back.
+def _postgresql(connection: Connection, name: str) -> tuple[object, object]:
+    """Return how the server reads a view (None if missing), and how it reads the expected query: columns and plan.
+
+    It stores a view's definition in words that depend on its version. To have them for the expected query, one would
+    have to create a view, which a role that reads may not.
     """
-    definition = "SELECT pg_get_viewdef(to_regclass(%s))"
-    found = connection.exec_driver_sql(definition, (name,)).scalar()
-    with connection.begin_nested() as made:
-        right = statement.replace(f"CREATE VIEW {name}", "CREATE TEMPORARY VIEW as_it_should_be")
-        connection.exec_driver_sql(translated(right))
-        said: str = connection.exec_driver_sql(definition, ("as_it_should_be",)).scalar_one()
-        made.rollback()
-    return found, said
+    place = f"{VIEWS_SCHEMA}.{name}"
+    if connection.exec_driver_sql("SELECT to_regclass(%s)", (place,)).scalar() is None:
+        return None, None
+    expected = f"({QUERIES[name]}) AS {name}"
+    for _ in range(_PLANNINGS):
+        found, right = _reading(connection, place), _reading(connection, expected)
+        if found == right:
+            break
+    return found, right
+
+
+def _reading(connection: Connection, source: str) -> tuple[list[str], list[str]]:
+    plan = execute(connection, f"EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM {source}").scalars()
+    columns = execute(connection, f"SELECT * FROM {source} LIMIT 0").keys()
+    return list(columns), list(plan)

@@ -6,16 +6,18 @@ import asyncio
 import re
 import secrets
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import Connection
 
 from arena.commands.node_process import _hear
 from arena.server.nodes import Nodes
+from arena.store import announcements
 from arena.store.announcements import (
     MAX_ANNOUNCEMENTS,
     MAX_NAMES,
@@ -26,22 +28,34 @@ from arena.store.announcements import (
     last_announcement,
     wake_channel,
 )
+from arena.store.answer_limit import DatabaseTimeouts
+from arena.store.database import StoreError, StoreUnavailable
 from arena.store.database_url import database_at
 from arena.store.dialect import execute
+from arena.store.export_rows import export_matches
+from arena.store.integrity_check import check_database
+from arena.store.match_search import Search
 from arena.store.node_store import NodeStore
-from arena.store.nodes import beat, leave
+from arena.store.nodes import beat, leave, list_nodes
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.registry import register_bot, registered_bot
 from arena.store.result_queries import iter_results
+from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.tokens import hash_token
+from arena.store.upgrade import upgrade
+from arena.store.views import QUERIES
+from databases import alter, asked
 from machine.event_loop import running
 from postgres import give_back, new_database
 from protocol.errors import UsageFault
 from seasons import finish, result
 from timeouts import WITHIN
 
-VIEWS = "arena.match_results, arena.match_seats, arena.ladder"
+IMPATIENT = DatabaseTimeouts(lock_timeout_s=0.05)
+UNUSABLE_CHANNEL = "x" * 64
+"""A name that is too long for a channel, so that every notification on it fails."""
+VIEWS = "arena_views.match_results, arena_views.match_seats, arena_views.ladder"
 
 
 @pytest.fixture
@@ -58,22 +72,45 @@ def documented(start: str) -> str:
     return str(block)
 
 
-@pytest.fixture
-def reader(url: str) -> Iterator[psycopg.Connection]:
-    """A connection of a role as the documents make it, to which the three views are granted, and no more."""
+@contextmanager
+def role_of(url: str, *blocks: str, other: str | None = None) -> Iterator[psycopg.Connection]:
+    """Connect as a new role with the rights of these blocks of the documents.
+
+    Where they close other databases of the server, `other` is closed, if given: those that they name serve other tests.
+    """
+    other_name = None if other is None else conninfo_to_dict(other)["dbname"]
+    closing_others = "" if other is None else f"REVOKE CONNECT ON DATABASE {other_name}"
     role, database = f"reader_{secrets.token_hex(6)}", conninfo_to_dict(url)["dbname"]
-    make = documented("CREATE ROLE reader ").replace("ROLE reader", f"ROLE {role}")
     with psycopg.connect(url, autocommit=True) as owner:
-        owner.execute(make.replace("DATABASE arena", f"DATABASE {database}").encode())
-        owner.execute(f"GRANT USAGE ON SCHEMA arena TO {role}".encode())
-        owner.execute(f"GRANT SELECT ON {VIEWS} TO {role}".encode())
+        for block in blocks:
+            for named, name in (
+                (r"\breader\b", role),
+                (r"REVOKE CONNECT ON DATABASE postgres, template1", closing_others or r"-- \g<0>"),
+                (r"DATABASE arena\b", f"DATABASE {database}"),
+                (r"(FOR ROLE|TO) arena\b", r"\1 CURRENT_USER"),
+            ):
+                block = re.sub(named, name, block)
+            owner.execute(block.encode())
         try:
             with psycopg.connect(**(conninfo_to_dict(url) | {"user": role}), autocommit=True) as connection:
                 yield connection
         finally:
-            owner.execute(f"GRANT TEMPORARY ON DATABASE {database} TO PUBLIC".encode())
             owner.execute(f"DROP OWNED BY {role}".encode())
             owner.execute(f"DROP ROLE {role}".encode())
+
+
+@pytest.fixture
+def reader(url: str) -> Iterator[psycopg.Connection]:
+    """A connection of a role as the documents make it for the views."""
+    with role_of(url, documented("CREATE ROLE reader ")) as connection:
+        yield connection
+
+
+@pytest.fixture
+def full_reader(url: str) -> Iterator[psycopg.Connection]:
+    """A connection of a role as the documents make it for all tables, which has no other rights either."""
+    with role_of(url, documented("CREATE ROLE reader "), documented("GRANT USAGE ON SCHEMA arena, ")) as connection:
+        yield connection
 
 
 def node(url: str, name: str, stack: ExitStack) -> NodeStore:
@@ -83,7 +120,7 @@ def node(url: str, name: str, stack: ExitStack) -> NodeStore:
 def test_it_reads_the_views_and_no_table(url: str, reader: psycopg.Connection) -> None:
     with closing(Store.open(database_at(url), create=False)) as store:
         finish(store, result("m1"))
-    assert reader.execute("SELECT match FROM arena.match_results").fetchall() == [("m1",)]
+    assert reader.execute("SELECT match FROM arena_views.match_results").fetchall() == [("m1",)]
     for table in ("bots", "nodes", "announcements", "wake_channel", "under_way", "log_keys"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             reader.execute(f"SELECT * FROM arena.{table}".encode())
@@ -97,8 +134,21 @@ def test_it_reads_the_views_and_no_table(url: str, reader: psycopg.Connection) -
         "DELETE FROM arena.wake_channel",
         "SELECT 1 FROM arena.nodes FOR UPDATE",
         "BEGIN; LOCK TABLE arena.alembic_version IN EXCLUSIVE MODE",
-        "BEGIN; LOCK TABLE arena.match_results IN ROW SHARE MODE",
+        "BEGIN; LOCK TABLE arena_views.match_results IN ROW SHARE MODE",
         "CREATE TABLE arena.nodes_2 ()",
+        "BEGIN; PREPARE p AS DELETE FROM arena.alembic_version",
+        "BEGIN; PREPARE p AS SELECT 1 FROM arena.alembic_version FOR KEY SHARE",
+        "BEGIN; PREPARE p AS SELECT 1 FROM arena.nodes",
+        "ALTER INDEX arena.nodes DEPENDS ON EXTENSION plpgsql",
+        "ALTER INDEX arena.nodes_pkey DEPENDS ON EXTENSION plpgsql",
+        "SELECT count(pg_advisory_lock(g)) FROM generate_series(1, 5) g",
+        "SELECT count(pg_try_advisory_xact_lock_shared(1, g)) FROM generate_series(1, 5) g",
+        "SELECT lo_create(0)",
+        "SELECT lo_creat(-1)",
+        "SELECT lo_from_bytea(0, 'large')",
+        "SELECT lo_put(1, 0, 'large')",
+        "SELECT lowrite(0, 'large')",
+        "DO $$BEGIN END$$",
     ],
 )
 def test_it_forges_no_announcement_and_no_sign_of_life_and_takes_no_lock(
@@ -109,17 +159,137 @@ def test_it_forges_no_announcement_and_no_sign_of_life_and_takes_no_lock(
 
 
 def test_whatever_locks_it_holds_nodes_begin_and_write(url: str, reader: psycopg.Connection) -> None:
+    alter(url, f"GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pg_catalog TO {reader.info.user}")
     with ExitStack() as stack:
         for lock in ("(1651471457)", *(f"({0x6E6F6465}, {number})" for number in range(1, 5))):
             reader.execute(f"SELECT pg_advisory_lock{lock}".encode())
         reader.execute(b"BEGIN")
-        for view in VIEWS.split(", "):
+        for at, view in enumerate(VIEWS.split(", ")):
             reader.execute(f"LOCK TABLE {view} IN ACCESS SHARE MODE".encode())
-            reader.execute(f"SELECT * FROM {view}".encode())
+            reader.execute(f"PREPARE locks_{at} AS SELECT * FROM {view} FOR UPDATE".encode())
+        reader.execute(b"PREPARE removal AS DELETE FROM arena_views.match_results")
         a, b = node(url, "a", stack), node(url, "b", stack)
         finish(a, result("m1"))
         finish(b, result("m2"))
         assert [one.match for one in a.iterate(iter_results)] == ["m2", "m1"]
+
+
+def test_what_queues_for_a_view_delays_no_match_and_no_export(url: str, reader: psycopg.Connection) -> None:
+    words: Any = conninfo_to_dict(reader.info.dsn)
+    with ExitStack() as stack:
+        a = node(url, "a", stack)
+        reader.execute(f"BEGIN; PREPARE p AS SELECT 1 FROM {VIEWS}".encode())
+        for view in VIEWS.split(", ")[:2]:
+            second = stack.enter_context(closing(psycopg.connect(**words)))
+            second.pgconn.send_query(f"ALTER INDEX {view} DEPENDS ON EXTENSION plpgsql".encode())
+        while asked(url, "SELECT count(*) AS queued FROM pg_locks WHERE NOT granted") != [{"queued": 2}]:
+            pass
+        finish(a, result("m1"))
+        (batch,) = a.iterate(export_matches, Search())
+        assert len(batch.matches) == 1
+        reader.execute(b"ROLLBACK")
+
+
+@pytest.mark.parametrize("mode", ["DELETE FROM arena.alembic_version", "SELECT 1 FROM arena.alembic_version FOR SHARE"])
+def test_a_node_that_starts_says_which_session_has_the_lock(
+    url: str, full_reader: psycopg.Connection, mode: str
+) -> None:
+    full_reader.execute(f"BEGIN; PREPARE p AS {mode}".encode())
+    info = full_reader.info
+    expected = (
+        rf"locked by session {info.backend_pid} of role {info.user} since \d{{4}}-\S+Z: "
+        rf"end it by SELECT pg_terminate_backend\({info.backend_pid}\)$"
+    )
+    with pytest.raises(StoreUnavailable, match=expected):
+        NodeStore.open_as(database_at(url, IMPATIENT), "a")
+
+
+def test_a_lock_is_waited_for_less_long_than_a_statement_may_take(url: str) -> None:
+    with closing(Store.open(database_at(url, DatabaseTimeouts(statement_timeout_s=5.0)))) as store:
+        assert store.read(lambda connection: execute(connection, "SHOW lock_timeout").scalar()) == "2500ms"
+
+
+def test_an_upgrade_names_the_reader_that_it_waits_for_and_keeps_its_rights(
+    url: str, reader: psycopg.Connection
+) -> None:
+    names = [view.partition(".")[2] for view in VIEWS.split(", ")]
+    alter(
+        url,
+        *(f"ALTER VIEW {name} SET SCHEMA arena" for name in names),
+        f"GRANT USAGE ON SCHEMA arena TO {reader.info.user}",
+        "DROP SCHEMA arena_views CASCADE",
+        "UPDATE arena.alembic_version SET version_num = '0019'",
+    )
+    reader.execute(b"BEGIN; SELECT * FROM arena.ladder")
+    named = rf"locked by session {reader.info.backend_pid} of role {reader.info.user} since "
+    with pytest.raises(StoreUnavailable, match=named):
+        upgrade(database_at(url, IMPATIENT))
+    assert database_at(url).revision() == "0019"
+    reader.execute(b"COMMIT")
+    assert upgrade(database_at(url)) == ("0019", REVISIONS[-1])
+    alter(url, f"REVOKE USAGE ON SCHEMA arena FROM {reader.info.user}")
+    for view in VIEWS.split(", "):
+        assert reader.execute(f"SELECT * FROM {view}".encode()).fetchall() == []
+    with closing(Store.open(url)) as store:
+        assert list(store.iterate(check_database)) == []
+
+
+def test_an_upgrade_leaves_a_schema_of_somebody_else_alone(url: str) -> None:
+    alter(
+        url,
+        *(f"ALTER VIEW {view} SET SCHEMA arena" for view in VIEWS.split(", ")),
+        "COMMENT ON SCHEMA arena_views IS 'mine'",
+        "UPDATE arena.alembic_version SET version_num = '0019'",
+    )
+    with pytest.raises(StoreError, match="has a schema arena_views that is not Bot Arena's"):
+        upgrade(database_at(url))
+
+
+def test_a_check_needs_no_right_to_make_anything(url: str, full_reader: psycopg.Connection) -> None:
+    with closing(Store.open(url)) as store:
+        finish(store, result("m1"))
+    words = conninfo_to_dict(url)
+    with closing(Store.open(url.replace(f"//{words['user']}@", f"//{full_reader.info.user}@"), create=False)) as store:
+        assert list(store.iterate(check_database)) == []
+        assert [one.match for one in store.iterate(iter_results)] == ["m1"]
+        alter(url, "CREATE OR REPLACE VIEW match_seats AS " + QUERIES["match_seats"].replace("'void'", "'won'"))
+        alter(url, "ALTER VIEW ladder RENAME COLUMN score TO points")
+        assert list(store.iterate(check_database)) == [
+            "view match_seats is not the one that this version makes",
+            "view ladder is not the one that this version makes",
+        ]
+
+
+def test_a_change_is_kept_when_nobody_can_be_notified_of_it(
+    url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ExitStack() as stack:
+        a = node(url, "a", stack)
+        with monkeypatch.context() as patch:
+            patch.setattr(announcements, "_WAKE", f"SELECT pg_notify('{UNUSABLE_CHANNEL}', '')")
+            a.write(announce, "ratings")
+        assert [one.kind for one in a.read(announced_after, 0).announcements or ()] == ["ratings"]
+        assert not a.notifies
+        a.write(beat, a.node, "ws://a", UNUSABLE_CHANNEL)
+        assert [one.url for one in a.read(list_nodes)] == ["ws://a"]
+        assert caplog.text.count("nodes are not woken") == 1, "it is said once"
+        a.write(announce, "ratings")
+        assert a.notifies
+
+
+def test_a_change_that_fails_notifies_nobody(url: str) -> None:
+    def fail(connection: Connection) -> None:
+        announce(connection, "ratings")
+        raise UsageFault("it can't be done")
+
+    with closing(Store.open(url)) as store, psycopg.connect(url, autocommit=True) as listener:
+        channel = store.write(wake_channel)
+        listener.execute(f"LISTEN {channel}".encode())
+        with pytest.raises(UsageFault):
+            store.write(fail)
+        store.write(lambda connection: None)
+        listener.execute(b"SELECT pg_notify('" + channel.encode() + b"', 'last')")
+        assert [one.payload for one in listener.notifies(timeout=0)] == ["last"]
 
 
 def test_it_has_no_more_connections_and_temporary_files_than_the_documents_give_it(reader: psycopg.Connection) -> None:
@@ -133,6 +303,14 @@ def test_it_has_no_more_connections_and_temporary_files_than_the_documents_give_
     for statement in ("SET temp_file_limit = -1", "CREATE TEMPORARY TABLE large (line text)"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             reader.execute(statement.encode())
+
+
+def test_it_gets_into_no_other_database_of_the_server(url: str) -> None:
+    other = new_database(made=False)
+    words: Any = conninfo_to_dict(other)
+    refused = pytest.raises(psycopg.OperationalError, match="permission denied for database")
+    with role_of(url, documented("CREATE ROLE reader "), other=other) as connection, refused:
+        psycopg.connect(**(words | {"user": connection.info.user}))
 
 
 class Direct:

@@ -278,6 +278,8 @@ def test_a_new_session_tells_of_nodes_while_another_one_stands_still(url: str, s
 class Deaf:
     """In place of the database and the store: it may not answer, and what is sent may not be heard."""
 
+    notifies = True
+
     def __init__(self) -> None:
         self.limit = AnswerLimit(TIMEOUTS)
         self.nodes = [alive("a"), alive("b")]
@@ -422,6 +424,18 @@ async def test_a_listening_session_that_hears_no_sign_of_life_is_replaced_and_wh
         deaf.answers.clear()  # without signs of life there is nothing to hear
         await advance(60.0)
         assert deaf.listened == 2
+
+
+@pytest.mark.virtual_time
+async def test_a_listening_session_is_not_replaced_while_nobody_can_be_notified(deaf: Any) -> None:
+    nodes = nodes_of(deaf, timeouts=NodeTimeouts(echo_timeout_s=5.0))
+    async with running(nodes.listen()), running(nodes.run()):
+        await advance(2.0)
+        deaf.hears = deaf.notifies = False
+        await advance(60.0)
+        deaf.hears = deaf.notifies = True
+        await advance(2.0)
+        assert deaf.listened == 1
 
 
 async def test_a_listening_session_that_stands_still_is_replaced(url: str, stack: ExitStack) -> None:

@@ -54,6 +54,8 @@ def replaced(served: Any) -> None:
 class Noted:
     """In place of the store: all `nodes`, and the matches that are `under_way` on this one."""
 
+    notifies = True
+
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.under_way: list[UnderWay] = []

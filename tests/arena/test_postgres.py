@@ -86,12 +86,13 @@ def test_two_who_store_at_once_leave_no_gap(url: str) -> None:
         assert store.read(log_page).total == 60
 
 
-def test_a_schema_of_somebody_else_is_refused() -> None:
+@pytest.mark.parametrize("schema", ["arena", "arena_views"])
+def test_a_schema_of_somebody_else_is_refused(schema: str) -> None:
     url = new_database(made=False)
     with psycopg.connect(url) as connection:
-        connection.execute("CREATE SCHEMA arena")
-        connection.execute("CREATE TABLE arena.things (id integer)")
-    with pytest.raises(UnrecognizedDatabase, match="has a schema arena that is not Bot Arena's"):
+        connection.execute(f"CREATE SCHEMA {schema}".encode())
+        connection.execute(f"CREATE TABLE {schema}.things (id integer)".encode())
+    with pytest.raises(UnrecognizedDatabase, match=f"has a schema {schema} that is not Bot Arena's"):
         Store.open(url)
 
 
