@@ -24,7 +24,7 @@ from arena.store.result_queries import leaderboard_of, result_of
 from arena.store.seasons import season_leaderboards, start_season
 from arena.store.store import Store
 from commands import on_terminal
-from databases import EVERY_DATABASE
+from databases import EVERY_DATABASE, asked
 from measuring.payoffs import MAX_WEIGHT_ROUNDS, Paid, mean_of_rounds, mean_payoff, pair_payoffs
 from referee.result import Result
 from seasons import finish, paid
@@ -101,8 +101,8 @@ def everywhere(store: Store) -> list[tuple[int, str]]:
         profile = store.read(profile_of, bot)
         assert profile is not None
         assert profile.standings[0].rank == rank
-    viewed = store.read(lambda connection: connection.exec_driver_sql("SELECT bot FROM ladder ORDER BY place").all())
-    assert [bot for (bot,) in viewed] == [bot for _, bot in ranks]
+    viewed = asked(store.database, "SELECT bot FROM ladder ORDER BY place")
+    assert [row["bot"] for row in viewed] == [bot for _, bot in ranks]
     cursor, paged = None, []
     while True:
         part = store.read(leaderboard_page, POOL, after=cursor, limit=2)
@@ -238,11 +238,9 @@ def test_results_keep_payoffs_and_rounds(store: Store) -> None:
 
 def test_the_view_for_others_is_in_the_order_of_payoffs(store: Store) -> None:
     autumn(store)
-    rows = store.read(
-        lambda connection: connection.exec_driver_sql("SELECT bot, payoff FROM ladder ORDER BY place").all()
-    )
-    assert [bot for bot, _ in rows] == [bot for bot, _ in board(store)]
-    assert [payoff for _, payoff in rows] == pytest.approx([payoff for _, payoff in board(store)])
+    rows = asked(store.database, "SELECT bot, payoff FROM ladder ORDER BY place")
+    assert [row["bot"] for row in rows] == [bot for bot, _ in board(store)]
+    assert [row["payoff"] for row in rows] == pytest.approx([payoff for _, payoff in board(store)])
 
 
 def test_the_leaderboard_keeps_to_80_columns_and_tells_payoffs_with_intervals(store: Store) -> None:

@@ -96,7 +96,7 @@ def played(programs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -
 )
 def test_an_example_plays_legal_moves_to_the_end(language: str, played: Played) -> None:
     program(COMPILERS[language], PACKAGES.get(language, ""))
-    row = re.search(rf"^\d +{language} +1 .* (\d+)$", played.table, re.MULTILINE)
+    row = re.search(rf"^\d +[\d-]+ +{language} +1 .* (\d+)$", played.table, re.MULTILINE)
     assert row is not None, played.table
     assert row[1] == "0", "forfeits"
     (log,) = played.data.rglob(f"{language}.log")
