@@ -154,7 +154,7 @@ def _range(row: TableRow) -> str:
 
 
 def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
-    """What bots were paid a round, opponents weighing by their rounds, and matches won, drawn and lost; best first."""
+    """Return a table of payoffs per round, opponents weighted by rounds, and of results; best first."""
     table = _table("#", "range", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
         found = ("", "") if row.payoff is None else (payoff(row.payoff.mean), payoff_interval(row.payoff))

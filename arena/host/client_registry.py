@@ -41,7 +41,7 @@ class ClientRegistry:
         self.subscribers = broadcaster.subscribers
         """Spectators of every match."""
         self._watched: dict[Peer, dict[str, Runner]] = {}
-        """By client, the matches that it watches."""
+        """The matches that each client watches."""
         self._playing: dict[str, dict[str, tuple[Runner, int]]] = {}
         """The seats of bots, by bot and match."""
         self._removed = asyncio.Event()

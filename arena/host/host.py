@@ -125,7 +125,7 @@ class MatchHost:
         self._unanswered: dict[Connection, float] = {}
         """Clients that wait for an answer to `hello`, each with its time of arrival, oldest first."""
         self._plies: Counter[str] = Counter()
-        """By game, the plies of finished matches."""
+        """The number of plies of finished matches, by game."""
         self.spectators = 0
         """The number of connected spectators."""
         self._finalizing = Tasks()
@@ -174,7 +174,7 @@ class MatchHost:
             runner.receive(event)
 
     def _take_back(self, runner: Runner, fault: Fault) -> None:
-        """Have a match not begin of which nobody was told; the seats may seek another one."""
+        """Remove a match that cannot begin and that no seat knows yet; the seats may seek another one."""
         log.warning("match %s does not begin: %s", runner.id, fault, extra=about(match=runner.id))
         self._remove(runner)
         self._handler.not_begun(runner.id, fault)

@@ -43,7 +43,7 @@ class MeasuredRunner(Runner):
         self._meters = meters
         self._referee = meters.referee.setdefault(self.game, Histogram(FAST))
         self._moved: float | None = None
-        """When the move that is being measured was read."""
+        """The time at which the measured move was read."""
 
     # Methods that are called with every ply name `Runner` directly: super() would double their cost.
 

@@ -153,7 +153,7 @@ class Runner:
         self._deadline: float | None = None
         self._timer: asyncio.Handle | None = None
         self._due = 0.0
-        """When the timer fires. uvloop's handle does not know this for a timer that is due at once."""
+        """The time at which the timer fires. uvloop's handle does not know this for a timer that is due at once."""
         self._resumed_at = 0
         """Plies that were played before a restart."""
         self._stopped = False
@@ -166,10 +166,10 @@ class Runner:
         before_start: Callable[[], asyncio.Future[None] | None] = lambda: None,
         on_refused: Callable[[Fault], None] = lambda fault: None,
     ) -> None:
-        """Begin: journal, then what has to be done `before_start`, then `start` to every seat. Where that first thing
-        fails with a `Fault` the match does not begin, and `on_refused` is called.
+        """Begin the match: write the journal, await `before_start`, then send `start` to every seat.
 
-        Raises `JournalFault`; then nobody has been told anything.
+        If `before_start` fails with a `Fault`, the match does not begin and `on_refused` is called. Raises
+        `JournalFault`; then no seat has been sent anything.
         """
         effects = self._match.open(self._loop.time())
         self._journal.write(_lines(effects))

@@ -58,7 +58,7 @@ class Session:
         self.person = person
         """True if the name belongs to a person."""
         self.display = display
-        """What people call who plays, beside the name."""
+        """The display name of the player, shown beside the bot's name."""
         self.version = hello.version
         self.client = hello.client
         self.slots = hello.slots

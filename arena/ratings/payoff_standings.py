@@ -29,7 +29,9 @@ PairMeans = dict[str, dict[str, MeanPayoff | None]]
 
 
 class _Meetings(NamedTuple):
-    """What two bots were paid a round in each unit, one that left no payoff missing, and in how many rounds in all."""
+    """The payoffs per round of two bots in each unit, and each bot's total rounds. A unit lacks a bot without
+    a payoff.
+    """
 
     units: list[dict[str, float]]
     rounds: dict[str, int]
@@ -80,10 +82,10 @@ class Payoffs:
         return found
 
     def order(self, rows: Sequence[TableRow]) -> list[TableRow]:
-        """The lines of a table by payoff, best first, those without one last; as they are where there are none.
+        """Sort rows by payoff, best first, those without one last; return them unchanged if no row has one.
 
-        Ranks are places by these means. Their ranges say who was paid more for certain, as those by points do; nobody
-        was where no two bots met twice.
+        Ranks are places by mean payoff, and their ranges say which bots were certainly paid more. If no two bots met
+        twice, every range is the whole table.
         """
         if not any(self.means.values()):
             return list(rows)

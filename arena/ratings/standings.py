@@ -63,7 +63,7 @@ class TableRow(Struct, frozen=True, kw_only=True):
     adjusted: Share | None = None
     """The luck-adjusted score, if known. If it is known for all bots, the table is sorted by it."""
     worth: float | None = None
-    """How many single matches, luck left in, would be as certain as `adjusted`."""
+    """The number of matches whose raw score would be as precise as `adjusted`."""
     place: Place | None = None
     """The mean place in matches of more than two seats."""
     first: Share | None = None
@@ -81,7 +81,7 @@ class PlayedSeat(NamedTuple):
 
 
 class PlayedMatch(NamedTuple):
-    """What a table needs to know of a match, if it is not made of results."""
+    """The facts of a match that a table needs, for tables that are not built from results."""
 
     reason: str
     seats: tuple[PlayedSeat, ...]

@@ -17,7 +17,7 @@ from arena.ratings.standings import (
 )
 
 ADJUSTED, SCORE, PAYOFF = "adjusted", "score", "payoff"
-"""What bots rank by."""
+"""The measures by which a table may be sorted."""
 
 
 class TournamentStandings(Struct, frozen=True, kw_only=True):

@@ -1,5 +1,6 @@
-"""What the store says of bots, in memory: ratings, encounters and which matches are rated of those that are here, or
-were here a moment ago; and of names that seeks want to play against, who was never here.
+"""A cache of the store's data on connected and recent bots: ratings, encounters and rated matches.
+
+It also remembers which of the opponents that seeks name have never connected.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ class _Known:
         self.ratings: dict[str, tuple[float, float]] = {}
         """(mu, sigma) by pool."""
         self.met: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """How many matches with whom of those that are in memory, those under way included."""
+        """The number of matches, running ones included, against each bot of the cache, by pool."""
         self.encounters: Counter[str] = Counter()
-        """The same with everybody."""
+        """The number of encounters with all opponents together, by pool."""
         self.rated: defaultdict[str, defaultdict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
-        """By opponent, the end times of rated matches by id, infinite while in progress."""
+        """End times of rated matches by pool, opponent and match id; infinite while a match is in progress."""
         self.often: defaultdict[str, set[str]] = defaultdict(set)
         """Opponents with whom the daily limit of rated matches may be reached."""
         self.approved = False
@@ -83,12 +84,14 @@ class BotCache:
         self._now = now
         self._max_absent = max_absent
         self._bots: dict[str, _Known] = {}
-        """By folded name. Where two are in it, both know of their encounters, or neither."""
+        """The bots of the cache, by folded name. Of two cached bots, either both count their encounters or neither
+        does.
+        """
         self._here: set[str] = set()
         self._absent: dict[str, None] = {}
-        """Those of them that are not here, the one that was here last at the end."""
+        """Cached bots that are disconnected, in the order of their leaving."""
         self._playing: Counter[str] = Counter()
-        """In how many rated matches under way a bot is."""
+        """The number of running rated matches of each bot."""
         self._under_way: dict[str, Header] = {}
         """Rated matches in progress, by id."""
         self._renewing = asyncio.Lock()
@@ -120,7 +123,7 @@ class BotCache:
         return {} if known is None else known.met.get(pool, {})
 
     def encounters(self, bot: str, pool: str) -> int:
-        """How often a bot (in lower case) met anybody in a pool, each opponent of a match counted."""
+        """Return how often a bot (folded name) met any opponent in a pool; each opponent of a match counts."""
         known = self._bots.get(bot)
         return 0 if known is None else known.encounters[pool]
 
@@ -228,7 +231,7 @@ class BotCache:
                     self._bots[other].often[pool].discard(bot)
 
     def _of(self, bot: str) -> _Known:
-        """What is known of a bot, in memory from now on."""
+        """Return the cache entry of a bot; create it if it is missing."""
         known = self._bots.get(bot)
         if known is None:
             known = self._bots[bot] = _Known()
@@ -237,7 +240,7 @@ class BotCache:
         return known
 
     def _forget_absent(self) -> None:
-        """Forget those that have been away the longest, but for those whose match is under way, beyond so many."""
+        """Drop the bots that left first, beyond `max_absent`. Bots with a running rated match stay."""
         excess = len(self._absent) - self._max_absent
         if excess > 0:
             idle = (bot for bot in self._absent if bot not in self._playing)

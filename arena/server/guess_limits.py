@@ -10,7 +10,7 @@ FREE_OF_ADDRESS = 200
 MOST_ADDRESSES = 4
 """Addresses remembered per name, since bots move. Only holders of the token can add one."""
 MAX_NAMES = 2000
-"""Of which addresses are remembered, those that came in last. To push one out takes as many registrations."""
+"""Addresses are remembered for this many names, the last to log in. Pushing one out takes as many registrations."""
 
 
 class GuessLimits:

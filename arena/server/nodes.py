@@ -75,7 +75,7 @@ log = logging.getLogger("arena.server.nodes")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeTimeouts:
-    """How long a node waits for the database, in seconds."""
+    """Limits on how long a node waits for the database, in seconds."""
 
     beat_timeout_s: float = ALIVE_S
     """The database is taken for away when it has not answered a sign of life by then: the others see this node so."""
@@ -103,7 +103,7 @@ class OnlyNode:
         return None
 
     def hangs(self) -> str | None:
-        """The same once it is away for so long that nobody should wait for it to answer."""
+        """Return that line once the database is away for so long that clients should not wait; else None."""
         return None
 
     def elsewhere(self, game: str) -> str | None:
@@ -131,7 +131,7 @@ class OnlyNode:
         return None
 
     async def resume(self, header: Header, seed: bytes) -> None:
-        """The same of one that goes on. Raises `StoreError`, and `BotGone` for one that never began."""
+        """Register a match that resumes from its journal. Raises `StoreError`, and `BotGone` if it never began."""
 
     async def end(self, match: str) -> None:
         """Unregister a match that is over and whose result is not stored here. Raises `StoreError`."""
@@ -184,13 +184,13 @@ class Nodes(OnlyNode):
         self._seen = self._clock()
         """The time of the last successful heartbeat."""
         self._probed = float("-inf")
-        """When it was asked last over a new session."""
+        """The time of the last question over a new session."""
         self._woken = asyncio.Event()
         self._deaf = asyncio.Event()
         self._echo: str | None = None
-        """The channel over which this node hears its own signs of life, while it listens; nobody else knows it."""
+        """The channel over which this node hears the echo of its heartbeats, while it listens. Its name is a secret."""
         self._unheard_since: float | None = None
-        """When the first sign of life was given that was not heard so far."""
+        """The time of the first heartbeat whose echo has not arrived; None if all have."""
         self._position: int | None = None
         """The position of the last announcement read; None initially, and if some may be deleted already."""
         self._away = False

@@ -1,4 +1,4 @@
-"""How long a database on a server may take to answer: limits of our own, as one that hangs never says so."""
+"""Client-side limits on how long a database server may take to answer, because a server that hangs reports nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def of_server(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> Databa
 
 
 class AnswerLimit:
-    """When sessions that do not answer are given up. Any thread may ask. One of a `process` hurries with that."""
+    """Decides when a session that does not answer is closed. Thread-safe. A limit with a `process` hurries when that
+    does.
+    """
 
     def __init__(
         self,
@@ -49,7 +51,9 @@ class AnswerLimit:
         self.clock = clock
         self._process = process
         self.last_hang = float("-inf")
-        """When a session was last given up: others that were made before may hang too, and are replaced."""
+        """The time at which a session was last closed. Sessions that were opened before it may hang too and are
+        replaced.
+        """
         self._hurried: float | None = None
 
     @property

@@ -47,7 +47,9 @@ class BoundedConnection(Connection[Any]):
 
 
 class BoundedAsyncConnection(AsyncConnection[Any]):
-    """The same for the event loop. While it is `patient`, as for notifications, it waits for ever."""
+    """An asynchronous connection with the same limit. While it is `patient`, as for notifications, it waits without
+    one.
+    """
 
     limit: AnswerLimit
     patient = False

@@ -17,9 +17,9 @@ _OF_POOL = "tournament = '' AND payoffs.pool = {pool} AND payoffs.season = {seas
 EQUAL_DIGITS = 9
 """Means that agree to this many digits are equal, so that the order of summation never decides a rank."""
 MIN_RANKED_OPPONENTS = 3
-"""By fewer opponents a mean tells more of them than of the bot."""
+"""With fewer opponents, a mean depends more on them than on the bot."""
 MIN_RANKED_ROUNDS = MIN_RANKED_OPPONENTS * MAX_WEIGHT_ROUNDS
-"""As many as so many opponents of full weight have: of fewer rounds a mean is mostly chance."""
+"""The rounds of that many opponents of full weight. With fewer rounds, a mean is mostly chance."""
 MAX_RANKED_SHARE = 0.5
 """The share of the weight that one opponent may have, so that a friend and two that left at once make no rank."""
 _WEIGHT = f"CASE WHEN rounds < {MAX_WEIGHT_ROUNDS} THEN rounds ELSE {MAX_WEIGHT_ROUNDS} END"

@@ -92,7 +92,7 @@ class PostgresDatabase(Database):
                 "PostgreSQL is spoken to by psycopg, which is not installed: pip install 'bot-arena[postgres]'"
             ) from exc
         self.limit = AnswerLimit(timeouts or DatabaseTimeouts())
-        """How long its sessions may take to answer."""
+        """The limit on the answers of its sessions."""
         self._names_lock_holders = True
         """True if an error for a lock says which sessions have it."""
         try:
@@ -300,7 +300,7 @@ class PostgresDatabase(Database):
         return raw
 
     def _connection_words(self) -> dict[str, Any]:
-        """What every connection is made with."""
+        """The parameters of every connection."""
         return {
             "application_name": "bot-arena",
             "connect_timeout": self.limit.connect_timeout_s(),

@@ -48,7 +48,7 @@ class RegisteredBot(Struct, frozen=True, kw_only=True):
     approved: bool = False
     person: bool = False
     display: str | None = None
-    """What people call who plays, beside the name."""
+    """The display name of the player, shown beside the bot's name."""
 
 
 class Incident(Struct, frozen=True, kw_only=True):
