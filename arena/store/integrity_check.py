@@ -18,7 +18,7 @@ from arena.store import archives, match_log, match_luck, rating_rebuild, result_
 from arena.store.database import first_line
 from arena.store.dialect import is_postgresql
 from arena.store.match_luck import MatchLuck
-from arena.store.schema import bots, matches, metadata, records, seasons, tournament_id, tournaments
+from arena.store.schema import bots, matches, metadata, nodes, records, seasons, tournament_id, tournaments
 from protocol.digest import canonical
 from protocol.names import folded, is_bot_name
 from referee.result import Result, SeatRating
@@ -45,7 +45,9 @@ class RecordCheck(Protocol):
 
 
 class _Stored(NamedTuple):
-    """A result, its seat rows, its record, and the number of the archive file that the record was moved to."""
+    """A result, its seat rows, its record, and the number of the archive file that the record was moved to. The first
+    seat row names that file too: a record that is both in the database and in a file is damage.
+    """
 
     result: Result
     rows: list[Any]
@@ -66,6 +68,7 @@ def check_database(
         ("the tournaments", _tournaments(connection)),
         ("the seasons", _seasons(connection)),
         ("the order of the matches", _numbers(connection)),
+        ("the nodes of the matches", _nodes(connection)),
         ("the matches", _matches(connection, look, progress)),
         ("the log", match_log.find_problems(connection)),
         ("the files of old records", _archives(connection)),
@@ -152,6 +155,12 @@ def _numbers(connection: Connection) -> Iterator[str]:
         yield f"there are {count} matches, but their numbers go from {first} to {last}: some are missing"
 
 
+def _nodes(connection: Connection) -> Iterator[str]:
+    known = select(nodes.c.id).where(nodes.c.id == matches.c.node).exists()
+    for row in connection.execute(select(matches.c.id, matches.c.node).where(matches.c.node.is_not(None), ~known)):
+        yield f"match {row.id}: it was played on node {row.node!r}, which is not there"
+
+
 def _matches(connection: Connection, look: RecordCheck, progress: Callable[[int, int], None]) -> Iterator[str]:
     numbers = connection.execute(select(matches.c.number).order_by(matches.c.number)).scalars().all()
     for at in range(0, len(numbers), BATCH_SIZE):
@@ -205,6 +214,8 @@ def _match(connection: Connection, number: int, found: dict[int, _Stored], look:
         yield f"match {result.match}: it is rated, and annulled"
     for complaint in look(*as_recorded(result, rows), match_luck.luck_from_row(rows[0]), body):
         yield f"match {result.match}: {complaint}"
+    if moved is None and rows[0].archive is not None:
+        yield f"match {result.match}: its record is in the database, and said to be in file number {rows[0].archive!r}"
     if moved is None and rows[0].record_bytes != len(body):
         yield f"match {result.match}: its record has {len(body)} bytes, {rows[0].record_bytes} are noted"
 

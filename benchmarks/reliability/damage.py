@@ -2,9 +2,9 @@
 
 Random bits of the file are flipped, and random fields of rows overwritten. Damage that changes nothing readable (free
 space in a page) is counted separately. Some fields can't be checked against anything: when a bot was registered or
-seen, whether it is approved or revoked, its display name, a valid but wrong token hash, a tournament's times, and
-whether a match was rerated after its record was closed. A claim is broken by any other damage that is not found, and by
-a check that ends in an unexpected error.
+seen, whether it is approved, revoked or a person's, its display name, a valid but wrong token hash, a tournament's
+times, and whether a match was rerated after its record was closed. A claim is broken by any other damage that is not
+found, and by a check that ends in an unexpected error.
 
     python benchmarks/reliability/damage.py [--bits 300] [--fields 300] [--seconds 5] [--seed 1] [--quick] [--small]
 """
@@ -36,7 +36,7 @@ from referee import record_reader
 
 TABLES = ("bots", "tournaments", "matches", "seats", "ratings", "records")
 UNTOLD = {
-    "bots": {"created", "seen", "approved", "revoked", "token_hash", "id", "display"},
+    "bots": {"created", "seen", "approved", "revoked", "person", "token_hash", "id", "display"},
     "tournaments": {"started", "finished"},
     "matches": {"rerated"},
 }
@@ -133,11 +133,18 @@ def untold(before: dict[str, list[Row]], after: dict[str, list[Row]], columns: d
     return True
 
 
-def _difference(before: dict[str, list[Row]], after: dict[str, list[Row]] | None) -> str:
+def _difference(before: dict[str, list[Row]], after: dict[str, list[Row]] | None, columns: dict[str, list[str]]) -> str:
+    """Name each changed field, with its value before and after."""
     if after is None:
         return "what can't be read"
-    rows = [(old, new) for table in TABLES for old, new in zip(before[table], after[table], strict=False) if old != new]
-    return str(rows)[:500]
+    changes = [
+        f"{table}.{name}: {a!r:.100} -> {b!r:.100}"
+        for table in TABLES
+        for old, new in zip(before[table], after[table], strict=False)
+        for name, a, b in zip(columns[table], old, new, strict=True)
+        if a != b
+    ]
+    return "; ".join(changes) or "rows are missing or added"
 
 
 def _equal(a: object, b: object) -> bool:
@@ -189,7 +196,7 @@ def main() -> None:
                     outcome = "no damage" if before == after else "of what nothing else tells"
                 elif outcome != "found":
                     broken += 1
-                    print("BROKEN:", outcome, _difference(before, after))
+                    print("BROKEN:", outcome, _difference(before, after, columns))
                 count[outcome] += 1
                 for beside in Path(folder).glob("arena.db-*"):
                     beside.unlink()

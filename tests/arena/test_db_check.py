@@ -105,6 +105,8 @@ DAMAGE = [
         "match m-1: its luck is 0.25 by None: it is points by a ",
     ),
     ("UPDATE matches SET luck_by = 'exact' WHERE number = 2", "match m-1: its luck is None by 'exact': it is poi"),
+    ("UPDATE matches SET node = 7 WHERE number = 2", "match m-1: it was played on node 7, which is not there"),
+    ("UPDATE matches SET archive = 7 WHERE number = 2", "match m-1: its record is in the database, and said to be in"),
     ("UPDATE matches SET number = 9 WHERE number = 4", "there are 4 matches, but their numbers go from 1 to 9"),
 ]
 """What is done to the database, and how the line begins that tells of it."""
