@@ -104,7 +104,7 @@ def _is_unmeasured(file: Path) -> bool:
 
 
 def pytest_runtest_protocol(item: pytest.Item) -> None:
-    """Begin each file of tests with the same environment."""
+    """Begin each file of tests with the same environment, and each test in an empty folder."""
     run_environ.restore_before(item.path)
 
 
