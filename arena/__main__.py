@@ -5,7 +5,7 @@ import sys
 
 def main() -> None:
     """Run the command. A server holds signals back from here on, before it loads anything else."""
-    if "serve" in sys.argv[1:]:
+    if sys.argv[1:2] == ["serve"]:
         from machine.held_signals import hold
 
         hold()

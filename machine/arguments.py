@@ -91,13 +91,10 @@ def _holds_too_long(held: Any) -> bool:
 
 def _bytes(name: str) -> bytes:
     try:
-        read = read_bytes(Path(os.path.expanduser(name)), MOST_BYTES)
+        return read_bytes(Path(os.path.expanduser(name)), MOST_BYTES)
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else str(exc)
         raise UsageFault(f"the file {_shown(name)} can't be read: {reason}") from exc
-    if len(read) > MOST_BYTES:
-        raise UsageFault(f"the file {_shown(name)} is too long for a config: at most {MOST_BYTES} bytes")
-    return read
 
 
 def _shown(name: str) -> str:

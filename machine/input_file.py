@@ -24,16 +24,21 @@ def read_text(path: Path) -> str:
     return decode(read_bytes(path))
 
 
-def read_bytes(path: Path, most: int = MAX_BYTES, timeout_s: float = PIPE_TIMEOUT_S) -> bytes:
-    """Return the content of a file or a pipe, cut at `most` + 1 bytes, so that callers can detect longer ones.
+def read_bytes(path: Path, most: int | None = None, timeout_s: float = PIPE_TIMEOUT_S) -> bytes:
+    """Return the content of a file or a pipe.
 
-    Raises `OSError`, including `TimeoutError` for a pipe that does not end in time.
+    Raises `OSError`, also for more than `most` bytes (by default `MAX_BYTES`) and for a pipe that does not end in time.
     """
+    most = MAX_BYTES if most is None else most
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(descriptor, "rb", buffering=0) as file:
         if sys.platform == "win32" or stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return _all_of(file.fileno(), most)
-        return _within(file.fileno(), most, time.monotonic() + timeout_s)
+            read = _all_of(file.fileno(), most)
+        else:
+            read = _within(file.fileno(), most, time.monotonic() + timeout_s)
+    if len(read) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most} bytes")
+    return read
 
 
 def _all_of(descriptor: int, most: int) -> bytes:

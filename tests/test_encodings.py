@@ -15,6 +15,7 @@ from arena.commands.name_list import read_entrants, read_name_list
 from arena.operator.name_list import is_headed
 from arena.operator.new_bots import REFUSED, NewBots
 from commands import call
+from machine import input_file
 from machine.arguments import read_value
 from machine.input_file import read_bytes
 from protocol.errors import UsageFault
@@ -125,6 +126,18 @@ def test_a_pipe_into_which_nobody_writes_is_not_waited_for_for_ever(tmp_path: Pa
     os.write(writes, b"port = 1")
     os.close(writes)
     assert read_bytes(Path(f"/dev/fd/{reads}")) == b"port = 1"
+    os.close(reads)
+
+
+def test_a_list_that_is_too_long_is_refused_and_not_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "names.csv").write_text("name\nanna\nben\ncarl\n", "utf-8")
+    reads, writes = os.pipe()
+    os.write(writes, b"name\nanna\nben\ncarl\n")
+    os.close(writes)
+    monkeypatch.setattr(input_file, "MAX_BYTES", 10)
+    for file in (tmp_path / "names.csv", Path(f"/dev/fd/{reads}")):
+        with pytest.raises(UsageFault, match="can't be read: it has more than 10 bytes"):
+            read_name_list(file)
     os.close(reads)
 
 

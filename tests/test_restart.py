@@ -19,10 +19,13 @@ from pathlib import Path
 import pytest
 from websockets.asyncio.client import connect
 
+import arena.__main__
+from arena import cli
 from arena.commands.restart import Restart
 from arena.network.binding import HandedOver, bound, port_of
 from commands import call
 from in_process import playing
+from machine import held_signals
 from players import player
 from processes import REPOSITORY, Served, serving
 from timeouts import WITHIN
@@ -110,6 +113,18 @@ async def test_everybody_who_connects_while_it_starts_anew_is_let_in_and_matches
             assert re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=\d+", await told(systemd))
             assert await told(systemd) == "READY=1"
         assert await told(systemd) == "STOPPING=1"
+
+
+@pytest.mark.parametrize(
+    ("words", "holds"), [(["serve", "--port", "0"], True), (["tournament", "serve", "random"], False), ([], False)]
+)
+def test_only_a_server_holds_signals_back(words: list[str], holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[bool] = []
+    monkeypatch.setattr(held_signals, "hold", lambda: held.append(True))
+    monkeypatch.setattr(cli, "main", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["arena", *words])
+    arena.__main__.main()
+    assert bool(held) is holds
 
 
 @pytest.mark.parametrize("moment", ["at a start", "at a start anew"])

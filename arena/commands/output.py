@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
+from machine.atomic_write import check_replaceable
 from machine.output_file import STDOUT, write_output
 from machine.terminal import say
 from protocol.display import csv_cell, printable, printable_json
-from protocol.errors import ArenaFault, UsageFault
+from protocol.errors import ArenaFault, UsageFault, os_errors_as
 
 if TYPE_CHECKING:
     from arena.store.export_rows import Columns
@@ -138,9 +139,11 @@ def write_document(file: Path, value: Any) -> None:
 
 
 def check_is_file(option: str, path: Path) -> None:
-    """Raise `UsageFault` if the path is `-`, standard output, where a file or folder is needed."""
+    """Raise `UsageFault` if the path is `-`, standard output, or a device, where a file or folder is needed."""
     if path == STDOUT:
         raise UsageFault(f"{option} is a file or folder of its own, and - is standard output: name one")
+    with os_errors_as(UsageFault, f"{option} {path} can't be written"):
+        check_replaceable(path)
 
 
 def print_document(value: Any) -> None:

@@ -22,8 +22,9 @@ AT_ONCE = 8
 """Seats or watched matches to release in one piece of work after a client has gone."""
 KEPT = 1.0
 """Seconds for which all clients get the same listing."""
-MOST_BOTS = MOST_MATCHES = 256
-"""Bounds of a listing. With at most eight seeks per bot it takes 0.8 MB, which fits into a frame."""
+MOST_BOTS = 200
+MOST_MATCHES = 256
+"""Bounds of a listing. With at most eight seeks per bot it takes 0.92 MB, which fits into a frame."""
 
 
 class ClientRegistry:

@@ -322,8 +322,7 @@ class Conversation(Talk):
             return [self.trouble(f"the arena does not play {wanted}; it plays {', '.join(self._games)}"), Stop(1)]
         if self._settings.open:
             taken = {*self._seeks.values(), *self._cold, *self._held}
-            free = [game for game in games if game not in taken]
-            return self._seek_openly(free, count)
+            return self._seek_openly([game for game in games if game not in taken], count)
         if games[0] in self._held:
             return []
         config, rated, opponent = dict(self._settings.config), self._settings.rated, self._settings.opponent
@@ -333,16 +332,20 @@ class Conversation(Talk):
 
     def _seek_openly(self, wanted: Sequence[str], count: int) -> list[Effect]:
         """Make open seeks for some games, each with the presets that the bot plays."""
-        effects: list[Effect] = []
-        for game in wanted[:count]:
+        seeks: list[Effect] = []
+        troubles: list[Effect] = []
+        for game in wanted:
+            if len(seeks) == count:
+                break
             try:
                 presets = self._presets_of(game)
             except UsageFault as fault:
                 self._wanted.remove(game)
-                effects.append(self.trouble(f"it does not play {game}: {fault}"))
+                troubles.append(self.trouble(f"it does not play {game}: {fault}"))
                 continue
-            effects.append(messages.Seek(id=self._new_seek(game), game=game, open=True, presets=presets))
-        return effects if self._wanted else [*effects, Stop(1)]
+            seeks.append(messages.Seek(id=self._new_seek(game), game=game, open=True, presets=presets))
+        plays = not set(self._wanted).isdisjoint(self._games)
+        return [*troubles, *seeks, *([] if plays else [Stop(1)])]
 
     def _presets_of(self, game: str) -> list[str]:
         """Return the presets that the bot plays; empty if it plays all. Raises its `UsageFault` if it plays none."""

@@ -13,7 +13,8 @@ from arena.host.client_registry import KEPT
 from arena.server import ladder
 from arena.server.matchmaking import MatchRate
 from machine.timestamps import utc
-from protocol.codec import JSON
+from protocol.codec import JSON, MSGPACK
+from protocol.display_names import MAX_DISPLAY_LENGTH
 from protocol.games import NAMES
 from protocol.messages import MAX_SERVER_FRAME, ListedBot, ListedMatch, ListedSeek, Listing
 from timeouts import WITHIN
@@ -113,11 +114,21 @@ async def test_what_is_too_much_is_counted(serve: Any, monkeypatch: pytest.Monke
 
 
 def test_the_largest_listing_fits_into_a_frame() -> None:
-    name, label = "n" * 32, "é" * 64
-    seek = ListedSeek(game="risk-campaign", preset="p" * 16, rated=True, open=True, opponents=[name] * 5)
+    name, label, display = "n" * 32, "𝔸" * 64, "𝔸" * MAX_DISPLAY_LENGTH
+    others = [name] * 5
+    seek = ListedSeek(game="risk-campaign", preset="p" * 16, rated=True, open=True, opponents=others, unknown=others)
     seeks = [seek] * ladder.MOST_SEEKS
     bot = ListedBot(
-        bot=name, version=label, client=label, playing=64, seeks=seeks, warming=list(NAMES), warming_s=10**6
+        bot=name,
+        display=display,
+        person=True,
+        version=label,
+        client=label,
+        playing=64,
+        seeks=seeks,
+        pace_s=3600,
+        warming=list(NAMES),
+        warming_s=10**6,
     )
     started = "2026-01-31T12:00:00.000Z"
     match = ListedMatch(
@@ -129,7 +140,8 @@ def test_the_largest_listing_fits_into_a_frame() -> None:
         more_bots=1000,
         more_matches=10**6,
     )
-    assert len(JSON.encode(told)) < MAX_SERVER_FRAME
+    for codec in (JSON, MSGPACK):
+        assert len(codec.encode(told)) < MAX_SERVER_FRAME
 
 
 async def test_a_bot_that_warms_up_is_listed_with_the_games_and_for_how_long(serve: Any) -> None:

@@ -190,6 +190,18 @@ def test_a_game_of_which_a_bot_plays_nothing_is_not_sought_and_told(script: Any)
     assert alone[-1] == Stop(1)
 
 
+def test_a_game_that_a_bot_does_not_play_takes_no_slot_from_others(script: Any) -> None:
+    bot = Fussy("house")
+    bot.games = ["nim", "tictactoe"]
+    assert sought(conversation(bot, slots=1).receive(script.welcome(), 0.0)) == ["tictactoe"]
+
+
+def test_a_bot_that_plays_no_game_of_the_arena_stops(script: Any) -> None:
+    bot = Fussy("house")
+    bot.games = ["nim", "dilemma"]
+    assert conversation(bot).receive(script.welcome(), 0.0)[-1] == Stop(1)
+
+
 def test_a_config_that_the_bot_does_not_play_is_given_up_in_a_line_and_the_bot_goes_on(script: Any) -> None:
     talk = conversation(bot_of(parse_bot_spec("tit-for-tat", "")), game="dilemma")
     talk.receive(replace(script.welcome(), games=["dilemma"]), 0.0)
