@@ -186,8 +186,9 @@ class Codec:
 
     def decode_server(self, frame: Frame) -> ServerMessage | None:
         """Decode a server's message; None for a type that this version does not know. Raises `MalformedMessage`."""
-        if len(frame) > MAX_SERVER_FRAME:
-            raise MalformedMessage(f"a frame of {len(frame)} bytes: at most {MAX_SERVER_FRAME}")
+        size = len(frame) if isinstance(frame, bytes) else _utf8_length(frame)
+        if size > MAX_SERVER_FRAME:
+            raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_SERVER_FRAME}")
         if self is MSGPACK and isinstance(frame, bytes):
             try:
                 value = msgpack.unpackb(frame)

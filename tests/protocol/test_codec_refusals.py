@@ -124,6 +124,13 @@ def test_a_frame_of_json_is_measured_in_bytes() -> None:
         JSON.decode_client(text)
 
 
+def test_a_server_frame_of_json_is_measured_in_bytes() -> None:
+    text = json.dumps({"type": "error", "code": "c", "message": "é" * (MAX_SERVER_FRAME // 2)}, ensure_ascii=False)
+    assert len(text) < MAX_SERVER_FRAME < len(text.encode())
+    with pytest.raises(MalformedMessage, match=f"a frame of {len(text.encode())} bytes: at most 1048576"):
+        JSON.decode_server(text)
+
+
 @BOTH
 def test_a_server_frame_has_at_most_1_mib(encoding: Codec) -> None:
     big = Error(code="c", message="m" * (MAX_SERVER_FRAME - 1000))
