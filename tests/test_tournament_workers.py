@@ -17,8 +17,9 @@ from sqlalchemy import Connection
 
 from arena.store.database import StoreUnavailable
 from arena.store.finish import finish_matches
+from arena.store.incident import Incident
 from arena.store.match_luck import luck_of_tournament
-from arena.store.registry import Incident, latest_incidents
+from arena.store.registry import latest_incidents
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from arena.tournament import result_writer
