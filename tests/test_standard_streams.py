@@ -58,9 +58,9 @@ def shell(line: str, folder: Path, **environ: str) -> subprocess.CompletedProces
         cwd=folder,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY), "HOME": str(folder), **environ},
         capture_output=True,
-        text=True,
         timeout=WITHIN,
         check=False,
+        encoding="utf-8",
         errors="replace",
     )
 
@@ -121,11 +121,15 @@ def test_a_bot_is_told_what_is_wrong_and_fails_for_no_stream(tmp_path: Path, ful
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "utf-16", "idna"])
-def test_every_encoding_takes_what_programs_print(tmp_path: Path, encoding: str) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [("ascii", r"mean \xb1 3 sigma"), ("utf-16", "\0".join("3 sigma")), ("idna", "mean ± 3 sigma")],
+)
+def test_every_encoding_takes_what_programs_print(tmp_path: Path, encoding: str, shown: str) -> None:
     (tmp_path / "prints.py").write_text(PRINTS, "utf-8")
     done = shell(f"{shlex.quote(sys.executable)} prints.py", tmp_path, PYTHONIOENCODING=encoding)
     assert (done.returncode, done.stderr) == (0, "")
+    assert shown in done.stdout
 
 
 def test_a_command_runs_where_an_encoding_lacks_even_ends_of_lines(tmp_path: Path) -> None:
