@@ -25,6 +25,7 @@ import typer.main
 import arena.cli
 import bots.cli
 import zygote
+from machine import event_loop
 from timeouts import PATIENT_ENVIRON, WITHIN
 
 REPOSITORY = Path(__file__).parents[1]
@@ -74,13 +75,13 @@ def as_program(argv: list[str], environ: Mapping[str, str]) -> Iterator[None]:
             patch.delenv(key)
         for key, value in {**NICENESS_KEPT, **environ}.items():
             patch.setenv(key, value)
+        patch.setattr(event_loop, "collect_rarely", lambda: None)  # going through all of pytest's objects takes long
         patch.setattr(typer.main, "get_command", _command_of)
         patch.setattr(sys, "argv", argv)
         patch.setattr(sys.modules["__main__"], "__package__", None)  # else the usage is that of `python -m pytest`
         try:
             yield
         finally:
-            gc.unfreeze()
             gc.set_threshold(*thresholds)
             for number, handler in handlers.items():
                 signal.signal(number, handler)

@@ -407,7 +407,7 @@ def test_a_journal_that_is_no_folder_is_refused_in_one_line(tmp_path: Path) -> N
 def test_a_tournament_without_a_folder_for_its_bots_words_says_so_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "tournaments").write_text("my diary\n")
-    done = call("arena", *NIM, "--data", "data")
+    done = tournaments.played("arena", *NIM, "--data", "data")
     _, said = done.err.splitlines()
     assert_refused(done._replace(err=said + "\n"), 1, f"the folder of logs {tmp_path}/data/tournaments/t")
 

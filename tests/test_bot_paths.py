@@ -12,6 +12,7 @@ from machine.command_words import split_command
 from protocol.bot_launch import bot_name_in, file_in, parse_bot_spec, split_bot_word
 from protocol.errors import UsageFault
 from protocol.names import is_bot_name
+from tournaments import played
 
 MINE = """
 from bots import Bot, run
@@ -87,7 +88,7 @@ def test_commands_play_a_bot_in_a_folder_with_blanks(tmp_path: Path, monkeypatch
     assert tried.code == 0, tried.err
     assert "my-first" in tried.out
     words = ("--game", "nim", "--in-process", "--data", "data")
-    assert call("arena", "tournament", "my bots/my first.py", "random", *words).code == 0
+    assert played("arena", "tournament", "my bots/my first.py", "random", *words).code == 0
     rerun = call("arena", "replay", "rerun", "latest", "--bot", "my bots/my first.py", "--data", "data", "--seat", "0")
     assert rerun.code == 0, rerun.err
 

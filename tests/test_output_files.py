@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from commands import REPOSITORY, call
 from machine.atomic_write import in_place_of
 from machine.output_file import is_stdout, refusal_of, write_output
+from tournaments import played
 
 NIM = ("tournament", "random", "perfect", "--game", "nim", "--rounds", "2", "--seed", "1", "--in-process")
 
@@ -24,6 +26,14 @@ NIM = ("tournament", "random", "perfect", "--game", "nim", "--rounds", "2", "--s
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of a tournament, for tests to copy."""
+    folder = tmp_path_factory.mktemp("stored") / "data"
+    assert played("arena", *NIM, "--data", str(folder)).code == 0
+    return folder
 
 
 def device(file: Path, minor: int) -> Path:
@@ -44,12 +54,12 @@ def fifo(here: Path) -> Iterator[Path]:
 
 
 def test_results_written_to_a_device_leave_the_device(here: Path) -> None:
-    done = call("arena", *NIM, "--data", "data", "--json", str(device(here / "null", 3)))
+    done = played("arena", *NIM, "--data", "data", "--json", str(device(here / "null", 3)))
     assert (done.code, stat.S_ISCHR((here / "null").stat().st_mode)) == (0, True)
 
 
 def test_a_device_that_takes_nothing_is_told(here: Path) -> None:
-    done = call("arena", *NIM, "--data", "data", "--json", str(device(here / "full", 7)))
+    done = played("arena", *NIM, "--data", "data", "--json", str(device(here / "full", 7)))
     assert done.code == 1
     assert done.err.endswith(f"arena: {here}/full can't be written: No space left on device\n")
     assert stat.S_ISCHR((here / "full").stat().st_mode)
@@ -65,7 +75,7 @@ def test_results_go_into_a_pipe(fifo: Path) -> None:
 @pytest.mark.parametrize("name", ["-", "/dev/stdout", "link"])
 def test_results_on_standard_output_are_alone_there(here: Path, name: str) -> None:
     (here / "link").symlink_to("/dev/stdout")
-    done = call("arena", *NIM, "--data", "data", "--json", name)
+    done = played("arena", *NIM, "--data", "data", "--json", name)
     assert len(json.loads(done.out)["matches"]) == 2
     assert "round-robin, 2 matches" in done.err
     assert not (here / "-").exists()
@@ -73,7 +83,7 @@ def test_results_on_standard_output_are_alone_there(here: Path, name: str) -> No
 
 def test_a_test_prints_its_document_alone_on_standard_output(here: Path) -> None:
     words = ("test", "perfect", "random", "--game", "nim", "--seed", "1", "--in-process", "--pairs", "2")
-    done = call("arena", *words, "--data", "data", "--json", "-")
+    done = played("arena", *words, "--data", "data", "--json", "-")
     assert json.loads(done.out)["seed"] == "1"
     assert "2 pairs" in done.err
 
@@ -140,8 +150,8 @@ def test_a_disk_is_not_written_over(here: Path) -> None:
         ("arena replay verify x --log http://localhost --head -", "--head is a file or folder of its own"),
     ],
 )
-def test_other_options_say_what_they_need(here: Path, words: str, said: str) -> None:
-    call("arena", *NIM, "--data", "arena-data")
+def test_other_options_say_what_they_need(here: Path, stored: Path, words: str, said: str) -> None:
+    shutil.copytree(stored, here / "arena-data")
     for name in ("fifo.toml", "fifo.svg"):
         os.mkfifo(here / name)
     done = call(*words.split())

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from commands import Done, call
+from tournaments import played
 
 NIM = ("--game", "nim", "--in-process", "--jobs", "1")
 
@@ -20,7 +21,7 @@ def data(tmp_path: Path) -> str:
 
 def tournament(data: str, *words: str) -> tuple[Done, dict[str, int]]:
     """A tournament's end, and by the bots of its table the points that they made."""
-    done = call("arena", "tournament", *words, *NIM, "--data", data, "--json", "-")
+    done = played("arena", "tournament", *words, *NIM, "--data", data, "--json", "-")
     assert done.code == 0, done.err
     return done, {row["bot"]: row["won"] for row in json.loads(done.out)["table"]}
 
@@ -81,8 +82,8 @@ def test_matches_of_a_renamed_bot_are_played_again(renamed: str) -> None:
 
 def test_a_test_goes_by_who_played_after_a_bot_was_renamed(data: str) -> None:
     words = ("test", "random", "perfect", *NIM, "--seed", "1", "--pairs", "2", "--data", data, "--json", "-")
-    first = json.loads(call("arena", *words).out)
+    first = json.loads(played("arena", *words).out)
     assert call("arena", "bot", "rename", "random", "first", "--data", data).code == 0
-    again = call("arena", *words)
+    again = played("arena", *words)
     assert again.code == 0, again.err
     assert json.loads(again.out)["findings"] == first["findings"]

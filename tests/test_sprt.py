@@ -21,7 +21,7 @@ from measuring.pair_scores import MIN_UNITS
 from tournaments import Interrupted, played
 
 COUNT = ", and count: has a bot changed, take another --seed"
-DUEL = ["greedy", "random", "--game", "risk-duel", "--seed", "9"]
+DUEL = ["greedy", "random", "--game", "risk-duel", "--seed", "9", "--most", "200"]  # more would be laid out each time
 DECIDED = (
     r"greedy is better than random: it scores 0\.\d{3} \(0\.5\d\d-0\.6\d\d\) less luck, after (\d\d) games; "
     r"had it been no better, this would come up in at most 5 of 100 tests"
@@ -138,9 +138,8 @@ def test_results_with_luck_left_in_are_tested_by_their_counts(duel: StorableMatc
 
 
 def test_a_game_without_dice_has_no_luck_to_be_taken_out(tmp_path: Path) -> None:
-    nim = StorableMatch(
-        tmp_path / "nim", "perfect", "random", "--game", "nim", "--seed", "1", "--h1", "0.2", "--in-process"
-    )
+    words = ("perfect", "random", "--game", "nim", "--seed", "1", "--h1", "0.2", "--most", "200", "--in-process")
+    nim = StorableMatch(tmp_path / "nim", *words)
     assert "luck" not in nim.shown
     assert conclusion(nim.shown).startswith("perfect is better than random: it scores 1.000 (0.")
 
@@ -202,7 +201,7 @@ def test_of_three_seats_every_start_is_played_from_each_and_shown_again_with_its
     assert call("arena", "db", "check", "--data", str(tmp_path / "data")).code == 0
 
 
-SEVERAL = ["perfect", "random", "greedy", "--game", "nim", "--h1", "0.2", "--in-process"]
+SEVERAL = ["perfect", "random", "greedy", "--game", "nim", "--h1", "0.2", "--most", "200", "--in-process"]
 
 
 def test_against_several_each_is_tested_in_turn_and_a_sentence_says_what_holds_of_all(tmp_path: Path) -> None:

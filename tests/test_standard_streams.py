@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from commands import REPOSITORY, call
+from commands import REPOSITORY
 from machine.standard_streams import ERRORS, _can_write
 from timeouts import WITHIN
 
 ARENA = f"{shlex.quote(sys.executable)} -m arena"
+COMMAND = f"{ARENA} llr 10 2 3"
+"""A command that prints, and opens no database, whose library would take longer to load than all else."""
 CONNECTS = """
 import asyncio, sys
 from machine import event_loop, standard_streams
@@ -30,6 +32,13 @@ async def connect():
     server.close()
 
 event_loop.run(connect())
+"""
+TEXT = "mean ± 3 sigma, ─ ♠ 🎲 Łódź"
+PRINTS = f"""
+from machine import standard_streams
+
+standard_streams.prepare()
+print({TEXT!r})
 """
 BOT = """
 from bots import Bot, run
@@ -49,9 +58,9 @@ def shell(line: str, folder: Path, **environ: str) -> subprocess.CompletedProces
         cwd=folder,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY), "HOME": str(folder), **environ},
         capture_output=True,
-        text=True,
         timeout=WITHIN,
         check=False,
+        encoding="utf-8",
         errors="replace",
     )
 
@@ -76,14 +85,14 @@ def test_sockets_get_no_standard_descriptor(tmp_path: Path, closed: str) -> None
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
 def test_a_command_runs_where_a_stream_is_closed(tmp_path: Path, closed: str) -> None:
-    done = shell(f"{ARENA} config {closed}", tmp_path)
+    done = shell(f"{COMMAND} {closed}", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert bool(done.stdout) == (closed != ">&-")
 
 
 def test_a_command_says_in_a_line_that_its_output_is_lost(tmp_path: Path, full: str) -> None:
-    for words in ("config", "tournament --help"):
-        done = shell(f"{ARENA} {words} > {full}", tmp_path)
+    for command in (COMMAND, f"{ARENA} tournament --help"):
+        done = shell(f"{command} > {full}", tmp_path)
         assert (done.returncode, done.stderr) == (
             1,
             "arena: standard output can't be written: No space left on device\n",
@@ -112,19 +121,26 @@ def test_a_bot_is_told_what_is_wrong_and_fails_for_no_stream(tmp_path: Path, ful
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "utf-16", "idna"])
-def test_every_encoding_takes_what_commands_print(tmp_path: Path, encoding: str) -> None:
-    words = ("tournament", "random", "perfect", "--game", "nim", "--seed", "1", "--in-process", "--data", str(tmp_path))
-    if not (tmp_path / "arena.db").exists():
-        assert call("arena", *words).code == 0
-    done = shell(f"{ARENA} replay show latest --boards --data .", tmp_path, PYTHONIOENCODING=encoding)
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [("ascii", r"mean \xb1 3 sigma"), ("utf-16", "\0".join("3 sigma")), ("idna", "mean ± 3 sigma")],
+)
+def test_every_encoding_takes_what_programs_print(tmp_path: Path, encoding: str, shown: str) -> None:
+    (tmp_path / "prints.py").write_text(PRINTS, "utf-8")
+    done = shell(f"{shlex.quote(sys.executable)} prints.py", tmp_path, PYTHONIOENCODING=encoding)
     assert (done.returncode, done.stderr) == (0, "")
+    assert shown in done.stdout
+
+
+def test_a_command_runs_where_an_encoding_lacks_even_ends_of_lines(tmp_path: Path) -> None:
+    done = shell(COMMAND, tmp_path, PYTHONIOENCODING="idna")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("15 games")
 
 
 def test_each_text_encoding_of_python_can_be_written_to() -> None:
-    text = "mean ± 3 sigma, ─ ♠ 🎲 Łódź\n"
     for name in sorted(set(encodings.aliases.aliases.values())):
         encoding = name if _can_write(name) else "utf-8"
         stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors=ERRORS)
-        stream.write(text)
+        stream.write(f"{TEXT}\n")
         stream.flush()

@@ -17,8 +17,9 @@ from sqlalchemy import Connection
 
 from arena.store.database import StoreUnavailable
 from arena.store.finish import finish_matches
+from arena.store.incident import Incident
 from arena.store.match_luck import luck_of_tournament
-from arena.store.registry import Incident, latest_incidents
+from arena.store.registry import latest_incidents
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from arena.tournament import result_writer
@@ -68,14 +69,15 @@ def address() -> Iterator[str]:
         yield found
 
 
-@pytest.mark.parametrize("where", ["--jobs", pytest.param("--dask", marks=pytest.mark.ci)])
+@pytest.mark.parametrize(
+    "where",
+    ["--jobs 1", pytest.param("--jobs 2", marks=pytest.mark.ci), pytest.param("--dask", marks=pytest.mark.ci)],
+)
 def test_a_worker_that_is_killed_costs_no_match_and_changes_none(
     tmp_path: Path, undisturbed: Undisturbed, where: str, request: pytest.FixtureRequest
 ) -> None:
-    what = "2" if where == "--jobs" else request.getfixturevalue("address")
-    content = tournament_of_processes(
-        tmp_path / "data", *undisturbed.words, where, what, STRUCK=str(tmp_path / "struck")
-    )
+    workers = where.split() if where != "--dask" else [where, request.getfixturevalue("address")]
+    content = tournament_of_processes(tmp_path / "data", *undisturbed.words, *workers, STRUCK=str(tmp_path / "struck"))
     assert (tmp_path / "struck").exists()
     assert digests(content) == digests(undisturbed.content)
     assert ratings(tmp_path / "data") == ratings(undisturbed.folder)

@@ -30,8 +30,8 @@ from arena.store.database import Database
 from arena.store.database_copy import copy_database
 from arena.store.database_url import database_at
 from arena.store.integrity_check import check_database
+from arena.store.luck_value import MatchLuck
 from arena.store.match_log import append_lost, log_key, make_key
-from arena.store.match_luck import MatchLuck
 from arena.store.nodes import list_nodes
 from arena.store.retention_clock import days_before_now
 from arena.store.store import Reader, Store

@@ -12,7 +12,8 @@ from pathlib import Path
 from arena.commands.node_table import node_table
 from arena.commands.output import columns, print_document, redraw, screen_size, table
 from arena.operator.client import asked, connected_to
-from arena.operator.status import ALL, BotStatus, Failure, MatchStatus, SeekStatus, ServerStatus, StatusRequest
+from arena.operator.failure import Failure
+from arena.operator.status import ALL, BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from machine.terminal import say
 from protocol.display import counted, printable
 from protocol.errors import UsageFault

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from arena.network.connection import CloseInfo
-from arena.operator.status import Failure
-from arena.store.registry import Incident
+from arena.operator.failure import Failure
+from arena.store.incident import Incident
 from machine.event_loop import Tasks
 from machine.log_output import LeftOut, about
 from machine.timestamps import utc

@@ -12,7 +12,7 @@ from arena.host.journal import Journal, JournalFault
 from arena.host.runner import Runner
 from arena.host.session import Session
 from arena.ratings.rating_system import INITIAL
-from arena.store.registry import Incident
+from arena.store.incident import Incident
 from machine.log_output import about
 from machine.timestamps import utc
 from protocol import error_codes

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect
@@ -21,10 +21,12 @@ from arena.network.admission import OPERATOR
 from arena.operator import credentials
 from arena.operator.requests import COMMAND_LINE, Reply, Request, encoded
 from arena.store.data_folder import is_held
-from arena.store.database import Database
 from machine.timeouts import scaled
 from protocol.display import printable
 from protocol.errors import ArenaFault, UsageFault
+
+if TYPE_CHECKING:
+    from arena.store.database import Database
 
 T = TypeVar("T")
 

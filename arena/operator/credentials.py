@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
 from arena.store.data_folder import FILE, is_held
-from arena.store.database import Database
 from arena.store.tokens import new_token
 from machine.atomic_write import in_place_of
 from machine.input_file import read_bytes
@@ -18,6 +17,9 @@ from machine.text_encoding import decode
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
 from protocol.messages import LONGEST_TOKEN, SHORTEST_TOKEN
 from protocol.secret_text import strip_invisible
+
+if TYPE_CHECKING:
+    from arena.store.database import Database
 
 NAME = "operator.json"
 

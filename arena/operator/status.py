@@ -6,19 +6,12 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from arena.operator.failure import Failure
 from arena.operator.requests import Request
 from arena.store.nodes import Node
 
 ALL = 1_000_000
 """A limit above any real number of entries."""
-
-
-class Failure(Struct, frozen=True, kw_only=True):
-    """A failure: its time (UTC, ISO 8601), whose it is ("" if unknown), and a description."""
-
-    at: str
-    who: str
-    text: str
 
 
 class StatusRequest(Request, frozen=True, tag="status"):

@@ -40,8 +40,9 @@ from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch
+from arena.store.incident import Incident
 from arena.store.nodes import BotGone
-from arena.store.registry import Incident, note_incident, registered_bots
+from arena.store.registry import note_incident, registered_bots
 from arena.store.result_queries import rated_pools, result_of
 from machine.backoff import Backoff
 from machine.event_loop import Tasks

@@ -8,10 +8,10 @@ SQL.
   and upgrade.py keep the tables, views.py those for others, integrity_check.py checks them.
 - Access: store.py runs queries (`Store.read` and `write`). async_store.py does so from an event loop, with the one
   thread that writes. data_folder.py says whose a data folder is, backup.py copies a database in use.
-- Bots: registry.py and tokens.py say who is known and what went wrong with them. actions.py is the operator's audit
-  log.
+- Bots: registry.py and tokens.py say who is known and what went wrong with them, each time an incident.py. actions.py
+  is the operator's audit log.
 - Results: finish.py stores matches, result_queries.py reads them. match_log.py has an entry for every match.
-  match_luck.py keeps luck, pool_payoffs.py payoffs. summaries.py keeps pages fast.
+  match_luck.py keeps luck, which is a luck_value.py, pool_payoffs.py payoffs. summaries.py keeps pages fast.
 - Ratings: annulment.py and seasons.py say what counts, rating_decisions.py counts such decisions, and
   rating_rebuild.py computes ratings again.
 - Old records: thinning.py removes them by the clock of retention_clock.py. archiving.py moves them to files, which

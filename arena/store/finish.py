@@ -12,7 +12,7 @@ from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store import match_log, result_queries, summaries, tournament_state
 from arena.store.dialect import execute, is_postgresql, without_nul
-from arena.store.match_luck import MatchLuck
+from arena.store.luck_value import MatchLuck
 from arena.store.nodes import end_matches
 from arena.store.result_queries import group_of, outcome_of
 from arena.store.schema import bots, failures, matches, ratings, records, seats

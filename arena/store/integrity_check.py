@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from arena.store import archives, match_log, match_luck, rating_rebuild, result_queries, tournament_state, views
 from arena.store.database import first_line
 from arena.store.dialect import is_postgresql
-from arena.store.match_luck import MatchLuck
+from arena.store.luck_value import MatchLuck
 from arena.store.schema import bots, matches, metadata, nodes, records, seasons, tournament_id, tournaments
 from protocol.digest import canonical
 from protocol.names import folded, is_bot_name

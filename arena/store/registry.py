@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, selec
 from arena.store.actions import rename_in_actions
 from arena.store.announcements import announce
 from arena.store.dialect import upsert, without_nul
+from arena.store.incident import Incident
 from arena.store.nodes import nodes_of_bot
 from arena.store.paging import Page, read_page
 from arena.store.result_queries import UNRATED
@@ -49,14 +50,6 @@ class RegisteredBot(Struct, frozen=True, kw_only=True):
     person: bool = False
     display: str | None = None
     """The display name of the player, shown beside the bot's name."""
-
-
-class Incident(Struct, frozen=True, kw_only=True):
-    """What went wrong, and when: `code` is that of an error or of a close, or a match's reason, `text` a sentence."""
-
-    at: str
-    code: str
-    text: str
 
 
 class RosterRow(RegisteredBot, frozen=True, kw_only=True):

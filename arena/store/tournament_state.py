@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from arena.store.dialect import upsert
-from arena.store.match_luck import MatchLuck
+from arena.store.luck_value import MatchLuck
 from arena.store.schema import awaiting, matches, tournament_id, tournaments
 from machine.timestamps import utc
 from referee.footer import Closed

@@ -17,7 +17,7 @@ from pathlib import Path
 from socket import gethostname
 
 from arena.ratings.tournament_pairing import Pairing
-from arena.store.match_luck import match_luck
+from arena.store.luck_value import match_luck
 from arena.tournament import remote
 from arena.tournament.host import host_pool
 from arena.tournament.in_process import InProcessHost

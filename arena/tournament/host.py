@@ -36,7 +36,7 @@ from arena.network.connection_limits import Bounds
 from arena.processes.launch_spec import LaunchSpec, passed
 from arena.processes.process import BotCrashed, BotProcess, Crash, NoProgram
 from arena.ratings.tournament_pairing import Pairing
-from arena.store.registry import Incident
+from arena.store.incident import Incident
 from arena.tournament.contestants import Contestant
 from arena.tournament.job import MAX_LOG_BYTES, Aborted, MatchJob, MatchReport, Words
 from machine import event_loop

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from arena.store.match_luck import MatchLuck
-from arena.store.registry import Incident
+from arena.store.incident import Incident
+from arena.store.luck_value import MatchLuck
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BotEnvironment
 from protocol.errors import ArenaFault, Fault, os_errors_as

@@ -98,6 +98,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     def named(self, results: Sequence[Result]) -> list[Result]:
         """Return stored results with the plan's names of bots, which may have been renamed or respelled since."""
+        if not results:
+            return []
         seats = {pairing.place: pairing.seats for pairing in self.schedule(results)}
         return [_with_bots(result, seats.get(place_of(result))) for result in results]
 

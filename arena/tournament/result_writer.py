@@ -9,7 +9,8 @@ from functools import partial
 
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches
-from arena.store.match_luck import MatchLuck, luck_of_tournament, match_luck, save_luck
+from arena.store.luck_value import MatchLuck, match_luck
+from arena.store.match_luck import luck_of_tournament, save_luck
 from arena.store.registry import note_incident
 from arena.store.result_queries import record_of
 from arena.store.store import Store

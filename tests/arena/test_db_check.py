@@ -20,7 +20,8 @@ from arena.store.database_url import database_at
 from arena.store.dialect import execute
 from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
-from arena.store.match_luck import MatchLuck, save_luck
+from arena.store.luck_value import MatchLuck
+from arena.store.match_luck import save_luck
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.registry import add_bots
 from arena.store.result_queries import record_of

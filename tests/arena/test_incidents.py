@@ -13,7 +13,8 @@ from arena.host import event_log
 from arena.host.event_log import EventLog, parting
 from arena.host.timeouts import HostTimeouts
 from arena.network.connection import CloseInfo
-from arena.store.registry import MAX_INCIDENTS, Incident, add_bots, latest_incidents, note_incident, register_bot
+from arena.store.incident import Incident
+from arena.store.registry import MAX_INCIDENTS, add_bots, latest_incidents, note_incident, register_bot
 from arena.store.store import Reader
 from arena.store.tokens import hash_token
 from databases import EVERY_DATABASE

@@ -23,7 +23,8 @@ from arena.store.database_url import database_at
 from arena.store.feed_position import feed_range
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import rating_history
-from arena.store.match_luck import MatchLuck, luck_of_tournament, save_luck
+from arena.store.luck_value import MatchLuck
+from arena.store.match_luck import luck_of_tournament, save_luck
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import all_bots
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools, record_of, standings_of

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from arena.store.finish import StorableMatch, finish_matches
-from arena.store.match_luck import MatchLuck
+from arena.store.luck_value import MatchLuck
 from arena.store.result_queries import bot_failures, iter_results, tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import PendingResult, finish_tournament, pending_of_tournament, save_pending

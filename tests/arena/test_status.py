@@ -12,7 +12,8 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from arena.commands.status import fitting_lines, status_lines
-from arena.operator.status import BotStatus, Failure, MatchStatus, SeekStatus, ServerStatus, StatusRequest
+from arena.operator.failure import Failure
+from arena.operator.status import BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from arena.store.data_folder import lock
 from commands import call, run
 from processes import serving

@@ -11,7 +11,8 @@ from msgspec import json
 
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
-from arena.store.match_luck import MatchLuck, luck_of_tournament, save_luck
+from arena.store.luck_value import MatchLuck
+from arena.store.match_luck import luck_of_tournament, save_luck
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.store import Store
 from arena.store.tournament_state import open_tournament

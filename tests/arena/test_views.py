@@ -11,7 +11,8 @@ from msgspec import json
 
 from arena.store.annulment import annul_matches
 from arena.store.integrity_check import check_database
-from arena.store.match_luck import MatchLuck, save_luck
+from arena.store.luck_value import MatchLuck
+from arena.store.match_luck import save_luck
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools
 from arena.store.seasons import start_season
 from arena.store.store import Store

@@ -16,7 +16,8 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from admin_server import AdminServer, admin_server
-from arena.store.registry import Incident, note_incident
+from arena.store.incident import Incident
+from arena.store.registry import note_incident
 from arena.store.store import Store
 from chromium import DESKTOP, PHONE, Visits, barriers, sideways
 from players import player

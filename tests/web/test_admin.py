@@ -20,7 +20,8 @@ from websockets.exceptions import ConnectionClosed
 
 from admin_client import AdminClient
 from admin_server import AdminServer, admin_server
-from arena.store.registry import Incident, note_incident
+from arena.store.incident import Incident
+from arena.store.registry import note_incident
 from arena.store.seasons import list_seasons
 from arena.store.store import Store
 from arena.store.tokens import hash_token

@@ -16,7 +16,7 @@ from arena.commands.tournament_report import Report
 from arena.ratings.standings import MatchSample
 from arena.ratings.tournament_standings import chance_note, compute_standings
 from arena.store.finish import StorableMatch, finish_matches
-from arena.store.match_luck import MatchLuck
+from arena.store.luck_value import MatchLuck
 from arena.store.tournament_state import finish_tournament, open_tournament
 from arena.store.tournaments import tournament_leaders
 from plans import plan

@@ -7,7 +7,8 @@ import re
 import pytest
 from msgspec import json
 
-from arena.store.match_luck import MatchLuck, save_luck
+from arena.store.luck_value import MatchLuck
+from arena.store.match_luck import save_luck
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from seasons import finish, paid, result

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from arena.ratings import rating_system
 from arena.replay.grading import Grades
 from arena.replay.match_document import Document, Refereed, document_in_pieces
+from arena.store.incident import Incident
 from arena.store.leaderboards import (
     SORTS,
     BoardRow,
@@ -35,7 +36,7 @@ from arena.store.leaderboards import (
 from arena.store.match_log import log_consistency, log_head, log_page, log_proof
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import MOST_ROWS, Page
-from arena.store.registry import Incident, latest_incidents
+from arena.store.registry import latest_incidents
 from arena.store.result_queries import OUTCOMES, record_of, result_of
 from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
 from arena.transparency_log.signed_log import ConsistencyProof, InclusionProof, LogEntry, SignedTreeHead
