@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
+import json
+import os
+import select
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from programs import program
 from timeouts import WITHIN
@@ -50,3 +55,31 @@ def _modules() -> Path | None:
     install = [program("npm"), "install", "--no-audit", "--no-fund", "--silent", "ws@8"]
     subprocess.run(install, cwd=folder, check=True, timeout=WITHIN)
     return folder / "node_modules"
+
+
+@contextlib.contextmanager
+def answering(*command: str | os.PathLike[str]) -> Iterator[Callable[[bytes], Any]]:
+    """Run a program that answers each line of JSON with one, and yield a function that asks it.
+
+    At the end it must have said nothing on standard error, and exit with code 0.
+    """
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    questions, answers = process.stdin, process.stdout
+
+    def ask(line: bytes) -> Any:
+        questions.write(line + b"\n")
+        questions.flush()
+        assert select.select([answers], [], [], WITHIN)[0], "no answer"
+        answer = answers.readline()
+        assert answer, "it has ended"
+        return json.loads(answer)
+
+    try:
+        yield ask
+        _, said = process.communicate(timeout=WITHIN)
+        assert (process.returncode, said.decode()) == (0, "")
+    finally:
+        process.kill()
+        process.communicate()

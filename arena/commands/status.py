@@ -53,7 +53,7 @@ async def _watch(data: Path) -> None:
 
 def fitting_lines(present: ServerStatus, width: int, height: int) -> list[str]:
     """Return the lines of the status with as many table rows as fit on the terminal above one more line."""
-    for most in range(MOST, 0, -1):
+    for most in range(max(1, min(MOST, height)), 0, -1):  # each row is a line
         lines = status_lines(present, most, width)
         if len(lines) < height:
             return lines

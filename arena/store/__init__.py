@@ -3,9 +3,10 @@ and changes are functions of a connection, which a `Store` runs in transactions.
 SQL.
 
 - Databases: database.py is the interface, sqlite_database.py and postgres_database.py implement it, dialect.py
-  translates between them. database_url.py and server_url.py choose one, answer_limit.py and bounded_connection.py
-  limit how long one may take. database_copy.py takes an arena from any database to any other. schema.py, migrations
-  and upgrade.py keep the tables, views.py those for others, integrity_check.py checks them.
+  translates between them, compiled_statements.py keeps statements for all of them. database_url.py and server_url.py
+  choose one, answer_limit.py and bounded_connection.py limit how long one may take. database_copy.py takes an arena
+  from any database to any other. schema.py, migrations and upgrade.py keep the tables, views.py those for others,
+  integrity_check.py checks them.
 - Access: store.py runs queries (`Store.read` and `write`). async_store.py does so from an event loop, with the one
   thread that writes. data_folder.py says whose a data folder is, backup.py copies a database in use.
 - Bots: registry.py and tokens.py say who is known and what went wrong with them, each time an incident.py. actions.py

@@ -18,6 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from arena.store.answer_limit import AnswerLimit, DatabaseTimeouts
+from arena.store.compiled_statements import ENGINE_OPTIONS
 from arena.store.database import (
     READERS,
     Database,
@@ -286,6 +287,7 @@ class PostgresDatabase(Database):
             pool_use_lifo=True,  # who asks little has one connection, which knows its statements
             isolation_level=isolation_level,
             use_native_hstore=False,  # which would be asked for with each connection
+            execution_options=ENGINE_OPTIONS,
         )
         event.listen(engine, "do_connect", lambda _, __, given, named: self._connect(*given, **named))
         event.listen(engine, "connect", lambda raw, _: self._prepare(raw))

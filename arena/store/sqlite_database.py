@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
+from arena.store.compiled_statements import ENGINE_OPTIONS
 from arena.store.data_folder import FILE, FOLDER
 from arena.store.database import READERS, Database, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.schema import APPLICATION_ID
@@ -104,6 +105,7 @@ class SqliteDatabase(Database):
             poolclass=QueuePool,
             pool_size=READERS,
             max_overflow=0,
+            execution_options=ENGINE_OPTIONS,
         )
         return _prepared(engine, prepare)
 
@@ -130,7 +132,8 @@ class SqliteDatabase(Database):
             if not checkpoint:
                 raw.execute("PRAGMA wal_autocheckpoint = 0")
 
-        return _prepared(create_engine(URL.create("sqlite", database=str(self.file))), prepare)
+        url = URL.create("sqlite", database=str(self.file))
+        return _prepared(create_engine(url, execution_options=ENGINE_OPTIONS), prepare)
 
     def writing(self, engine: Engine) -> Engine:
         return engine.execution_options(begin="BEGIN IMMEDIATE")

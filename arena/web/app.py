@@ -26,7 +26,7 @@ from arena.web.api.operation import PREFIX
 from arena.web.errors import json_error_response
 from arena.web.pages import ROUTES
 from arena.web.rendering import error_page, site_of
-from arena.web.site import STATIC, Site, address
+from arena.web.site import STATIC, Site, address, static_version
 from protocol.errors import Fault
 
 
@@ -187,7 +187,7 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
         routes=[
             *ROUTES,
             *operations.ROUTES,
-            Mount(f"/static/{site.static_version}", _ImmutableFiles(directory=STATIC)),
+            Mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC)),
             Route("/favicon.ico", lambda _: FileResponse(STATIC / "icon.svg")),
             Route(ALIVE, _alive),
             Route(READY, _ready),

@@ -7,7 +7,7 @@ import math
 import re
 import time
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 
 from arena.store.registry import display_names
@@ -58,17 +58,18 @@ class Site:
             self._displays_read = now
         return self._displays
 
-    @cached_property
-    def static_version(self) -> str:
-        """A hash of the static files. It is part of their URLs, so that browsers may cache them forever."""
-        found = hashlib.sha256()
-        for file in sorted(path for path in STATIC.rglob("*") if path.is_file()):
-            found.update(f"{file.relative_to(STATIC)}\n".encode() + file.read_bytes())
-        return found.hexdigest()[:12]
-
     def static(self, path: str) -> str:
         """Return the URL of a static file."""
-        return f"/static/{self.static_version}/{path}"
+        return f"/static/{static_version()}/{path}"
+
+
+@cache
+def static_version() -> str:
+    """Return a hash of the static files. It is part of their URLs, so that browsers may cache them forever."""
+    found = hashlib.sha256()
+    for file in sorted(path for path in STATIC.rglob("*") if path.is_file()):
+        found.update(f"{file.relative_to(STATIC)}\n".encode() + file.read_bytes())
+    return found.hexdigest()[:12]
 
 
 def address(socket: str, host: str, *, encrypted: bool) -> str:

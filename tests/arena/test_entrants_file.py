@@ -11,6 +11,7 @@ import pytest
 from arena.commands.name_list import read_entrants, read_name_list
 from commands import call
 from protocol.errors import UsageFault
+from tournaments import played
 
 DOC = (Path(__file__).parents[2] / "docs" / "tournaments.md").read_text()
 EXAMPLES = dict(re.findall(r"^```(csv|toml)\n(name,command.*?|\[\[entrants\]\].*?)^```", DOC, re.DOTALL | re.MULTILINE))
@@ -36,7 +37,7 @@ def test_a_file_and_names_play_together(tmp_path: Path) -> None:
     file = written(tmp_path, "entrants.csv", "name,bot,group\ncalm,greedy,2\n")
     data = tmp_path / "data"
     words = ("random", "--entrants", str(file), "--game", "nim", "--in-process", "--data", str(data))
-    done = call("arena", "tournament", *words, "--json", str(tmp_path / "out.json"))
+    done = played("arena", "tournament", *words, "--json", str(tmp_path / "out.json"))
     assert done.code == 0, done.err
     (match,) = json.loads((tmp_path / "out.json").read_text())["matches"]
     assert {seat["bot"] for seat in match["seats"]} == {"random", "calm"}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import rerun_bots
+import tournaments
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from bots import play
@@ -177,7 +178,7 @@ def test_several_processes_find_the_same(data: Path) -> None:
 def test_a_tournament_s_reference_bots_play_on_with_their_settings_and_chance(tmp_path: Path) -> None:
     folder = str(tmp_path)
     words = ("tournament", "random", "deep=alphabeta", "--game", "tictactoe", "--set", "depth=2", "--rounds", "2")
-    assert call("arena", *words, "--in-process", "--jobs", "1", "--seed", "5", "--data", folder).code == 0
+    assert tournaments.played("arena", *words, "--in-process", "--jobs", "1", "--seed", "5", "--data", folder).code == 0
     out = rerun(tmp_path, "--all", "random", "--bot", "random").out.splitlines()
     assert out[0].endswith("2 matches, 2 of them the same to the end")
     assert "deep: alphabeta (--set depth=2), as its tournament had it" in out

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.tournament import sandbox_users
 from arena.tournament.sandbox_users import drawn_users
 from protocol.errors import ArenaFault
 
@@ -37,9 +38,12 @@ def test_a_user_with_a_process_is_not_drawn(locks: Path) -> None:
         assert other != user
 
 
-def test_more_users_than_there_are_are_refused(locks: Path) -> None:
-    says = r"5000 bots in sandboxes want a user each: 4\d{3} are free on this machine"
-    with pytest.raises(ArenaFault, match=says), drawn_users(5000, locks):
+def test_more_users_than_there_are_are_refused(locks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with drawn_users(20, locks) as users:
+        pass
+    monkeypatch.setattr(sandbox_users, "USERS", users)
+    says = "18 bots in sandboxes want a user each: 17 are free on this machine"
+    with drawn_users(3, locks), pytest.raises(ArenaFault, match=says), drawn_users(18, locks):
         pass
 
 

@@ -11,12 +11,13 @@ import pytest
 from arena.commands.sprt import SprtOptions
 from arena.commands.sprt_plan import run_plan
 from arena.sprt.pilot import pair_means
-from commands import Done, call, on_terminal
+from commands import Done, on_terminal
 from measuring import resampling
 from protocol.reasons import VOID
 from seasons import result
+from tournaments import played
 
-GAME = ("--game", "risk-duel", "--set", "max_plies=20")
+GAME = ("--game", "risk-duel", "--set", "max_plies=8")
 DUEL = ("greedy", "random", *GAME, "--h1", "0.1", "--in-process", "--jobs", "1")
 ENDS = r"( +(?:> )?[\d,]+){2}( +[01]\.\d{3}){2} +\d+"
 ROW = rf"(\S+) +(0\.\d{{4}}) +h0  {ENDS}\n +h1  {ENDS}"
@@ -35,7 +36,7 @@ def planned(done: Done) -> dict[str, float]:
 
 def test_it_plays_a_pilot_names_the_value_whose_pairs_spread_least_and_does_so_again_at_once(tmp_path: Path) -> None:
     words = (*DUEL, "--plan", "--pairs", "32", "--seed", "9", "--data", str(tmp_path / "data"))
-    first = call("arena", "test", *words, "--json", str(tmp_path / "plan.json"))
+    first = played("arena", "test", *words, "--json", str(tmp_path / "plan.json"))
     spreads = planned(first)
     assert list(spreads.values()) == sorted(spreads.values())
     assert set(spreads) == {"exact", "fitted-1", "general-1", "features-1", "raw"}
@@ -51,7 +52,7 @@ def test_it_plays_a_pilot_names_the_value_whose_pairs_spread_least_and_does_so_a
     assert [one["value"] for one in document["prospects"]] == list(spreads)
     assert document["advice"] == lines[-1]
     assert {len(pairs) for pairs in document["pairs"].values()} == {32}
-    again = call("arena", "test", *words)
+    again = played("arena", "test", *words)
     assert again.out.splitlines()[0].startswith("a former test of these bots, seed 9-pilot, ")
     assert planned(again) == spreads
 
@@ -60,20 +61,20 @@ def test_a_former_test_of_the_same_bots_is_a_pilot_unless_it_has_the_seed_of_the
     data = ("--data", str(tmp_path / "data"))
     file = tmp_path / "former.json"
     play = ("--in-process", "--jobs", "1", "--pairs", "32", "--value", "features-1", "--json", str(file))
-    assert call("arena", "test", *DUEL[:2], *GAME, *play, "--seed", "1", *data).code == 0
-    found = call("arena", "test", *DUEL, "--plan", "--value", "features-1", *data)
+    assert played("arena", "test", *DUEL[:2], *GAME, *play, "--seed", "1", *data).code == 0
+    found = played("arena", "test", *DUEL, "--plan", "--value", "features-1", *data)
     assert found.out.startswith("a former test of these bots, seed 1, id t")
-    same = call("arena", "test", *DUEL, "--plan", "--pairs", "32", "--seed", "1", "--value", "features-1", *data)
+    same = played("arena", "test", *DUEL, "--plan", "--pairs", "32", "--seed", "1", "--value", "features-1", *data)
     assert same.out.startswith("a pilot, seed 1-pilot, id t")
     # Its file says the same of the value that it has.
-    read = call("arena", "test", *DUEL, "--plan", "--pilot", str(file), *data)
+    read = played("arena", "test", *DUEL, "--plan", "--pilot", str(file), *data)
     assert read.out.startswith(f"the pairs of {file}: 32 pairs\n")
     assert planned(read) == planned(found)
     assert set(planned(read)) == {"features-1", "raw"}
-    other = call("arena", "test", "greedy", "greedy-2=greedy", *DUEL[2:], "--plan", "--pilot", str(file), *data)
+    other = played("arena", "test", "greedy", "greedy-2=greedy", *DUEL[2:], "--plan", "--pilot", str(file), *data)
     assert (other.code, other.err.count("\n")) == (2, 1)
     assert "is of other bots, or of another game, config or clock than this test" in other.err
-    own = call("arena", "test", *DUEL, "--plan", "--pilot", str(file), "--seed", "1", *data)
+    own = played("arena", "test", *DUEL, "--plan", "--pilot", str(file), "--seed", "1", *data)
     assert (own.code, own.err) == (
         2,
         f"arena: --pilot {file} has --seed 1, as this test: its games would count twice\n",
@@ -82,7 +83,7 @@ def test_a_former_test_of_the_same_bots_is_a_pilot_unless_it_has_the_seed_of_the
     document = json.loads(file.read_text())
     document["matches"][5] = {"luck": None, "result": document["matches"][5]["result"] | {"reason": VOID}}
     file.write_text(json.dumps(document))
-    void = call("arena", "test", *DUEL, "--plan", "--pilot", str(file), *data)
+    void = played("arena", "test", *DUEL, "--plan", "--pilot", str(file), *data)
     assert (void.code, void.err) == (
         2,
         f"arena: the pairs of {file}: 31 pairs count, and it takes 32 to know how they spread\n",
@@ -94,12 +95,12 @@ def test_a_test_that_the_planned_one_would_go_on_with_is_no_pilot_and_it_is_told
 ) -> None:
     words = ("random", "other=random", "--game", "nim", "--h1", "0.1", "--in-process", "--jobs", "1")
     data = ("--data", str(tmp_path / "data"))
-    assert "undecided" in call("arena", "test", *words, "--most", "32", "--seed", "1", *data).out
-    planned = call("arena", "test", *words, "--plan", "--pairs", "32", "--most", "40", *data)
+    assert "undecided" in played("arena", "test", *words, "--most", "32", "--seed", "1", *data).out
+    planned = played("arena", "test", *words, "--plan", "--pairs", "32", "--most", "40", *data)
     assert planned.out.startswith("a pilot, seed ")
     assert re.search(r"\ntake --seed \w{8}, whose games are others than these: raw is all ", planned.out)
     assert re.search(r" +> 40 ", planned.out)
-    wider = call("arena", "test", *words[:4], "--h1", "0.2", *words[6:], "--plan", "--most", "40", *data)
+    wider = played("arena", "test", *words[:4], "--h1", "0.2", *words[6:], "--plan", "--most", "40", *data)
     assert wider.out.startswith("a former test of these bots, seed ")
 
 
@@ -107,7 +108,7 @@ def test_bots_that_are_far_apart_are_told_a_larger_h1_and_lines_fit_a_terminal(t
     file, data = tmp_path / "pilot.json", tmp_path / "data"
     bots, sets = ["perfect", "the-other=random"], ["heaps=3,4,5"]
     words = [*bots, "--game", "nim", "--set", *sets, "--in-process", "--pairs", "32", "--seed", "1"]
-    assert call("arena", "test", *words, "--json", str(file), "--data", str(data)).code == 0
+    assert played("arena", "test", *words, "--json", str(file), "--data", str(data)).code == 0
     options = SprtOptions(bots=bots, game="nim", sets=sets, clock="10+0.1", seed="2", jobs=1, db=None, data=data,
                           to_json=None, in_process=True, most=40, plan=True, pilot=file)  # fmt: skip
     out = on_terminal(lambda: run_plan(options))
@@ -118,7 +119,7 @@ def test_bots_that_are_far_apart_are_told_a_larger_h1_and_lines_fit_a_terminal(t
 
 def test_a_game_without_dice_has_results_alone(tmp_path: Path) -> None:
     words = ("random", "other=random", "--game", "nim", "--h1", "0.2", "--in-process", "--plan", "--pairs", "32")
-    done = call("arena", "test", *words, "--data", str(tmp_path / "data"))
+    done = played("arena", "test", *words, "--data", str(tmp_path / "data"))
     assert list(planned(done)) == ["raw"]
     assert done.out.endswith(
         ", whose games are others than these: raw is all that is asked for, or known of these pairs\n"
@@ -135,7 +136,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("words", "says"), REFUSED, ids=[says for _, says in REFUSED])
 def test_what_cannot_be_meant_is_refused_in_one_line(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
-    done = call("arena", "test", *DUEL, *words, "--data", str(tmp_path / "data"))
+    done = played("arena", "test", *DUEL, *words, "--data", str(tmp_path / "data"))
     assert (done.code, done.out, done.err) == (2, "", f"arena: {says}\n")
     assert list(tmp_path.iterdir()) == []
 
@@ -155,21 +156,21 @@ def test_what_cannot_be_meant_is_refused_in_one_line(tmp_path: Path, words: tupl
 def test_a_file_of_something_else_is_called_so(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "pilot.json").write_text(text)
     words = ("--plan", "--pilot", str(tmp_path / "pilot.json"), "--data", str(tmp_path / "data"))
-    done = call("arena", "test", *DUEL, *words)
+    done = played("arena", "test", *DUEL, *words)
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert f"--pilot {tmp_path / 'pilot.json'} is not what `arena test --json` writes: {says}" in done.err
 
 
 def test_pairs_with_a_void_match_or_one_of_unknown_luck_are_left_out() -> None:
     ranks = [(1, 2), (2, 1), (1, 2), (1, 2), (1, 1), (1, 2), (1, 2)]
-    played = [
+    matches = [
         result(f"m{place}", ("ann", "bob") if place % 2 == 0 else ("bob", "ann"), rank, rated=False, place=place)
         for place, rank in enumerate(ranks)
     ]
-    assert pair_means(played, "ann") == [1.0, 0.5, 0.25]
-    luck = {one.match: 0.1 * (place + 1) for place, one in enumerate(played)}
-    assert pair_means(played, "ann", luck) == pytest.approx([1.05, 0.55, 0.3])
+    assert pair_means(matches, "ann") == [1.0, 0.5, 0.25]
+    luck = {one.match: 0.1 * (place + 1) for place, one in enumerate(matches)}
+    assert pair_means(matches, "ann", luck) == pytest.approx([1.05, 0.55, 0.3])
     del luck["m2"]
-    assert pair_means(played, "ann", luck) == pytest.approx([1.05, 0.3])
+    assert pair_means(matches, "ann", luck) == pytest.approx([1.05, 0.3])
     void = result("m4", ("ann", "bob"), (1, 1), reason=VOID, rated=False, place=4)
-    assert pair_means([*played[:4], void, *played[5:]], "ann") == [1.0, 0.5]
+    assert pair_means([*matches[:4], void, *matches[5:]], "ann") == [1.0, 0.5]

@@ -255,7 +255,7 @@ def test_a_tournament_that_can_not_store_a_result_says_so_and_closes_what_it_ope
 
     monkeypatch.setattr("arena.tournament.result_writer.finish_matches", full)
     with pytest.raises(StoreError, match="the disk is full"):
-        run_tournament(tmp_path)
+        run_tournament(tmp_path, in_process=True)
     assert left(tmp_path) == []
     assert multiprocessing.active_children() == []
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from commands import call
+from tournaments import played
 
 
 def tournament(folder: Path) -> dict[str, Any]:
     words = ["risky=greedy", "random", "--game", "risk-duel", "--rounds", "2", "--paired", "--seed", "7"]
     where = ["--in-process", "--data", str(folder), "--json", str(folder / "out.json")]
-    done = call("arena", "tournament", *words, *where)
+    done = played("arena", "tournament", *words, *where)
     assert done.code == 0, done.err
     content: dict[str, Any] = json.loads((folder / "out.json").read_text())
     return content

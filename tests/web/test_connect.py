@@ -78,21 +78,22 @@ async def test_the_python_on_the_page_plays_on_this_arena(tmp_path: Path) -> Non
     assert code(page, "python") == example.replace('Mine("mine")', f'Mine("ann"), url="{arena.url}"')
 
 
-@pytest.mark.parametrize("address", ["/connect", "/bots/ann"])
-async def test_the_command_that_compares_versions_works_as_it_is_shown(tmp_path: Path, address: str) -> None:
+async def test_the_commands_that_compare_versions_work_as_they_are_shown(tmp_path: Path) -> None:
     async with hosting(tmp_path / "data") as arena:
         async with asyncio.TaskGroup() as group:
             group.create_task(play(arena, "random", 1, "--name", "ann"))
             group.create_task(play(arena, "random", 1))
         with beside(arena) as visitor:
-            program, page = code(visitor.get("/connect").text, "python"), visitor.get(address).text
+            pages = [visitor.get(address).text for address in ("/connect", "/bots/ann")]
     for name in ("my_bot.py", "my_bot_old.py"):
-        (tmp_path / name).write_text(program)
-    run, *words = code(page, "python-compare").split()
-    assert run == "python"
-    bot = await started(sys.executable, *words, folder=tmp_path)
-    out, _ = await asyncio.wait_for(bot.communicate(), WITHIN)
-    assert out.decode().splitlines()[-1].startswith("from this start my_bot.py is as good as my_bot_old.py: it scores")
+        (tmp_path / name).write_text(code(pages[0], "python"))
+    for page in pages:
+        run, *words = code(page, "python-compare").split()
+        assert run == "python"
+        bot = await started(sys.executable, *words, folder=tmp_path)
+        said, _ = await asyncio.wait_for(bot.communicate(), WITHIN)
+        end = said.decode().splitlines()[-1]
+        assert end.startswith("from this start my_bot.py is as good as my_bot_old.py: it scores")
 
 
 async def test_the_javascript_on_the_page_plays_on_this_arena_and_keeps_its_name(tmp_path: Path, node: Node) -> None:

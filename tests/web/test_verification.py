@@ -7,8 +7,9 @@ import hmac
 import json
 import re
 import shutil
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from arena.web.site import STATIC
 from golden import make
 from golden.make import Golden
 from independent_client import canonical
+from node import answering
 from programs import program
 from protocol.dice import match_key
 from protocol.games import load
@@ -27,7 +29,6 @@ from protocol.games.poker import MOVES
 from referee import record_reader
 from referee.effects import Resigned, Voided
 from referee_table import Table
-from timeouts import WITHIN
 
 Lines = list[dict[str, Any]]
 Steps = list[dict[str, Any]]
@@ -37,21 +38,20 @@ Judging = Callable[[Sequence[bytes]], list[Verdict]]
 DRIVER = Path(__file__).with_name("check.mjs")
 
 
-@pytest.fixture(scope="session")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[dict[str, Any]]]:
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., list[dict[str, Any]]]]:
     """What the check says of some match documents. Without Node the test is skipped; in CI it fails."""
     node = program("node", "nodejs")
     folder = tmp_path_factory.mktemp("modules")
     shutil.copytree(STATIC / "check", folder, dirs_exist_ok=True)
     (folder / "package.json").write_text('{"type": "module"}')
+    with ExitStack() as stack:
 
-    def run(documents: Sequence[bytes], *words: str) -> list[dict[str, Any]]:
-        words = (node, str(DRIVER), str(folder), *words)
-        done = subprocess.run(words, input=b"\n".join(documents) + b"\n", capture_output=True, timeout=WITHIN)
-        assert (done.returncode, done.stderr.decode()) == (0, "")
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        @cache
+        def started(*words: str) -> Callable[[bytes], Any]:
+            return stack.enter_context(answering(node, DRIVER, folder, *words))
 
-    return run
+        yield lambda documents, *words: [started(*words)(document) for document in documents]
 
 
 @pytest.fixture
@@ -542,9 +542,10 @@ def test_of_every_bet_of_poker_the_possible_ones_alone_are_allowed(check: Checki
     bets = [(index, do, before[index]) for index in kinds.values() for do in MOVES]
     documents = []
     for index, do, _ in bets:
-        other = lines_of(name)
-        other[index + 1]["event"]["move"]["do"] = do
-        documents.append(forged(other))
+        other = json.loads(forged(lines))
+        del other["plies"][index + 1 :]
+        other["plies"][index]["event"]["move"]["do"] = do
+        documents.append(json.dumps(other).encode())
     allowed = [(index, "move") not in wrong(steps) for (index, _, _), steps in zip(bets, check(documents), strict=True)]
     assert allowed == [do in game.legal_moves(state) for _, do, state in bets]
     assert {len(state.bets[-1]) for _, _, state in bets} >= {0, 1, 2}

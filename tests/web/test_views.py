@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,11 @@ from arena.replay.match_document import document
 from arena.web.site import STATIC
 from golden import make
 from golden.make import Golden
+from node import answering
 from programs import program
 from protocol.games import load
 from protocol.messages import Event
 from referee import record_reader
-from timeouts import WITHIN
 
 Map = dict[str, Any]
 Viewing = Callable[[Map, int | str], Map]
@@ -35,23 +34,15 @@ OPEN = {"dilemma": Golden("dilemma", {"preset": "prison", "rounds": 5}), "nim": 
 
 
 @pytest.fixture(scope="module")
-def viewed(tmp_path_factory: pytest.TempPathFactory) -> Viewing:
+def viewed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewing]:
     """A match as somebody saw it. Without Node the test is skipped; in CI it fails."""
     node = program("node", "nodejs")
     folder = tmp_path_factory.mktemp("modules")
     for name in ("board", "viewer"):
         shutil.copytree(STATIC / name, folder / name)
     (folder / "package.json").write_text('{"type": "module"}')
-
-    def ask(match: Map, eye: int | str) -> Map:
-        words = (node, str(DRIVER), str(folder))
-        asked = json.dumps([match, eye]).encode() + b"\n"
-        done = subprocess.run(words, input=asked, capture_output=True, timeout=WITHIN)
-        assert (done.returncode, done.stderr.decode()) == (0, "")
-        answer: Map = json.loads(done.stdout)
-        return answer
-
-    return ask
+    with answering(node, DRIVER, folder) as ask:
+        yield lambda match, eye: ask(json.dumps([match, eye]).encode())
 
 
 def made(name: str, golden: Golden) -> Map:
