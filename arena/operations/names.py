@@ -70,8 +70,6 @@ def operations(arena: Arena) -> Iterator[Handler]:
 
     async def delete(request: Delete, tell: Tell) -> Deleted:
         with arena.closed_to(request.name, "the operator deleted {bot}", "deleted"):
-            loop = asyncio.get_running_loop()
-            until = loop.time() + OVER_WITHIN
             arena.lose_matches(request.name)
             try:
                 async with asyncio.timeout(OVER_WITHIN):
@@ -79,6 +77,8 @@ def operations(arena: Arena) -> Iterator[Handler]:
             except TimeoutError as exc:
                 told = f"{request.name} has lost its matches, and others play on in one of them, or it can't be stored"
                 raise UsageFault(f"{told}: delete it when that is over") from exc
+            loop = asyncio.get_running_loop()
+            until = loop.time() + OVER_WITHIN  # other nodes have as long as this one had
             while True:
                 try:
                     placeholder = await store.write(registry.delete_bot, request.name)

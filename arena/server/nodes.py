@@ -14,14 +14,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from arena.store.announcements import (
-    ANNOUNCEMENT_TTL_S,
-    Announcement,
-    announce,
-    announced_after,
-    last_announcement,
-    wake_channel,
-)
+from arena.store.announcements import Announcement, announce, announced_after, last_announcement, wake_channel
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
 from arena.store.node_store import NodeTaken
@@ -54,8 +47,6 @@ MAX_CLOCK_DIFFERENCE_S = 60.0
 """Maximum difference of a node's clock from the database's. If it is days off, the node's matches look old."""
 MIN_READ_INTERVAL_S = 0.1
 """Nodes read announcements at most ten times a second, however often they are woken."""
-MAX_UNREAD_S = ANNOUNCEMENT_TTL_S / 2
-"""After this long without the database, a node reloads everything."""
 AGAIN = 1.0
 """Seconds until a failed listener connects to the database again."""
 MAX_HELLO_SILENCE_S = 2.0 * ALIVE_S
@@ -269,8 +260,6 @@ class Nodes(OnlyNode):
         elif echo is not None and echo == self._echo:
             self._expect_echo()
         self._woken.set()
-        if self._clock() - self._seen > MAX_UNREAD_S:
-            self._position = None
         if self._away:
             log.warning("the database is back after %.1f s", self._clock() - self._seen)
         self._seen, self._away = self._clock(), False

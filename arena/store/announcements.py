@@ -23,7 +23,7 @@ Kind = Literal["bots", "ratings", "called", "leaving"]
 MAX_NAMES = 100
 """Maximum names in one announcement."""
 ANNOUNCEMENT_TTL_S = 600
-"""Announcements are deleted after this long. A node that has not read for longer reloads everything."""
+"""Announcements are deleted after this long. A node that missed one reloads everything."""
 MAX_ANNOUNCEMENTS = 1000
 """A node reads at most this many announcements. If more are waiting, it reloads everything instead."""
 _INSERT = """INSERT INTO announcements (at, kind, names, node)
@@ -47,7 +47,11 @@ class Announcement(Struct, frozen=True, array_like=True):
 
 
 class Announced(NamedTuple):
-    """Announcements after a position (None if there are too many, or one of an unknown kind), and the last position."""
+    """Announcements after a position, and the last position.
+
+    The announcements are None if there are too many, if one is of an unknown kind, or if some may have been deleted
+    unread.
+    """
 
     announcements: Sequence[Announcement] | None
     position: int
@@ -80,9 +84,13 @@ def last_announcement(connection: Connection) -> int:
 
 
 def announced_after(connection: Connection, position: int) -> Announced:
-    """Return the announcements after a position."""
+    """Return the announcements after a position.
+
+    Their numbers follow each other, as one transaction writes at a time. A gap means that some were deleted or that a
+    transaction failed. A reader cannot tell which, and reloads everything.
+    """
     rows = execute(connection, _AFTER, {"after": position}).all()
-    if len(rows) > MAX_ANNOUNCEMENTS:
+    if len(rows) > MAX_ANNOUNCEMENTS or (rows and rows[0].id != position + 1):
         return Announced(None, last_announcement(connection))
     last = rows[-1].id if rows else position
     try:

@@ -384,7 +384,9 @@ def test_what_is_not_known_or_too_much_has_all_read_anew(url: str) -> None:
             last = store.read(last_announcement)
             assert store.read(announced_after, last - 1) == Announced(None, last)
         store.write(announce, "bots", [])
-        assert len(store.read(announced_after, found.position).announcements or ()) == 1, "old ones are removed"
+        last = store.read(last_announcement)
+        assert store.read(announced_after, last - 1) == Announced([Announcement("bots", [])], last)
+        assert store.read(announced_after, found.position) == Announced(None, last), "old ones were removed unread"
         store.write(announce, "bots", many[:1] * MAX_NAMES * (MAX_ANNOUNCEMENTS + 1))
         last = store.read(last_announcement)
         assert store.read(announced_after, 0) == Announced(None, last)
