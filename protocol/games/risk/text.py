@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from protocol.display import few, shown
 from protocol.errors import MalformedMove
@@ -45,12 +45,16 @@ class _Label(NamedTuple):
         return self.left + (self.width - 1) / 2
 
 
+_Mark: TypeAlias = tuple[tuple[int, int], str]
+"""A character of a border, with its column and row."""
+
+
 class _Layout(NamedTuple):
     """The part of a picture that does not change during a game."""
 
     labels: tuple[_Label, ...]
-    lines: tuple[tuple[tuple[tuple[int, int], str], ...], ...]
-    """For each border its marks, each with column and row."""
+    lines: tuple[tuple[_Mark, ...], ...]
+    """The marks of each border."""
 
 
 def draw(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
@@ -121,7 +125,7 @@ def _picture(layout: _Layout, armies: Sequence[str]) -> Iterator[str]:
     return ("".join(row).rstrip() for row in canvas)
 
 
-def _line(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> Iterator[tuple[tuple[int, int], str]]:
+def _line(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> Iterator[_Mark]:
     """Yield the places (column and row) and marks of a border, between the middles of labels or off the edges."""
     left, right = sorted((labels[end] for end in border), key=lambda label: label.middle)
     if wraps_around(board, border):
@@ -137,8 +141,8 @@ def _line(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> It
 
 @lru_cache(maxsize=16)
 def _layout(board: Board, army: int) -> _Layout | None:
-    """Lay out the borders and every label, if possible at its coordinates and with a long name; `army` is the width of its second line.
-    None if even short names do not fit.
+    """Lay out the borders and every label, if possible at its coordinates and with a long name. `army` is the width of
+    its second line. None if even short names do not fit.
     """
     exact, near = SHIFTS[:1], SHIFTS
     lowest = min(9 + len(board), HEIGHT) if len(board) <= SMALL else 15
