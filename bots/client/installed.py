@@ -5,14 +5,19 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Mapping
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from protocol.bot_launch import REFERENCE_BOTS
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 @functools.cache
 def installed() -> Mapping[str, EntryPoint]:
     """Return the entry points of bots by name, read once, as reading those of all packages takes 10 ms."""
+    from importlib.metadata import entry_points  # 10 ms more, which programs of bots and workers do not need
+
     return {entry.name: entry for entry in entry_points(group=REFERENCE_BOTS)}
 
 

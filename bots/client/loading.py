@@ -11,15 +11,17 @@ import sys
 import traceback
 from collections.abc import Collection, Iterator, Mapping
 from contextvars import ContextVar
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bots.client.bot import Bot
 from bots.client.installed import installed
 from bots.mistakes import PACKAGES, is_own
 from protocol.errors import Fault, UsageFault
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _loading: ContextVar[bool] = ContextVar("loading", default=False)
 """True while a program runs for its bot."""

@@ -52,9 +52,9 @@ def tuning(file: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def resumed(file: Path) -> bytes:
-    """What is in the file when the tuning has gone on to its end, without playing what it had kept."""
+    """What is in the file when one worker has played the tuning to its end, without playing what it had kept."""
     missing = 2 * GAMES - read(str(file)).games
-    done = run(*COMMAND, "--resume", "--jobs", "2", "--out", str(file), **PLAIN)
+    done = run(*COMMAND, "--resume", "--jobs", "1", "--out", str(file), **PLAIN)
     assert done.returncode == 0, done.stderr
     now = f", {missing} of them now" if missing < 2 * GAMES else ""
     assert f"games    {2 * GAMES}{now} in " in done.stdout
@@ -91,7 +91,7 @@ def has_games(held: Tuning) -> bool:
 
 def test_a_tuning_that_is_stopped_says_where_and_how_to_go_on(tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
-    with tuning(file, "--jobs", "2", "--set", "generations=500") as process:  # which nobody waits for
+    with tuning(file, "--jobs", "1", "--set", "generations=500") as process:  # which nobody waits for
         kept(file, has_games)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=WITHIN)
@@ -140,7 +140,7 @@ def test_a_worker_that_is_killed_changes_nothing(whole: bytes, tmp_path: Path) -
 
 def test_a_file_that_can_no_longer_be_written_is_told_and_stays_as_it_was(whole: bytes, tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
-    with tuning(file) as process:
+    with tuning(file, "--jobs", "1") as process:
         room = len(whole) - 1  # for all but the last of it, however quick that comes
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (room, room))
         _, err = process.communicate(timeout=WITHIN)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from protocol.display import few, shown
 from protocol.errors import MalformedMove
@@ -45,6 +45,18 @@ class _Label(NamedTuple):
         return self.left + (self.width - 1) / 2
 
 
+_Mark: TypeAlias = tuple[tuple[int, int], str]
+"""A character of a border, with its column and row."""
+
+
+class _Layout(NamedTuple):
+    """The part of a picture that does not change during a game."""
+
+    labels: tuple[_Label, ...]
+    lines: tuple[tuple[_Mark, ...], ...]
+    """The marks of each border."""
+
+
 def draw(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
     """Draw the board, at most 80 columns wide. A label has index and name above owner (`A` is seat 0, `.` none) and
     troops. Small armies on small maps also show as pieces of the board game: infantry 1, cavalry 5, artillery 10.
@@ -54,9 +66,9 @@ def draw(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
         f"{_letter(seat)} {count} {_pieces(count) if pieces else ''}".rstrip()
         for seat, count in zip(owner, troops, strict=True)
     ]
-    labels = _layout(board, len("A 49 aaaaciiii") if pieces else max(map(len, armies)))
-    lines = _table(board, owner, troops) if labels is None else _picture(board, labels, armies)
-    return "\n".join((*lines, "", *_legend(board, owner, pieces, labels is not None)))
+    layout = _layout(board, len("A 49 aaaaciiii") if pieces else max(map(len, armies)))
+    lines = _table(board, owner, troops) if layout is None else _picture(layout, armies)
+    return "\n".join((*lines, "", *_legend(board, owner, pieces, layout is not None)))
 
 
 def describe(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
@@ -96,41 +108,41 @@ def _legend(board: Board, owner: Sequence[int], pieces: bool, picture: bool) -> 
             yield f"off the edge: {board.label(a)} borders {board.label(b)}"[:WIDTH]
 
 
-def _picture(board: Board, labels: Sequence[_Label], armies: Sequence[str]) -> Iterator[str]:
-    canvas = [[" "] * WIDTH for _ in range(max(label.top for label in labels) + 2)]
+def _picture(layout: _Layout, armies: Sequence[str]) -> Iterator[str]:
+    canvas = [[" "] * WIDTH for _ in range(max(label.top for label in layout.labels) + 2)]
     text, beside = set(), set()
-    for label, army in zip(labels, armies, strict=True):
+    for label, army in zip(layout.labels, armies, strict=True):
         for row, line in enumerate((label.title, army), label.top):
             start = label.left + (label.width - len(line)) // 2
             end = start + len(line)
             canvas[row][start:end] = line
             text |= {(column, row) for column in range(start, end)}
             beside |= {(start - 1, row), (end, row)}
-    for border in board.borders:
-        marks = [mark for mark in _line(board, labels, border) if mark[:2] not in text]
-        for column, row, mark in [mark for mark in marks if mark[:2] not in beside] or marks:
+    for border in layout.lines:
+        marks = [(place, mark) for place, mark in border if place not in text]
+        for (column, row), mark in [mark for mark in marks if mark[0] not in beside] or marks:
             canvas[row][column] = mark
     return ("".join(row).rstrip() for row in canvas)
 
 
-def _line(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> Iterator[tuple[int, int, str]]:
-    """Yield the columns, rows and marks of a border, between the middles of labels or off the edges."""
+def _line(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> Iterator[_Mark]:
+    """Yield the places (column and row) and marks of a border, between the middles of labels or off the edges."""
     left, right = sorted((labels[end] for end in border), key=lambda label: label.middle)
     if wraps_around(board, border):
-        yield from ((column, left.top, "·") for column in range(0, left.left, 2))
-        yield from ((column, right.top, "·") for column in range(WIDTH - 1, right.left + right.width, -2))
+        yield from (((column, left.top), "·") for column in range(0, left.left, 2))
+        yield from (((column, right.top), "·") for column in range(WIDTH - 1, right.left + right.width, -2))
         return
     across, down = right.middle - left.middle, right.top - left.top
     mark = "─" if down == 0 else "│" if across < 1 else "·"
     steps = max(round(across if down == 0 else across / 2), abs(down))
     for step in range(1, steps):
-        yield int(left.middle + across * step / steps + 0.5), int(left.top + down * step / steps + 0.5), mark
+        yield (int(left.middle + across * step / steps + 0.5), int(left.top + down * step / steps + 0.5)), mark
 
 
 @lru_cache(maxsize=16)
-def _layout(board: Board, army: int) -> tuple[_Label, ...] | None:
-    """Place every label, if possible at its coordinates and with a long name; `army` is the width of its second line.
-    None if even short names do not fit.
+def _layout(board: Board, army: int) -> _Layout | None:
+    """Lay out the borders and every label, if possible at its coordinates and with a long name. `army` is the width of
+    its second line. None if even short names do not fit.
     """
     exact, near = SHIFTS[:1], SHIFTS
     lowest = min(9 + len(board), HEIGHT) if len(board) <= SMALL else 15
@@ -139,7 +151,7 @@ def _layout(board: Board, army: int) -> tuple[_Label, ...] | None:
     for length, height, shifts, gap in tries:
         labels = _placed(board, length, height, army, shifts, gap)
         if labels is not None:
-            return labels
+            return _Layout(labels, tuple(tuple(_line(board, labels, border)) for border in board.borders))
     return None
 
 
