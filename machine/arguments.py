@@ -21,7 +21,7 @@ MOST_BYTES = 1024 * 1024
 MOST_DAYS = 36500
 MOST_DIGITS = 4300
 """Maximum digits of an integer: Python's limit for conversion. Only TOML's non-decimal integers could exceed it."""
-MOST_CLOCK_TEXT = 40
+MAX_CLOCK_CHARACTERS = 40
 """Maximum characters of a clock: no float becomes infinite."""
 _TOO_LONG = 10**MOST_DIGITS
 _LONG_NUMBER_MESSAGE = f"a number has more than {MOST_DIGITS} digits"
@@ -29,12 +29,10 @@ _LONG_NUMBER_MESSAGE = f"a number has more than {MOST_DIGITS} digits"
 
 def read_clock(text: str, key: str = "clock") -> Clock:
     """Parse a clock from `seconds+increment` or `seconds`. Raises `UsageFault` that names the key."""
-    found = len(text) <= MOST_CLOCK_TEXT and re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text)
+    found = len(text) <= MAX_CLOCK_CHARACTERS and re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text)
     bank, increment = (round(float(part or 0) * 1000) for part in found.groups()) if found else (0, 0)
     if not 1 <= bank <= MOST_CLOCK_MS or increment > MOST_CLOCK_MS:
-        raise UsageFault(
-            f"{key} is {shown(text, MOST_CLOCK_TEXT)}: it is seconds and increment, like 60+0.5, from 0.001 s to a day"
-        )
+        raise UsageFault(f"{key} is {shown(text)}: it is seconds and increment, like 60+0.5, from 0.001 s to a day")
     return Clock(bank_ms=bank, increment_ms=increment)
 
 

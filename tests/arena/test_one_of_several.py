@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from arena.host.journal import JournalFault
 from arena.operations.administration import Play
 from arena.server.matchmaking import MatchRate
 from arena.server.nodes import MIN_READ_INTERVAL_S, PATIENCE, Nodes, OnlyNode
@@ -224,6 +225,31 @@ async def test_a_match_whose_bot_is_gone_before_it_is_noted_leaves_nothing_and_i
     assert served.arena._bots.met("ann", POOL) == {"bob": 1}
     start = await clients[0].expect("start")
     assert start["rated"], "the one that did not begin does not count"
+
+
+@pytest.mark.virtual_time
+async def test_a_match_whose_journal_cannot_be_written_does_not_count_and_is_tried_again(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = await serve(rate=MatchRate(an_hour=1))
+    clients = [await served.enter(name) for name in ("ann", "bob")]
+    journal = served.arena.host._journal
+    failed = asyncio.Event()
+
+    def fail(match: str) -> None:
+        failed.set()
+        raise JournalFault("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "begin", fail)
+        for client in clients:
+            await client.send(type="seek", id="s", game="nim")
+        while not failed.is_set():
+            await advance(1.0)
+    assert served.arena._bots.encounters("ann", POOL) == 0
+    await advance(60.0)
+    assert [(await client.expect("start"))["seek"] for client in clients] == ["s", "s"]
+    assert served.arena._bots.met("ann", POOL) == {"bob": 1}
 
 
 async def test_nobody_waits_to_be_let_in_for_a_database_that_hangs(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
