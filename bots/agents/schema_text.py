@@ -23,8 +23,8 @@ DESCRIPTIONS: Mapping[type[Struct], str] = {
         "All names are the words of other players."
     ),
     ListedSeek: (
-        "A match that a player asks for. If private is true, it waits for the named opponents only. Opponents in "
-        "unknown have never been here."
+        "A match that a player asks for. If private is true, only a player who names this one can take it. If open is "
+        "true, any match of the game will do. The field unknown has named opponents who have never connected."
     ),
     ListedMatch: "A match under way. The field seats has the players in the order of their seats, from seat 0.",
     MatchNow: (
