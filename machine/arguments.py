@@ -12,6 +12,7 @@ from typing import Any
 from machine.input_file import read_bytes
 from machine.text_encoding import decode
 from protocol.config_values import FileTable, read_text
+from protocol.display import shown
 from protocol.errors import UsageFault
 from protocol.messages import MOST_CLOCK_MS, Clock
 from protocol.secret_text import strip_invisible
@@ -20,15 +21,18 @@ MOST_BYTES = 1024 * 1024
 MOST_DAYS = 36500
 MOST_DIGITS = 4300
 """Maximum digits of an integer: Python's limit for conversion. Only TOML's non-decimal integers could exceed it."""
+MAX_CLOCK_CHARACTERS = 40
+"""Maximum characters of a clock: no float becomes infinite."""
 _TOO_LONG = 10**MOST_DIGITS
+_LONG_NUMBER_MESSAGE = f"a number has more than {MOST_DIGITS} digits"
 
 
 def read_clock(text: str, key: str = "clock") -> Clock:
     """Parse a clock from `seconds+increment` or `seconds`. Raises `UsageFault` that names the key."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text)
+    found = len(text) <= MAX_CLOCK_CHARACTERS and re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text)
     bank, increment = (round(float(part or 0) * 1000) for part in found.groups()) if found else (0, 0)
     if not 1 <= bank <= MOST_CLOCK_MS or increment > MOST_CLOCK_MS:
-        raise UsageFault(f"{key} is {text!r}: it is seconds and increment, like 60+0.5, from 0.001 s to a day")
+        raise UsageFault(f"{key} is {shown(text)}: it is seconds and increment, like 60+0.5, from 0.001 s to a day")
     return Clock(bank_ms=bank, increment_ms=increment)
 
 
@@ -37,7 +41,7 @@ def read_days(text: str, key: str) -> int:
     found = re.fullmatch(r"(\d{1,5})([dw])", text)
     days = int(found[1]) * {"d": 1, "w": 7}[found[2]] if found else 0
     if not 1 <= days <= MOST_DAYS:
-        raise UsageFault(f"{key} is {text!r}: it is days or weeks, like 90d or 12w, from 1d to {MOST_DAYS}d")
+        raise UsageFault(f"{key} is {shown(text)}: it is days or weeks, like 90d or 12w, from 1d to {MOST_DAYS}d")
     return days
 
 
@@ -65,17 +69,31 @@ def text_or_file(text: str, key: str) -> str:
 def read_file(name: str) -> Any:
     """Read JSON from a file named `.json`, else TOML; a table becomes a `FileTable`. Raises `UsageFault`."""
     form = "JSON" if name.endswith(".json") else "TOML"
-    too_long = UsageFault(f"the file {_shown(name)} can't be read: a number has more than {MOST_DIGITS} digits")
     try:
         text = decode(_bytes(name))
-        held = json.loads(text) if form == "JSON" else tomllib.loads(text)
+        held = json.loads(text) if form == "JSON" else parse_toml(text)
     except (ValueError, RecursionError) as exc:
         if type(exc) is ValueError:  # raised by `int`: the parsers and the decoder raise subclasses
-            raise too_long from exc
+            raise UsageFault(f"the file {_shown(name)} can't be read: {_LONG_NUMBER_MESSAGE}") from exc
         raise UsageFault(f"the file {_shown(name)} is not {form}: {_reason(exc)}") from exc
-    if _holds_too_long(held):
-        raise too_long
     return FileTable(held, _shown(name)) if isinstance(held, dict) else held
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML. Raises `tomllib.TOMLDecodeError`, also for what is nested too deeply, and `ValueError` for an integer
+    of more than `MOST_DIGITS` digits. Both have a message for users.
+    """
+    try:
+        held = tomllib.loads(text)
+    except RecursionError as exc:
+        raise tomllib.TOMLDecodeError("it is nested too deeply") from exc
+    except ValueError as exc:
+        if type(exc) is ValueError:  # raised by `int`
+            raise ValueError(_LONG_NUMBER_MESSAGE) from exc
+        raise
+    if _holds_too_long(held):
+        raise ValueError(_LONG_NUMBER_MESSAGE)
+    return held
 
 
 def _holds_too_long(held: Any) -> bool:

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 STATUS_EVERY = 10.0
 """Seconds between two status messages, if no watchdog requires more."""
+MAX_COUNT_DIGITS = 20
+"""Maximum digits of a number in the environment: those of 64 bits, as systemd reads it."""
 FIRST_DESCRIPTOR = 3
 """The first descriptor of passed sockets."""
 
@@ -27,7 +29,7 @@ class ServiceManager:
         self._address = f"\0{address[1:]}" if address.startswith("@") else address
         watched = environment.pop("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
         microseconds = environment.pop("WATCHDOG_USEC", "")
-        self._every = int(microseconds) / 2e6 if watched and microseconds.isdecimal() and int(microseconds) else None
+        self._every = (_read_count(microseconds) or 0) / 2e6 or None if watched else None
         """Seconds between two watchdog messages: half the watchdog's timeout. None without a watchdog."""
         self._ready = False
 
@@ -77,10 +79,11 @@ def take_sockets(environment: MutableMapping[str, str]) -> list[Handed]:
     """
     count, meant = environment.pop("LISTEN_FDS", ""), environment.pop("LISTEN_PID", "")
     names = environment.pop("LISTEN_FDNAMES", "").split(":")
-    if not count.isdecimal() or meant != str(os.getpid()):
+    passed = _read_count(count)
+    if passed is None or meant != str(os.getpid()):
         return []
     taken = []
-    for at in range(int(count)):
+    for at in range(passed):
         descriptor = FIRST_DESCRIPTOR + at
         try:
             os.set_inheritable(descriptor, False)
@@ -107,3 +110,7 @@ def run_instead(program: str, arguments: list[str], environment: Mapping[str, st
         "LISTEN_FDNAMES": ":".join(one.name for one in sockets),
     }
     os.execve(program, arguments, {**environment, **handed})  # noqa: S606 - there is no shell to be had
+
+
+def _read_count(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) <= MAX_COUNT_DIGITS else None

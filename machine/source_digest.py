@@ -14,6 +14,8 @@ from pathlib import Path
 _HOME = Path(__file__).parents[1]
 PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
 """The packages of bot-arena."""
+_PAGES = (("arena", "web", "static"), ("arena", "web", "templates"), ("arena", "documents"))
+"""Folders whose files are shown and change no result."""
 _INSTALLED = ("site-packages", "dist-packages")
 _COMMENT = re.compile("#.*")
 _IMPORT = re.compile(
@@ -24,13 +26,30 @@ _NAME = re.compile(r"[\w.]+")
 
 @cache
 def digest_of_all() -> str:
-    """Return a hexadecimal digest of all Python and TOML files of bot-arena. Raises `OSError` like `digest`."""
+    """Return a hexadecimal digest of all files of bot-arena that results depend on. Raises `OSError` like `digest`."""
+    return digest_of_packages(_HOME)
+
+
+def digest_of_packages(home: Path) -> str:
+    """Return a hexadecimal digest of the `files_of_packages`. Raises `OSError` like `digest`."""
     held = hashlib.sha256()
-    for package in PACKAGES:
-        for file in sorted((_HOME / package).rglob("*.*")):
-            if file.suffix in (".py", ".toml"):
-                held.update(f"{file.relative_to(_HOME)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    for file in files_of_packages(home):
+        held.update(f"{file.relative_to(home)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
     return held.hexdigest()[:16]
+
+
+def files_of_packages(home: Path) -> Iterator[Path]:
+    """Yield the files of the packages in a folder that results may depend on, in order: sources, and data of any kind.
+
+    Files of pages, compiled code and hidden files, as editors leave them, are not among them.
+    """
+    for package in PACKAGES:
+        for file in sorted((home / package).rglob("*")):
+            parts = file.relative_to(home).parts
+            hidden = "__pycache__" in parts or any(part.startswith(".") for part in parts)
+            of_pages = any(parts[: len(folder)] == folder for folder in _PAGES)
+            if not hidden and not of_pages and file.is_file():
+                yield file
 
 
 def digest(module: Path) -> str:

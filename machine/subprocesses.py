@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from protocol.display import shown
 from protocol.errors import UsageFault
 
 MAX_NICENESS_VARIABLE = "ARENA_MAX_NICENESS"
@@ -66,8 +67,8 @@ def limited_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> 
     is not a whole number in range.
     """
     text = environ.get(MAX_NICENESS_VARIABLE) or str(_LOWEST_PRIORITY)
-    if not (text.isdecimal() and int(text) <= _LOWEST_PRIORITY):
-        raise UsageFault(f"{MAX_NICENESS_VARIABLE} is {text!r}: it is a whole number from 0 to {_LOWEST_PRIORITY}")
+    if not (text.isdecimal() and len(text) <= 2 and int(text) <= _LOWEST_PRIORITY):
+        raise UsageFault(f"{MAX_NICENESS_VARIABLE} is {shown(text)}: it is a whole number from 0 to {_LOWEST_PRIORITY}")
     return min(niceness, int(text))
 
 

@@ -28,3 +28,8 @@ class TokenBucket:
         if len(self._full_at) > MOST_KEYS:
             del self._full_at[next(iter(self._full_at))]
         return wait
+
+    def give_back(self, key: Hashable) -> None:
+        """Return a token that was taken."""
+        if key in self._full_at:
+            self._full_at[key] -= 1 / self._per_second

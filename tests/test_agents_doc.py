@@ -15,6 +15,7 @@ import zygote
 from agent_duels import told, turn_of
 from bots.agents.answers import Look, match_now
 from bots.agents.page import Page
+from bots.agents.schema_text import DESCRIPTIONS
 from bots.agents.server import build, schema
 from bots.agents.session import Session
 from bots.agents.tools import AgentTools
@@ -83,6 +84,23 @@ async def test_every_argument_of_a_tool_is_described_and_none_other_is_taken() -
             assert tool.input_schema["additionalProperties"] is False
             assert all("description" in one for one in described(tool.input_schema)), tool.name
             assert tool.output_schema is not None
+
+
+async def test_objects_in_schemas_are_described_in_plain_sentences_for_a_model() -> None:
+    told = {kind.__name__: text for kind, text in DESCRIPTIONS.items()}
+    async with Client(build(offered())) as client:
+        schemas = [
+            schema for tool in (await client.list_tools()).tools for schema in (tool.input_schema, tool.output_schema)
+        ]
+    found = {
+        name: one.get("description") for schema in schemas for name, one in (schema or {}).get("$defs", {}).items()
+    }
+    assert found == told
+    for name, text in told.items():
+        assert not set("`_*") & set(re.sub(r"\b[a-z]+_[a-z_]+\b", "", text)), name
+        assert "\n" not in text
+        assert text.endswith(".")
+        assert "None" not in text
 
 
 def described(found: dict[str, Any]) -> list[dict[str, Any]]:

@@ -132,6 +132,14 @@ WRONG_USAGE = [
     ((*NIM, "--set", "heaps=3,5.5"), "nim: heaps[1] is 5.5: it is an integer from 0 to 1000"),
     ((*NIM, "--set", "heaps=NaN"), "nim: heaps is nan: it is a list of 1 to 64 integers"),
     ((*NIM, "--set", "misere=maybe"), "nim: misere is 'maybe': one of false, true"),
+    (
+        (*NIM, "--clock", "9" * 400),
+        f"clock is '{'9' * 36}...: it is seconds",
+    ),
+    (
+        (*NIM, "--clock", "1+" + "9" * 5000),
+        f"clock is '1+{'9' * 34}...: it is seconds",
+    ),
     ((*NIM, "--clock", "abc"), "clock is 'abc': it is seconds and increment, like 60+0.5, from 0.001 s to a day"),
     ((*NIM, "--clock", "0"), "clock is '0': it is seconds and increment, like 60+0.5"),
     ((*NIM, "--rounds", "0"), "--rounds is 0: it is 1 to 100000"),

@@ -31,10 +31,20 @@ POD = SET["template"]["spec"]
 (CONTAINER,) = POD["containers"]
 
 
+def fault_of(document: dict[str, Any], version: str) -> str:
+    """Return what a version of Kubernetes refuses about a manifest; nothing if it takes it."""
+    try:
+        kubernetes_validate.validate(document, version, strict=True)
+    except kubernetes_validate.ValidationError as fault:
+        return str(fault.message)
+    return ""
+
+
 @pytest.mark.parametrize("version", [OLDEST, major_minor(kubernetes_validate.latest_version())])
 def test_every_manifest_is_as_the_schemas_of_kubernetes_have_it(version: str) -> None:
-    for document in NAMED.values():
-        kubernetes_validate.validate(document, version, strict=True)
+    assert {name: fault for name, document in NAMED.items() if (fault := fault_of(document, version))} == {}
+    misspelt = {**NAMED["StatefulSet", "arena"], "spec": {**SET, "replica": 1}}
+    assert "'replica' was unexpected" in fault_of(misspelt, version)
 
 
 def test_the_kustomization_has_them_all_but_the_example_of_a_secret() -> None:

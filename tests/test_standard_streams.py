@@ -5,6 +5,7 @@ from __future__ import annotations
 import encodings.aliases
 import io
 import os
+import re
 import shlex
 import stat
 import subprocess
@@ -34,6 +35,8 @@ async def connect():
 event_loop.run(connect())
 """
 TEXT = "mean ± 3 sigma, ─ ♠ 🎲 Łódź"
+ESCAPE = re.compile(r"\\x([0-9a-f]{2})|\\u([0-9a-f]{4})|\\U([0-9a-f]{8})")
+"""A character that an encoding lacks, as Python writes it."""
 PRINTS = f"""
 from machine import standard_streams
 
@@ -141,6 +144,9 @@ def test_a_command_runs_where_an_encoding_lacks_even_ends_of_lines(tmp_path: Pat
 def test_each_text_encoding_of_python_can_be_written_to() -> None:
     for name in sorted(set(encodings.aliases.aliases.values())):
         encoding = name if _can_write(name) else "utf-8"
-        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors=ERRORS)
+        written = io.BytesIO()
+        stream = io.TextIOWrapper(written, encoding=encoding, errors=ERRORS)
         stream.write(f"{TEXT}\n")
         stream.flush()
+        read = written.getvalue().decode(encoding).replace("\N{YEN SIGN}", "\\")  # one byte in Japanese encodings
+        assert ESCAPE.sub(lambda found: chr(int(found[found.lastindex or 0], 16)), read) == f"{TEXT}\n", encoding

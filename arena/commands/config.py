@@ -17,13 +17,13 @@ from arena.commands.settings import NAME, RENAMED, SETTINGS, ServerSettings, dat
 from arena.feed import Broker
 from arena.network.addresses import host_names, networks, origins
 from arena.store.thinning import Retention
-from machine.arguments import read_clock, text_or_file
+from machine.arguments import MOST_DIGITS, parse_toml, read_clock, text_or_file
 from machine.input_file import read_text
 from machine.subprocesses import MAX_NICENESS_VARIABLE
 from machine.terminal import say
 from machine.timeouts import FACTOR_VARIABLE
 from protocol import bot_launch
-from protocol.display import among
+from protocol.display import among, shown
 from protocol.errors import UsageFault
 from protocol.names import NAME_PATTERN
 
@@ -33,6 +33,8 @@ FILE_VARIABLE = "ARENA_CONFIG_FILE"
 """The environment variable that names the TOML file."""
 ELSEWHERE = (FILE_VARIABLE, "ARENA_OPERATOR_TOKEN", "ARENA_PLAIN", FACTOR_VARIABLE, MAX_NICENESS_VARIABLE)
 """Known environment variables besides those of server settings and of bots."""
+MAX_SHOWN_CHARACTERS = 200
+"""Maximum characters of a value in a message."""
 _PREFIX = "ARENA_"
 _FORMS = {"node": NAME_PATTERN, **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z")}
 _PARSED = {"trusted_proxy": networks, "allow_origin": origins, "admin_host": host_names}
@@ -184,11 +186,11 @@ def _check(key: str, given: Given) -> None:
     kind, setting = SETTINGS[key]
     value = given.value
     if type(value) is not kind or (setting.choices and value not in setting.choices):
-        shown = _in_toml(value) if isinstance(value, bool) else repr(value)
+        said = _in_toml(value) if isinstance(value, bool) else shown(value, MAX_SHOWN_CHARACTERS)
         right = among(setting.choices) if setting.choices else setting.takes
-        raise UsageFault(f"{given.name} is {shown}: it is {right}")
+        raise UsageFault(f"{given.name} is {said}: it is {right}")
     if isinstance(value, int) and not setting.least <= value <= setting.most:
-        raise UsageFault(f"{given.name} is {value}: it is {setting.takes}")
+        raise UsageFault(f"{given.name} is {shown(value)}: it is {setting.takes}")
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Given]:
@@ -211,19 +213,21 @@ def _read(text: str, kind: type) -> str | int | bool:
     """Convert the text of an environment variable to `kind`; return the text itself if that fails."""
     if kind is bool:
         return {"true": True, "false": False}.get(text.lower(), text)
-    return int(text) if kind is int and text.isdecimal() else text
+    return int(text) if kind is int and text.isdecimal() and len(text) <= MOST_DIGITS else text
 
 
 def _from_file(file: Path) -> dict[str, Given]:
     try:
         text = read_text(file)
-        values = tomllib.loads(text)
+        values = parse_toml(text)
     except OSError as exc:
         raise UsageFault(f"the config file {file} can't be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
         raise UsageFault(f"the config file {file} is not text in UTF-8: save it as UTF-8") from exc
     except tomllib.TOMLDecodeError as exc:
         raise UsageFault(f"the config file {file} is not TOML: {exc}") from exc
+    except ValueError as exc:
+        raise UsageFault(f"the config file {file} can't be read: {exc}") from exc
     given = {}
     for key, value in values.items():
         where = f"{file}{_line_of(key, text)}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.operator.name_list import DISPLAY, NAME, NameList, mistakes_fault, parse_name_list
+from machine.arguments import parse_toml
 from machine.input_file import read_text
 from protocol.display import among, shown
 from protocol.display_names import no_bot_name
@@ -55,13 +56,15 @@ def _of_csv(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 def _of_toml(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     try:
-        document = tomllib.loads(read_text(file))
+        document = parse_toml(read_text(file))
     except OSError as exc:
         raise UsageFault(f"{file} can't be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
         raise UsageFault(f"{file} is not text in UTF-8: save it as UTF-8") from exc
     except tomllib.TOMLDecodeError as exc:
         raise UsageFault(f"{file} is not TOML: {exc}") from exc
+    except ValueError as exc:
+        raise UsageFault(f"{file} can't be read: {exc}") from exc
     entries = document.get("entrants")
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise UsageFault(f'{file} has no entrants: each is a table [[entrants]] with name = "…" and command = "…"')

@@ -167,6 +167,9 @@ class HostHandler(ABC):
         """Return a future for work that must finish before the match is announced; None if there is none."""
         return None
 
+    def begun(self, match: str) -> None:
+        """A match begins: its seats are sent its start."""
+
     def not_begun(self, match: str, fault: Fault) -> None:
         """A match does not begin after all, as what had to be done before says: there is nothing left of it."""
 

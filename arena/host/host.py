@@ -165,13 +165,20 @@ class MatchHost:
         match = Match(header, seed, players, seeks, journal.events_before, self._timeouts.match)
         runner = self._add(match, journal)
         try:
-            runner.open(partial(self._handler.before_start, header, seed), partial(self._take_back, runner))
+            runner.open(
+                partial(self._handler.before_start, header, seed),
+                partial(self._take_back, runner),
+                partial(self._note_begun, header),
+            )
         except ArenaFault:
             self._remove(runner)
             raise
-        self.events.begun(header)
         for event in [Voided()] if len(absent) == len(header.seats) else map(Absent, absent):
             runner.receive(event)
+
+    def _note_begun(self, header: Header) -> None:
+        self.events.begun(header)
+        self._handler.begun(header.match)
 
     def _take_back(self, runner: Runner, fault: Fault) -> None:
         """Remove a match that cannot begin and that no seat knows yet; the seats may seek another one."""

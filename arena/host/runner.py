@@ -165,22 +165,26 @@ class Runner:
         self,
         before_start: Callable[[], asyncio.Future[None] | None] = lambda: None,
         on_refused: Callable[[Fault], None] = lambda fault: None,
+        on_begun: Callable[[], None] = lambda: None,
     ) -> None:
-        """Begin the match: write the journal, await `before_start`, then send `start` to every seat.
+        """Begin the match: write the journal, await `before_start`, then call `on_begun` and send each seat `start`.
 
-        If `before_start` fails with a `Fault`, the match does not begin and `on_refused` is called. Raises
+        If `before_start` fails with a `Fault`, the match does not begin and `on_refused` is called instead. Raises
         `JournalFault`; then no seat has been sent anything.
         """
         effects = self._match.open(self._loop.time())
         self._journal.write(_lines(effects))
         first = before_start()
         if first is None:
+            on_begun()
             self._carry_out(effects)
         else:
             self._unrecorded, self._waits_since = effects, self._loop.time()
-            first.add_done_callback(partial(self._is_noted, on_refused))
+            first.add_done_callback(partial(self._is_noted, on_refused, on_begun))
 
-    def _is_noted(self, on_refused: Callable[[Fault], None], first: asyncio.Future[None]) -> None:
+    def _is_noted(
+        self, on_refused: Callable[[Fault], None], on_begun: Callable[[], None], first: asyncio.Future[None]
+    ) -> None:
         """Start the match after its preparation. If that was cancelled, the match stays in its journal."""
         if first.cancelled():
             return
@@ -188,6 +192,7 @@ class Runner:
         if isinstance(fault, Fault):
             on_refused(fault)
         else:
+            on_begun()
             self.recorded(self._loop.time() - self._waits_since)
 
     def resume(self, recalled: Recalled) -> None:

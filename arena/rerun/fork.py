@@ -106,8 +106,10 @@ def follow(
 ) -> Followed:
     """Play a seat of a record with a bot as long as it repeats the record, or `until` that ply. `listen` makes the bot
     from a seed. It gets the first of the `seeds` that gives the recorded nonce, else the last. Raises `BadRecord` as
-    `replay` does.
+    `replay` does, and `ValueError` without seeds.
     """
+    if not seeds:
+        raise ValueError(f"seat {seat} has no seed: its bot needs one")
     header, footer = record.header, record.footer
     secret, nonces = bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces]
     match = Match(header, secret, [Player(bot=each.bot, version=each.version) for each in header.seats])

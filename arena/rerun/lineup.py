@@ -133,12 +133,12 @@ class BotResolver:
         if given is not None:
             return Program(in_process_spec(name, given), given)
         known = [bot for bot in known_bots() if bot != PERSON]
-        words = [] if origin is None or origin.arguments.get("afar") else origin.arguments["bots"]
+        words = [] if origin is None or origin.arguments.afar else origin.arguments.bots
         for what in (split_bot_word(word)[1] for word in words if folded(bot_name_in(word)) == folded(name)):
             assert origin is not None
             if what.partition(":")[0] not in known:
                 return None  # a file or a command may have changed since
-            return _of_tournament(name, what, origin.arguments.get("settings", {}))
+            return _of_tournament(name, what, origin.arguments.settings)
         by_name = {**_LEVELS, **{bot: bot for bot in known}}.get(folded(name))
         if by_name is not None and _plays(by_name, game):
             return Program(in_process_spec(name, by_name), f"the reference bot {by_name}, by its name")

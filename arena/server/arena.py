@@ -121,6 +121,8 @@ class Arena(HostHandler):
         """This node and the others of the arena."""
         self.url = self.nodes.url
         self.ladder = Ladder(self.host, self._begin_sought, self._bots, rate or MatchRate(), self.drain, self.nodes)
+        self._beginning: dict[str, Sequence[ActiveSeek]] = {}
+        """The seeks of matches that may not begin after all, by match."""
         self.assigned = AssignedMatches(self.host, self.ladder, self.drain.check, self._call)
         """Matches that the operator assigns."""
         self.background = Tasks()
@@ -323,7 +325,13 @@ class Arena(HostHandler):
     def before_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         return self.nodes.begin(header, seed)
 
+    def begun(self, match: str) -> None:
+        self._beginning.pop(match, None)
+
     def not_begun(self, match: str, fault: Fault) -> None:
+        group = self._beginning.pop(match, None)
+        if group is not None:
+            self.ladder.seeks.take_back(group)
         self._bots.end_unrated(match)
         self.assigned.fail(match, fault)
 
@@ -465,9 +473,12 @@ class Arena(HostHandler):
         on_ladder = pool is not None and kind.rated
         clock = self._slow_clock if not on_ladder and any(sought.slow for sought in seated) else self._clock
         header = self.header(match, rules, bots, seed, pool=pool, clock=clock)
+        self._beginning[match] = group
         try:
             self.host.begin(header, seed, [sought.id for sought in seated])
         except ArenaFault as fault:
+            del self._beginning[match]
+            self.ladder.seeks.take_back(group)
             self.ladder.seeks.put_back(group)
             self._hold_seeks(fault)
             return

@@ -268,6 +268,14 @@ class BotCache:
             known.met[pool][other] += 1
             known.encounters[pool] += 1
 
+    def take_back(self, pool: str, bots: Iterable[str]) -> None:
+        """Count a match less that does not begin between these bots (folded names)."""
+        for bot, other in itertools.permutations(bots, 2):
+            known = self._bots.get(bot)
+            if known is not None and known.met[pool][other]:
+                known.met[pool][other] -= 1
+                known.encounters[pool] -= 1
+
     def begin_rated(self, header: Header) -> None:
         """Count a rated ladder match in progress towards the daily limit."""
         assert header.pool is not None

@@ -56,7 +56,7 @@ class Ladder:
         self._quotas = host.quotas
         self._nodes = nodes
         self._unknown = bots.unknown
-        self._playbans = Playbans(self._loop.time)
+        self._playbans = Playbans(self._loop.time, self._clients.is_online)
         self._reserved: Counter[str] = Counter()
         """The number of slots of each bot that are reserved for assigned matches."""
         self.seeking: Counter[tuple[str, bool]] = Counter()

@@ -53,6 +53,11 @@ class MatchRate:
         if self._rate is not None:
             self._rate.take(bot, self._clock())
 
+    def take_back(self, bot: str) -> None:
+        """Count a match less: one that a bot was to start does not begin."""
+        if self._rate is not None:
+            self._rate.give_back(bot)
+
 
 MOST = 128
 """A sample of this many playing bots is enough to estimate which opponents will become free."""
@@ -220,6 +225,12 @@ class Matchmaker:
         sought = self._waiting.find(bot, seek)
         if sought is not None:
             self._take(sought)
+
+    def take_back(self, group: Sequence[ActiveSeek]) -> None:
+        """Count a match of these seeks no more: it does not begin."""
+        self._bots.take_back(_met_in(group), [sought.key for sought in group])
+        for bot in self._paced_in(group):
+            self._rate.take_back(bot)
 
     def put_back(self, group: Sequence[ActiveSeek]) -> None:
         """Reactivate seeks whose match could not start."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import islice
 from math import ceil
 
 from arena.network.rate_limits import FailureBackoff
@@ -17,7 +18,7 @@ time.
 """
 
 MAX_TRIED_BOTS = 1000
-"""Beyond so many, the one whose last match is longest ago has to show again that it comes."""
+"""Beyond so many, the bots that are offline and whose last match is longest ago have to show again that they come."""
 
 
 def paused(seconds: float) -> str:
@@ -32,9 +33,15 @@ class Playbans:
     at a time, so the cost of silent bots does not grow with slots and names.
     """
 
-    def __init__(self, now: Callable[[], float], max_tried: int = MAX_TRIED_BOTS) -> None:
+    def __init__(
+        self,
+        now: Callable[[], float],
+        is_online: Callable[[str], bool] = lambda bot: False,
+        max_tried: int = MAX_TRIED_BOTS,
+    ) -> None:
         self._tried: dict[str, None] = {}
         """The one that came to a match last at the end."""
+        self._is_online = is_online
         self._max_tried = max_tried
         self._now = now
         self._bots = FailureBackoff(LONGEST, FIRST)
@@ -71,8 +78,10 @@ class Playbans:
         self._tried[bot] = None
         if known:
             return False
-        if len(self._tried) > self._max_tried:
-            del self._tried[next(iter(self._tried))]
+        surplus = max(0, len(self._tried) - self._max_tried)
+        offline = (name for name in self._tried if not self._is_online(name))
+        for name in list(islice(offline, surplus)):
+            del self._tried[name]
         self.end(bot)
         return True
 

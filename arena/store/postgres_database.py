@@ -231,7 +231,7 @@ class PostgresDatabase(Database):
         asked._names_lock_holders = False  # they are found in this way themselves
         engine = asked.reading()
         try:
-            with self.failures(), engine.connect() as connection:
+            with asked.failures(), engine.connect() as connection:
                 return query(connection, *args, **kwargs)
         finally:
             engine.dispose()

@@ -15,6 +15,7 @@ from arena.store.dialect import upsert
 from arena.store.luck_value import MatchLuck
 from arena.store.schema import awaiting, matches, tournament_id, tournaments
 from machine.timestamps import utc
+from protocol.errors import UsageFault
 from referee.footer import Closed
 from referee.result import Result
 
@@ -53,21 +54,41 @@ def tournament_randomness(connection: Connection, tournament: str) -> tuple[str,
     return row.stem or tournament, row.prefix or tournament
 
 
-class Origin(NamedTuple):
-    """The origin of a tournament: its arguments without the seed, its seed, and the text that its dice follow from."""
+class OriginArguments(Struct):
+    """The arguments of a tournament that its bots follow from: the words that name them, the settings of all of them,
+    and whether their programs ran elsewhere.
+    """
 
-    arguments: Mapping[str, Any]
+    bots: list[str]
+    settings: dict[str, str] = {}
+    afar: bool = False
+
+
+class Origin(NamedTuple):
+    """The origin of a tournament: its arguments, its seed, and the text that its dice follow from."""
+
+    arguments: OriginArguments
     seed: str
     stem: str
 
 
 def tournament_origin(connection: Connection, tournament: str) -> Origin | None:
-    """Return the origin of a tournament, or None if it does not exist."""
+    """Return the origin of a tournament, or None if it does not exist. Raises `UsageFault` if its stored arguments are
+    not those of a tournament.
+    """
     query = select(tournaments.c.arguments, tournaments.c.seed, tournaments.c.stem).where(
         tournaments.c.id == tournament
     )
     row = connection.execute(query).one_or_none()
-    return None if row is None else Origin(msgspec.json.decode(row.arguments), row.seed, row.stem or tournament)
+    if row is None:
+        return None
+    try:
+        arguments = msgspec.json.decode(row.arguments, type=OriginArguments)
+    except msgspec.DecodeError as exc:
+        raise UsageFault(
+            f"{tournament}: its arguments in the database are not those of a tournament: restore a backup"
+        ) from exc
+    return Origin(arguments, row.seed, row.stem or tournament)
 
 
 class StoredSeeds(NamedTuple):

@@ -23,6 +23,7 @@ from mcp_types import (
 
 from bots.agents.answers import Answer
 from bots.agents.invalid_lines import AnsweringReader
+from bots.agents.schema_text import DESCRIPTIONS
 from bots.agents.session import Session
 from bots.agents.tools import AgentTools, Arguments
 from protocol import VERSION
@@ -95,8 +96,11 @@ def _result(text: str, answer: Answer | None = None, *, is_error: bool = False) 
 
 
 def schema(kind: type[Arguments] | type[Answer]) -> dict[str, Any]:
-    """Return the JSON Schema of a struct, with an object at its root."""
+    """Return the JSON Schema of a struct, with an object at its root and descriptions for a language model."""
     (_,), found = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     own: dict[str, Any] = found.pop(kind.__name__)
     own.pop("description", None)
+    for described, text in DESCRIPTIONS.items():
+        if described.__name__ in found:
+            found[described.__name__]["description"] = text
     return {**own, "$defs": found} if found else own

@@ -275,7 +275,7 @@ class Nodes:
         if place is not None:
             return place, []
         why = self._refusal(url)
-        if why is None and len(self._places) > MAX_NODES:
+        if why is None and len(self._places) >= MAX_NODES:
             why = f"it is connected to {MAX_NODES} nodes already, and that is as many as an arena may have"
         if why is not None:
             if why in self._complaints or len(self._complaints) >= MAX_COMPLAINTS:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from protocol.dice import Dice
 from protocol.display import shown
 from protocol.errors import MalformedMove
-from protocol.games.parsing import integer, raise_illegal, read_config, read_move_fields
+from protocol.games.parsing import integer, parse_whole_number, raise_illegal, read_config, read_move_fields
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event
 
@@ -135,9 +135,10 @@ class Auction(SimultaneousGame[Sale, int]):
         return str(move)
 
     def parse(self, text: str) -> int:
-        if not text.strip().isdecimal():
+        bid = parse_whole_number(text)
+        if bid is None:
             raise MalformedMove(f"{shown(text)} is no bid: a number from 0 to {MOST}")
-        return int(text)
+        return bid
 
     def told(self, event: Event) -> str:
         return f"gained {event.result['gained']}" if event.result else f"worth {(event.move or {})['worth']}"

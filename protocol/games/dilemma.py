@@ -319,7 +319,7 @@ def _parts(key: str, value: Any, most: int) -> int:
         parts = _EXACT.multiply(Decimal(str(value)), Decimal(PARTS))
         if not (parts.is_finite() and parts == parts.to_integral_value() and 0 <= parts <= most):
             raise InvalidOperation
-    except (InvalidOperation, Inexact):
+    except (InvalidOperation, Inexact, ValueError):  # `str` raises the last, for thousands of digits
         form = f"a chance from 0 to {_decimal(most)} with up to four decimals, like 0.05"
         raise BadConfig(f"dilemma: {key} is {shown(value)}: it is {form}") from None
     return int(parts)

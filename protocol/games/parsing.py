@@ -10,6 +10,9 @@ from protocol.display import among, shown
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games.base import Game
 
+MAX_MOVE_DIGITS = 20
+"""Maximum digits of a number in a move that a person writes. Python itself converts no more than 4300."""
+
 
 def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Merge `config` over its preset, if it names one, over `defaults` and those of the game's `late_keys`. Raises
@@ -91,12 +94,19 @@ def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:
     return f"{name} is {shown(wire[name])}: it is an integer, as in {form}"
 
 
+def parse_whole_number(text: str) -> int | None:
+    """Return the whole number that a text consists of; None if it is anything else or has over `MAX_MOVE_DIGITS`."""
+    digits = text.strip()
+    return int(digits) if digits.isdecimal() and len(digits) <= MAX_MOVE_DIGITS else None
+
+
 def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, int]:
     """Return both numbers in a text that matches a pattern, in any case. Raises `MalformedMove` with examples."""
     found = re.fullmatch(pattern, text.strip(), re.IGNORECASE)
-    if found is None:
+    one, two = map(parse_whole_number, found.groups()) if found else (None, None)
+    if one is None or two is None:
         raise MalformedMove(f"{shown(text)} is no move here: it is written like {move_syntax}")
-    return int(found[1]), int(found[2])
+    return one, two
 
 
 def raise_illegal(reason: str) -> NoReturn:

@@ -9,13 +9,11 @@ from protocol.dice import Dice
 from protocol.display import shown
 from protocol.errors import MalformedMove
 from protocol.games.base import Game
-from protocol.games.parsing import raise_illegal, read_config, read_move_fields
+from protocol.games.parsing import parse_whole_number, raise_illegal, read_config, read_move_fields
 from protocol.messages import Event
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 _MARKS = ".XO"
-LONGEST = 20
-"""Maximum digits of a number to parse."""
 
 
 class Grid(NamedTuple):
@@ -103,7 +101,7 @@ class TicTacToe(Game[Grid, int]):
         return str(move)
 
     def parse(self, text: str) -> int:
-        word = text.strip()
-        if not word.isdecimal() or len(word) > LONGEST:
+        cell = parse_whole_number(text)
+        if cell is None:
             raise MalformedMove(f"{shown(text)} is no move here: it is written like {self.move_syntax}")
-        return int(word)
+        return cell

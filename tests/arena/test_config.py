@@ -186,3 +186,28 @@ def test_a_url_with_a_password_may_be_in_a_file(tmp_path: Path) -> None:
     with pytest.raises(UsageFault, match="the MQTT address begins with 'http'") as refused:
         settings({"mqtt": f"@{secret}"}, None, {})
     assert "hidden" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("port = " + "9" * 5000, "a number has more than 4300 digits"),
+        ("port = 0x" + "f" * 5000, "a number has more than 4300 digits"),
+        ("house = [1, {a = 0b" + "1" * 50_000 + "}]", "a number has more than 4300 digits"),
+        ("port = " + "9" * 4000, f"port in {{file}}, line 1, is {'9' * 37}...: it is a port from 0 to 65535"),
+        ("port = " + "[" * 5000, "it is nested too deeply"),
+    ],
+)
+def test_a_file_that_python_cannot_take_is_refused_in_one_line(text: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "arena.toml"
+    file.write_text(f"{text}\n")
+    with pytest.raises(UsageFault, match=re.escape(says.format(file=file))) as refused:
+        settings({}, file, {})
+    assert len(str(refused.value)) < 300
+
+
+@pytest.mark.parametrize("digits", ["9" * 4000, "9" * 5000])
+def test_a_variable_with_thousands_of_digits_is_refused_in_one_line(digits: str) -> None:
+    with pytest.raises(UsageFault, match=r"^ARENA_PORT is .{1,210}: it is a") as refused:
+        settings({}, None, {"ARENA_PORT": digits})
+    assert len(str(refused.value)) < 300

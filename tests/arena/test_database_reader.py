@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from arena.commands.node_process import _hear
 from arena.server.nodes import Nodes
-from arena.store import announcements
+from arena.store import announcements, postgres_database
 from arena.store.announcements import (
     MAX_ANNOUNCEMENTS,
     MAX_NAMES,
@@ -171,6 +171,8 @@ def test_whatever_locks_it_holds_nodes_begin_and_write(url: str, reader: psycopg
         a, b = node(url, "a", stack), node(url, "b", stack)
         finish(a, result("m1"))
         finish(b, result("m2"))
+        own = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
+        assert a.write(lambda connection: execute(connection, own).scalar()) == 0, "any role can take those"
         assert [one.match for one in a.iterate(iter_results)] == ["m2", "m1"]
 
 
@@ -207,6 +209,16 @@ def test_a_node_that_starts_says_which_session_has_the_lock(
 def test_a_lock_is_waited_for_less_long_than_a_statement_may_take(url: str) -> None:
     with closing(Store.open(database_at(url, DatabaseTimeouts(statement_timeout_s=5.0)))) as store:
         assert store.read(lambda connection: execute(connection, "SHOW lock_timeout").scalar()) == "2500ms"
+
+
+def test_a_probe_that_waits_for_a_lock_starts_no_second_probe(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = database_at(url)
+    assert isinstance(database, PostgresDatabase)
+    monkeypatch.setattr(postgres_database, "PROBE_TIMEOUT_S", 0.2)
+    with psycopg.connect(url) as holder:
+        holder.execute(b"LOCK TABLE arena.nodes IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(StoreUnavailable, match=r"canceling statement due to lock timeout$"):
+            database.ask_anew(list_nodes)
 
 
 def test_an_upgrade_names_the_reader_that_it_waits_for_and_keeps_its_rights(
@@ -384,6 +396,8 @@ def test_what_is_not_known_or_too_much_has_all_read_anew(url: str) -> None:
             last = store.read(last_announcement)
             assert store.read(announced_after, last - 1) == Announced(None, last)
         store.write(announce, "bots", [])
+        old = "SELECT count(*) FROM announcements WHERE at = 0"
+        assert store.read(lambda connection: execute(connection, old).scalar()) == 0
         last = store.read(last_announcement)
         assert store.read(announced_after, last - 1) == Announced([Announcement("bots", [])], last)
         assert store.read(announced_after, found.position) == Announced(None, last), "old ones were removed unread"

@@ -57,6 +57,9 @@ def test_a_file_and_names_play_together(tmp_path: Path) -> None:
         ("e.toml", "[[entrants]]\ncommand = 'x'\n", ["entrant 1: there is no name"]),
         ("e.toml", "entrants = 3\n", ["has no entrants"]),
         ("e.toml", "[[", ["is not TOML"]),
+        ("e.toml", "a = " + "9" * 5000, ["a number has more than 4300 digits"]),
+        ("e.toml", "[[entrants]]\nname = 0x" + "f" * 5000, ["a number has more than 4300 digits"]),
+        ("e.toml", "a = " + "[" * 5000, ["is not TOML: it is nested too deeply"]),
     ],
 )
 def test_mistakes_are_said_with_their_place(name: str, text: str, says: list[str], tmp_path: Path) -> None:

@@ -175,6 +175,18 @@ def test_who_came_to_a_match_long_ago_has_to_show_it_again() -> None:
     assert playbans.tried(f"once-{NAMES - 1}")
 
 
+def test_who_is_online_stays_trusted_however_many_others_come() -> None:
+    online = {f"online-{number}" for number in range(30)}
+    playbans = Playbans(lambda: 0.0, is_online=online.__contains__, max_tried=20)
+    for bot in (*sorted(online), *(f"once-{number}" for number in range(50))):
+        playbans.ready(bot)
+    assert all(map(playbans.tried, online))
+    online.clear()
+    playbans.ready("last")
+    assert sum(map(playbans.tried, (f"online-{number}" for number in range(30)))) == 19
+    assert playbans.tried("last")
+
+
 def test_addresses_of_names_are_kept_of_so_many_names() -> None:
     limits = GuessLimits(max_names=20)
     assert grown(limits, lambda number: limits.let_in("192.0.2.1", f"once-{number}"), 50) == {}

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from arena.host.journal import JournalFault
 from arena.operations.administration import Play
+from arena.server.matchmaking import MatchRate
 from arena.server.nodes import MIN_READ_INTERVAL_S, PATIENCE, Nodes, OnlyNode
 from arena.store.announcements import Announced, Announcement
 from arena.store.async_store import AsyncStore
@@ -176,6 +178,9 @@ async def test_seeks_of_a_game_that_moves_are_sent_on_and_who_pairs_it_is_comput
     assert nodes.asked == {"nim": 1, "tictactoe": 1}
 
 
+POOL = "nim/classic"
+
+
 class Gone(Scripted):
     """A bot is renamed on another node between the pairing of its first match and when that is noted."""
 
@@ -199,7 +204,7 @@ class Gone(Scripted):
 async def test_a_match_whose_bot_is_gone_before_it_is_noted_leaves_nothing_and_its_seats_seek_again(
     serve: Any,
 ) -> None:
-    served = await serve(nodes=Gone(), rated_per_pair=1)
+    served = await serve(nodes=Gone(), rated_per_pair=1, rate=MatchRate(an_hour=1))
     clients = [await served.enter(name) for name in ("ann", "bob")]
     for number, client in enumerate(clients):
         await client.send(type="seek", id=f"s{number}", game="nim")
@@ -210,11 +215,41 @@ async def test_a_match_whose_bot_is_gone_before_it_is_noted_leaves_nothing_and_i
         assert told["message"] == "no match begins, as ann was renamed or deleted a moment ago: seek again"
     assert list((served.data / "journal").glob("*.jsonl")) == []
     assert served.arena.host.clients.runners == {}
+    assert served.arena.host.events.begun_matches == {}
+    assert [served.arena._bots.encounters(name, POOL) for name in ("ann", "bob")] == [0, 0]
+    assert sum(served.arena._bots.met("ann", POOL).values()) == 0
     for client in clients:
         await client.send(type="seek", id="again", game="nim")
     await served.matched(*clients)
+    assert served.arena.host.events.begun_matches == {"nim": 1}
+    assert served.arena._bots.met("ann", POOL) == {"bob": 1}
     start = await clients[0].expect("start")
     assert start["rated"], "the one that did not begin does not count"
+
+
+@pytest.mark.virtual_time
+async def test_a_match_whose_journal_cannot_be_written_does_not_count_and_is_tried_again(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = await serve(rate=MatchRate(an_hour=1))
+    clients = [await served.enter(name) for name in ("ann", "bob")]
+    journal = served.arena.host._journal
+    failed = asyncio.Event()
+
+    def fail(match: str) -> None:
+        failed.set()
+        raise JournalFault("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "begin", fail)
+        for client in clients:
+            await client.send(type="seek", id="s", game="nim")
+        while not failed.is_set():
+            await advance(1.0)
+    assert served.arena._bots.encounters("ann", POOL) == 0
+    await advance(60.0)
+    assert [(await client.expect("start"))["seek"] for client in clients] == ["s", "s"]
+    assert served.arena._bots.met("ann", POOL) == {"bob": 1}
 
 
 async def test_nobody_waits_to_be_let_in_for_a_database_that_hangs(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:

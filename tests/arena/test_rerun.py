@@ -120,6 +120,12 @@ def test_of_whom_it_is_not_known_what_it_drew_lots_by_that_is_said() -> None:
     assert not follow(record, 0, lambda seed: listen(name, f"not {seed}"), [name]).same_chance
 
 
+def test_a_seat_without_a_seed_is_refused() -> None:
+    record = recorded("nim", ["First", "First"])
+    with pytest.raises(ValueError, match=r"^seat 1 has no seed: its bot needs one$"):
+        follow(record, 1, lambda seed: pytest.fail("no seed, no bot"), [])
+
+
 def test_a_difference_is_told_with_both_moves_and_what_each_came_to() -> None:
     record = recorded("nim", ["First", "First"], {"heaps": [1, 2]})
     again = followed(record, 0, "Last")

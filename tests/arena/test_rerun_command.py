@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -183,6 +185,18 @@ def test_a_tournament_s_reference_bots_play_on_with_their_settings_and_chance(tm
     assert out[0].endswith("2 matches, 2 of them the same to the end")
     assert "deep: alphabeta (--set depth=2), as its tournament had it" in out
     assert "random as it was: random, as its tournament had it" in out
+
+
+@pytest.mark.parametrize(
+    "arguments", ["{}", "[]", "3", "{", '{"bots": 3}', '{"bots": [1]}', '{"bots": [], "settings": 1}']
+)
+def test_a_tournament_whose_stored_arguments_were_changed_is_refused_in_a_line(tmp_path: Path, arguments: str) -> None:
+    words = ("tournament", "random", "greedy", "--game", "nim", "--rounds", "1", "--in-process", "--jobs", "1")
+    assert tournaments.played("arena", *words, "--seed", "5", "--data", str(tmp_path)).code == 0
+    with closing(sqlite3.connect(tmp_path / "arena.db")) as database, database:
+        database.execute("UPDATE tournaments SET arguments = ?", (arguments,))
+    said = refused(tmp_path, "--all", "random", "--bot", LAST)
+    assert said.endswith(": its arguments in the database are not those of a tournament: restore a backup")
 
 
 def test_what_can_t_be_played_again_is_refused_in_a_line(data: Path, tmp_path: Path) -> None:

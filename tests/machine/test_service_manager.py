@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from machine.event_loop import running
-from machine.service_manager import ServiceManager
+from machine.service_manager import ServiceManager, take_sockets
 from timeouts import WITHIN
 
 
@@ -50,7 +50,16 @@ async def test_it_is_given_a_sign_of_life_twice_in_the_time_it_waits(systemd: tu
     assert asyncio.get_running_loop().time() - began >= 0.01
 
 
-@pytest.mark.parametrize("watched", [{}, {"WATCHDOG_USEC": "20000", "WATCHDOG_PID": "1"}, {"WATCHDOG_USEC": "soon"}])
+@pytest.mark.parametrize(
+    "watched",
+    [
+        {},
+        {"WATCHDOG_USEC": "20000", "WATCHDOG_PID": "1"},
+        {"WATCHDOG_USEC": "soon"},
+        {"WATCHDOG_USEC": "9" * 5000},
+        {"WATCHDOG_USEC": "9" * 400},
+    ],
+)
 async def test_without_a_watchdog_of_its_own_it_is_told_how_the_server_is(
     systemd: tuple[socket.socket, str], watched: dict[str, str]
 ) -> None:
@@ -73,3 +82,10 @@ def test_who_did_not_hear_is_told_what_comes_then(tmp_path: Path) -> None:
         hears.bind(str(tmp_path / "notify"))
         manager.tell("STOPPING=1")
         assert hears.recv(1000) == b"STOPPING=1"
+
+
+@pytest.mark.parametrize("count", ["many", "9" * 5000])
+def test_sockets_that_nobody_can_count_are_none(count: str) -> None:
+    environment = {"LISTEN_FDS": count, "LISTEN_PID": str(os.getpid())}
+    assert take_sockets(environment) == []
+    assert environment == {}

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from machine.source_digest import digest, sources
+from machine.exact.hand_strategies import LEDUC
+from machine.source_digest import PACKAGES, digest, digest_of_packages, files_of_packages, sources
 
 REPOSITORY = Path(__file__).parents[2]
 FILES = (
@@ -111,3 +112,43 @@ def test_the_digest_is_another_where_a_source_or_the_module_has_another_name(tmp
     found(tmp_path / "two", kernel="from package import unrelated, near", unrelated="from package import kernel")
     modules = [tmp_path / "one/package/kernel.py", tmp_path / "one/package/near.py", tmp_path / "two/package/kernel.py"]
     assert len({digest(module) for module in modules}) == 3
+
+
+def test_results_follow_from_every_data_file_of_the_packages() -> None:
+    data = {file for file in files_of_packages(REPOSITORY) if file.suffix not in (".py", ".typed")}
+    assert {
+        LEDUC,
+        REPOSITORY / "bots/reference/levels.toml",
+        REPOSITORY / "protocol/games/risk/maps/world.toml",
+    } <= data
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("machine/exact/leduc.json", True),
+        ("bots/reference/levels.toml", True),
+        ("measuring/weights.npz", True),
+        ("protocol/table", True),
+        ("referee/near.py", True),
+        ("arena/web/static/board/board.js", False),
+        ("arena/web/templates/home.html", False),
+        ("arena/documents/docs/rules.md", False),
+        ("machine/__pycache__/near.cpython-311.pyc", False),
+        ("bots/.levels.toml.swp", False),
+        ("docs/rules.md", False),
+    ],
+)
+def test_the_digest_of_all_changes_with_what_results_follow_from_and_with_nothing_else(
+    name: str, counts: bool, tmp_path: Path
+) -> None:
+    for package in PACKAGES:
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").touch()
+    without = digest_of_packages(tmp_path)
+    file = tmp_path / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b"1")
+    first = digest_of_packages(tmp_path)
+    file.write_bytes(b"2")
+    assert len({without, first, digest_of_packages(tmp_path)}) == (3 if counts else 1)

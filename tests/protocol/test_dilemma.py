@@ -115,6 +115,8 @@ def test_chances_travel_as_the_shortest_decimals() -> None:
         ({"payoffs": [[[0, float("inf")], [0, 0]]] * 2}, r"payoffs\[0\]\[0\]\[1\] is inf: it is an integer from -1"),
         ({"payoffs": [[[0, 10**12], [0, 0]]] * 2}, r"payoffs\[0\]\[0\]\[1\] is 10{12}: it is an integer from -1"),
         ({"noise": 0.6}, "noise is 0.6: it is a chance from 0 to 0.5 with up to four decimals, like 0.05"),
+        ({"noise": 10**5000}, "noise is something too long to show: it is a chance from 0 to 0.5"),
+        ({"noise": "9" * 5000}, "noise is '9999"),
         ({"noise": "a lot"}, "noise is 'a lot': it is a chance from 0 to 0.5"),
         ({"noise": 0.00001}, "noise is 1e-05: it is a chance from 0 to 0.5 with up to four decimals"),
         ({"noise": float("nan")}, "noise is nan: it is a chance"),

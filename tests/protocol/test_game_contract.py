@@ -467,7 +467,12 @@ def test_a_move_is_read_as_it_is_written(name: str, preset: str) -> None:
 def test_what_is_no_move_says_how_one_is_written(name: str) -> None:
     game = load(name)
     assert game.move_syntax
-    for text in ("", "?", "9" * 5000, "fly to the moon", "1 2 3 4", "a >", "> >", "draft", "draft x"):
+    long = "9" * 5000
+    for text in (
+        *("", "?", "fly to the moon", "1 2 3 4", "a >", "> >", "draft", "draft x"),
+        *(long, f"{long} 1", f"1 {long}", f"{long} > 1", f"{long} > 1 1", f"1 > {long}", f"1 > 2 {long}"),
+        *(f"draft 1 {long}", f"draft {long} 1", f"draft 1 {'9' * 4300} 1 {'9' * 4300}", f"invade {long}"),
+    ):
         with pytest.raises(MalformedMove) as fault:
             game.parse(text)
         assert str(fault.value).isprintable()

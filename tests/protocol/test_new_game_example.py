@@ -92,7 +92,8 @@ def test_states_and_moves_travel_and_what_is_none_is_refused() -> None:
             state, event = rules.resolve(state, {seat: draw.randrange(11) for seat in (0, 1)}, dice)
         assert rules.told(event)
     assert rules.parse(" 7 ") == 7
-    with pytest.raises(MalformedMove, match="is no bid: a number from 0 to 10"):
-        rules.parse("seven")
+    for text in ("", "seven", "-1", "9" * 5000):
+        with pytest.raises(MalformedMove, match="is no bid: a number from 0 to 10"):
+            rules.parse(text)
     with pytest.raises(IllegalMove, match="11 can't be bid: 0 to 10"):
         rules.check_move(state, 0, 11)

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from arena.network.addresses import answers_to
 from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff
 from arena.store.tokens import hash_token
-from arena.web.admin.forms import MAX_FORM, Form, read_form
+from arena.web.admin.forms import Form, fits, read_form
 from arena.web.admin.sessions import LIFETIME, Session, Sessions
 from arena.web.admin_config import PREFIX, AdminConfig
 from arena.web.answers import visitor_of
@@ -44,8 +44,8 @@ def takes_form(scope: Scope) -> bool:
     """Return whether a request may have a body: a form for an admin page, with a declared and acceptable size."""
     headers = Headers(scope=scope)
     size = headers.get("content-length", "")
-    fits = size.isdecimal() and int(size) <= MAX_FORM and "transfer-encoding" not in headers
-    return scope["method"] == "POST" and is_admin(scope["path"]) and fits
+    is_form = scope["method"] == "POST" and is_admin(scope["path"])
+    return is_form and "transfer-encoding" not in headers and fits(size)
 
 
 def guarded(app: ASGIApp, config: AdminConfig) -> ASGIApp:

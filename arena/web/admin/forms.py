@@ -32,12 +32,17 @@ class Form(NamedTuple):
         return self.fields.get(name, [])
 
 
+def fits(size: str, most: int = MAX_FORM) -> bool:
+    """Return whether the declared size of a form is a number, and at most `most`."""
+    return size.isdecimal() and len(size) <= len(str(most)) and int(size) <= most
+
+
 async def read_form(request: Request, most: int = MAX_FORM) -> Form:
     """Read the form of a request, of at most `most` bytes. Raises `HTTPException`."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a form is sent as {FORM}")
     said = request.headers.get("content-length", "")
-    if not said.isdecimal() or int(said) > most:
+    if not fits(said, most):
         raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"this form has {most:,} bytes at most")
     body = bytearray()
     async for piece in request.stream():

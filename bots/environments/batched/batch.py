@@ -119,6 +119,28 @@ class Batch(ABC, Generic[S]):
     def _step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int: ...
 
 
+class RowBatch(Batch[S]):
+    """A batch whose states are the rows of one array, each `width` numbers long."""
+
+    columns: ClassVar[tuple[int, int]]
+    """The columns of the seat to move, and of whether the game is over."""
+
+    def __init__(self, rules: Game[S, Any], count: int, luck: str, *, width: int) -> None:
+        super().__init__(rules, count, luck)
+        self._states = np.zeros((count, width), np.int64)
+
+    @property
+    def turn(self) -> Numbers:
+        return self._states[:, self.columns[0]]
+
+    @property
+    def over(self) -> Numbers:
+        return self._states[:, self.columns[1]]
+
+    def _place(self, games: Numbers, flat: Numbers) -> None:
+        self._states[games] = flat
+
+
 @entry
 def _draws(generators: Any, games: Any, below: int, drawn: Any) -> None:
     for i in range(len(games)):

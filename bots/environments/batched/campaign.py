@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bots.environments.batched.batch import Batch, Masks, Numbers, Vectors
+from bots.environments.batched.batch import Masks, Numbers, RowBatch, Vectors
 from bots.environments.risk import CampaignEncoding
 from bots.search.risk.campaign_board import ATTACKS, BORDERS, MOVES, ROUNDS, SEATS, SOURCES, campaign_board
 from bots.search.risk.draft_rule import share_out
@@ -39,27 +39,20 @@ AT, GONE, BEYOND = 0, 1, 1 + MOST_PLAYERS
 """Slots behind the field: the ply, then by seat how many seats were eliminated before it."""
 
 
-class CampaignBatch(Batch[Position]):
+class CampaignBatch(RowBatch[Position]):
     """Draft-and-attack Risk. The logarithms in vectors come from a table."""
+
+    columns = (TURN, OVER)
 
     def __init__(self, rules: Game[Position, Any], count: int, luck: str = NoLuck.name) -> None:
         assert isinstance(rules, Campaign)
-        super().__init__(rules, count, luck)
+        self._behind = cell(len(rules.map)) + BLOCK_WIDTH * len(rules.map.continents)
+        super().__init__(rules, count, luck, width=self._behind + BEYOND)
         assert isinstance(self.encoding, CampaignEncoding)
         self._rules = rules
         self._board = ints(campaign_board(rules))
         self._shares = self.encoding.shares
-        self._behind = cell(len(rules.map)) + BLOCK_WIDTH * len(rules.map.continents)
-        self._states = np.zeros((count, self._behind + BEYOND), np.int64)
         self._room, self._pressure = ints([0] * (2 * len(rules.map))), floats([0.0] * len(rules.map))
-
-    @property
-    def turn(self) -> Numbers:
-        return self._states[:, TURN]
-
-    @property
-    def over(self) -> Numbers:
-        return self._states[:, OVER]
 
     @property
     def generators(self) -> Numbers:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bots.environments.batched.batch import Batch, Masks, Numbers, Vectors
+from bots.environments.batched.batch import Masks, Numbers, RowBatch, Vectors
 from bots.environments.small_games import NimEncoding
 from machine.compiled import compiled, entry
 from measuring.value_function import NoLuck
@@ -19,26 +19,13 @@ TURN, OVER, AT, CELLS = range(4)
 """Slots of a state: TURN the seat to move, OVER whether the game is over, AT the ply. Heaps or cells begin at CELLS."""
 
 
-class _SmallBatch(Batch[Any]):
+class _SmallBatch(RowBatch[Any]):
     """The common part of both games: a state is a row of `TURN`, `OVER`, `AT`, and heaps or cells."""
 
-    def __init__(self, rules: Game[Any, Any], count: int, luck: str, *, width: int) -> None:
-        super().__init__(rules, count, luck)
-        self._states = np.zeros((count, CELLS + width), np.int64)
-
-    @property
-    def turn(self) -> Numbers:
-        return self._states[:, TURN]
-
-    @property
-    def over(self) -> Numbers:
-        return self._states[:, OVER]
+    columns = (TURN, OVER)
 
     def _row(self, position: Any, seat: int, at: int, cells: tuple[int, ...]) -> Numbers:
         return np.array([seat, self.rules.to_move(position) is None, at, *cells], np.int64)
-
-    def _place(self, games: Numbers, flat: Numbers) -> None:
-        self._states[games] = flat
 
 
 class NimBatch(_SmallBatch):
@@ -46,7 +33,7 @@ class NimBatch(_SmallBatch):
 
     def __init__(self, rules: Game[Position, Any], count: int, luck: str = NoLuck.name) -> None:
         assert isinstance(rules, Nim)
-        super().__init__(rules, count, luck, width=len(rules.heaps))
+        super().__init__(rules, count, luck, width=CELLS + len(rules.heaps))
         assert isinstance(self.encoding, NimEncoding)
         moves = self.encoding.listed
         self._moves = np.array([[move.heap for move in moves], [move.take for move in moves]], np.int64)
@@ -71,7 +58,7 @@ class NimBatch(_SmallBatch):
 
 class GridBatch(_SmallBatch):
     def __init__(self, rules: Game[Grid, int], count: int, luck: str = NoLuck.name) -> None:
-        super().__init__(rules, count, luck, width=9)
+        super().__init__(rules, count, luck, width=CELLS + 9)
         self._lines = np.array(LINES, np.int64)
 
     def _flat(self, position: Grid) -> Numbers:

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from protocol.display import few, shown
 from protocol.errors import MalformedMove
+from protocol.games.parsing import MAX_MOVE_DIGITS, parse_whole_number
 from protocol.games.risk.board import EXTENT, Board
 
 SEATS = "ABCDEF"
@@ -212,8 +213,9 @@ def territory(board: Board, text: str) -> int:
     names = [" ".join(place.name.casefold().split()) for place in board.territories]
     if wanted in names:
         return names.index(wanted)
-    if wanted.isdecimal() and int(wanted) < len(board):
-        return int(wanted)
+    number = parse_whole_number(wanted)
+    if number is not None and number < len(board):
+        return number
     found = [at for at, name in enumerate(names) if wanted and name.startswith(wanted)]
     if len(found) == 1:
         return found[0]
@@ -234,8 +236,10 @@ def counts(board: Board, text: str) -> tuple[tuple[int, int], ...]:
             raise MalformedMove(
                 f"{shown(left)} lacks a number: a territory and how many units, and so on, as in a1 3 b2 1"
             )
-        at = territory(board, one[1])
-        found[at] = found.get(at, 0) + int(one[2])
+        at, units = territory(board, one[1]), parse_whole_number(one[2])
+        if units is None:
+            raise MalformedMove(f"{shown(one[2])} is no number of units: at most {MAX_MOVE_DIGITS} digits")
+        found[at] = found.get(at, 0) + units
         left = left[one.end() :]
     return tuple(sorted(found.items()))
 
