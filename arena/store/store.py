@@ -6,25 +6,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from sqlalchemy import Connection, Engine
 
 from arena.store.after_commit import LaterStatement, take_later_statements
-from arena.store.database import Database, DatabaseNotFound, StoreUnavailable
+from arena.store.database import Database, DatabaseNotFound
 from arena.store.database_url import database_at
 from arena.store.dialect import execute
 from protocol.errors import Fault
 
 T = TypeVar("T")
 P = ParamSpec("P")
-
-_FREE_QUEUE = "SELECT pg_notification_queue_usage()"
-"""A statement that has PostgreSQL forget the notifications that every listener has read. Otherwise only one more
-notification does that, which a full queue refuses.
-"""
 
 log = logging.getLogger("arena.store.store")
 
@@ -120,18 +114,10 @@ class Store(Reader):
             text = "nodes are not woken, and read what is announced at their next sign of life: %s"
             log.log(logging.WARNING if self.notifies else logging.DEBUG, text, fault)
             self.notifies = False
-            if not isinstance(fault, StoreUnavailable):  # else a session that hangs is waited for twice
-                self._free_queue()
         else:
             if not self.notifies:
                 log.info("nodes are woken again")
             self.notifies = True
-
-    def _free_queue(self) -> None:
-        """Free the queue of notifications, so that the next one is sent if nobody still has to read those in it."""
-        with suppress(Fault), self.database.failures(), self._writer.connect() as connection:
-            connection.execution_options(isolation_level="AUTOCOMMIT")
-            execute(connection, _FREE_QUEUE)
 
     def vacuum(self) -> int:
         """Rewrite the database without free space while no one else uses it. Return the bytes saved. Raises

@@ -29,6 +29,7 @@ from arena.store.announcements import (
     wake_channel,
 )
 from arena.store.answer_limit import DatabaseTimeouts
+from arena.store.async_store import AsyncStore
 from arena.store.database import StoreError, StoreUnavailable
 from arena.store.database_url import database_at
 from arena.store.dialect import execute
@@ -303,7 +304,10 @@ def test_a_change_is_kept_when_nobody_can_be_notified_of_it(
         assert a.notifies
 
 
-def test_a_queue_that_a_reader_filled_is_emptied_once_nobody_has_to_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_node_frees_a_queue_that_a_reader_filled_once_nobody_has_to_read_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(announcements, "_WAKE", f"SELECT pg_notify('{UNUSABLE_CHANNEL}', '')")
     with postgres_server() as server, ExitStack() as stack:
         url = server.url("postgres")
         a = node(url, "a", stack)
@@ -315,9 +319,14 @@ def test_a_queue_that_a_reader_filled_is_emptied_once_nobody_has_to_read_it(monk
             listener.execute(b"UNLISTEN *")
         files = "SELECT count(*) AS files FROM pg_ls_dir('pg_notify')"
         assert asked(url, files) != [{"files": 1}], "the server keeps it, though nobody listens any more"
-        with monkeypatch.context() as patch:
-            patch.setattr(announcements, "_WAKE", f"SELECT pg_notify('{UNUSABLE_CHANNEL}', '')")
-            a.write(announce, "ratings")
+        database = database_at(url)
+        assert isinstance(database, PostgresDatabase)
+        store = AsyncStore(a)
+        nodes = Nodes(store, database, "a", a.node, "ws://a")
+        await store.write(announce, "ratings")
+        await nodes.beat()
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+        await store.drain()
         assert asked(url, files) == [{"files": 1}]
 
 
