@@ -14,7 +14,14 @@ from dataclasses import dataclass
 
 import msgspec
 
-from arena.store.announcements import Announcement, announce, announced_after, last_announcement, wake_channel
+from arena.store.announcements import (
+    Announcement,
+    announce,
+    announced_after,
+    free_queue,
+    last_announcement,
+    wake_channel,
+)
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
 from arena.store.node_store import NodeTaken
@@ -182,6 +189,8 @@ class Nodes(OnlyNode):
         """The channel over which this node hears the echo of its heartbeats, while it listens. Its name is a secret."""
         self._unheard_since: float | None = None
         """The time of the first heartbeat whose echo has not arrived; None if all have."""
+        self._freeing: asyncio.Task[None] | None = None
+        """The task that frees the queue of notifications, since one could not be sent."""
         self._position: int | None = None
         """The position of the last announcement read; None initially, and if some may be deleted already."""
         self._away = False
@@ -257,6 +266,8 @@ class Nodes(OnlyNode):
         after_s = self._wall_clock()
         if not self._store.notifies:  # so a missing echo says nothing
             self._unheard_since = None
+            if self._freeing is None or self._freeing.done():
+                self._freeing = asyncio.create_task(self._free_queue())
         elif echo is not None and echo == self._echo:
             self._expect_echo()
         self._woken.set()
@@ -286,6 +297,13 @@ class Nodes(OnlyNode):
             self._unheard_since = now
         elif now - self._unheard_since > self._timeouts.echo_timeout_s:
             self._deaf.set()
+
+    async def _free_queue(self) -> None:
+        """Free the queue of notifications, which may be full, without delaying what this node writes."""
+        try:
+            await self._store.read_beside(free_queue)
+        except ArenaFault as fault:
+            log.debug("the queue of notifications can't be freed: %s", fault)
 
     def check_clock(self) -> None:
         """Raise `ArenaFault` if this machine's clock differs too much from the database's to start."""

@@ -78,6 +78,14 @@ def wake_channel(connection: Connection) -> str:
     return str(execute(connection, "SELECT name FROM wake_channel").scalar_one())
 
 
+def free_queue(connection: Connection) -> None:
+    """Have PostgreSQL forget the notifications that every listener has read, so that a full queue has room again.
+
+    Otherwise only one more notification does that, which a full queue refuses. It may take seconds: there are 8 GB.
+    """
+    execute(connection, "SELECT pg_notification_queue_usage()")
+
+
 def last_announcement(connection: Connection) -> int:
     """Return the position of the last announcement, 0 if there is none."""
     return int(execute(connection, "SELECT coalesce(max(id), 0) FROM announcements").scalar_one())

@@ -42,8 +42,8 @@ END$$"""
 """The lock blocks no reader, and no reader blocks it."""
 _MADE_MEANWHILE = ("23505", "42P06", "42P07", "42710")
 """SQLSTATE codes for objects that another process has just created."""
-_LOCK_TIMEOUT = "55P03"
-"""The SQLSTATE code of a statement that has waited too long for a lock."""
+_LOCK_FAILURES = ("55P03", "40P01")
+"""SQLSTATE codes of statements that got no lock: they waited too long, or in a deadlock."""
 PROBE_TIMEOUT_S = 4.0
 """For so long a new connection is asked whether the database works, which another one does not answer."""
 UNREACHABLE_MS = 10_000
@@ -246,8 +246,8 @@ class PostgresDatabase(Database):
         return (StoreUnavailable if unavailable else StoreError)(self.message(exc.orig))
 
     def message(self, exc: BaseException | None) -> str:
-        is_lock_timeout = getattr(exc, "sqlstate", None) == _LOCK_TIMEOUT
-        return f"{self}: {_line(exc)}" + (self._lock_holders() if is_lock_timeout and self._names_lock_holders else "")
+        is_lock_failure = getattr(exc, "sqlstate", None) in _LOCK_FAILURES
+        return f"{self}: {_line(exc)}" + (self._lock_holders() if is_lock_failure and self._names_lock_holders else "")
 
     def _lock_holders(self) -> str:
         """Return which sessions have locks here, and how to end one; nothing if the server does not say."""

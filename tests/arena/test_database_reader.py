@@ -29,6 +29,7 @@ from arena.store.announcements import (
     wake_channel,
 )
 from arena.store.answer_limit import DatabaseTimeouts
+from arena.store.async_store import AsyncStore
 from arena.store.database import StoreError, StoreUnavailable
 from arena.store.database_url import database_at
 from arena.store.dialect import execute
@@ -47,7 +48,7 @@ from arena.store.upgrade import upgrade
 from arena.store.views import QUERIES
 from databases import alter, asked
 from machine.event_loop import running
-from postgres import give_back, new_database
+from postgres import give_back, new_database, postgres_server
 from protocol.errors import UsageFault
 from seasons import finish, result
 from timeouts import WITHIN
@@ -101,7 +102,8 @@ def role_of(url: str, *blocks: str, other: str | None = None) -> Iterator[psycop
 
 @pytest.fixture
 def reader(url: str) -> Iterator[psycopg.Connection]:
-    """A connection of a role as the documents make it for the views."""
+    """A connection of a role as the documents make it for the views, in a database made before PostgreSQL 15."""
+    alter(url, "GRANT CREATE ON SCHEMA public TO PUBLIC")
     with role_of(url, documented("CREATE ROLE reader ")) as connection:
         yield connection
 
@@ -149,6 +151,11 @@ def test_it_reads_the_views_and_no_table(url: str, reader: psycopg.Connection) -
         "SELECT lo_put(1, 0, 'large')",
         "SELECT lowrite(0, 'large')",
         "DO $$BEGIN END$$",
+        "SELECT pg_get_object_address('function', '{now}', '{}')",
+        "SELECT pg_logical_emit_message(false, 'x', 'large')",
+        "SELECT pg_logical_emit_message(true, 'x', 'large'::bytea)",
+        "CREATE TABLE public.large ()",
+        "CREATE FUNCTION public.now() RETURNS int LANGUAGE sql AS 'SELECT 1'",
     ],
 )
 def test_it_forges_no_announcement_and_no_sign_of_life_and_takes_no_lock(
@@ -246,6 +253,26 @@ def test_an_upgrade_names_the_reader_that_it_waits_for_and_keeps_its_rights(
         assert list(store.iterate(check_database)) == []
 
 
+def test_a_change_names_the_reader_with_which_it_was_deadlocked(url: str, reader: psycopg.Connection) -> None:
+    first, second = VIEWS.split(", ")[:2]
+    alter(url, f"ALTER ROLE {reader.info.user} SET deadlock_timeout = '1h'")  # so that it finds none itself
+    words: Any = conninfo_to_dict(reader.info.dsn)
+    with closing(Store.open(url)) as store, closing(psycopg.connect(**words)) as other:
+        other.execute(f"SELECT 1 FROM {first}".encode())
+
+        def drop_both(connection: Connection) -> None:
+            execute(connection, "SET LOCAL deadlock_timeout = '1ms'")
+            execute(connection, f"DROP VIEW {second}")
+            other.pgconn.send_query(f"SELECT 1 FROM {second}".encode())
+            while not asked(url, f"SELECT 1 FROM pg_locks WHERE NOT granted AND pid = {other.info.backend_pid}"):
+                pass
+            execute(connection, f"DROP VIEW {first}")
+
+        named = rf"deadlock detected; locked by session {other.info.backend_pid} of role {other.info.user} since "
+        with pytest.raises(StoreUnavailable, match=named):
+            store.write(drop_both)
+
+
 def test_an_upgrade_leaves_a_schema_of_somebody_else_alone(url: str) -> None:
     alter(
         url,
@@ -287,6 +314,32 @@ def test_a_change_is_kept_when_nobody_can_be_notified_of_it(
         assert caplog.text.count("nodes are not woken") == 1, "it is said once"
         a.write(announce, "ratings")
         assert a.notifies
+
+
+async def test_a_node_frees_a_queue_that_a_reader_filled_once_nobody_has_to_read_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(announcements, "_WAKE", f"SELECT pg_notify('{UNUSABLE_CHANNEL}', '')")
+    with postgres_server() as server, ExitStack() as stack:
+        url = server.url("postgres")
+        a = node(url, "a", stack)
+        with psycopg.connect(url, autocommit=True) as listener:
+            listener.execute(b"LISTEN anything")
+            listener.execute(b"BEGIN")
+            alter(url, "SELECT pg_notify('x', repeat('x', 7000) || number) FROM generate_series(1, 200) AS number")
+            listener.execute(b"ROLLBACK")
+            listener.execute(b"UNLISTEN *")
+        files = "SELECT count(*) AS files FROM pg_ls_dir('pg_notify')"
+        assert asked(url, files) != [{"files": 1}], "the server keeps it, though nobody listens any more"
+        database = database_at(url)
+        assert isinstance(database, PostgresDatabase)
+        store = AsyncStore(a)
+        nodes = Nodes(store, database, "a", a.node, "ws://a")
+        await store.write(announce, "ratings")
+        await nodes.beat()
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+        await store.drain()
+        assert asked(url, files) == [{"files": 1}]
 
 
 def test_a_change_that_fails_notifies_nobody(url: str) -> None:

@@ -304,6 +304,9 @@ class Deaf:
     async def write(self, change: Any, *words: Any) -> str:
         return "arena_channel"
 
+    async def read_beside(self, query: Any) -> None:
+        """Free the queue of notifications, in which nothing is."""
+
     async def notifications(self, *channels: str) -> AsyncGenerator[str, None]:
         self.listened += 1
         self._sent = sent = asyncio.Queue[str]()
