@@ -6,9 +6,9 @@ import sys
 def main() -> None:
     """Run the command. A server holds signals back from here on, before it loads anything else."""
     if sys.argv[1:2] == ["serve"]:
-        from machine.held_signals import hold
+        from machine.held_signals import block_signals
 
-        hold()
+        block_signals()
     from arena.cli import main as run
 
     run()

@@ -16,42 +16,42 @@ from pathlib import Path
 
 import msgspec
 
-from arena.processes.bot_commands import BOT_SETTINGS, check_names, known_bots, reference_command, reference_spec
+from arena.processes.bot_commands import BOT_SETTINGS, check_names, known_bots, reference_command, parse_reference_spec
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotProcess, Crash, keep_running
-from arena.processes.warmup_notice import tell_warm_ups
-from arena.store.registry import NameInUse, add_bots, registered_bot
+from arena.processes.warmup_notice import announce_warmups
+from arena.store.registry import NameInUse, add_bots, find_registered_bot
 from arena.store.store import Store
-from arena.store.tokens import hash_token, new_token
-from machine.atomic_write import in_place_of
-from machine.event_loop import until_first
-from machine.subprocesses import limited_niceness
+from arena.store.tokens import hash_token, generate_token
+from machine.atomic_write import replacing_file
+from machine.event_loop import run_until_first
+from machine.subprocesses import limit_niceness
 from protocol import bot_launch
-from protocol.bot_launch import LEVEL, LEVELS, bot_name_in, split_bot_word
+from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, bot_name_of, split_bot_word
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
 from protocol.games import NAMES
-from protocol.names import folded
+from protocol.names import fold_name
 
-RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE, or levels for all eight of level"
-EVERY_LEVEL = "levels"
+USAGE_HINT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE, or levels for all eight of level"
+ALL_LEVELS_WORD = "levels"
 """Short for all levels of `level`."""
-OPEN = "random,greedy,perfect,level:2,level:4,level:6"
+OPEN_DEMO_BOTS = "random,greedy,perfect,level:2,level:4,level:6"
 """Some levels are for people, who are offered the next after a match; all eight would take much memory."""
-SEEKING = "minimax:depth=2,theory=perfect,rookie=random,level:1,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
+SEEKING_DEMO_BOTS = "minimax:depth=2,theory=perfect,rookie=random,level:1,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
 """One for each game. Most need no warm-up, and begin at once; by `level-1` the page knows how weak random moves are."""
-PACE = ("--min-move-time", "0.7")
+DEMO_PACE_OPTIONS = ("--min-move-time", "0.7")
 """Options that slow bots down so that people can follow."""
-FIRST_WAIT = 1.0
+FIRST_RESTART_DELAY_S = 1.0
 """Seconds until the first restart of a bot."""
-HOUSE_FOLDER, HOUSE_TOKENS = "house", "tokens.json"
+BUILTIN_FOLDER_NAME, TOKEN_FILE_NAME = "house", "tokens.json"
 """The folder and file in a data folder with the built-in bots' logs and tokens."""
-NICE = 10
+NICENESS = 10
 """The niceness of built-in bots: the referee comes first, then the web pages."""
-LOOK_EVERY = 5.0
+CHECK_INTERVAL_S = 5.0
 """Seconds between two checks that a bot is connected."""
-AWAY_MOST = 60.0
+HANG_TIMEOUT_S = 60.0
 """Seconds without a connection after which a bot that had one counts as hung."""
-LARGEST_LOG = 1024 * 1024
+MAX_LOG_BYTES = 1024 * 1024
 """Maximum bytes of a log. Then a new one begins, and the previous one is kept."""
 
 log = logging.getLogger("arena.builtin_bots")
@@ -68,57 +68,57 @@ class BuiltinBot(msgspec.Struct, frozen=True, kw_only=True):
         return BuiltinBot(name=self.name, command=(*self.command, *options))
 
 
-def house_bots(text: str) -> list[BuiltinBot]:
+def parse_builtin_bots(specification: str) -> list[BuiltinBot]:
     """Parse a specification into bots, whose names must differ regardless of case. Raise `UsageFault`."""
     known = known_bots()
     found: list[str] = []
-    for part in filter(None, map(str.strip, text.split(","))):
-        if part == EVERY_LEVEL:
-            found += [f"{LEVEL}:{level}" for level in range(1, LEVELS + 1)]
-        elif found and ":" in found[-1] and not _begins(part, known):
+    for part in filter(None, map(str.strip, specification.split(","))):
+        if part == ALL_LEVELS_WORD:
+            found += [f"{LEVELLED_BOT}:{level}" for level in range(1, MAX_LEVEL + 1)]
+        elif found and ":" in found[-1] and not _is_bot_start(part, known):
             found[-1] += f",{part}"
         else:
             found.append(part)
-    bots = [_bot(word, known) for word in found]
+    bots = [_parse_bot(word, known) for word in found]
     check_names([bot.name for bot in bots])
     return bots
 
 
-def _begins(part: str, known: Sequence[str]) -> bool:
+def _is_bot_start(part: str, known: Sequence[str]) -> bool:
     """Return whether a part begins a bot rather than continuing the settings of the previous one."""
     name, bot = split_bot_word(part)
     return bot.partition(":")[0] in known and name not in BOT_SETTINGS
 
 
-def _bot(word: str, known: Sequence[str]) -> BuiltinBot:
+def _parse_bot(word: str, known: Sequence[str]) -> BuiltinBot:
     bot = split_bot_word(word)[1].partition(":")[0]
     if bot not in known or bot == "human":
         there = ", ".join(one for one in known if one != "human")
-        raise UsageFault(f"there is no house bot {bot!r}: one of {there}; {RIGHT}")
-    return BuiltinBot(name=bot_name_in(word), command=reference_command(reference_spec(word)))
+        raise UsageFault(f"there is no house bot {bot!r}: one of {there}; {USAGE_HINT}")
+    return BuiltinBot(name=bot_name_of(word), command=reference_command(parse_reference_spec(word)))
 
 
-def demo_bots() -> list[BuiltinBot]:
-    pairs = zip(NAMES, house_bots(SEEKING), strict=False)  # a game without one is still played by those that are open
-    seeking = [bot.with_options("--game", game, *PACE) for game, bot in pairs]
-    return [bot.with_options("--open", *PACE) for bot in house_bots(OPEN)] + seeking
+def make_demo_bots() -> list[BuiltinBot]:
+    pairs = zip(NAMES, parse_builtin_bots(SEEKING_DEMO_BOTS), strict=False)  # a game without one is still played by those that are open
+    seeking = [bot.with_options("--game", game, *DEMO_PACE_OPTIONS) for game, bot in pairs]
+    return [bot.with_options("--open", *DEMO_PACE_OPTIONS) for bot in parse_builtin_bots(OPEN_DEMO_BOTS)] + seeking
 
 
-def house_tokens(store: Store, file: Path, names: Sequence[str], secret: str | None = None) -> dict[str, str]:
+def prepare_tokens(store: Store, token_file: Path, names: Sequence[str], secret: str | None = None) -> dict[str, str]:
     """Return the token of each bot, registering new bots. New tokens are saved in `file` first.
 
     With a `secret`, tokens are derived from it and are the same on every node. Raise `UsageFault` if a name belongs to
     another bot, `ArenaFault` for an unusable file.
     """
-    saved = _read_tokens(file)
-    made = {name: _token(name, secret) if secret else saved.get(folded(name)) or new_token() for name in names}
-    known = {name: store.read(registered_bot, name) for name in names}
+    saved = _read_tokens(token_file)
+    made = {name: _derive_token(name, secret) if secret else saved.get(fold_name(name)) or generate_token() for name in names}
+    known = {name: store.read(find_registered_bot, name) for name in names}
     for name, bot in known.items():
         if bot is not None and bot.revoked:
             raise UsageFault(f"the house's bot {name} was revoked: leave it out, or give it another name")
         if bot is not None and bot.token_hash != hash_token(made[name]):
-            raise UsageFault(_taken(name))
-    _write_tokens(file, saved | {folded(name): token for name, token in made.items()})
+            raise UsageFault(_name_taken_message(name))
+    _write_tokens(token_file, saved | {fold_name(name): token for name, token in made.items()})
     for name, bot in known.items():
         if bot is None:
             _register(store, name, hash_token(made[name]))
@@ -129,21 +129,21 @@ def _register(store: Store, name: str, token_hash: str) -> None:
     try:
         store.write(add_bots, {name: token_hash})
     except NameInUse as exc:
-        bot = store.read(registered_bot, name)  # maybe another node has registered this very bot meanwhile
+        bot = store.read(find_registered_bot, name)  # maybe another node has registered this very bot meanwhile
         if bot is None or bot.token_hash != token_hash:
-            raise UsageFault(_taken(name)) from exc
+            raise UsageFault(_name_taken_message(name)) from exc
 
 
-def house_names(data: Path) -> list[str]:
+def read_builtin_names(data_folder: Path) -> list[str]:
     """Return the names, in lower case, of all current and former built-in bots of a data folder. Raise `ArenaFault`."""
-    return sorted(_read_tokens(data / HOUSE_FOLDER / HOUSE_TOKENS))
+    return sorted(_read_tokens(data_folder / BUILTIN_FOLDER_NAME / TOKEN_FILE_NAME))
 
 
-def _token(name: str, secret: str) -> str:
-    return hmac.digest(secret.encode(), f"house/{folded(name)}".encode(), "sha256").hex()
+def _derive_token(name: str, secret: str) -> str:
+    return hmac.digest(secret.encode(), f"house/{fold_name(name)}".encode(), "sha256").hex()
 
 
-def _taken(name: str) -> str:
+def _name_taken_message(name: str) -> str:
     return (
         f"the name {name} is somebody else's here: give the house's bot another one, like --house house-{name}=BOT; "
         "where the data was moved or restored, it is the house's own, whose house/tokens.json has to come along"
@@ -161,15 +161,15 @@ def _read_tokens(file: Path) -> dict[str, str]:
         raise ArenaFault(f"{file} holds no tokens any more: move it away, and give the house's bots new names") from exc
 
 
-def _write_tokens(file: Path, held: dict[str, str]) -> None:
+def _write_tokens(file: Path, tokens: dict[str, str]) -> None:
     with os_errors_as(ArenaFault, f"{file} can't be written"):
         file.parent.mkdir(exist_ok=True)
-        with in_place_of(file) as part:
+        with replacing_file(file) as part:
             part.touch(mode=0o600)
-            part.write_bytes(msgspec.json.format(msgspec.json.encode(held)) + b"\n")
+            part.write_bytes(msgspec.json.format(msgspec.json.encode(tokens)) + b"\n")
 
 
-class Supervisor:
+class BuiltinBotSupervisor:
     """Runs built-in bots from `begin` to `end`, each with its token. Their output goes to `folder`."""
 
     def __init__(
@@ -183,55 +183,55 @@ class Supervisor:
         self._tokens = tokens
         self._folder = folder
         self._environment = environment
-        self._keeping: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
 
-    def begin(self, url: str, connected: Callable[[str], bool]) -> None:
+    def start(self, url: str, is_connected: Callable[[str], bool]) -> None:
         """Start the bots and keep them running. `url` is the arena's; `connected(name)` tells if a bot is online."""
-        self._keeping = asyncio.create_task(self._keep_all(url, connected))
+        self._task = asyncio.create_task(self._run_all(url, is_connected))
 
-    async def end(self) -> None:
-        if self._keeping is not None:
-            self._keeping.cancel()
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._keeping
+                await self._task
 
-    async def _keep_all(self, url: str, connected: Callable[[str], bool]) -> None:
-        environment = {**self._environment, bot_launch.URL: url, bot_launch.TOKEN_FD: "0", bot_launch.STAY: "1"}
-        with tell_warm_ups(self._folder):
+    async def _run_all(self, url: str, is_connected: Callable[[str], bool]) -> None:
+        environment = {**self._environment, bot_launch.URL: url, bot_launch.TOKEN_FD: "0", bot_launch.PIN_NODE: "1"}
+        with announce_warmups(self._folder):
             async with asyncio.TaskGroup() as group:
                 for bot in self._bots:
                     order = LaunchSpec(
                         command=bot.command,
                         environment=environment,
                         token=self._tokens[bot.name],
-                        nice=limited_niceness(NICE),
-                        largest_log=LARGEST_LOG,
+                        nice=limit_niceness(NICENESS),
+                        largest_log=MAX_LOG_BYTES,
                     )
-                    run = partial(self._run, bot.name, order, partial(connected, bot.name))
-                    group.create_task(keep_running(run, FIRST_WAIT, log, "the house's bot"))
+                    run = partial(self._run_process, bot.name, order, partial(is_connected, bot.name))
+                    group.create_task(keep_running(run, FIRST_RESTART_DELAY_S, log, "the house's bot"))
 
-    async def _run(self, name: str, order: LaunchSpec, connected: Callable[[], bool]) -> str:
+    async def _run_process(self, name: str, launch_spec: LaunchSpec, is_connected: Callable[[], bool]) -> str:
         """Run one process to its end, and return what ended it. A process that hangs is stopped."""
         crash: asyncio.Future[Crash] = asyncio.get_running_loop().create_future()
         log_file = self._folder / f"{name}.log"
-        process = BotProcess(name, order, log_file, lambda process, how: crash.set_result(how))
+        process = BotProcess(name, launch_spec, log_file, lambda process, how: crash.set_result(how))
         try:
             await process.start()
-            await until_first(asyncio.wait((crash,)), _lost(connected))
+            await run_until_first(asyncio.wait((crash,)), _wait_until_hung(is_connected))
         except ArenaFault as fault:
             return str(fault)
         finally:
             await process.stop(0)
         if not crash.done():
-            return f"{name} has had no connection for {AWAY_MOST:g} s"
+            return f"{name} has had no connection for {HANG_TIMEOUT_S:g} s"
         return " ".join(str(crash.result()).split())
 
 
-async def _lost(connected: Callable[[], bool]) -> None:
+async def _wait_until_hung(is_connected: Callable[[], bool]) -> None:
     """Wait until a bot that was connected has been disconnected for too long."""
     loop = asyncio.get_running_loop()
     seen = None
-    while seen is None or loop.time() - seen < AWAY_MOST:
-        await asyncio.sleep(LOOK_EVERY)
-        if connected():
+    while seen is None or loop.time() - seen < HANG_TIMEOUT_S:
+        await asyncio.sleep(CHECK_INTERVAL_S)
+        if is_connected():
             seen = loop.time()

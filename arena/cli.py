@@ -10,7 +10,7 @@ import typer
 
 from arena.command_groups import bot, db, replay
 from arena.command_groups.group import group
-from arena.command_groups.option_sets import option_of, with_options, words_of
+from arena.command_groups.option_sets import option_of, with_options, parameters_of
 from arena.command_groups.options import (
     BOTS,
     Csv,
@@ -24,12 +24,12 @@ from arena.command_groups.options import (
 )
 from arena.commands.settings import SETTINGS, data_folder
 from machine import command_line
-from machine.output_file import text_beside
+from machine.output_file import text_to_stderr
 from machine.terminal import say
 from protocol import VERSION
 from protocol.errors import UsageFault
 
-RENAMED = {
+RENAMED_OPTIONS = {
     "serve --away": "--reconnect-timeout",
     "serve --pace": "--max-matches-per-hour",
     "tournament --hello-within": "--connect-timeout",
@@ -59,36 +59,36 @@ def _options(
     pass
 
 
-_OF_SERVE = {name: option_of(name, described) for name, described in SETTINGS.items()}
+_SERVE_OPTIONS = {name: option_of(name, described) for name, described in SETTINGS.items()}
 ConfigFile = Annotated[Path | None, typer.Option(help="A TOML file with any of these [ARENA_CONFIG_FILE].")]
 
 
-def _joined(words: Mapping[str, Any]) -> dict[str, Any]:
+def _join_lists(words: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options as settings: repeated ones become a list separated by commas."""
     return {key: ",".join(value) if isinstance(value, list) else value for key, value in words.items()}
 
 
 @app.command()
-@with_options(_OF_SERVE)
+@with_options(_SERVE_OPTIONS)
 def serve(*, words: dict[str, Any], config: ConfigFile = None) -> None:
     """Serve until stopped. Every option may also come as ARENA_… from the environment."""
-    from arena.commands.config import settings
+    from arena.commands.config import read_settings
     from arena.commands.serve import run
     from arena.commands.serve_nodes import run_nodes
 
-    found = settings(_joined(words), config)
+    found = read_settings(_join_lists(words), config)
     (run if found.nodes == 1 else run_nodes)(found)
 
 
 @app.command("config")
-@with_options(_OF_SERVE)
+@with_options(_SERVE_OPTIONS)
 def show_config(*, words: dict[str, Any], config: ConfigFile = None, to_json: Json = False) -> None:
     """What `arena serve` with the same options would go by, and where each setting is from."""
-    from arena.commands.config import in_force, show
-    from arena.commands.serve import check_what_is_named
+    from arena.commands.config import read_effective_settings, show
+    from arena.commands.serve import check_references
 
-    found = in_force(_joined(words), config)
-    check_what_is_named(found.settings)
+    found = read_effective_settings(_join_lists(words), config)
+    check_references(found.settings)
     show(found, to_json=to_json)
 
 
@@ -105,7 +105,7 @@ def web(
     command(database_of(db, data), host, port)
 
 
-def _of_any_tournament(
+def _tournament_options(
     *,
     clock: Annotated[str, typer.Option("--clock", help="Seconds and increment.")] = "10+0.1",
     seed: Annotated[str | None, typer.Option(help="The same seed gives the same matches.")] = None,
@@ -128,7 +128,7 @@ def _of_any_tournament(
 
 
 @app.command()
-@with_options(words_of(_of_any_tournament))
+@with_options(parameters_of(_tournament_options))
 def tournament(
     *,
     bots: Annotated[list[str] | None, typer.Argument(metavar="BOT...", help=BOTS)] = None,
@@ -163,8 +163,8 @@ def tournament(
     if not bots and entrants is None:
         raise UsageFault("who plays? Name the bots, or a file of them with --entrants")
     given["bots"] = [*(bots or ()), *([] if entrants is None else read_entrants(entrants))]
-    with text_beside(words["to_json"]):
-        run(TournamentOptions(**_read(given)))
+    with text_to_stderr(words["to_json"]):
+        run(TournamentOptions(**_convert_options(given)))
 
 
 @app.command("try")
@@ -188,11 +188,11 @@ def try_bots(
     given = locals()
     from arena.commands.try_bots import TryOptions, run
 
-    run(TryOptions(**{**given, "game": _named_game(game), "sets": sets or ()}))
+    run(TryOptions(**{**given, "game": _require_game(game), "sets": sets or ()}))
 
 
 @app.command("test")
-@with_options(words_of(_of_any_tournament))
+@with_options(parameters_of(_tournament_options))
 def sprt(
     *,
     bots: Annotated[list[str], typer.Argument(metavar="A B...", help=BOTS)],
@@ -222,8 +222,8 @@ def sprt(
     from arena.commands.sprt_plan import run_plan
 
     del given["words"]
-    options = SprtOptions(**_read(given), any_folder=words["data"] is None)
-    with text_beside(words["to_json"]):
+    options = SprtOptions(**_convert_options(given), any_folder=words["data"] is None)
+    with text_to_stderr(words["to_json"]):
         (run_plan if plan else run)(options)
 
 
@@ -246,14 +246,14 @@ def llr(
     run(counts, h0, h1, unit, alpha, beta, to_json=to_json)
 
 
-def _read(given: dict[str, Any]) -> dict[str, Any]:
+def _convert_options(given: dict[str, Any]) -> dict[str, Any]:
     """Convert a command's arguments for its options class. Raise `UsageFault` if no game is named."""
-    given["game"] = _named_game(given["game"])
+    given["game"] = _require_game(given["game"])
     lists = {name: given[name] or () for name in ("sets", "pass_env", "read")}
     return {**given, **lists, "data": data_folder(given["data"])}
 
 
-def _named_game(game: str | None) -> str:
+def _require_game(game: str | None) -> str:
     """Return the game, or raise `UsageFault` if none is named."""
     from protocol.games import NAMES
 
@@ -331,7 +331,7 @@ def watch(
     command.watch(data_folder(data), url, match, follow=follow)
 
 
-def _which(
+def _match_filter_options(
     *,
     bot: Annotated[str | None, typer.Option(metavar="NAME", help="Only this bot's.")] = None,
     opponent: Annotated[str | None, typer.Option(metavar="NAME", help="Only against this one.")] = None,
@@ -352,7 +352,7 @@ def _which(
 
 
 @app.command()
-@with_options(words_of(_which))
+@with_options(parameters_of(_match_filter_options))
 def matches(
     *,
     words: dict[str, Any],
@@ -369,7 +369,7 @@ def matches(
 
 
 @app.command()
-@with_options(words_of(_which))
+@with_options(parameters_of(_match_filter_options))
 def export(
     *,
     to: Annotated[Path, typer.Option(metavar="FOLDER", help="A new folder.")],
@@ -411,9 +411,9 @@ def node_drain(
 @node_app.command("lost")
 def node_lost(name: Annotated[str, typer.Argument(metavar="NAME")], db: Database = None, data: Data = None) -> None:
     """Call off the matches of a node whose data folder is gone for good, and list it no more."""
-    from arena.commands.nodes import give_up
+    from arena.commands.nodes import declare_lost
 
-    give_up(database_of(db, data), name)
+    declare_lost(database_of(db, data), name)
 
 
 @match_app.command("annul")
@@ -464,4 +464,4 @@ def season_list(to_json: Json = False, db: Database = None, data: Data = None) -
 
 def main() -> None:
     """Run the command."""
-    command_line.run(app, "arena", renamed=RENAMED)
+    command_line.run(app, "arena", renamed=RENAMED_OPTIONS)

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from arena.mqtt_connection import EACH, MOST_IN_FLIGHT, MqttConnection, MqttOrder, Publication
+from arena.mqtt_connection import MATCH_PLACEHOLDER, MAX_IN_FLIGHT, MqttConnection, MqttConnectSpec, Publication
 from machine.backoff import Backoff
 from machine.host_names import host_of_url
 from protocol.errors import UsageFault
@@ -27,14 +27,14 @@ from protocol.messages import End, FromServer, Start, Turn
 
 DEFAULT_PORT = 1883
 DEFAULT_PREFIX = "arena"
-TURN_BYTES = 4 * 1024 * 1024
-LASTING_BYTES = 64 * 1024 * 1024
-OVERHEAD = 200  # approximate size of a queued message besides its payload
-LINGER = 0.01
+MAX_TURN_BYTES = 4 * 1024 * 1024
+MAX_DURABLE_BYTES = 64 * 1024 * 1024
+MESSAGE_OVERHEAD_BYTES = 200  # approximate size of a queued message besides its payload
+PUBLISH_DELAY_S = 0.01
 """Seconds for which events are collected before they are published."""
-BATCH = 8
+BATCH_SIZE = 8
 """Messages that are sent at once."""
-TURNS = 32
+MAX_TURNS_PER_MESSAGE = 32
 """Maximum number of turns in one message."""
 
 log = logging.getLogger("arena.feed.feed")
@@ -97,85 +97,85 @@ class Broker(NamedTuple):
         return f"{self.host}:{self.port}"
 
 
-class Message(NamedTuple):
+class QueuedMessage(NamedTuple):
     """A message to publish; `ended` is the match whose end it is, else None."""
 
     publication: Publication
-    ended: str | None = None
+    ended_match: str | None = None
 
 
-Numbered = tuple[int, Message]
+NumberedMessage = tuple[int, QueuedMessage]
 """A message with its number in order; 0 for one that is regenerated rather than kept."""
 
 
 class Outbox:
     """A queue of messages to publish, with separate byte limits for turns and for lasting messages."""
 
-    def __init__(self, turn_bytes: int = TURN_BYTES, lasting_bytes: int = LASTING_BYTES) -> None:
-        self._turns = _Lane(turn_bytes)
-        self._lasting = _Lane(lasting_bytes)
+    def __init__(self, max_turn_bytes: int = MAX_TURN_BYTES, max_durable_bytes: int = MAX_DURABLE_BYTES) -> None:
+        self._turns = _BoundedQueue(max_turn_bytes)
+        self._durable = _BoundedQueue(max_durable_bytes)
         self._count = 0
 
-    def add(self, message: Message) -> list[Message]:
+    def add(self, message: QueuedMessage) -> list[QueuedMessage]:
         """Queue a message. Return older ones of its kind that were dropped to make room."""
         self._count += 1
-        return (self._lasting if message.publication.qos else self._turns).append((self._count, message))
+        return (self._durable if message.publication.qos else self._turns).append((self._count, message))
 
-    def take(self, most: int) -> list[Numbered]:
+    def take(self, max_messages: int) -> list[NumberedMessage]:
         """Remove and return the next messages, oldest first, with their numbers."""
-        taken: list[Numbered] = []
-        turns, lasting = self._turns, self._lasting
-        while len(taken) < most and (turns.queue or lasting.queue):
+        taken: list[NumberedMessage] = []
+        turns, lasting = self._turns, self._durable
+        while len(taken) < max_messages and (turns.queue or lasting.queue):
             turn_next = not lasting.queue or (turns.queue and turns.queue[0][0] < lasting.queue[0][0])
             taken.append((turns if turn_next else lasting).popleft())
         return taken
 
-    def put_back(self, taken: Sequence[Numbered]) -> list[Message]:
+    def put_back(self, taken: Sequence[NumberedMessage]) -> list[QueuedMessage]:
         """Put lasting messages back at their place. Return those that were dropped for lack of room."""
-        return self._lasting.extendleft(list(reversed(taken)))
+        return self._durable.extendleft(list(reversed(taken)))
 
     @property
     def bytes(self) -> int:
         """The size of all queued messages."""
-        return self._turns.bytes + self._lasting.bytes
+        return self._turns.bytes + self._durable.bytes
 
     def __len__(self) -> int:
-        return len(self._turns.queue) + len(self._lasting.queue)
+        return len(self._turns.queue) + len(self._durable.queue)
 
 
-class _Lane:
+class _BoundedQueue:
     """A queue that drops its oldest entries beyond a number of bytes."""
 
     def __init__(self, limit: int) -> None:
-        self.queue: deque[Numbered] = deque()
+        self.queue: deque[NumberedMessage] = deque()
         self.bytes = 0
-        self.limit = limit
+        self.max_bytes = limit
 
-    def append(self, numbered: Numbered) -> list[Message]:
+    def append(self, numbered: NumberedMessage) -> list[QueuedMessage]:
         self.queue.append(numbered)
-        self.bytes += _size(numbered)
+        self.bytes += _size_bytes(numbered)
         return self._trim()
 
-    def extendleft(self, newest_first: Sequence[Numbered]) -> list[Message]:
+    def extendleft(self, newest_first: Sequence[NumberedMessage]) -> list[QueuedMessage]:
         self.queue.extendleft(newest_first)
-        self.bytes += sum(map(_size, newest_first))
+        self.bytes += sum(map(_size_bytes, newest_first))
         return self._trim()
 
-    def popleft(self) -> Numbered:
+    def popleft(self) -> NumberedMessage:
         numbered = self.queue.popleft()
-        self.bytes -= _size(numbered)
+        self.bytes -= _size_bytes(numbered)
         return numbered
 
-    def _trim(self) -> list[Message]:
+    def _trim(self) -> list[QueuedMessage]:
         dropped = []
-        while self.bytes > self.limit:
+        while self.bytes > self.max_bytes:
             dropped.append(self.popleft()[1])
         return dropped
 
 
-def _size(numbered: Numbered) -> int:
+def _size_bytes(numbered: NumberedMessage) -> int:
     publication = numbered[1].publication
-    return OVERHEAD + len(publication.topic) + len(publication.payload)
+    return MESSAGE_OVERHEAD_BYTES + len(publication.topic) + len(publication.payload)
 
 
 class Feed:
@@ -195,40 +195,40 @@ class Feed:
         self._timeouts = timeouts or FeedTimeouts()
         self.broker = Broker.parse(url)
         self.outbox = Outbox() if outbox is None else outbox
-        self.taken: Callable[[str], None] = lambda match: None
-        self.dropped: Callable[[str], None] = lambda match: None
+        self.on_acknowledged: Callable[[str], None] = lambda match: None
+        self.on_dropped: Callable[[str], None] = lambda match: None
         self._topic = self.broker.prefix
-        self._topic_of_status = f"{self._topic}/status" if node is None else f"{self._topic}/node/{node}/status"
-        self._topic_of_turns = f"{self._topic}/match/{EACH}/turn"
+        self._status_topic = f"{self._topic}/status" if node is None else f"{self._topic}/node/{node}/status"
+        self._turn_topic = f"{self._topic}/match/{MATCH_PLACEHOLDER}/turn"
         self._turns: list[Turn] = []
         """Turns that are not in the outbox yet."""
-        self._due: asyncio.TimerHandle | None = None
+        self._publish_timer: asyncio.TimerHandle | None = None
         """The timer that publishes the collected events."""
-        self._boards: dict[str, Publication] = {}
-        self._stale: dict[str, None] = {}
+        self._leaderboards: dict[str, Publication] = {}
+        self._unpublished_boards: dict[str, None] = {}
         self._connection: MqttConnection | None = None
-        self._in_flight: dict[int, Numbered] = {}
+        self._in_flight: dict[int, NumberedMessage] = {}
         """Messages that the broker has not acknowledged, by packet identifier."""
         self._loop = asyncio.get_running_loop()
-        self._settled = asyncio.Event()
+        self._nothing_in_flight = asyncio.Event()
         """Set when nothing is in flight."""
         self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._told_of_outage = False
+        self._has_logged_outage = False
         self.published = 0
         """Messages given to the broker; some more than once."""
-        self.crowded_out: Counter[str] = Counter()
+        self.dropped_counts: Counter[str] = Counter()
         """The number of messages dropped for lack of room, by kind: `turns` or `lasting`."""
         # All connections share one identifier, so that a new one ends the old one without its will.
         self._identifier = f"arena-{secrets.token_hex(6)}"
 
     @property
-    def online(self) -> bool:
+    def is_online(self) -> bool:
         """True while connected to the broker."""
         return self._connection is not None
 
     @property
-    def in_flight(self) -> int:
+    def in_flight_count(self) -> int:
         """The number of messages that the broker has not acknowledged yet."""
         return len(self._in_flight)
 
@@ -238,15 +238,15 @@ class Feed:
             self._turns.append(message)
         else:
             self._queue_turns()  # in order: they came before this event
-            self._queue_news(message)
-        if self._due is None:
-            self._due = self._loop.call_later(LINGER, self._publish_news)
+            self._queue_start_or_end(message)
+        if self._publish_timer is None:
+            self._publish_timer = self._loop.call_later(PUBLISH_DELAY_S, self._publish_collected)
 
-    def leaderboard(self, pool: str, rows: Sequence[Mapping[str, Any] | msgspec.Struct]) -> None:
+    def publish_leaderboard(self, pool: str, rows: Sequence[Mapping[str, Any] | msgspec.Struct]) -> None:
         """Publish the newest leaderboard of a pool. It replaces a waiting one, and the broker retains it."""
         payload = _encode({"game": pool.partition("/")[0], "pool": pool, "rows": rows})
-        self._boards[pool] = Publication(f"{self._topic}/leaderboard/{pool}", payload, 1, True)
-        self._stale[pool] = None
+        self._leaderboards[pool] = Publication(f"{self._topic}/leaderboard/{pool}", payload, 1, True)
+        self._unpublished_boards[pool] = None
         self._publish()
 
     async def run(self) -> None:
@@ -257,16 +257,16 @@ class Feed:
             try:
                 connection = await self._connect()
                 log.info("publishing to the MQTT broker %s under %s/", self.broker, self.broker.prefix)
-                self._told_of_outage = False
+                self._has_logged_outage = False
                 backoff.reset()
-                await self._serve(connection)
+                await self._publish_until_closed(connection)
                 return
             except Exception as exc:  # the feed must survive any failure of the broker
-                self._tell_of_outage(exc)
+                self._log_outage(exc)
                 if self._closing.is_set():
                     return
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._closing.wait(), backoff.delay())
+                    await asyncio.wait_for(self._closing.wait(), backoff.next_delay())
 
     async def close(self) -> None:
         """Publish what is queued, within the time limit, then report that the arena is offline."""
@@ -281,110 +281,110 @@ class Feed:
 
     async def _connect(self) -> MqttConnection:
         broker = self.broker
-        order = MqttOrder(
+        order = MqttConnectSpec(
             host=broker.host,
             port=broker.port,
             identifier=self._identifier,
             user=broker.user,
             password=broker.password,
-            will=self._status(False),
+            will=self._status_publication(False),
             within=self._timeouts.answer_timeout_s,
             keepalive=self._timeouts.keepalive_s,
         )
         return await MqttConnection.connect(
-            order, self._timeouts.connect_timeout_s, taken=self._acknowledged, room=self._publish
+            order, self._timeouts.connect_timeout_s, on_acknowledged=self._on_acknowledged, on_writable=self._publish
         )
 
-    def _status(self, online: bool) -> Publication:
-        return Publication(self._topic_of_status, _encode({"online": online}), 1, True)
+    def _status_publication(self, online: bool) -> Publication:
+        return Publication(self._status_topic, _encode({"online": online}), 1, True)
 
-    async def _serve(self, connection: MqttConnection) -> None:
+    async def _publish_until_closed(self, connection: MqttConnection) -> None:
         """Publish over one connection until `close`. Raise `OSError` when the connection is lost."""
         self._connection = connection
         try:
-            self._send([(0, Message(self._status(True)))])
-            self._stale = dict.fromkeys(self._boards)
+            self._send([(0, QueuedMessage(self._status_publication(True)))])
+            self._unpublished_boards = dict.fromkeys(self._leaderboards)
             self._publish()
-            await _unless_lost(connection, self._closing.wait())
-            self._publish_news()
-            while self.outbox or self._stale or self._in_flight:
-                await _unless_lost(connection, self._settled.wait())
-            self._send([(0, Message(self._status(False)))])
-            await _unless_lost(connection, self._settled.wait())
+            await _wait_unless_lost(connection, self._closing.wait())
+            self._publish_collected()
+            while self.outbox or self._unpublished_boards or self._in_flight:
+                await _wait_unless_lost(connection, self._nothing_in_flight.wait())
+            self._send([(0, QueuedMessage(self._status_publication(False)))])
+            await _wait_unless_lost(connection, self._nothing_in_flight.wait())
             await connection.close()
         finally:
             self._connection = None
             unacknowledged = [numbered for numbered in self._in_flight.values() if numbered[0]]
             self._in_flight.clear()
-            self._settled.set()
-            self._forget(self.outbox.put_back(unacknowledged))
+            self._nothing_in_flight.set()
+            self._report_dropped(self.outbox.put_back(unacknowledged))
             await connection.end()
 
-    def _publish_news(self) -> None:
-        if self._due is not None:
-            self._due.cancel()
-            self._due = None
+    def _publish_collected(self) -> None:
+        if self._publish_timer is not None:
+            self._publish_timer.cancel()
+            self._publish_timer = None
         self._queue_turns()
         self._publish()
 
     def _queue_turns(self) -> None:
         turns, self._turns = self._turns, []
-        for at in range(0, len(turns), TURNS):
-            lines = _encode_lines(turns[at : at + TURNS])
-            self._queue(Message(Publication(self._topic_of_turns, lines)))
+        for at in range(0, len(turns), MAX_TURNS_PER_MESSAGE):
+            lines = _encode_lines(turns[at : at + MAX_TURNS_PER_MESSAGE])
+            self._queue(QueuedMessage(Publication(self._turn_topic, lines)))
 
-    def _queue_news(self, message: FromServer) -> None:
+    def _queue_start_or_end(self, message: FromServer) -> None:
         if isinstance(message, Start):
-            self._queue(Message(Publication(f"{self._topic}/match/{message.match}/start", _encode(message), 1)))
+            self._queue(QueuedMessage(Publication(f"{self._topic}/match/{message.match}/start", _encode(message), 1)))
         elif isinstance(message, End):
             publication = Publication(f"{self._topic}/match/{message.match}/end", _encode(message), 1)
-            self._queue(Message(publication, message.match))
+            self._queue(QueuedMessage(publication, message.match))
 
-    def _queue(self, message: Message) -> None:
-        self._forget(self.outbox.add(message))
+    def _queue(self, message: QueuedMessage) -> None:
+        self._report_dropped(self.outbox.add(message))
 
     def _publish(self) -> None:
         """Publish queued messages as fast as the broker reads and acknowledges them."""
         connection = self._connection
-        while connection is not None and connection.writable:
-            room = min(BATCH, MOST_IN_FLIGHT - len(self._in_flight))
+        while connection is not None and connection.is_writable:
+            room = min(BATCH_SIZE, MAX_IN_FLIGHT - len(self._in_flight))
             batch = self.outbox.take(room)
-            while self._stale and len(batch) < room:
-                batch.append((0, Message(self._boards[self._stale.popitem()[0]])))
+            while self._unpublished_boards and len(batch) < room:
+                batch.append((0, QueuedMessage(self._leaderboards[self._unpublished_boards.popitem()[0]])))
             if not batch:
                 return
             self._send(batch)
 
-    def _send(self, batch: Iterable[Numbered]) -> None:
+    def _send(self, batch: Iterable[NumberedMessage]) -> None:
         assert self._connection is not None
         packets = []
         for numbered in batch:
-            packet, identifier = self._connection.packet_of(numbered[1].publication)
+            packet, identifier = self._connection.make_packet(numbered[1].publication)
             packets.append(packet)
             if identifier:
                 self._in_flight[identifier] = numbered
-                self._settled.clear()
+                self._nothing_in_flight.clear()
         self.published += len(packets)
         self._connection.write(b"".join(packets))
 
-    def _acknowledged(self, identifier: int) -> None:
+    def _on_acknowledged(self, identifier: int) -> None:
         numbered = self._in_flight.pop(identifier, None)
-        if numbered is not None and numbered[1].ended is not None:
-            self.taken(numbered[1].ended)
-        if self.outbox or self._stale:
+        if numbered is not None and numbered[1].ended_match is not None:
+            self.on_acknowledged(numbered[1].ended_match)
+        if self.outbox or self._unpublished_boards:
             self._publish()
         if not self._in_flight:
-            self._settled.set()
+            self._nothing_in_flight.set()
 
-    def _forget(self, messages: Iterable[Message]) -> None:
+    def _report_dropped(self, messages: Iterable[QueuedMessage]) -> None:
         for message in messages:
-            self.crowded_out["lasting" if message.publication.qos else "turns"] += 1
-            if message.ended is not None:
-                self.dropped(message.ended)
+            self.dropped_counts["lasting" if message.publication.qos else "turns"] += 1
+            if message.ended_match is not None:
+                self.on_dropped(message.ended_match)
 
-    def _tell_of_outage(self, exc: BaseException) -> None:
-        level = logging.DEBUG if self._told_of_outage else logging.WARNING
-        self._told_of_outage = True
+    def _log_outage(self, exc: BaseException) -> None:
+        level = logging.DEBUG if self._has_logged_outage else logging.WARNING
+        self._has_logged_outage = True
         log.log(level, "the MQTT broker %s is away (%s); matches go on, and it is tried again", self.broker, exc)
 
 
@@ -392,7 +392,7 @@ _json = msgspec.json.Encoder()
 _encode, _encode_lines = _json.encode, _json.encode_lines
 
 
-async def _unless_lost(connection: MqttConnection, work: Coroutine[Any, Any, object]) -> None:
+async def _wait_unless_lost(connection: MqttConnection, work: Coroutine[Any, Any, object]) -> None:
     """Wait for some work. If the connection is lost first, raise the reason."""
     waiting = asyncio.ensure_future(work)
     await asyncio.wait((waiting, connection.lost), return_when=asyncio.FIRST_COMPLETED)

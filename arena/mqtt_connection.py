@@ -20,17 +20,17 @@ import msgspec
 
 from machine.subprocesses import leave_process_group
 
-MOST_IN_FLIGHT = 64
+MAX_IN_FLIGHT = 64
 """Maximum number of unacknowledged publications of QoS 1; later ones wait, in order."""
-MOST_BUFFERED = 256 * 1024
+MAX_BUFFER_BYTES = 256 * 1024
 """Maximum bytes that the process has not read yet; beyond that, publications wait."""
-EACH = "+"
+MATCH_PLACEHOLDER = "+"
 """A placeholder in a topic. Each line of the payload is published separately, with its `match` in place of this."""
-ACCEPTED = 0
-GOODBYE = bytes(4)
-_CHILD = (sys.executable, "-P", "-m", "arena.mqtt_publisher")
+ACCEPTED_SIGNAL = 0
+GOODBYE_FRAME = bytes(4)
+_CHILD_COMMAND = (sys.executable, "-P", "-m", "arena.mqtt_publisher")
 _pack = msgspec.msgpack.Encoder().encode
-_heard = msgspec.json.Decoder(int | str).decode
+_decode_line = msgspec.json.Decoder(int | str).decode
 
 
 class Publication(NamedTuple):
@@ -42,7 +42,7 @@ class Publication(NamedTuple):
     retain: bool = False
 
 
-class MqttOrder(msgspec.Struct, frozen=True, kw_only=True):
+class MqttConnectSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The broker to connect to, the credentials, and the time limits in seconds; `within` is the one for connecting."""
 
     host: str
@@ -55,7 +55,7 @@ class MqttOrder(msgspec.Struct, frozen=True, kw_only=True):
     keepalive: int
 
 
-def frame(identifier: int, publication: Publication) -> bytes:
+def encode_publication(identifier: int, publication: Publication) -> bytes:
     """Encode a publication: the length of the rest in four bytes, then MessagePack."""
     body = _pack((identifier, publication))
     return len(body).to_bytes(4, "big") + body
@@ -67,30 +67,30 @@ class MqttConnection(asyncio.Protocol):
     `taken(identifier)` is called when the broker acknowledges a publication, `room()` when the process reads again.
     """
 
-    def __init__(self, taken: Callable[[int], None], room: Callable[[], None]) -> None:
-        self.writable = True
+    def __init__(self, on_acknowledged: Callable[[int], None], on_writable: Callable[[], None]) -> None:
+        self.is_writable = True
         """False while the process is not reading."""
         loop = asyncio.get_running_loop()
         self.lost: asyncio.Future[Exception] = loop.create_future()
         """The reason why the connection ended, once it has."""
         self._accepted: asyncio.Future[None] = loop.create_future()
-        self._taken = taken
-        self._room = room
+        self._on_acknowledged = on_acknowledged
+        self._on_writable = on_writable
         self._transport: asyncio.Transport | None = None
         self._process: Process | None = None
         self._buffer = b""
-        self._last = 0
+        self._last_identifier = 0
 
     @classmethod
     async def connect(
-        cls, order: MqttOrder, connect_timeout_s: float, *, taken: Callable[[int], None], room: Callable[[], None]
+        cls, spec: MqttConnectSpec, connect_timeout_s: float, *, on_acknowledged: Callable[[int], None], on_writable: Callable[[], None]
     ) -> MqttConnection:
         """Connect, and wait until the broker accepts. Raise `OSError`, including `TimeoutError`."""
-        connection = cls(taken, room)
+        connection = cls(on_acknowledged, on_writable)
         try:
             async with asyncio.timeout(connect_timeout_s):
-                await connection._start()
-                connection.write(msgspec.json.encode(order) + b"\n")
+                await connection._start_process()
+                connection.write(msgspec.json.encode(spec) + b"\n")
                 await asyncio.wait((connection._accepted, connection.lost), return_when=asyncio.FIRST_COMPLETED)
             if connection.lost.done():
                 raise connection.lost.result()
@@ -101,12 +101,12 @@ class MqttConnection(asyncio.Protocol):
             raise
         return connection
 
-    async def _start(self) -> None:
+    async def _start_process(self) -> None:
         ours, theirs = socket.socketpair()
         try:
             with theirs:
                 self._process = await asyncio.create_subprocess_exec(
-                    *_CHILD, stdin=theirs.fileno(), preexec_fn=leave_process_group
+                    *_CHILD_COMMAND, stdin=theirs.fileno(), preexec_fn=leave_process_group
                 )
             await asyncio.get_running_loop().create_unix_connection(lambda: self, sock=ours)
         except BaseException:
@@ -118,16 +118,16 @@ class MqttConnection(asyncio.Protocol):
         assert self._transport is not None
         self._transport.write(packets)
 
-    def packet_of(self, publication: Publication) -> tuple[bytes, int]:
+    def make_packet(self, publication: Publication) -> tuple[bytes, int]:
         """Return the packet of a publication and its identifier, which is 0 for QoS 0."""
         if not publication.qos:
-            return frame(0, publication), 0
-        self._last += 1
-        return frame(self._last, publication), self._last
+            return encode_publication(0, publication), 0
+        self._last_identifier += 1
+        return encode_publication(self._last_identifier, publication), self._last_identifier
 
     async def close(self) -> None:
         """Disconnect cleanly, so that the broker does not publish the will."""
-        self.write(GOODBYE)
+        self.write(GOODBYE_FRAME)
         assert self._process is not None
         await self._process.wait()
 
@@ -148,29 +148,29 @@ class MqttConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's transport is no subclass
-        self._transport.set_write_buffer_limits(MOST_BUFFERED)
+        self._transport.set_write_buffer_limits(MAX_BUFFER_BYTES)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._lose(exc or ConnectionError("the process that publishes has ended"))
 
     def pause_writing(self) -> None:
-        self.writable = False
+        self.is_writable = False
 
     def resume_writing(self) -> None:
-        self.writable = True
-        self._room()
+        self.is_writable = True
+        self._on_writable()
 
     def data_received(self, data: bytes) -> None:
         *lines, self._buffer = (self._buffer + data).split(b"\n")
         for line in lines:
-            said = _heard(line)
+            said = _decode_line(line)
             if isinstance(said, str):
                 self._lose(ConnectionError(said))
-            elif said != ACCEPTED:
-                self._taken(said)
+            elif said != ACCEPTED_SIGNAL:
+                self._on_acknowledged(said)
             elif not self._accepted.done():
                 self._accepted.set_result(None)
 
-    def _lose(self, why: Exception) -> None:
+    def _lose(self, error: Exception) -> None:
         if not self.lost.done():
-            self.lost.set_result(why)
+            self.lost.set_result(error)

@@ -17,21 +17,21 @@ from collections.abc import Callable, Iterator
 import aiomqtt
 import msgspec
 
-from arena.mqtt_connection import ACCEPTED, EACH, MOST_IN_FLIGHT, MqttOrder, Publication
+from arena.mqtt_connection import ACCEPTED_SIGNAL, MATCH_PLACEHOLDER, MAX_IN_FLIGHT, MqttConnectSpec, Publication
 from machine import event_loop
-from machine.event_loop import Tasks
-from machine.subprocesses import be_nice, die_with_parent
+from machine.event_loop import BackgroundTasks
+from machine.subprocesses import renice, die_with_parent
 
-_NICE = 19
+_NICENESS = 19
 """The niceness once connected. Not earlier, and not idle priority: then a busy machine would have no feed."""
-_publication = msgspec.msgpack.Decoder(tuple[int, Publication]).decode
+_decode_publication = msgspec.msgpack.Decoder(tuple[int, Publication]).decode
 
 
-class _OfMatch(msgspec.Struct):
+class _MatchField(msgspec.Struct):
     match: str
 
 
-_of_match = msgspec.json.Decoder(_OfMatch).decode
+_decode_match = msgspec.json.Decoder(_MatchField).decode
 
 
 def main() -> None:
@@ -42,21 +42,21 @@ def main() -> None:
         event_loop.run(_serve(line))
 
 
-async def _serve(line: socket.socket) -> None:
+async def _serve(sock: socket.socket) -> None:
     """Publish for the server over one connection until it says goodbye or the connection is lost."""
-    server, writer = await asyncio.open_unix_connection(sock=line)
+    server, writer = await asyncio.open_unix_connection(sock=sock)
 
     def say(what: int | str) -> None:
         writer.write(msgspec.json.encode(what) + b"\n")
 
     with contextlib.suppress(ConnectionError):  # the server has gone
-        order = msgspec.json.decode(await server.readline(), type=MqttOrder)
+        order = msgspec.json.decode(await server.readline(), type=MqttConnectSpec)
         try:
             async with contextlib.AsyncExitStack() as stack:
                 async with asyncio.timeout(order.within):
-                    client = await stack.enter_async_context(client_of(order))
-                be_nice(_NICE)
-                say(ACCEPTED)
+                    client = await stack.enter_async_context(make_client(order))
+                renice(_NICENESS)
+                say(ACCEPTED_SIGNAL)
                 await _publish_until_lost(client, server, say)
         except TimeoutError:
             say(f"it has accepted no connection in {order.within:g} s")
@@ -68,19 +68,19 @@ async def _serve(line: socket.socket) -> None:
     writer.close()
 
 
-def client_of(order: MqttOrder) -> aiomqtt.Client:
+def make_client(spec: MqttConnectSpec) -> aiomqtt.Client:
     client = aiomqtt.Client(
-        order.host,
-        order.port,
-        username=order.user,
-        password=order.password,
-        identifier=order.identifier,
-        will=aiomqtt.Will(*order.will),
+        spec.host,
+        spec.port,
+        username=spec.user,
+        password=spec.password,
+        identifier=spec.identifier,
+        will=aiomqtt.Will(*spec.will),
         clean_session=True,
-        keepalive=order.keepalive,
-        timeout=2 * order.within,  # longer than the timeout in `_serve`, which reports it better
-        max_inflight_messages=MOST_IN_FLIGHT,
-        max_queued_outgoing_messages=MOST_IN_FLIGHT,
+        keepalive=spec.keepalive,
+        timeout=2 * spec.within,  # longer than the timeout in `_serve`, which reports it better
+        max_inflight_messages=MAX_IN_FLIGHT,
+        max_queued_outgoing_messages=MAX_IN_FLIGHT,
         socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],  # small packets leave at once
     )
     client.pending_calls_threshold = sys.maxsize  # the warning would go to no one
@@ -109,7 +109,7 @@ async def _listen(client: aiomqtt.Client) -> None:
 
 async def _publish(client: aiomqtt.Client, server: asyncio.StreamReader, say: Callable[[int | str], None]) -> None:
     """Publish in order until the server says goodbye, without exceeding the messages in flight."""
-    taking = Tasks()
+    taking = BackgroundTasks()
 
     async def take(identifier: int, publication: Publication) -> None:
         await client.publish(*publication, timeout=math.inf)
@@ -117,21 +117,21 @@ async def _publish(client: aiomqtt.Client, server: asyncio.StreamReader, say: Ca
 
     try:
         while packet := await server.readexactly(int.from_bytes(await server.readexactly(4), "big")):
-            identifier, publication = _publication(packet)
+            identifier, publication = _decode_publication(packet)
             if publication.qos:
-                taking.begin(take(identifier, publication))
+                taking.start(take(identifier, publication))
             else:
-                await asyncio.gather(*(client.publish(*each, timeout=math.inf) for each in _each(publication)))
+                await asyncio.gather(*(client.publish(*each, timeout=math.inf) for each in _split_publication(publication)))
     except (asyncio.IncompleteReadError, ConnectionResetError):  # the latter if this side had not read everything
         os._exit(1)  # skips the goodbye to the broker, so that it publishes the will
 
 
-def _each(publication: Publication) -> Iterator[tuple[str, bytes]]:
+def _split_publication(publication: Publication) -> Iterator[tuple[str, bytes]]:
     """Yield the topic and payload of each message of QoS 0 in a publication."""
     topic, payload, *_ = publication
-    if EACH in topic:
+    if MATCH_PLACEHOLDER in topic:
         for line in payload.splitlines():
-            yield topic.replace(EACH, _of_match(line).match), line
+            yield topic.replace(MATCH_PLACEHOLDER, _decode_match(line).match), line
     else:
         yield topic, payload
 

@@ -17,37 +17,37 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any
 
-from bots.environments.lockstep import Difference, Lockstep, Thrown
-from machine.compiled import FAST
+from bots.environments.lockstep import Difference, Lockstep, ThrowCounts
+from machine.compiled import HAS_NUMBA
 from protocol.games.risk.battle import round_odds
 
-USUAL = "none"
+NO_LUCK = "none"
 CONFIGS: Mapping[str, Sequence[tuple[Mapping[str, Any], str, float]]] = {
     "nim": (
-        ({}, USUAL, 0.5),
-        ({"preset": "min-nim"}, USUAL, 0.2),
-        ({"preset": "sticks"}, USUAL, 0.2),
-        ({"heaps": [6, 5, 4], "take": [2, 3], "misere": True, "start": "p-position"}, USUAL, 0.1),
+        ({}, NO_LUCK, 0.5),
+        ({"preset": "min-nim"}, NO_LUCK, 0.2),
+        ({"preset": "sticks"}, NO_LUCK, 0.2),
+        ({"heaps": [6, 5, 4], "take": [2, 3], "misere": True, "start": "p-position"}, NO_LUCK, 0.1),
     ),
-    "tictactoe": (({}, USUAL, 1.0),),
+    "tictactoe": (({}, NO_LUCK, 1.0),),
     "risk-duel": (
-        ({}, "exact" if FAST else "features-1", 0.5),
+        ({}, "exact" if HAS_NUMBA else "features-1", 0.5),
         ({}, "features-1", 0.2),
         ({"map": "australia", "max_troops": 3, "max_plies": 15, "armies": [3, 2]}, "features-1", 0.2998),
-        ({"map": "asia"}, USUAL, 0.0002),
+        ({"map": "asia"}, NO_LUCK, 0.0002),
     ),
     "risk-campaign": (
-        ({"map": "south-america", "max_rounds": 4}, USUAL, 0.6),
-        ({"map": "south-america", "players": 4, "max_rounds": 2, "max_attacks": 20}, USUAL, 0.1),
-        ({"map": "australia", "players": 3, "draft": "classic", "turn_order": "snake", "max_rounds": 3}, USUAL, 0.2),
-        ({"map": "africa", "battle": "deterministic", "max_rounds": 2}, USUAL, 0.0998),
-        ({}, USUAL, 0.0001),
-        ({"preset": "world"}, USUAL, 0.0001),
+        ({"map": "south-america", "max_rounds": 4}, NO_LUCK, 0.6),
+        ({"map": "south-america", "players": 4, "max_rounds": 2, "max_attacks": 20}, NO_LUCK, 0.1),
+        ({"map": "australia", "players": 3, "draft": "classic", "turn_order": "snake", "max_rounds": 3}, NO_LUCK, 0.2),
+        ({"map": "africa", "battle": "deterministic", "max_rounds": 2}, NO_LUCK, 0.0998),
+        ({}, NO_LUCK, 0.0001),
+        ({"preset": "world"}, NO_LUCK, 0.0001),
     ),
 }
 """The configs of each game, with the value function that measures luck and the share of the playouts."""
-AT_ONCE = 64
-RARE = 4.9
+BATCH_SIZE = 64
+MAX_DEVIATION_SIGMAS = 4.9
 """Limit of the largest deviation, in standard deviations."""
 
 
@@ -58,25 +58,25 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     print(f"{'game':<14}{'playouts':>10}{'steps':>12}{'throws':>12}{'largest z':>11}{'cpu s':>8}")
-    worst = max(compare(game, given.playouts, given.seed) for game in given.game or CONFIGS)
-    sys.exit(worst > RARE)
+    worst = max(compare_rules(game, given.playouts, given.seed) for game in given.game or CONFIGS)
+    sys.exit(worst > MAX_DEVIATION_SIGMAS)
 
 
-def compare(game: str, playouts: int, seed: int) -> float:
+def compare_rules(game: str, playouts: int, seed: int) -> float:
     """Play the playouts of a game. Return the largest deviation of a throw's frequency from its odds."""
     began = time.process_time()
     played = steps = 0
-    thrown: Thrown = Counter()
+    thrown: ThrowCounts = Counter()
     for config, luck, share in CONFIGS[game]:
         wanted = max(1, round(playouts * share))
-        both = Lockstep(game, config, min(AT_ONCE, wanted), seed, luck)
+        both = Lockstep(game, config, min(BATCH_SIZE, wanted), seed, luck)
         try:
             both.run(wanted)
         except Difference as difference:
             sys.exit(f"{game} under {config}, after {both.playouts} playouts: {difference}")
         print(f"  {both.playouts:,} under {json.dumps(config)}, luck {luck}", flush=True)
         played, steps = played + both.playouts, steps + both.steps
-        thrown += both.thrown
+        thrown += both.throw_counts
     deviation = max((abs(each) for each in deviations(thrown)), default=0.0)
     spent = time.process_time() - began
     figures = f"{played:>10,}{steps:>12,}{thrown.total():>12,}{deviation:>11.2f}{spent:>8.0f}"
@@ -84,7 +84,7 @@ def compare(game: str, playouts: int, seed: int) -> float:
     return deviation
 
 
-def deviations(thrown: Thrown) -> list[float]:
+def deviations(thrown: ThrowCounts) -> list[float]:
     """Return, for each outcome of each throw, the deviation of its frequency from the odds in standard deviations."""
     found = []
     for attacking, defending in {key[:2] for key in thrown}:

@@ -21,13 +21,13 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
-from season import played
+from season import play_matches
 from sqlalchemy import Connection, select
 
-from arena.commands.db import look
+from arena.commands.db import check_match
 from arena.store.database import Database
 from arena.store.database_copy import copy_database
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.schema import ratings, seats
@@ -35,9 +35,9 @@ from arena.store.store import Store
 from postgres import PostgresServer, postgres_server
 
 
-def stored(where: Database, matches: Sequence[StorableMatch], batch: int) -> str:
+def measure_storing(database: Database, matches: Sequence[StorableMatch], batch: int) -> str:
     """Store matches in transactions of `batch`. Return the speed and the processor time per result as text."""
-    with closing(Store.open(where)) as store:
+    with closing(Store.open(database)) as store:
         began, busy = time.perf_counter(), time.process_time()
         for at in range(0, len(matches), batch):
             store.write(finish_matches, matches[at : at + batch])
@@ -45,60 +45,60 @@ def stored(where: Database, matches: Sequence[StorableMatch], batch: int) -> str
     return f"{len(matches) / took:6.0f} results a second, {1000 * busy / len(matches):.2f} ms of processor each"
 
 
-def rated(where: Database) -> list[tuple[Any, ...]]:
+def read_all_ratings(database: Database) -> list[tuple[Any, ...]]:
     """Return every rating, and those before and after each match."""
-    with closing(Store.open(where)) as store:
-        return store.read(_rated)
+    with closing(Store.open(database)) as store:
+        return store.read(_read_all_ratings)
 
 
-def _rated(connection: Connection) -> list[tuple[Any, ...]]:
+def _read_all_ratings(connection: Connection) -> list[tuple[Any, ...]]:
     now = connection.execute(select(ratings).order_by(ratings.c.bot, ratings.c.pool))
     then = connection.execute(select(seats).order_by(seats.c.match, seats.c.seat))
     return [tuple(row) for rows in (now, then) for row in rows]
 
 
-def complaints(where: Database) -> list[str]:
+def check_findings(database: Database) -> list[str]:
     """Return the findings of `arena db check`."""
-    with closing(Store.open(where)) as store:
-        return list(store.iterate(check_database, look))
+    with closing(Store.open(database)) as store:
+        return list(store.iterate(check_database, check_match))
 
 
-def dumped(file: Path) -> list[str]:
+def dump_statements(file: Path) -> list[str]:
     """Return the contents of an SQLite file as sorted statements."""
     with closing(sqlite3.connect(file)) as connection:
         return sorted(connection.iterdump())
 
 
-def told(claim: str, *, holds: bool) -> bool:
+def print_claim(claim: str, *, holds: bool) -> bool:
     print(f"{claim}: {'yes' if holds else 'NO'}", flush=True)
     return holds
 
 
-def compared(folder: Path, server: PostgresServer, matches: Sequence[StorableMatch], batch: int) -> bool:
+def compare_databases(folder: Path, server: PostgresServer, matches: Sequence[StorableMatch], batch: int) -> bool:
     """Run and print the comparison. Return whether everything is as it should be."""
     for name in ("singly", "batches", "copy"):
         server.execute(f"CREATE DATABASE {name}")
     where = {
-        name: (database_at(folder / f"{name}.db"), database_at(server.url(name))) for name in ("singly", "batches")
+        name: (open_database_url(folder / f"{name}.db"), open_database_url(server.url(name))) for name in ("singly", "batches")
     }
     for name, size in (("singly", 1), ("batches", batch)):
         for kind, one in zip(("SQLite", "PostgreSQL"), where[name], strict=True):
-            print(f"{size:3} a transaction, {kind:10} {stored(one, matches, size)}", flush=True)
+            print(f"{size:3} a transaction, {kind:10} {measure_storing(one, matches, size)}", flush=True)
     here, there = where["singly"]
-    same = rated(here)
-    holds = told(
-        "ratings equal to the last digit", holds=all(rated(one) == same for pair in where.values() for one in pair)
+    same = read_all_ratings(here)
+    holds = print_claim(
+        "ratings equal to the last digit", holds=all(read_all_ratings(one) == same for pair in where.values() for one in pair)
     )
     for one in (here, there):
-        found = complaints(one)
-        holds &= told(f"{type(one).__name__} is sound", holds=not found)
+        found = check_findings(one)
+        holds &= print_claim(f"{type(one).__name__} is sound", holds=not found)
         for line in found:
             print(line)
-    copy, back = database_at(server.url("copy")), folder / "back.db"
+    copy, back = open_database_url(server.url("copy")), folder / "back.db"
     copy_database(here, copy)
-    copy_database(copy, database_at(back))
+    copy_database(copy, open_database_url(back))
     assert here.file is not None
-    holds &= told("copied there and back, all is the same", holds=dumped(here.file) == dumped(back))
+    holds &= print_claim("copied there and back, all is the same", holds=dump_statements(here.file) == dump_statements(back))
     return holds
 
 
@@ -109,10 +109,10 @@ def main() -> None:
     options = parser.parse_args()
     if min(options.matches, options.batch) < 1:
         parser.error("--matches and --batch are 1 or more")
-    matches = [StorableMatch(closed.result, closed.record) for closed in played(options.matches)]
+    matches = [StorableMatch(closed.result, closed.pack_record) for closed in play_matches(options.matches)]
     print(f"{len(matches)} matches")
     with tempfile.TemporaryDirectory() as folder, postgres_server(durable=True) as server:
-        raise SystemExit(0 if compared(Path(folder), server, matches, options.batch) else 1)
+        raise SystemExit(0 if compare_databases(Path(folder), server, matches, options.batch) else 1)
 
 
 if __name__ == "__main__":

@@ -31,10 +31,10 @@ def main() -> None:
     parser.add_argument("--matches", type=int, default=10, help="of each pair, in turn from either seat")
     parser.add_argument("--bots", nargs="+", default=BOTS, choices=BOTS, metavar="BOT", help="those alone")
     args = parser.parse_args()
-    print(table(args.bots, scores(args.bots, read_config(args.set, args.preset), args.matches)))
+    print(make_table(args.bots, play_pairs(args.bots, read_config(args.set, args.preset), args.matches)))
 
 
-def scores(bots: Sequence[str], config: dict[str, Any] | None, matches: int) -> Scores:
+def play_pairs(bots: Sequence[str], config: dict[str, Any] | None, matches: int) -> Scores:
     found: Scores = {(one, two): [] for one in bots for two in bots if one != two}
     for one, two in combinations(bots, 2):
         for seated in ((one, two), (two, one)):
@@ -46,7 +46,7 @@ def scores(bots: Sequence[str], config: dict[str, Any] | None, matches: int) -> 
     return found
 
 
-def table(bots: Sequence[str], found: Scores) -> str:
+def make_table(bots: Sequence[str], found: Scores) -> str:
     """Return a table with a row per bot, best first: its mean payoff with a 95 % interval, overall and by opponent."""
     means = {bot: fmean(fmean(found[bot, other]) for other in bots if other != bot) for bot in bots}
     order = sorted(bots, key=lambda bot: -means[bot])
@@ -56,12 +56,12 @@ def table(bots: Sequence[str], found: Scores) -> str:
     ]
     for number, bot in enumerate(order, start=1):
         against = ["" if other == bot else f"{fmean(found[bot, other]):.2f}" for other in order]
-        spread = _spread([found[bot, other] for other in bots if other != bot])
+        spread = _half_interval([found[bot, other] for other in bots if other != bot])
         lines.append(f"| {number} | `{bot}` | {means[bot]:.2f} ± {spread:.2f} | {' | '.join(against)} |")
     return "\n".join(lines)
 
 
-def _spread(opponents: list[list[float]]) -> float:
+def _half_interval(opponents: list[list[float]]) -> float:
     """Return half the 95 % interval of the mean over opponents."""
     squares = sum(variance(matches) / len(matches) for matches in opponents if len(matches) > 1)
     return 1.96 * math.sqrt(squares) / len(opponents)

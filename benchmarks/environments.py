@@ -22,25 +22,25 @@ from typing import Any
 import numpy as np
 
 from bots.environments import VectorGames, VectorSingle, env
-from bots.environments.vector_single import at_random
-from machine.compiled import FAST
+from bots.environments.vector_single import choose_uniformly
+from machine.compiled import HAS_NUMBA
 
-AT_ONCE = 1024
+BATCH_GAMES = 1024
 """The number of games in a batch."""
-FEW = 16
+SPIEL_GAMES = 16
 """The number of games in OpenSpiel's vector environment, which plays them one after the other."""
-SPIEL = {"nim": "nim(pile_sizes=3;5;7,is_misere=false)", "tictactoe": "tic_tac_toe"}
+SPIEL_NAMES = {"nim": "nim(pile_sizes=3;5;7,is_misere=false)", "tictactoe": "tic_tac_toe"}
 GAMES: Sequence[tuple[str, Mapping[str, Any], str | None]] = (
     ("nim", {}, "none"),
     ("tictactoe", {}, "none"),
     ("risk-duel", {}, "none"),
-    ("risk-duel", {}, "exact" if FAST else "features-1"),
+    ("risk-duel", {}, "exact" if HAS_NUMBA else "features-1"),
     ("risk-campaign", {}, "none"),
     ("risk-campaign", {"preset": "world"}, "none"),
 )
-Stepping = Callable[[], int]
+StepFunction = Callable[[], int]
 """Plays for a few milliseconds and returns the number of steps."""
-ROW = "{:<28}{:<34}{:>12}{:>26}{:>9}{:>20}"
+ROW_FORMAT = "{:<28}{:<34}{:>12}{:>26}{:>9}{:>20}"
 
 
 def main() -> None:
@@ -48,27 +48,27 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=0.3, help="for each, in each round")
     options.add_argument("--rounds", type=int, default=5)
     given = options.parse_args()
-    print(f"{os.cpu_count()} processors, of which one at a time; batches of {AT_ONCE:,} games")
-    print(ROW.format("game", "environment", "steps/s", "", "batch is", ""))
+    print(f"{os.cpu_count()} processors, of which one at a time; batches of {BATCH_GAMES:,} games")
+    print(ROW_FORMAT.format("game", "environment", "steps/s", "", "batch is", ""))
     for game, config, luck in GAMES:
         named = f"{game} {config.get('preset', '')}".strip() + ("" if luck == "none" else f", luck {luck}")
-        table(named, contestants(game, config, luck), given.seconds, given.rounds)
+        print_speeds(named, make_environments(game, config, luck), given.seconds, given.rounds)
 
 
-def contestants(game: str, config: Mapping[str, Any], luck: str | None) -> dict[str, Stepping]:
+def make_environments(game: str, config: Mapping[str, Any], luck: str | None) -> dict[str, StepFunction]:
     """Return the environments to compare, by name, the batch first."""
     found = {
-        "batch, all seats": batch(game, config, luck),
-        "batch, a seat against others": against_others(game, config, luck),
-        "one at a time (PettingZoo)": one_at_a_time(game, config, luck),
+        "batch, all seats": make_batch(game, config, luck),
+        "batch, a seat against others": make_single_seat_batch(game, config, luck),
+        "one at a time (PettingZoo)": make_pettingzoo(game, config, luck),
     }
-    if game in SPIEL and find_spec("pyspiel") is not None:
-        found["OpenSpiel, states"] = spiel_states(SPIEL[game])
-        found["OpenSpiel, SyncVectorEnv"] = spiel_vector(SPIEL[game])
+    if game in SPIEL_NAMES and find_spec("pyspiel") is not None:
+        found["OpenSpiel, states"] = make_spiel_states(SPIEL_NAMES[game])
+        found["OpenSpiel, SyncVectorEnv"] = make_spiel_vector(SPIEL_NAMES[game])
     return found
 
 
-def table(game: str, found: Mapping[str, Stepping], seconds: float, rounds: int) -> None:
+def print_speeds(game: str, found: Mapping[str, StepFunction], seconds: float, rounds: int) -> None:
     for stepping in found.values():
         stepping()  # warm up: some code is compiled at the first call
     speeds: dict[str, list[float]] = {name: [] for name in found}
@@ -83,31 +83,31 @@ def table(game: str, found: Mapping[str, Stepping], seconds: float, rounds: int)
         ratios = [one / other for one, other in zip(first, own, strict=True)]
         figures = f"{median(own):,.0f}", f"{min(own):,.0f} to {max(own):,.0f}"
         beside = f"{median(ratios):,.1f}x", f"{min(ratios):,.1f} to {max(ratios):,.1f}"
-        print(ROW.format(game, name, *figures, *beside), flush=True)
+        print(ROW_FORMAT.format(game, name, *figures, *beside), flush=True)
 
 
-def batch(game: str, config: Mapping[str, Any], luck: str | None) -> Stepping:
-    games = VectorGames(game, config, num_envs=AT_ONCE, luck=luck)
+def make_batch(game: str, config: Mapping[str, Any], luck: str | None) -> StepFunction:
+    games = VectorGames(game, config, num_envs=BATCH_GAMES, luck=luck)
     games.reset(seed=1)
     draw = np.random.default_rng(1)
 
     def stepping() -> int:
-        games.step(at_random(*games.observe(), draw))
-        return AT_ONCE
+        games.step(choose_uniformly(*games.observe(), draw))
+        return BATCH_GAMES
 
     return stepping
 
 
-def against_others(game: str, config: Mapping[str, Any], luck: str | None) -> Stepping:
+def make_single_seat_batch(game: str, config: Mapping[str, Any], luck: str | None) -> StepFunction:
     """Return a stepping function whose count includes the opponents' steps."""
     made = 0
 
     def opponent(vectors: Any, masks: Any, draw: np.random.Generator) -> Any:
         nonlocal made
         made += len(vectors)
-        return at_random(vectors, masks, draw)
+        return choose_uniformly(vectors, masks, draw)
 
-    world = VectorSingle(game, config, num_envs=AT_ONCE, opponent=opponent, luck=luck)
+    world = VectorSingle(game, config, num_envs=BATCH_GAMES, opponent=opponent, luck=luck)
     world.reset(seed=1)
     draw, nothing = np.random.default_rng(1), np.empty((0, 0), np.float32)
 
@@ -115,13 +115,13 @@ def against_others(game: str, config: Mapping[str, Any], luck: str | None) -> St
         nonlocal made
         made = 0
         masks = world.action_masks()
-        world.step(at_random(nothing, masks, draw))
+        world.step(choose_uniformly(nothing, masks, draw))
         return made + int(masks.any(1).sum())
 
     return stepping
 
 
-def one_at_a_time(game: str, config: Mapping[str, Any], luck: str | None) -> Stepping:
+def make_pettingzoo(game: str, config: Mapping[str, Any], luck: str | None) -> StepFunction:
     world = env(game, config, luck=luck)
     world.reset(seed=1)
     draw = random.Random(1)
@@ -139,7 +139,7 @@ def one_at_a_time(game: str, config: Mapping[str, Any], luck: str | None) -> Ste
     return stepping
 
 
-def spiel_states(name: str) -> Stepping:
+def make_spiel_states(name: str) -> StepFunction:
     import pyspiel
 
     rules, draw = pyspiel.load_game(name), random.Random(1)
@@ -158,19 +158,19 @@ def spiel_states(name: str) -> Stepping:
     return stepping
 
 
-def spiel_vector(name: str) -> Stepping:
+def make_spiel_vector(name: str) -> StepFunction:
     from open_spiel.python.rl_agent import StepOutput
     from open_spiel.python.rl_environment import Environment
     from open_spiel.python.vector_env import SyncVectorEnv
 
-    worlds, draw = SyncVectorEnv([Environment(name) for _ in range(FEW)]), random.Random(1)
+    worlds, draw = SyncVectorEnv([Environment(name) for _ in range(SPIEL_GAMES)]), random.Random(1)
     times = worlds.reset()
 
     def stepping() -> int:
         nonlocal times
         legal = (each.observations["legal_actions"][each.observations["current_player"]] for each in times)
         times, *_ = worlds.step([StepOutput(draw.choice(actions), None) for actions in legal], reset_if_done=True)
-        return FEW
+        return SPIEL_GAMES
 
     return stepping
 

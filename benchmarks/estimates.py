@@ -10,9 +10,9 @@ import time
 from statistics import correlation, fmean
 
 from bots import play_all
-from bots.analysis.estimator import UctAppraiser
-from machine.exact.graders import judge_of
-from referee.replay import moves, replay
+from bots.analysis.estimator import UctMoveEvaluator
+from machine.exact.graders import grader_of
+from referee.replay import iter_moves, replay
 
 CONFIG = {"map": "south-america"}
 MATCHES = 12
@@ -23,25 +23,25 @@ def main() -> None:
     print(f"{'sims':>6}  {'bots':<16}  exact a move     estimated        correlation  noise    ms a move")
     for sims in (500, 2000, 20_000):
         for pair in PAIRS:
-            _line(sims, pair)
+            _print_line(sims, pair)
 
 
-def _line(sims: int, pair: tuple[str, str]) -> None:
+def _print_line(sims: int, pair: tuple[str, str]) -> None:
     exact: list[list[float]] = [[], []]
     estimated: list[list[float]] = [[], []]
     errors, seconds = [], 0.0
     for played in play_all(pair, "risk-duel", range(MATCHES), config=CONFIG):
         lines = replay(played.record)
         _, begun = next(lines)
-        judge, appraiser = judge_of(begun.game), UctAppraiser(begun.game, sims, played.seed)
-        for move in moves(begun, lines):
+        judge, appraiser = grader_of(begun.game), UctMoveEvaluator(begun.game, sims, played.seed)
+        for move in iter_moves(begun, lines):
             verdict, began = judge(move.before, move.move), time.perf_counter()
-            found = appraiser.judge(move.before, move.move, move.event.ply)
+            found = appraiser.evaluate_move(move.before, move.move, move.event.ply)
             seconds += time.perf_counter() - began
             exact[move.event.seat].append(verdict.best_value - verdict.value)
             estimated[move.event.seat].append(found.best_value - found.value)
-            if found.error:
-                errors.append(found.error**2)
+            if found.standard_error:
+                errors.append(found.standard_error**2)
     names = " ".join(word.partition("=")[0] for word in pair)
     means = "  ".join(" ".join(f"{fmean(seat):7.4f}" for seat in given) for given in (exact, estimated))
     both = correlation(exact[0] + exact[1], estimated[0] + estimated[1])

@@ -17,20 +17,20 @@ from typing import Any, NamedTuple
 from bots import play_all
 from machine.arguments import read_value
 from machine.cache import cache_folder
-from machine.exact.duel import can_judge, load_mapped, table_of
-from machine.workers.local import processes, spread
+from machine.exact.duel import can_grade, load_mapped, cached_table
+from machine.workers.local import process_pool, spread
 from measuring.pair_scores import SideScore
 from measuring.scores import Estimate, estimate_scores
 from measuring.value_function import NoLuck
-from measuring.value_registry import names_of
-from protocol.games import load
+from measuring.value_registry import value_names
+from protocol.games import load_game
 from protocol.games.base import NO_DICE
 from protocol.games.risk.campaign import Campaign
 from protocol.games.risk.duel import Duel
 
 BOTS = ("ga=ga:depth=3,nodes=1000", "uct=uct:sims=300")
 GAMES = (Duel, Campaign)
-LINE = "{:<20} {:<12} {:>7} {:>4}  {:<29} {:<29} {:>7}"
+ROW_FORMAT = "{:<20} {:<12} {:>7} {:>4}  {:<29} {:<29} {:>7}"
 Points = tuple[tuple[float, ...], tuple[float, ...]]
 """The points of a match by seat, as played and adjusted for luck."""
 
@@ -44,10 +44,10 @@ class Row(NamedTuple):
     raw: bool
 
 
-def points(row: Row, seeds: Sequence[int]) -> list[tuple[Points, float]]:
+def play_row(row: Row, seeds: Sequence[int]) -> list[tuple[Points, float]]:
     """Play matches. Return the points of each, with its processor time in seconds."""
-    rules = load(row.game, row.config)
-    value = NoLuck.name if row.raw else names_of(rules)[0]
+    rules = load_game(row.game, row.config)
+    value = NoLuck.name if row.raw else value_names(rules)[0]
     found = []
     began = time.process_time()
     starts = [f"first-seat-{seed}" for seed in seeds]
@@ -59,7 +59,7 @@ def points(row: Row, seeds: Sequence[int]) -> list[tuple[Points, float]]:
     return found
 
 
-def _told(found: Estimate | None) -> str:
+def _format_estimate(found: Estimate | None) -> str:
     """Return how far a seat is above half the points, with its 95 % interval."""
     if found is None:
         return ""
@@ -67,11 +67,11 @@ def _told(found: Estimate | None) -> str:
     return f"{mean:+.4f} ({low:+.4f} to {high:+.4f})"
 
 
-def exact(rules: Duel) -> float | None:
+def exact_advantage(rules: Duel) -> float | None:
     """Return seat 0's exact advantage above half a point; None if there is no table and none can be solved quickly."""
     table = load_mapped(rules.map, rules.max_troops, cache_folder(), rules.armies)
-    if table is None and can_judge(rules):
-        table = table_of(rules.map, rules.max_troops, rules.armies)
+    if table is None and can_grade(rules):
+        table = cached_table(rules.map, rules.max_troops, rules.armies)
     return None if table is None else table.value(rules.initial(NO_DICE)[0]) / 2
 
 
@@ -87,17 +87,17 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     told = parser.parse_args()
     changed = {key: read_value(value) for key, _, value in (word.partition("=") for word in told.set)}
-    print(LINE.format("", "bot", "matches", "seat", "points above ½", "less luck", "s each"), flush=True)
+    print(ROW_FORMAT.format("", "bot", "matches", "seat", "points above ½", "less luck", "s each"), flush=True)
     seeds = range(told.seed, told.seed + told.matches)
-    with processes(told.jobs) as crew:
+    with process_pool(told.jobs) as crew:
         for preset in told.presets or presets:
             game = presets[preset]
             config = {"preset": preset, **changed}
-            rules = load(game.name, config)
-            if isinstance(rules, Duel) and (worth := exact(rules)) is not None:
-                print(LINE.format(preset, "exact", "", 0, f"{worth:+.4f}", "", ""), flush=True)
+            rules = load_game(game.name, config)
+            if isinstance(rules, Duel) and (worth := exact_advantage(rules)) is not None:
+                print(ROW_FORMAT.format(preset, "exact", "", 0, f"{worth:+.4f}", "", ""), flush=True)
             for bot in (told.bot or BOTS) if told.matches else ():
-                played = dict(spread(crew, partial(points, Row(game.name, config, bot, told.raw)), seeds))
+                played = dict(spread(crew, partial(play_row, Row(game.name, config, bot, told.raw)), seeds))
                 seconds = fmean(spent for _, spent in played.values())
                 for seat in range(rules.seats):
                     found = estimate_scores(
@@ -107,7 +107,7 @@ def main() -> None:
                     name = bot.partition("=")[0]
                     count, took = (told.matches, f"{seconds:.2f}") if seat == 0 else ("", "")
                     print(
-                        LINE.format(preset, name, count, seat, _told(found.score), _told(found.adjusted), took),
+                        ROW_FORMAT.format(preset, name, count, seat, _format_estimate(found.score), _format_estimate(found.adjusted), took),
                         flush=True,
                     )
 

@@ -21,17 +21,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from arena.ratings.ladder_pairing import Seeker, information_gain, ladder_groups
+from arena.ratings.ladder_pairing import Seeker, information_gain, group_seekers
 from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, Standing, rate, skill_overlap
 
 POOL = "nim/classic"
-AFTER = (5, 10, 20, 50, 100)
-GATHER, LOOK_AGAIN = 0.02, 1.0
-QUICK, SLOW = 0.2, 6.0
+MEASURED_COUNTS = (5, 10, 20, 50, 100)
+NEW_SEEK_DELAY_S, PAIRING_INTERVAL_S = 0.02, 1.0
+FAST_MATCH_S, SLOW_MATCH_S = 0.2, 6.0
 """Seconds per match of fast and slow bots."""
-HERE, AWAY = 60.0, 60.0
+PRESENCE_S, ABSENCE_S = 60.0, 60.0
 """Seconds for which some bots stay, and stay away."""
-BEFORE_PATIENCE, BEFORE_NEIGHBOURS = 2.0, 16
+OLD_MAX_WAIT_S, OLD_NEIGHBOUR_COUNT = 2.0, 16
 
 Pair = tuple[Seeker, Seeker]
 
@@ -54,210 +54,210 @@ class Entrant:
 Pairing = Callable[[Sequence[Seeker], float, Sequence[Seeker], Random], Sequence[Sequence[Seeker]]]
 
 
-def at_random(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], chance: Random) -> list[Pair]:
+def pair_randomly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random) -> list[Pair]:
     """Pair all waiting bots at random, at once."""
-    mixed = chance.sample(waiting, len(waiting))
+    mixed = rng.sample(waiting, len(waiting))
     return list(zip(mixed[::2], mixed[1::2], strict=False))
 
 
-def quality(a: Rating, b: Rating) -> float:
+def match_quality(a: Rating, b: Rating) -> float:
     """Return TrueSkill's match quality (Herbrich, Minka, Graepel: TrueSkill, NIPS 2006, equation 7)."""
     return math.sqrt(2 * BETA**2 / (2 * BETA**2 + a.sigma**2 + b.sigma**2)) * skill_overlap(a, b)
 
 
-def as_before(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], chance: Random) -> list[Pair]:
+def pair_as_formerly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random) -> list[Pair]:
     """Pair by the best match quality among bots of similar rating; after two seconds of waiting, among all."""
-    left, pairs = sorted(waiting, key=lambda one: (one.since, -one.sigma, one.bot)), []
+    left, pairs = sorted(waiting, key=lambda one: (one.seeking_since, -one.sigma, one.bot)), []
     while left:
         first, mine = left[0], Rating(left[0].mu, left[0].sigma)
-        least = 0.5 * max(0.0, 1 - (now - first.since) / BEFORE_PATIENCE)
-        near = sorted(left[1:], key=lambda one: abs(one.mu - mine.mu))[:BEFORE_NEIGHBOURS]
+        least = 0.5 * max(0.0, 1 - (now - first.seeking_since) / OLD_MAX_WAIT_S)
+        near = sorted(left[1:], key=lambda one: abs(one.mu - mine.mu))[:OLD_NEIGHBOUR_COUNT]
         fit = [one for one in near if skill_overlap(mine, Rating(one.mu, one.sigma)) >= least]
         if fit:
-            best = max(fit, key=lambda one: quality(mine, Rating(one.mu, one.sigma)))
+            best = max(fit, key=lambda one: match_quality(mine, Rating(one.mu, one.sigma)))
             pairs.append((first, best))
             left.remove(best)
         left.remove(first)
     return pairs
 
 
-def as_now(
-    waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], chance: Random
+def pair_as_now(
+    waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random
 ) -> Sequence[Sequence[Seeker]]:
-    return ladder_groups(waiting, now, playing=playing)
+    return group_seekers(waiting, now, playing=playing)
 
 
-ARRANGED: Mapping[str, Pairing] = {"random": at_random, "before": as_before, "now": as_now}
-LOTS = "lots"
+PAIRINGS: Mapping[str, Pairing] = {"random": pair_randomly, "before": pair_as_formerly, "now": pair_as_now}
+RANDOM_ROUNDS = "lots"
 """Random pairing in rounds in which every bot plays."""
-TAUS = (0.6, 0.7, 0.8, 0.85, 0.9)
+TAU_TARGETS = (0.6, 0.7, 0.8, 0.85, 0.9)
 """The values of tau that `--in-rounds` looks for."""
-BEST = "best"
+OPTIMAL_ROUNDS = "best"
 """The most informative pairs of all, in rounds in which every bot plays."""
 
 
 class Ladder:
     """A ladder with its bots, and measurements after each number of matches per bot in `AFTER`."""
 
-    def __init__(self, count: int, chance: Random, spread: float = 1.0) -> None:
-        self.chance = chance
+    def __init__(self, count: int, rng: Random, spread: float = 1.0) -> None:
+        self.rng = rng
         self.bots = {
             name: Entrant(
                 name,
-                chance.gauss(MU, spread * SIGMA),
-                SLOW if number % 4 == 3 else QUICK,
+                rng.gauss(MU, spread * SIGMA),
+                SLOW_MATCH_S if number % 4 == 3 else FAST_MATCH_S,
                 number % 5 == 4,
             )
             for number, name in enumerate(f"b{number}" for number in range(count))
         }
         self.matches = 0
-        self.noted: dict[int, dict[str, float]] = {}
+        self.measurements: dict[int, dict[str, float]] = {}
 
     @property
-    def over(self) -> bool:
-        return len(self.noted) == len(AFTER)
+    def is_over(self) -> bool:
+        return len(self.measurements) == len(MEASURED_COUNTS)
 
     def play(self, first: str, second: str) -> None:
         """Play and rate a match, and take a measurement if it is due."""
         one, other = self.bots[first], self.bots[second]
         apart = (one.strength - other.strength) / (math.sqrt(2) * BETA)
-        won = self.chance.random() < (1 + math.erf(apart / math.sqrt(2))) / 2
+        won = self.rng.random() < (1 + math.erf(apart / math.sqrt(2))) / 2
         rated = rate(POOL, [one.standing, other.standing], ["", ""], [1, 2] if won else [2, 1]).seats
         for bot, rating in ((one, rated[0]), (other, rated[1])):
             bot.standing = Standing(rating.mu_after, rating.sigma_after, bot.standing.matches + 1)
         self.matches += 1
-        if self.matches == self._due():
-            self.noted[AFTER[len(self.noted)]] = self._state()
+        if self.matches == self._next_measured_match():
+            self.measurements[MEASURED_COUNTS[len(self.measurements)]] = self._measure()
 
-    def _due(self) -> int:
-        return AFTER[len(self.noted)] * len(self.bots) // 2 if not self.over else 0
+    def _next_measured_match(self) -> int:
+        return MEASURED_COUNTS[len(self.measurements)] * len(self.bots) // 2 if not self.is_over else 0
 
-    def _state(self) -> dict[str, float]:
+    def _measure(self) -> dict[str, float]:
         bots = list(self.bots.values())
         counts = [bot.standing.matches for bot in bots]
         return {
-            "tau": tau([bot.strength for bot in bots], [bot.standing.mu for bot in bots]),
+            "tau": kendall_tau([bot.strength for bot in bots], [bot.standing.mu for bot in bots]),
             "met": sum(len(bot.met) for bot in bots) / (len(bots) * (len(bots) - 1)),
             "least": min(counts) / statistics.mean(counts),
         }
 
 
-def tau(strengths: Sequence[float], ratings: Sequence[float]) -> float:
+def kendall_tau(strengths: Sequence[float], ratings: Sequence[float]) -> float:
     """Return Kendall's rank correlation of two lists without ties."""
     pairs = list(itertools.combinations(zip(strengths, ratings, strict=True), 2))
     return sum(1 if (a - c) * (b - d) > 0 else -1 for (a, b), (c, d) in pairs) / len(pairs)
 
 
-def in_time(ladder: Ladder, pairing: Pairing) -> None:
+def play_in_time(ladder: Ladder, pairing: Pairing) -> None:
     """Play in simulated time. A free bot seeks, and a match takes as long as its slower bot."""
     order = itertools.count()
     waiting: dict[str, float] = {}
     playing: set[str] = set()
     events: list[tuple[float, int, tuple[str, ...]]] = [(0.0, next(order), (name,)) for name in ladder.bots]
     looks = math.inf
-    while not ladder.over:
+    while not ladder.is_over:
         if not events or looks <= events[0][0]:
             now, looks = looks, math.inf
             seekers = [ladder.bots[name].seeker(since) for name, since in waiting.items()]
-            busy = [ladder.bots[name].seeker() for name in playing if is_here(ladder.bots[name], now)]
-            for one, other in pairing(seekers, now, busy, ladder.chance):
+            busy = [ladder.bots[name].seeker() for name in playing if is_present(ladder.bots[name], now)]
+            for one, other in pairing(seekers, now, busy, ladder.rng):
                 for bot, opponent in ((one.bot, other.bot), (other.bot, one.bot)):
                     del waiting[bot]
                     playing.add(bot)
                     ladder.bots[bot].met[opponent] += 1
                 lasts = max(ladder.bots[one.bot].seconds, ladder.bots[other.bot].seconds)
-                ends = now + ladder.chance.uniform(0.5, 1.5) * lasts
+                ends = now + ladder.rng.uniform(0.5, 1.5) * lasts
                 heapq.heappush(events, (ends, next(order), (one.bot, other.bot)))
             if len(waiting) > 1:
-                looks = now + LOOK_AGAIN
+                looks = now + PAIRING_INTERVAL_S
             continue
         now, _, names = heapq.heappop(events)
         if len(names) > 1:  # two names: a match ends; one name: a bot arrives
             playing.difference_update(names)
             ladder.play(names[0], names[1])
         for name in names:
-            if is_here(ladder.bots[name], now):
+            if is_present(ladder.bots[name], now):
                 waiting[name] = now
-                looks = min(looks, now + GATHER)
+                looks = min(looks, now + NEW_SEEK_DELAY_S)
             else:
-                heapq.heappush(events, (now + AWAY, next(order), (name,)))
+                heapq.heappush(events, (now + ABSENCE_S, next(order), (name,)))
 
 
-def is_here(bot: Entrant, now: float) -> bool:
+def is_present(bot: Entrant, now: float) -> bool:
     """Return whether a bot is present at a time, so that it seeks again after its match."""
-    return not bot.comes_and_goes or now % (HERE + AWAY) < HERE
+    return not bot.comes_and_goes or now % (PRESENCE_S + ABSENCE_S) < PRESENCE_S
 
 
-def by_lot(ladder: Ladder) -> None:
+def play_random_rounds(ladder: Ladder) -> None:
     """Play rounds of random pairs."""
-    while not ladder.over:
-        names = ladder.chance.sample(list(ladder.bots), len(ladder.bots))
+    while not ladder.is_over:
+        names = ladder.rng.sample(list(ladder.bots), len(ladder.bots))
         for one, other in zip(names[::2], names[1::2], strict=False):
-            if not ladder.over:
+            if not ladder.is_over:
                 ladder.bots[one].met[other] += 1
                 ladder.bots[other].met[one] += 1
                 ladder.play(one, other)
 
 
-def at_best(ladder: Ladder) -> None:
+def play_optimal_rounds(ladder: Ladder) -> None:
     """Play rounds of the most informative pairs."""
-    while not ladder.over:
+    while not ladder.is_over:
         pairs = sorted(
             itertools.combinations([bot.seeker() for bot in ladder.bots.values()], 2),
             key=lambda pair: -information_gain(*pair),
         )
         free = set(ladder.bots)
         for one, other in pairs:
-            if one.bot in free and other.bot in free and not ladder.over:
+            if one.bot in free and other.bot in free and not ladder.is_over:
                 free -= {one.bot, other.bot}
                 ladder.bots[one.bot].met[other.bot] += 1
                 ladder.bots[other.bot].met[one.bot] += 1
                 ladder.play(one.bot, other.bot)
 
 
-def played(count: int, kind: str, seed: int, spread: float) -> Ladder:
+def play_ladder(count: int, kind: str, seed: int, spread: float) -> Ladder:
     """Play a ladder of `count` bots with one kind of pairing. `spread` scales the prior's deviation of strengths."""
     ladder = Ladder(count, Random(f"{count}/{seed}"), spread)
-    if kind == BEST:
-        at_best(ladder)
-    elif kind == LOTS:
-        by_lot(ladder)
+    if kind == OPTIMAL_ROUNDS:
+        play_optimal_rounds(ladder)
+    elif kind == RANDOM_ROUNDS:
+        play_random_rounds(ladder)
     else:
-        in_time(ladder, ARRANGED[kind])
+        play_in_time(ladder, PAIRINGS[kind])
     return ladder
 
 
-def measured(count: int, kind: str, ladders: int, spread: float) -> list[dict[str, float]]:
+def measure_means(count: int, kind: str, ladders: int, spread: float) -> list[dict[str, float]]:
     """Return the means of the measurements over several ladders, in the order of `AFTER`."""
-    ended = [played(count, kind, seed, spread) for seed in range(ladders)]
+    ended = [play_ladder(count, kind, seed, spread) for seed in range(ladders)]
     return [
-        {what: statistics.mean(ladder.noted[after][what] for ladder in ended) for what in ("tau", "met", "least")}
-        for after in AFTER
+        {what: statistics.mean(ladder.measurements[after][what] for ladder in ended) for what in ("tau", "met", "least")}
+        for after in MEASURED_COUNTS
     ]
 
 
-def matches_to(tau_wanted: float, means: Sequence[Mapping[str, float]]) -> float | None:
+def matches_until(tau_wanted: float, means: Sequence[Mapping[str, float]]) -> float | None:
     """Return the matches per bot until tau reaches a value, by interpolation; None if it never does."""
     before, known = 0.0, 0.0
-    for after, row in zip(AFTER, means, strict=True):
+    for after, row in zip(MEASURED_COUNTS, means, strict=True):
         if row["tau"] >= tau_wanted:
             return before + (after - before) * (tau_wanted - known) / (row["tau"] - known)
         before, known = after, row["tau"]
     return None
 
 
-def in_rounds(count: int, ladders: int, spread: float) -> None:
+def print_rounds(count: int, ladders: int, spread: float) -> None:
     """Print the matches per bot that random and optimal pairing need."""
     print(f"\n{count} bots, strengths of {spread:g} deviations: matches a bot until tau is so much")
-    lots, best = (measured(count, kind, ladders, spread) for kind in (LOTS, BEST))
-    for wanted in TAUS:
-        by_lots, by_choice = (matches_to(wanted, means) for means in (lots, best))
+    lots, best = (measure_means(count, kind, ladders, spread) for kind in (RANDOM_ROUNDS, OPTIMAL_ROUNDS))
+    for wanted in TAU_TARGETS:
+        by_lots, by_choice = (matches_until(wanted, means) for means in (lots, best))
         told = "".join(f"{'over 100' if each is None else f'{each:.0f}':>10}" for each in (by_lots, by_choice))
         times = "" if by_lots is None or by_choice is None else f"{by_lots / by_choice:>8.1f} times"
         print(f"{wanted:.2f}{told}{times}", flush=True)
 
 
-def draw(found: Mapping[int, Mapping[str, Sequence[Mapping[str, float]]]], path: Path) -> None:
+def plot(found: Mapping[int, Mapping[str, Sequence[Mapping[str, float]]]], path: Path) -> None:
     """Plot Kendall's tau over matches per bot, a panel for each number of bots."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -268,14 +268,14 @@ def draw(found: Mapping[int, Mapping[str, Sequence[Mapping[str, float]]]], path:
     ):
         for (kind, row), mark in zip(rows.items(), "^so*", strict=True):
             axes.plot(
-                AFTER,
+                MEASURED_COUNTS,
                 [one["tau"] for one in row],
                 marker=mark,
                 markersize=4,
                 label=kind if count == min(found) else None,
             )
         axes.set_xscale("log", base=2)
-        axes.set_xticks(AFTER, [str(after) for after in AFTER])
+        axes.set_xticks(MEASURED_COUNTS, [str(after) for after in MEASURED_COUNTS])
         axes.set_title(f"{count} bots")
         axes.set_xlabel("matches a bot")
         axes.grid(axis="y", color="0.9")
@@ -296,16 +296,16 @@ def main() -> None:
     found: dict[int, dict[str, list[dict[str, float]]]] = {}
     for count in arguments.bots:
         if arguments.in_rounds:
-            in_rounds(count, max(1, arguments.of_each // count), arguments.spread)
+            print_rounds(count, max(1, arguments.of_each // count), arguments.spread)
             continue
-        print(f"\n{f'{count} bots':8}" + "".join(f"{f'{after} matches':>19}" for after in AFTER))
-        print(" " * 8 + f"{'tau   met  least':>19}" * len(AFTER))
+        print(f"\n{f'{count} bots':8}" + "".join(f"{f'{after} matches':>19}" for after in MEASURED_COUNTS))
+        print(" " * 8 + f"{'tau   met  least':>19}" * len(MEASURED_COUNTS))
         found[count] = {}
-        for kind in (*ARRANGED, BEST):
-            row = found[count][kind] = measured(count, kind, max(1, arguments.of_each // count), arguments.spread)
+        for kind in (*PAIRINGS, OPTIMAL_ROUNDS):
+            row = found[count][kind] = measure_means(count, kind, max(1, arguments.of_each // count), arguments.spread)
             print(f"{kind:8}" + "".join(f"{r['tau']:8.2f} {r['met']:5.2f} {r['least']:4.2f}" for r in row), flush=True)
     if arguments.plot and found:
-        draw(found, arguments.plot)
+        plot(found, arguments.plot)
 
 
 if __name__ == "__main__":

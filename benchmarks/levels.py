@@ -24,23 +24,23 @@ from typing import Any, NamedTuple
 from arena.ratings.rating_system import BETA, Standing, rate
 from bots.client.bot import Bot
 from bots.playing.matches import Played, play_all
-from bots.reference.level_bot import Level, Mixture, mixture_for
+from bots.reference.level_bot import Level, Mixture, find_mixture
 from machine.arguments import read_value
-from measuring.isotonic import evenly_apart
-from measuring.thurstone import strengths
+from measuring.isotonic import evenly_spaced
+from measuring.thurstone import estimate_strengths
 from measuring.value_function import NoLuck
-from measuring.value_registry import names_in_points
-from protocol.bot_launch import LEVELS
-from protocol.games import load
+from measuring.value_registry import default_value_names
+from protocol.bot_launch import MAX_LEVEL
+from protocol.games import load_game
 
-UNIT = math.sqrt(2) * BETA
+RATING_UNIT = math.sqrt(2) * BETA
 """The difference of settled ratings at which the stronger wins 84 of 100 matches."""
-PLAYERS = 12
+MIXTURE_COUNT = 12
 """The number of mixtures in a pass of a fit."""
-RESAMPLED = 300
+BOOTSTRAP_SAMPLES = 300
 
 
-class Field(NamedTuple):
+class RoundRobin(NamedTuple):
     """The results of a round robin: scores by pair, and the ratings after all matches."""
 
     scores: Mapping[tuple[int, int], Sequence[float]]
@@ -51,10 +51,10 @@ class Field(NamedTuple):
 
 def play_rounds(
     players: Sequence[Bot], game: str, config: Mapping[str, Any], rounds: int, seed: str
-) -> Iterator[Field]:
+) -> Iterator[RoundRobin]:
     """Play all pairs from both seats, round by round, so that all ratings settle together. Yield after each round."""
-    rules = load(game, config)
-    less_luck = names_in_points(rules)[0] != NoLuck.name
+    rules = load_game(game, config)
+    less_luck = default_value_names(rules)[0] != NoLuck.name
     seeds = [f"{seed}-{number}" for number in range(rounds)]
     seatings = list(itertools.permutations(range(len(players)), 2))
     matches: dict[tuple[int, int], Iterator[Played]] = {
@@ -78,39 +78,39 @@ def play_rounds(
                 luck = played.luck().total[at] if less_luck else 0.0
                 both.append(played.points[at] - luck)
             scores.setdefault((one, other), []).append(fmean(both))
-        yield Field({pair: list(found) for pair, found in scores.items()}, list(standings), less_luck)
+        yield RoundRobin({pair: list(found) for pair, found in scores.items()}, list(standings), less_luck)
 
 
 def ratings_of(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:
     """Return the maximum likelihood ratings, centred on 0, for the scores of the pairs."""
-    return [UNIT * strength for strength in strengths(scores, players)]
+    return [RATING_UNIT * strength for strength in estimate_strengths(scores, players)]
 
 
 def fit(game: str, config: Mapping[str, Any], bot: str, rounds: int, passes: int, seed: str) -> None:
-    shares = [number / (PLAYERS - 1) for number in range(PLAYERS)]
+    shares = [number / (MIXTURE_COUNT - 1) for number in range(MIXTURE_COUNT)]
     curve: list[tuple[float, float]] = []
     for number in range(passes):
         players = [
-            Level(f"share-{at}", level=1, mixture=Mixture(bot, [share] * LEVELS)) for at, share in enumerate(shares)
+            Level(f"share-{at}", level=1, mixture=Mixture(bot, [share] * MAX_LEVEL)) for at, share in enumerate(shares)
         ]
         *_, field = play_rounds(players, game, config, rounds, f"{seed}-{number}")
-        strength = ratings_of(field.scores, PLAYERS)
+        strength = ratings_of(field.scores, MIXTURE_COUNT)
         told = "  ".join(f"{share:.3f} {each:+.2f}" for share, each in zip(shares, strength, strict=True))
         print(f"# pass {number + 1}, share and strength: {told}", flush=True)
         middle = (strength[0] + strength[-1]) / 2  # the first and the last share are in every pass
         curve += [(share, each - middle) for share, each in zip(shares, strength, strict=True)]
-        shares = sorted(evenly_apart(curve, PLAYERS))
-    random_share = evenly_apart(curve, LEVELS)
+        shares = sorted(evenly_spaced(curve, MIXTURE_COUNT))
+    random_share = evenly_spaced(curve, MAX_LEVEL)
     print(f'{game} = {{ bot = "{bot}", random_share = [{", ".join(f"{share:.3f}" for share in random_share)}] }}')
 
 
-def ladder(game: str, config: Mapping[str, Any], matches: int, seed: str) -> None:
-    rules = load(game, config)
-    mixture = mixture_for(game, rules.pool)
+def play_ladder(game: str, config: Mapping[str, Any], matches: int, seed: str) -> None:
+    rules = load_game(game, config)
+    mixture = find_mixture(game, rules.pool)
     if mixture is None:
         raise SystemExit(f"{game} has no levels")
-    rounds = -(-matches // (2 * (LEVELS - 1)))
-    players = [Level(f"level-{level}", level=level) for level in range(1, LEVELS + 1)]
+    rounds = -(-matches // (2 * (MAX_LEVEL - 1)))
+    players = [Level(f"level-{level}", level=level) for level in range(1, MAX_LEVEL + 1)]
     field = None
     with suppress(KeyboardInterrupt):
         for so_far in play_rounds(players, game, config, rounds, seed):
@@ -143,11 +143,11 @@ def gaps_of(scores: Mapping[tuple[int, int], Sequence[float]]) -> tuple[list[flo
     chance = Random(1)
 
     def gaps(found: Mapping[tuple[int, int], Sequence[float]]) -> list[float]:
-        return [other - one for one, other in itertools.pairwise(ratings_of(found, LEVELS))]
+        return [other - one for one, other in itertools.pairwise(ratings_of(found, MAX_LEVEL))]
 
-    drawn = [gaps({pair: chance.choices(all_, k=len(all_)) for pair, all_ in scores.items()}) for _ in range(RESAMPLED)]
+    drawn = [gaps({pair: chance.choices(all_, k=len(all_)) for pair, all_ in scores.items()}) for _ in range(BOOTSTRAP_SAMPLES)]
     ends = [sorted(column) for column in zip(*drawn, strict=True)]
-    cut = RESAMPLED * 25 // 1000
+    cut = BOOTSTRAP_SAMPLES * 25 // 1000
     return gaps(scores), [(column[cut], column[-1 - cut]) for column in ends]
 
 
@@ -166,7 +166,7 @@ def main() -> None:
     if given.what == "fit":
         fit(given.game, config, given.bot, given.rounds, given.passes, given.seed)
     else:
-        ladder(given.game, config, given.matches, given.seed)
+        play_ladder(given.game, config, given.matches, given.seed)
 
 
 if __name__ == "__main__":

@@ -21,11 +21,11 @@ from typing import NamedTuple
 from bots import play_all
 
 GAMES = {"nim": ("random", "perfect"), "risk-duel": ("ga:depth=3", "alphabeta:depth=3")}
-MATCHES = {"nim": 400, "risk-duel": 60}
-ROW = "{:<10}{:<30}{:<11}{:>10}{:>8}{:>10}{:>8}"
+MATCH_COUNTS = {"nim": 400, "risk-duel": 60}
+ROW_FORMAT = "{:<10}{:<30}{:<11}{:>10}{:>8}{:>10}{:>8}"
 
 
-class Pace(NamedTuple):
+class Speed(NamedTuple):
     """The speed of matches, by wall clock and processor time."""
 
     a_second: float
@@ -33,50 +33,50 @@ class Pace(NamedTuple):
 
 
 def main() -> None:
-    print(ROW.format("game", "bots", "", "matches/s", "", "cpu ms", ""))
+    print(ROW_FORMAT.format("game", "bots", "", "matches/s", "", "cpu ms", ""))
     for game, bots in GAMES.items():
-        connected, called = as_processes(game, bots, MATCHES[game]), in_process(game, bots, MATCHES[game])
+        connected, called = play_as_processes(game, bots, MATCH_COUNTS[game]), play_in_process(game, bots, MATCH_COUNTS[game])
         faster = f"{called.a_second / connected.a_second:.1f}x"
         cheaper = f"{connected.processor_ms / called.processor_ms:.1f}x"
         rows = ("processes", connected, "", ""), ("play", called, faster, cheaper)
         for how, pace, rate, cost in rows:
             figures = f"{pace.a_second:,.0f}", rate, f"{pace.processor_ms:.1f}", cost
-            print(ROW.format(game, " ".join(bots), how, *figures), flush=True)
+            print(ROW_FORMAT.format(game, " ".join(bots), how, *figures), flush=True)
 
 
-def in_process(game: str, bots: Sequence[str], matches: int) -> Pace:
+def play_in_process(game: str, bots: Sequence[str], matches: int) -> Speed:
     """Measure from the end of the first match on."""
     playing = play_all(bots, game, range(matches + 1))
     next(playing)
     began, before = time.perf_counter(), time.process_time()
     for _ in playing:
         pass
-    return Pace(matches / (time.perf_counter() - began), 1000 * (time.process_time() - before) / matches)
+    return Speed(matches / (time.perf_counter() - began), 1000 * (time.process_time() - before) / matches)
 
 
-def as_processes(game: str, bots: Sequence[str], matches: int) -> Pace:
+def play_as_processes(game: str, bots: Sequence[str], matches: int) -> Speed:
     """Measure from the first start to the last end, less the processor time of a tournament of one match."""
-    tournament(game, bots, 1)  # warm up whatever is compiled or solved once
-    alone, _ = tournament(game, bots, 1)
-    spent, results = tournament(game, bots, 1 + matches)
+    run_tournament(game, bots, 1)  # warm up whatever is compiled or solved once
+    alone, _ = run_tournament(game, bots, 1)
+    spent, results = run_tournament(game, bots, 1 + matches)
     began = min(datetime.fromisoformat(result["started"]) for result in results)
     ended = max(datetime.fromisoformat(result["finished"]) for result in results)
-    return Pace(len(results) / (ended - began).total_seconds(), 1000 * (spent - alone) / matches)
+    return Speed(len(results) / (ended - began).total_seconds(), 1000 * (spent - alone) / matches)
 
 
-def tournament(game: str, bots: Sequence[str], matches: int) -> tuple[float, list[dict[str, str]]]:
+def run_tournament(game: str, bots: Sequence[str], matches: int) -> tuple[float, list[dict[str, str]]]:
     """Run a tournament. Return the processor seconds of all its processes, and its results."""
     words = [f"{name}={bot}" for name, bot in zip(("one", "other"), bots, strict=True)]
-    before = _children()
+    before = _children_processor_s()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "out.json"
         options = ["--rounds", str(matches), "--jobs", "1", "--data", folder, "--json", str(file)]
         command = [sys.executable, "-m", "arena", "tournament", *words, "--game", game, *options]
         subprocess.run(command, check=True, capture_output=True)
-        return _children() - before, json.loads(file.read_text())["matches"]
+        return _children_processor_s() - before, json.loads(file.read_text())["matches"]
 
 
-def _children() -> float:
+def _children_processor_s() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

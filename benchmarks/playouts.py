@@ -14,11 +14,11 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from bots.search import Limit
+from bots.search import SearchLimit
 from bots.search.risk import field as flat
 from bots.search.risk.campaign_uct import CampaignUct
-from bots.search.risk.policies import RAID, CampaignRaid, play_turn
-from machine.compiled import FAST
+from bots.search.risk.policies import RAID, RaidPolicy, play_turn
+from machine.compiled import HAS_NUMBA
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Campaign, Position
 
@@ -28,16 +28,16 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = {
     "world, 3 seats": {"preset": "world-3"},
     "world, 6 seats": {"preset": "world"},
 }
-TURNS = (0, 4, 12)
+TURN_COUNTS = (0, 4, 12)
 """The numbers of raider turns after which positions are taken."""
-SECONDS = 1.0
+MIN_MEASURED_S = 1.0
 """Minimum seconds per measurement, in processor time, so that other load matters little."""
-ROW = "{:<16}{:<14}{:>16}{:>9}{:>16}{:>9}"
+ROW_FORMAT = "{:<16}{:<14}{:>16}{:>9}{:>16}{:>9}"
 
 
 def main() -> None:
     if sys.argv[1:] == ["speeds"]:
-        print(json.dumps(speeds()))
+        print(json.dumps(measure_all()))
         return
     plain = subprocess.run(
         [sys.executable, __file__, "speeds"],
@@ -47,35 +47,35 @@ def main() -> None:
         check=True,
     )
     slow = json.loads(plain.stdout)
-    print(ROW.format("campaign", "code", "simulations/s", "faster", "turns/s", "faster"))
+    print(ROW_FORMAT.format("campaign", "code", "simulations/s", "faster", "turns/s", "faster"))
     for name, (sims, turns) in slow.items():
-        print(ROW.format(name, "plain Python", f"{sims:,.0f}", "1x", f"{turns:,.0f}", "1x"))
-    if FAST:
-        for name, (sims, turns) in speeds().items():
+        print(ROW_FORMAT.format(name, "plain Python", f"{sims:,.0f}", "1x", f"{turns:,.0f}", "1x"))
+    if HAS_NUMBA:
+        for name, (sims, turns) in measure_all().items():
             ratios = f"{sims / slow[name][0]:.0f}x", f"{turns / slow[name][1]:.0f}x"
-            print(ROW.format(name, "numba", f"{sims:,.0f}", ratios[0], f"{turns:,.0f}", ratios[1]))
+            print(ROW_FORMAT.format(name, "numba", f"{sims:,.0f}", ratios[0], f"{turns:,.0f}", ratios[1]))
 
 
-def speeds() -> dict[str, tuple[float, float]]:
-    return {name: speeds_of(Campaign(config)) for name, config in CONFIGS.items()}
+def measure_all() -> dict[str, tuple[float, float]]:
+    return {name: measure_speeds(Campaign(config)) for name, config in CONFIGS.items()}
 
 
-def speeds_of(rules: Campaign) -> tuple[float, float]:
+def measure_speeds(rules: Campaign) -> tuple[float, float]:
     kernel = CampaignUct(rules)
     kernel.warm_up()
-    positions = [position_after(rules, turns) for turns in TURNS]
+    positions = [position_after(rules, turns) for turns in TURN_COUNTS]
     sims, rng, begin = 0, random.Random(1), time.process_time()
-    while time.process_time() < begin + SECONDS:
+    while time.process_time() < begin + MIN_MEASURED_S:
         for position in positions:
-            sims += kernel.search(position, below=rng.randrange, limit=Limit(nodes=30)).nodes
+            sims += kernel.search(position, below=rng.randrange, limit=SearchLimit(nodes=30)).nodes
     searched = sims / (time.process_time() - begin)
-    player = CampaignRaid(rules)
+    player = RaidPolicy(rules)
     given = player.odds, player.weights, player.path, RAID
-    play_turn(player.board, flat.field_of(rules, positions[0], 0), *given)  # compiles it
+    play_turn(player.board, flat.make_field(rules, positions[0], 0), *given)  # compiles it
     turns, begin = 0, time.process_time()
-    while time.process_time() < begin + SECONDS:
+    while time.process_time() < begin + MIN_MEASURED_S:
         for position in positions:
-            field = flat.field_of(rules, position, turns)
+            field = flat.make_field(rules, position, turns)
             for _ in range(10):
                 if not field[flat.OVER]:
                     play_turn(player.board, field, *given)
@@ -85,10 +85,10 @@ def speeds_of(rules: Campaign) -> tuple[float, float]:
 
 def position_after(rules: Campaign, turns: int) -> Position:
     """Return a reproducible position in a draft phase."""
-    player, state = CampaignRaid(rules), rules.initial(Dice(bytes(32), 0))[0]
+    player, state = RaidPolicy(rules), rules.initial(Dice(bytes(32), 0))[0]
     while turns or state.phase == "attack":
         seat = state.seat
-        state = rules.apply(state, player.move(state), Dice(bytes(32), rules.ply(state)))[0]
+        state = rules.apply(state, player.choose_move(state), Dice(bytes(32), rules.ply(state)))[0]
         turns -= turns > 0 and state.seat != seat
     return state
 

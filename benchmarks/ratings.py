@@ -8,27 +8,27 @@ from random import Random
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 
-SEATS = 6
-TIMES = 5
+SEAT_COUNT = 6
+REPETITIONS = 5
 
 
 def main() -> None:
     chooser = Random(1)
-    newcomers = [Standing()] * SEATS
-    different = [Standing(chooser.uniform(10, 40), chooser.uniform(1, 8), 5) for _ in range(SEATS)]
-    apart = [Standing(20 * seat, 1 + seat / 10, 50) for seat in range(SEATS)]
+    newcomers = [Standing()] * SEAT_COUNT
+    different = [Standing(chooser.uniform(10, 40), chooser.uniform(1, 8), 5) for _ in range(SEAT_COUNT)]
+    apart = [Standing(20 * seat, 1 + seat / 10, 50) for seat in range(SEAT_COUNT)]
     show("two seats, decided", newcomers[:2], [1, 2])
     show("six seats, decided", different, [1, 2, 3, 4, 5, 6])
-    show("six newcomers, tied", newcomers, [1] * SEATS)
-    show("three pairs of equals, tied", [*different[:3], *different[:3]], [1] * SEATS)
+    show("six newcomers, tied", newcomers, [1] * SEAT_COUNT)
+    show("three pairs of equals, tied", [*different[:3], *different[:3]], [1] * SEAT_COUNT)
     show("five different ones, tied behind a winner", different, [1, 2, 2, 2, 2, 2])
-    show("six different ones, tied", different, [1] * SEATS)
-    show("six different ones, settled and far apart, tied", apart, [1] * SEATS)
+    show("six different ones, tied", different, [1] * SEAT_COUNT)
+    show("six different ones, settled and far apart, tied", apart, [1] * SEAT_COUNT)
 
 
 def show(what: str, standings: list[Standing], ranks: list[int]) -> None:
     seconds = []
-    for _ in range(TIMES):
+    for _ in range(REPETITIONS):
         start = time.process_time()
         rating_system.rate("risk-campaign", standings, [""] * len(standings), ranks)
         seconds.append(time.process_time() - start)

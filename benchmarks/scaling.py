@@ -36,10 +36,10 @@ import msgpack
 import uvloop
 
 sys.path += [str(Path(__file__).parent / "reliability"), str(Path(__file__).parents[1] / "tests")]
-from rig import MSGPACK, Server, frame, small_or_asked
+from rig import MSGPACK, Server, make_frame, parse_options
 
-from arena.server.nodes import weight
-from arena.store.database_url import database_at
+from arena.server.nodes import rendezvous_weight
+from arena.store.database_url import open_database_url
 from postgres import PostgresServer, postgres_server
 
 NODES = ("a", "b")
@@ -47,7 +47,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "nim": {"heaps": [500, 500], "take": [1, 2, 3]},
     "dilemma": {"rounds": 1000},
 }
-PACED, PACE = 4, 0.02
+PACED_PAIRS, MOVE_DELAY_S = 4, 0.02
 """The number of pairs in the other game, and their seconds per move."""
 MOVES: dict[str, Callable[[int], dict[str, int]]] = {
     "nim": lambda ply: {"heap": int(ply >= 500), "take": 1},
@@ -67,7 +67,7 @@ class Bot(asyncio.Protocol):
         self._moves: list[bytes] = []
         self.moved = 0.0
         """When its last move was sent."""
-        self.other = self
+        self.opponent = self
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
@@ -93,17 +93,17 @@ class Bot(asyncio.Protocol):
             if len(data) < start + size:
                 break
             if data[at] & 15 == 2:
-                self._hear(data[start : start + size])
+                self._handle_message(data[start : start + size])
             at = start + size
         self._data = data[at:]
 
-    def _hear(self, payload: bytes) -> None:
+    def _handle_message(self, payload: bytes) -> None:
         if payload.startswith(_TURN, 1):
             if _LEGAL in payload:
                 now = time.perf_counter()
-                if self.other.moved:
-                    self._plies.append(now - self.other.moved)
-                ply = _ply_of(payload)
+                if self.opponent.moved:
+                    self._plies.append(now - self.opponent.moved)
+                ply = _read_ply(payload)
                 if self._pace:
                     asyncio.get_running_loop().call_later(self._pace, self._move, ply)
                 else:
@@ -127,7 +127,7 @@ class Bot(asyncio.Protocol):
                 words: list[dict[str, Any]] = [
                     {"type": "move", "match": found, "ply": ply, "move": move(ply)} for ply in range(2000)
                 ]
-                self._moves = [frame(msgpack.packb(word)) for word in words]
+                self._moves = [make_frame(msgpack.packb(word)) for word in words]
                 self._send(type="ready", match=found)
             case "error":
                 raise SystemExit(f"{self._name}: {told['message']}")
@@ -137,16 +137,16 @@ class Bot(asyncio.Protocol):
         self._transport.write(self._moves[ply])
 
     def _send(self, **fields: Any) -> None:
-        self._transport.write(frame(msgpack.packb(fields)))
+        self._transport.write(make_frame(msgpack.packb(fields)))
 
 
-def _ply_of(payload: bytes) -> int:
+def _read_ply(payload: bytes) -> int:
     at = payload.index(_PLY) + len(_PLY)
     kind = payload[at]
     return kind if kind < 128 else int.from_bytes(payload[at + 1 : at + (2 if kind == 0xCC else 3)])
 
 
-def _same(bot: Bot) -> Bot:
+def _return_bot(bot: Bot) -> Bot:
     return bot
 
 
@@ -159,30 +159,30 @@ class Load(NamedTuple):
     pace: float = 0.0
     processor: int | None = None
 
-    def play(self, line: Connection) -> None:
+    def play(self, pipe: Connection) -> None:
         """Play, and send the seconds from each move to its turn whenever the other end of `line` asks."""
         if self.processor is not None:
             os.sched_setaffinity(0, {self.processor})
         elif not self.pace:
             os.nice(5)
-        uvloop.run(self._play(line))
+        uvloop.run(self._play(pipe))
 
-    async def _play(self, line: Connection) -> None:
+    async def _play(self, pipe: Connection) -> None:
         loop = asyncio.get_running_loop()
         plies: list[float] = []
         for number in range(self.pairs):
             names = [f"{self.game}-{number}-{seat}" for seat in (0, 1)]
             pair = [Bot(names[seat], self.game, names[1 - seat], self.pace, plies) for seat in (0, 1)]
-            pair[0].other, pair[1].other = pair[1], pair[0]
+            pair[0].opponent, pair[1].opponent = pair[1], pair[0]
             for bot in pair:
-                await loop.create_connection(partial(_same, bot), "127.0.0.1", self.port)
+                await loop.create_connection(partial(_return_bot, bot), "127.0.0.1", self.port)
         while True:
-            await asyncio.to_thread(line.recv)
+            await asyncio.to_thread(pipe.recv)
             told, plies[:] = plies.copy(), []
-            await asyncio.to_thread(line.send, (told, time.process_time()))
+            await asyncio.to_thread(pipe.send, (told, time.process_time()))
 
 
-class Measured(NamedTuple):
+class LoadResults(NamedTuple):
     """The results of loads: plies per second and sorted delays of each, and the processors that both sides used."""
 
     rates: list[float]
@@ -192,19 +192,19 @@ class Measured(NamedTuple):
 
 
 @contextlib.contextmanager
-def arena_of(postgres: PostgresServer, names: Sequence[str]) -> Iterator[dict[str, Server]]:
+def run_servers(postgres: PostgresServer, names: Sequence[str]) -> Iterator[dict[str, Server]]:
     """Run servers that share a new database; yield them by node name."""
     database = f"arena_{secrets.token_hex(4)}"
     postgres.execute(f"CREATE DATABASE {database}")
     url = postgres.url(database)
-    database_at(url).create()
+    open_database_url(url).create()
     with contextlib.ExitStack() as stack:
         options = ("--db", url, "--clock", "1000+1")
         servers = {name: stack.enter_context(Server("--node", name, *options)) for name in names}
         yield servers
 
 
-def measured(servers: dict[str, Server], loads: Sequence[Load], seconds: float) -> Measured:
+def measure_loads(servers: dict[str, Server], loads: Sequence[Load], seconds: float) -> LoadResults:
     """Let all loads play, and return what they felt in the given seconds."""
     spawn = multiprocessing.get_context("spawn")
     lines, processes = [], []
@@ -223,16 +223,16 @@ def measured(servers: dict[str, Server], loads: Sequence[Load], seconds: float) 
     try:
         while not all(plies for plies, _ in ask()):
             time.sleep(1.0)
-        before, used = ask(), sum(server.processor_time() for server in servers.values())
+        before, used = ask(), sum(server.processor_s() for server in servers.values())
         time.sleep(seconds)
         after = ask()
-        used = sum(server.processor_time() for server in servers.values()) - used
+        used = sum(server.processor_s() for server in servers.values()) - used
     finally:
         for process in processes:
             process.kill()
             process.join()
     clients = sum(now - then for (_, now), (_, then) in zip(after, before, strict=True))
-    return Measured(
+    return LoadResults(
         [len(plies) / seconds for plies, _ in after],
         [sorted(plies) for plies, _ in after],
         used / seconds,
@@ -240,27 +240,27 @@ def measured(servers: dict[str, Server], loads: Sequence[Load], seconds: float) 
     )
 
 
-def keep_on(server: Server, processor: int | None) -> None:
+def pin_server(server: Server, processor: int | None) -> None:
     """Pin a server to one processor; None leaves it unpinned."""
     if processor is not None:
         for thread in Path(f"/proc/{server.process.pid}/task").iterdir():
             os.sched_setaffinity(int(thread.name), {processor})
 
 
-def owner(game: str, names: Sequence[str]) -> str:
-    return max(names, key=lambda name: weight(name, game))
+def owner_of(game: str, names: Sequence[str]) -> str:
+    return max(names, key=lambda name: rendezvous_weight(name, game))
 
 
-def throughput(postgres: PostgresServer, arguments: argparse.Namespace) -> float:
+def measure_throughput(postgres: PostgresServer, arguments: argparse.Namespace) -> float:
     """Return the ratio of two nodes' plies to one node's."""
     ratios = []
     for turn in range(arguments.rounds):
         rates: dict[int, list[float]] = {}
         for count in (1, 2) if turn % 2 == 0 else (2, 1):
             names = NODES[:count]
-            with arena_of(postgres, names) as servers:
-                loads = [Load(game, servers[owner(game, names)].port, arguments.pairs) for game in CONFIGS]
-                told = measured(servers, loads, arguments.seconds)
+            with run_servers(postgres, names) as servers:
+                loads = [Load(game, servers[owner_of(game, names)].port, arguments.pairs) for game in CONFIGS]
+                told = measure_loads(servers, loads, arguments.seconds)
             rates[count] = told.rates
             plies = ", ".join(f"{game} {rate:,.0f}" for game, rate in zip(CONFIGS, told.rates, strict=True))
             print(
@@ -272,7 +272,7 @@ def throughput(postgres: PostgresServer, arguments: argparse.Namespace) -> float
     return median(ratios)
 
 
-def latency(postgres: PostgresServer, arguments: argparse.Namespace) -> None:
+def print_latency(postgres: PostgresServer, arguments: argparse.Namespace) -> None:
     """Print the delays of a game's players while another game is busy or not."""
     cold, hot = CONFIGS
     own: Sequence[int | None] = sorted(os.sched_getaffinity(0))[: len(CONFIGS)]
@@ -285,13 +285,13 @@ def latency(postgres: PostgresServer, arguments: argparse.Namespace) -> None:
     ):
         if len(processors) < len(CONFIGS):
             continue
-        with arena_of(postgres, names) as servers:
+        with run_servers(postgres, names) as servers:
             for game, processor in zip(CONFIGS, processors, strict=True):
-                keep_on(servers[owner(game, names)], processor)
-            loads = [Load(cold, servers[owner(cold, names)].port, PACED, PACE, processors[0])]
+                pin_server(servers[owner_of(game, names)], processor)
+            loads = [Load(cold, servers[owner_of(cold, names)].port, PACED_PAIRS, MOVE_DELAY_S, processors[0])]
             if pairs:
-                loads.append(Load(hot, servers[owner(hot, names)].port, pairs, processor=processors[1]))
-            delays = measured(servers, loads, arguments.seconds).delays[0]
+                loads.append(Load(hot, servers[owner_of(hot, names)].port, pairs, processor=processors[1]))
+            delays = measure_loads(servers, loads, arguments.seconds).delays[0]
         p50, p99 = (1000 * delays[int(share * len(delays))] for share in (0.5, 0.99))
         print(f"{cold}, {what}: p50 {p50:.2f} ms, p99 {p99:.2f} ms of {len(delays)} plies")
 
@@ -301,11 +301,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--pairs", type=int, default=16)
-    arguments = small_or_asked(parser, seconds=1.0, rounds=1, pairs=4)
-    assert owner("nim", NODES) != owner("dilemma", NODES)
+    arguments = parse_options(parser, seconds=1.0, rounds=1, pairs=4)
+    assert owner_of("nim", NODES) != owner_of("dilemma", NODES)
     with postgres_server(durable=True) as postgres:
-        latency(postgres, arguments)
-        ratio = throughput(postgres, arguments)
+        print_latency(postgres, arguments)
+        ratio = measure_throughput(postgres, arguments)
     print(f"ratio {ratio:.2f}")
 
 

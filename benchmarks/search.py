@@ -18,11 +18,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bots.analysis.searches import SearchComparison, SearchRun, compare_searches
-from bots.evaluation import evaluation
-from bots.search import ENDLESS, Limit, expectiminimax
+from bots.evaluation import load_evaluation
+from bots.search import MAX_DEPTH, SearchLimit, expectiminimax
 from bots.search.risk.duel_search import DuelSearch
-from machine.compiled import FAST
-from protocol.games import load
+from machine.compiled import HAS_NUMBA
+from protocol.games import load_game
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import Duel, Position
 
@@ -33,16 +33,16 @@ POSITIONS: tuple[tuple[str, Mapping[str, Any], int | None], ...] = (
     ("nim", {"preset": "min-nim"}, 5),
     ("grundy", {"heaps": [16]}, None),
 )
-ROW = "{:<16}{:>10}{:>10}{:>10}{:>11}{:>9}{:>9}"
+ROW_FORMAT = "{:<16}{:>10}{:>10}{:>10}{:>11}{:>9}{:>9}"
 AFRICA = Duel({"map": "africa"})
-PLIES = (0, 8, 10, 12, 14, 16, 18, 20)
+PLY_COUNTS = (0, 8, 10, 12, 14, 16, 18, 20)
 """The numbers of random plies that lead to the Risk positions."""
 SPEED_PLIES = (8, 12)
-DEEP = 6
-SECONDS = 1.0
+DEPTH_PLIES = 6
+MIN_MEASURED_S = 1.0
 """Minimum seconds per measurement, in processor time, so that other load matters little."""
-RISK_ROW = "{:<12}{:<34}{:>14}{:>9}"
-SHARE_ROW = "{:>6}{:>18}{:>12}{:>8}{:>16}{:>12}{:>8}{:>10}{:>11}"
+RISK_ROW_FORMAT = "{:<12}{:<34}{:>14}{:>9}"
+SHARE_ROW_FORMAT = "{:>6}{:>18}{:>12}{:>8}{:>16}{:>12}{:>8}{:>10}{:>11}"
 
 
 class Speed(NamedTuple):
@@ -56,32 +56,32 @@ class Speed(NamedTuple):
 
 def main() -> None:
     if sys.argv[1:] == ["speeds"]:
-        print(json.dumps({name: kernel_speed(name, 4) for name in ("features", "none")}))
+        print(json.dumps({name: measure_kernel(name, 4) for name in ("features", "none")}))
         return
     compare_all()
     print("\nrisk-duel on africa, expectiminimax without a table")
-    risk_speeds()
-    print(f"\nrisk-duel on africa, {DEEP} plies deep, from positions after as many random plies")
-    risk_shares()
+    print_risk_speeds()
+    print(f"\nrisk-duel on africa, {DEPTH_PLIES} plies deep, from positions after as many random plies")
+    print_risk_shares()
 
 
 def compare_all() -> None:
     for game, config, depth in POSITIONS:
-        rules = load(game, config)
-        comparison = compare_searches(rules, rules.initial(NO_DICE)[0], depth, evaluation(game))
-        asked = "whole game" if comparison.depth == ENDLESS else f"{comparison.depth} plies"
+        rules = load_game(game, config)
+        comparison = compare_searches(rules, rules.initial(NO_DICE)[0], depth, load_evaluation(game))
+        asked = "whole game" if comparison.depth == MAX_DEPTH else f"{comparison.depth} plies"
         print(f"\n{game} {rules.config}, {asked}")
         report(comparison)
 
 
 def report(comparison: SearchComparison) -> None:
     """Print a line per search. The ratios are minimax's nodes and seconds over the search's own."""
-    print(ROW.format("algorithm", "nodes", "leaves", "seconds", "nodes/s", "fewer", "faster"))
+    print(ROW_FORMAT.format("algorithm", "nodes", "leaves", "seconds", "nodes/s", "fewer", "faster"))
     first = comparison.searches[0]
     for search in comparison.searches:
         seconds = max(search.seconds, 1e-6)
         print(
-            ROW.format(
+            ROW_FORMAT.format(
                 search.algorithm,
                 search.nodes,
                 search.leaves,
@@ -93,7 +93,7 @@ def report(comparison: SearchComparison) -> None:
         )
 
 
-def risk_speeds() -> None:
+def print_risk_speeds() -> None:
     """Print the nodes per second by evaluation, with ratios to the generic search."""
     plain = subprocess.run(
         [sys.executable, __file__, "speeds"],
@@ -102,38 +102,38 @@ def risk_speeds() -> None:
         text=True,
         check=True,
     )
-    print(RISK_ROW.format("evaluation", "search", "nodes/s", "faster"))
+    print(RISK_ROW_FORMAT.format("evaluation", "search", "nodes/s", "faster"))
     for name, (nodes, seconds) in json.loads(plain.stdout).items():
-        generic = generic_speed(name)
+        generic = measure_generic(name)
         rows = {"generic": generic, "kernel, plain Python": Speed(nodes, seconds)}
-        if FAST:
-            rows["kernel, numba"] = kernel_speed(name, 7)
+        if HAS_NUMBA:
+            rows["kernel, numba"] = measure_kernel(name, 7)
         for search, speed in rows.items():
-            print(RISK_ROW.format(name, search, f"{speed.rate:,.0f}", f"{speed.rate / generic.rate:.1f}x"))
+            print(RISK_ROW_FORMAT.format(name, search, f"{speed.rate:,.0f}", f"{speed.rate / generic.rate:.1f}x"))
 
 
-def kernel_speed(name: str, depth: int) -> Speed:
+def measure_kernel(name: str, depth: int) -> Speed:
     kernel = DuelSearch(AFRICA)
     kernel.warm_up()
-    positions = [risk_position(plies) for plies in SPEED_PLIES]
+    positions = [make_risk_position(plies) for plies in SPEED_PLIES]
     nodes, begin = 0, time.process_time()
-    while time.process_time() < begin + SECONDS:
+    while time.process_time() < begin + MIN_MEASURED_S:
         for position in positions:
             options: dict[str, Any] = {"algorithm": "expectiminimax", "evaluation": name}
-            nodes += kernel.search(position, depth=depth, limit=Limit(), **options).nodes
+            nodes += kernel.search(position, depth=depth, limit=SearchLimit(), **options).nodes
     return Speed(nodes, time.process_time() - begin)
 
 
-def generic_speed(name: str) -> Speed:
-    positions = [risk_position(plies) for plies in SPEED_PLIES]
+def measure_generic(name: str) -> Speed:
+    positions = [make_risk_position(plies) for plies in SPEED_PLIES]
     nodes, begin = 0, time.process_time()
-    while time.process_time() < begin + SECONDS:
+    while time.process_time() < begin + MIN_MEASURED_S:
         for position in positions:
-            nodes += expectiminimax(AFRICA, position, depth=3, evaluate=evaluation("risk-duel", name)).nodes
+            nodes += expectiminimax(AFRICA, position, depth=3, evaluate=load_evaluation("risk-duel", name)).nodes
     return Speed(nodes, time.process_time() - begin)
 
 
-def risk_position(plies: int) -> Position:
+def make_risk_position(plies: int) -> Position:
     """Return a reproducible unfinished position after a number of random plies."""
     rng = random.Random(plies)
     while True:
@@ -146,7 +146,7 @@ def risk_position(plies: int) -> Position:
             return position
 
 
-def risk_shares() -> None:
+def print_risk_shares() -> None:
     """Print the nodes at a depth alone, and of all depths up to it.
 
     Branching is measured over all nodes: `children` is the mean number of an inner node's children, `effective` the
@@ -155,26 +155,26 @@ def risk_shares() -> None:
     bound = len(AFRICA.map) + len(AFRICA.map.borders)
     print(f"the paper of 2014 bounds the branching by territories + borders: {bound}")
     print(
-        SHARE_ROW.format(
+        SHARE_ROW_FORMAT.format(
             "plies", "expectiminimax", "alphabeta", "share", "all depths", "alphabeta", "share", "children", "effective"
         )
     )
     kernel = DuelSearch(AFRICA)
     totals = [0, 0, 0, 0]
-    for plies in PLIES:
-        position = risk_position(plies)
+    for plies in PLY_COUNTS:
+        position = make_risk_position(plies)
         found = {
-            (algorithm, depth): kernel.search(position, depth=depth, algorithm=algorithm, limit=Limit())
+            (algorithm, depth): kernel.search(position, depth=depth, algorithm=algorithm, limit=SearchLimit())
             for algorithm in ("expectiminimax", "alphabeta")
-            for depth in (DEEP - 1, DEEP)
+            for depth in (DEPTH_PLIES - 1, DEPTH_PLIES)
         }
-        plain, pruned = (found[algorithm, DEEP] for algorithm in ("expectiminimax", "alphabeta"))
-        before, before_pruned = (found[algorithm, DEEP - 1] for algorithm in ("expectiminimax", "alphabeta"))
+        plain, pruned = (found[algorithm, DEPTH_PLIES] for algorithm in ("expectiminimax", "alphabeta"))
+        before, before_pruned = (found[algorithm, DEPTH_PLIES - 1] for algorithm in ("expectiminimax", "alphabeta"))
         nodes, leaves = plain.nodes - before.nodes, plain.leaves - before.leaves
         counts = [nodes, pruned.nodes - before_pruned.nodes, plain.nodes, pruned.nodes]
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
-        effective = SearchComparison(DEEP, DEEP, [SearchRun("expectiminimax", nodes, leaves, plain.value, 0.0)])
-        branching = effective.branching(effective.searches[0])
+        effective = SearchComparison(DEPTH_PLIES, DEPTH_PLIES, [SearchRun("expectiminimax", nodes, leaves, plain.value, 0.0)])
+        branching = effective.branching_factor(effective.searches[0])
         print_shares(str(plies), counts, f"{(nodes - 1) / (nodes - leaves):.1f}", f"{branching:.1f}")
     print_shares("all", totals, "", "")
 
@@ -182,7 +182,7 @@ def risk_shares() -> None:
 def print_shares(label: str, counts: list[int], children: str, effective: str) -> None:
     alone, pruned, all_depths, all_pruned = counts
     shares = f"{pruned / alone:.3f}", f"{all_pruned / all_depths:.3f}"
-    print(SHARE_ROW.format(label, alone, pruned, shares[0], all_depths, all_pruned, shares[1], children, effective))
+    print(SHARE_ROW_FORMAT.format(label, alone, pruned, shares[0], all_depths, all_pruned, shares[1], children, effective))
 
 
 if __name__ == "__main__":

@@ -27,26 +27,26 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from arena.store.backup import back_up
 from arena.store.database_copy import copy_database
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from bots.playing.players import Players
-from machine.timestamps import utc
+from machine.timestamps import utc_now
 from postgres import PostgresServer, postgres_server
 from protocol.bot_launch import parse_bot_spec
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.messages import Clock
-from referee.footer import Closed
-from referee.record import RecordedSeat, header_of
+from referee.footer import ClosedMatch
+from referee.record import RecordedSeat, make_header
 
 SEED = 20_261_123
 BOTS = [f"student-{number:02}" for number in range(30)]
 POOLS = (("nim", "classic"), ("nim", "sticks"), ("tictactoe", "classic"), ("risk-duel", "south-america"))
 CLOCK = Clock(bank_ms=60_000, increment_ms=500)
-BATCH = 500
-MIB = 1024
-LOOK = 0.01
+BATCH_SIZE = 500
+KIB_PER_MIB = 1024
+SAMPLE_INTERVAL_S = 0.01
 """Seconds between two samples of a process's memory."""
 COMMANDS = (
     "matches",
@@ -70,12 +70,12 @@ class Cost(NamedTuple):
     peak: int
 
 
-def played(count: int) -> Iterator[Closed]:
+def play_matches(count: int) -> Iterator[ClosedMatch]:
     """Play matches, reproducible for the same count except for their times."""
     chance = Random(SEED)
     games: list[tuple[Game[Any, Any], str]] = []
     for game, preset in POOLS:
-        games.append((load(game, {"preset": preset}), f"{game}/{preset}"))
+        games.append((load_game(game, {"preset": preset}), f"{game}/{preset}"))
     players = {
         pool: Players([parse_bot_spec(f"{bot}=random", "1") for bot in BOTS], rules, lambda name, said: None)
         for rules, pool in games
@@ -85,19 +85,19 @@ def played(count: int) -> Iterator[Closed]:
         seed = chance.randbytes(32)
         seats = [RecordedSeat(bot=bot) for bot in chance.sample(BOTS, rules.seats)]
         match = f"260901-{number // 3600:06}-{number:08x}"
-        header = header_of(match=match, game=rules, seats=seats, seed=seed, pool=pool, clock=CLOCK, started=utc())
+        header = make_header(match=match, game=rules, seats=seats, seed=seed, pool=pool, clock=CLOCK, started=utc_now())
         yield players[pool].play(header, seed)
 
 
-def make(folder: Path, sizes: list[int]) -> None:
+def make_databases(folder: Path, sizes: list[int]) -> None:
     """Make databases of these sizes; each smaller one is an earlier copy of the largest."""
     (folder / str(sizes[-1])).mkdir(parents=True)
     file = folder / str(sizes[-1]) / "arena.db"
     batch: list[StorableMatch] = []
     with closing(Store.open(file)) as store:
-        for number, closed in enumerate(played(sizes[-1]), 1):
-            batch.append(StorableMatch(closed.result, closed.record))
-            if len(batch) == BATCH or number in sizes:
+        for number, closed in enumerate(play_matches(sizes[-1]), 1):
+            batch.append(StorableMatch(closed.result, closed.pack_record))
+            if len(batch) == BATCH_SIZE or number in sizes:
                 store.write(finish_matches, batch)
                 batch = []
             if number in sizes[:-1]:
@@ -105,7 +105,7 @@ def make(folder: Path, sizes: list[int]) -> None:
                 back_up(store.database, folder / str(number) / "arena.db")
 
 
-def cost(words: str, folder: Path, url: str | None) -> Cost:
+def measure_command(words: str, folder: Path, url: str | None) -> Cost:
     """Run a command on a data folder, or the database at `url`, and return its cost. Raise `SystemExit` if it fails."""
     out = folder / "out"
     command = [sys.executable, "-m", "arena", *words.replace("OUT", str(out)).split(), "--data", str(folder)]
@@ -114,8 +114,8 @@ def cost(words: str, folder: Path, url: str | None) -> Cost:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | where)
     peak = 0
     while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
-        peak = max(peak, held(process.pid))
-        time.sleep(LOOK)
+        peak = max(peak, peak_kib(process.pid))
+        time.sleep(SAMPLE_INTERVAL_S)
     wall = time.perf_counter() - began
     _, status, usage = ended
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -125,7 +125,7 @@ def cost(words: str, folder: Path, url: str | None) -> Cost:
     return Cost(wall, usage.ru_utime + usage.ru_stime, peak)
 
 
-def held(process: int) -> int:
+def peak_kib(process: int) -> int:
     """Return a process's peak memory in KiB. Its resource usage at exit would include the memory of this process."""
     with contextlib.suppress(OSError, IndexError):
         return int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0])
@@ -141,21 +141,21 @@ def measure(folder: Path, sizes: list[int], only: str, urls: dict[int, str]) -> 
         for name, where in (("SQLite", dict.fromkeys(sizes)), ("PostgreSQL", urls)):
             before = None
             for size, url in where.items():
-                found = cost(words, folder / str(size), url)
+                found = measure_command(words, folder / str(size), url)
                 ratio = "" if before is None else f"{found.busy / before:.2f}"
                 line = (
-                    f"{words:40}{size:9}{name:>12}{found.wall:9.2f}{found.busy:9.2f}{ratio:>7}{found.peak / MIB:7.0f}"
+                    f"{words:40}{size:9}{name:>12}{found.wall:9.2f}{found.busy:9.2f}{ratio:>7}{found.peak / KIB_PER_MIB:7.0f}"
                 )
                 print(line, flush=True)
                 before = found.busy
 
 
-def on_server(server: PostgresServer, folder: Path, sizes: list[int]) -> dict[int, str]:
+def copy_to_server(server: PostgresServer, folder: Path, sizes: list[int]) -> dict[int, str]:
     urls = {}
     for size in sizes:
         server.execute(f"CREATE DATABASE of_{size}")
         urls[size] = server.url(f"of_{size}")
-        copy_database(database_at(folder / str(size) / "arena.db"), database_at(urls[size]))
+        copy_database(open_database_url(folder / str(size) / "arena.db"), open_database_url(urls[size]))
         server.execute("VACUUM ANALYZE", f"of_{size}")
     return urls
 
@@ -173,12 +173,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.data or Path(scratch)
         if not (folder / str(sizes[-1]) / "arena.db").exists():
-            make(folder, sizes)
+            make_databases(folder, sizes)
         if not options.postgresql:
             measure(folder, sizes, options.only, {})
             return
         with postgres_server(durable=True) as server:
-            measure(folder, sizes, options.only, on_server(server, folder, sizes))
+            measure(folder, sizes, options.only, copy_to_server(server, folder, sizes))
 
 
 if __name__ == "__main__":

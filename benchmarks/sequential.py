@@ -29,32 +29,32 @@ import numpy
 from numpy.typing import NDArray
 
 from machine.compiled import compiled
-from measuring.confidence_sequence import FRACTIONS, bets, log_capital
-from measuring.constrained_multinomial import multiplier, with_mean
+from measuring.confidence_sequence import BET_FRACTIONS, bets, log_capital
+from measuring.constrained_multinomial import solve_multiplier, fit_mean
 from measuring.pair_scores import MIN_UNITS
 from measuring.sequential import (
-    MARGIN,
-    UNSEEN,
+    LOG_LIKELIHOOD_GAIN,
+    UNSEEN_COUNT,
     Hypotheses,
     Pentanomial,
     RealValued,
     SequentialTest,
     mean_llr,
-    most_llr,
+    max_empirical_llr,
     normal_llr,
 )
 
 Scores = NDArray[numpy.float64]
-Draw = Callable[[numpy.random.Generator, int, float], Scores]
+DrawScores = Callable[[numpy.random.Generator, int, float], Scores]
 """A function that draws the mean scores of pairs with a given expectation."""
 
-DRIFT = 1024
+DRIFT_PERIOD_PAIRS = 1024
 """The period, in pairs, of a bot that drifts. `FIRST` pairs are half a period."""
-FIRST = 512
+FIRST_PAIRS = 512
 """Pairs drawn for a test at first; their number doubles while there is no verdict."""
-COMPARED = 5
+COMPARED_TESTS = 5
 """Tests at each hypothesis that are repeated with the original classes."""
-LOOKED_AT = 1000
+SEQUENCE_PAIRS = 1000
 """Pairs over which a confidence sequence is followed."""
 
 
@@ -64,10 +64,10 @@ class Kind(NamedTuple):
     name: str
     test: type[SequentialTest]
     h1: float
-    draw: Draw
+    draw: DrawScores
 
 
-def results(seat_0: float, seat_1: float, drawn: float = 0.0) -> Draw:
+def draw_results(seat_0: float, seat_1: float, drawn: float = 0.0) -> DrawScores:
     """Draw results in which a side of equal strength wins these shares from either seat; a share `drawn` is drawn."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -80,11 +80,11 @@ def results(seat_0: float, seat_1: float, drawn: float = 0.0) -> Draw:
     return draw
 
 
-def normal(spread: float) -> Draw:
+def draw_normal(spread: float) -> DrawScores:
     return lambda chance, pairs, mean: chance.normal(mean, spread, pairs)
 
 
-def heavy_tails(spread: float) -> Draw:
+def draw_heavy_tails(spread: float) -> DrawScores:
     """Draw from Student's t distribution with three degrees of freedom."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -93,12 +93,12 @@ def heavy_tails(spread: float) -> Draw:
     return draw
 
 
-def skewed(spread: float) -> Draw:
+def draw_skewed(spread: float) -> DrawScores:
     """Draw exponential scores: mostly just above the mean, sometimes far below; reversed if `spread` is negative."""
     return lambda chance, pairs, mean: mean + spread - spread * chance.exponential(1, pairs)
 
 
-def blunders(pairs_in_one: int, spread: float, turned: float) -> Draw:
+def draw_blunders(pairs_in_one: int, spread: float, turned: float) -> DrawScores:
     """Draw nearly even pairs; one in `pairs_in_one` is shifted by `turned`, to either side as the mean requires."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -110,7 +110,7 @@ def blunders(pairs_in_one: int, spread: float, turned: float) -> Draw:
     return draw
 
 
-def mistakes(pairs_in_one: int, spread: float, lost: float) -> Draw:
+def draw_mistakes(pairs_in_one: int, spread: float, lost: float) -> DrawScores:
     """Draw pairs slightly above the mean, but one side loses `lost` in one of `pairs_in_one` pairs."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -120,7 +120,7 @@ def mistakes(pairs_in_one: int, spread: float, lost: float) -> Draw:
     return draw
 
 
-def dependent(share: float, spread: float) -> Draw:
+def draw_dependent(share: float, spread: float) -> DrawScores:
     """Draw autocorrelated normal scores, as from bots that learn or a busy machine."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
@@ -132,23 +132,23 @@ def dependent(share: float, spread: float) -> Draw:
     return draw
 
 
-def drifting(way: float, spread: float) -> Draw:
+def draw_drifting(way: float, spread: float) -> DrawScores:
     """Draw normal scores that drift from `way` above the mean to `way` below in `DRIFT` pairs: an opponent learns."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
-        passed = numpy.arange(pairs) % DRIFT / DRIFT
+        passed = numpy.arange(pairs) % DRIFT_PERIOD_PAIRS / DRIFT_PERIOD_PAIRS
         return mean + way * (1 - 2 * passed) + chance.normal(0, spread, pairs)
 
     return draw
 
 
-def drawn_from(scores: Scores, *, raw: bool) -> Draw:
+def draw_from_file(scores: Scores, *, raw: bool) -> DrawScores:
     """Draw from the pairs of a file: raw results with the likeliest weights for the mean, others shifted to it."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         if raw:
             values, counts = numpy.unique(scores, return_counts=True)
-            drawn = chance.choice(values, pairs, p=with_mean(values.tolist(), counts.tolist(), mean))
+            drawn = chance.choice(values, pairs, p=fit_mean(values.tolist(), counts.tolist(), mean))
         else:
             drawn = chance.choice(scores, pairs) + (mean - scores.mean())
         return numpy.asarray(drawn)
@@ -156,55 +156,55 @@ def drawn_from(scores: Scores, *, raw: bool) -> Draw:
     return draw
 
 
-def _lost_games() -> list[Kind]:
+def _lost_game_kinds() -> list[Kind]:
     """Return kinds in which one side, or either, loses a whole game (half a pair) in one of some number of pairs."""
     kinds = []
     for h1, rare in ((0.02, (10, 15, 20, 30, 50, 80)), (0.01, (20, 50, 100)), (0.05, (10, 15))):
         kinds += [
-            Kind(f"adjusted, a game lost in 1 of {pairs}", RealValued, h1, mistakes(pairs, 0.02, 0.5)) for pairs in rare
+            Kind(f"adjusted, a game lost in 1 of {pairs}", RealValued, h1, draw_mistakes(pairs, 0.02, 0.5)) for pairs in rare
         ]
     kinds += [
-        Kind(f"adjusted, a game won in 1 of {pairs}", RealValued, 0.02, mistakes(pairs, 0.02, -0.5))
+        Kind(f"adjusted, a game won in 1 of {pairs}", RealValued, 0.02, draw_mistakes(pairs, 0.02, -0.5))
         for pairs in (15, 30)
     ]
     kinds += [
-        Kind(f"adjusted, a game turned in 1 of {pairs}", RealValued, 0.02, blunders(pairs, 0.02, 0.5))
+        Kind(f"adjusted, a game turned in 1 of {pairs}", RealValued, 0.02, draw_blunders(pairs, 0.02, 0.5))
         for pairs in (5, 10, 15, 20)
     ]
     return kinds
 
 
 KINDS = [
-    Kind("results, the dice decide", Pentanomial, 0.1, results(0.5, 0.5)),
-    Kind("results, the seat decides nine of ten", Pentanomial, 0.05, results(0.9, 0.1)),
-    Kind("results, half drawn", Pentanomial, 0.05, results(0.55, 0.45, 0.5)),
-    Kind("results, nine of ten drawn", Pentanomial, 0.02, results(0.5, 0.5, 0.9)),
-    Kind("adjusted, normal, 0.03", RealValued, 0.01, normal(0.03)),
-    Kind("adjusted, normal, 0.1", RealValued, 0.02, normal(0.1)),
-    Kind("adjusted, normal, 0.3", RealValued, 0.05, normal(0.3)),
-    Kind("adjusted, skewed down, 0.03", RealValued, 0.01, skewed(0.03)),
-    Kind("adjusted, skewed up, 0.03", RealValued, 0.01, skewed(-0.03)),
-    Kind("adjusted, skewed down, 0.2", RealValued, 0.04, skewed(0.2)),
-    Kind("adjusted, skewed up, 0.2", RealValued, 0.04, skewed(-0.2)),
-    Kind("adjusted, heavy tails, 0.1", RealValued, 0.03, heavy_tails(0.1)),
-    Kind("adjusted, heavy tails, 0.3", RealValued, 0.07, heavy_tails(0.3)),
-    Kind("adjusted, half a game turned in 1 of 5", RealValued, 0.03, blunders(5, 0.03, 0.25)),
-    Kind("adjusted, half a game turned in 1 of 10", RealValued, 0.02, blunders(10, 0.03, 0.25)),
-    Kind("adjusted, half a game turned in 1 of 20", RealValued, 0.01, blunders(20, 0.03, 0.25)),
-    *_lost_games(),
-    Kind("assumed: a point lost in 1 of 50", RealValued, 0.02, mistakes(50, 0.005, 1.0)),
-    Kind("assumed: 1.5 points lost in 1 of 75", RealValued, 0.02, mistakes(75, 0.005, 1.5)),
-    Kind("assumed: normal, 1.0", RealValued, 0.2, normal(1.0)),
-    Kind("assumed: 0.3 of the pair before", RealValued, 0.02, dependent(0.3, 0.1)),
-    Kind("assumed: drifts from 0.02 up to down", RealValued, 0.02, drifting(0.02, 0.1)),
+    Kind("results, the dice decide", Pentanomial, 0.1, draw_results(0.5, 0.5)),
+    Kind("results, the seat decides nine of ten", Pentanomial, 0.05, draw_results(0.9, 0.1)),
+    Kind("results, half drawn", Pentanomial, 0.05, draw_results(0.55, 0.45, 0.5)),
+    Kind("results, nine of ten drawn", Pentanomial, 0.02, draw_results(0.5, 0.5, 0.9)),
+    Kind("adjusted, normal, 0.03", RealValued, 0.01, draw_normal(0.03)),
+    Kind("adjusted, normal, 0.1", RealValued, 0.02, draw_normal(0.1)),
+    Kind("adjusted, normal, 0.3", RealValued, 0.05, draw_normal(0.3)),
+    Kind("adjusted, skewed down, 0.03", RealValued, 0.01, draw_skewed(0.03)),
+    Kind("adjusted, skewed up, 0.03", RealValued, 0.01, draw_skewed(-0.03)),
+    Kind("adjusted, skewed down, 0.2", RealValued, 0.04, draw_skewed(0.2)),
+    Kind("adjusted, skewed up, 0.2", RealValued, 0.04, draw_skewed(-0.2)),
+    Kind("adjusted, heavy tails, 0.1", RealValued, 0.03, draw_heavy_tails(0.1)),
+    Kind("adjusted, heavy tails, 0.3", RealValued, 0.07, draw_heavy_tails(0.3)),
+    Kind("adjusted, half a game turned in 1 of 5", RealValued, 0.03, draw_blunders(5, 0.03, 0.25)),
+    Kind("adjusted, half a game turned in 1 of 10", RealValued, 0.02, draw_blunders(10, 0.03, 0.25)),
+    Kind("adjusted, half a game turned in 1 of 20", RealValued, 0.01, draw_blunders(20, 0.03, 0.25)),
+    *_lost_game_kinds(),
+    Kind("assumed: a point lost in 1 of 50", RealValued, 0.02, draw_mistakes(50, 0.005, 1.0)),
+    Kind("assumed: 1.5 points lost in 1 of 75", RealValued, 0.02, draw_mistakes(75, 0.005, 1.5)),
+    Kind("assumed: normal, 1.0", RealValued, 0.2, draw_normal(1.0)),
+    Kind("assumed: 0.3 of the pair before", RealValued, 0.02, draw_dependent(0.3, 0.1)),
+    Kind("assumed: drifts from 0.02 up to down", RealValued, 0.02, draw_drifting(0.02, 0.1)),
 ]
 """The last kinds violate the methods' assumptions: pairs outside 0 to 1, dependent pairs, or a changing mean."""
 
 _Loop = Callable[..., Any]  # arrays here, lists in the tests
-_solve: _Loop = compiled(multiplier)
+_solve: _Loop = compiled(solve_multiplier)
 _mean_llr: _Loop = compiled(mean_llr)
 _normal_llr: _Loop = compiled(normal_llr)
-_most_llr: _Loop = compiled(most_llr)
+_most_llr: _Loop = compiled(max_empirical_llr)
 _bets: _Loop = compiled(bets)
 _log_capital: _Loop = compiled(log_capital)
 
@@ -214,7 +214,7 @@ def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) ->
     """Return the number of pairs after which `RealValued` decides, negative for h0; 0 if it does not."""
     values, counts = numpy.empty(len(scores) + 2), numpy.ones(len(scores) + 2)
     values[0], values[1], values[2:] = 0.0, 1.0, scores
-    counts[:2] = UNSEEN
+    counts[:2] = UNSEEN_COUNT
     total = squares = cubes = 0.0
     for at, score in enumerate(scores):
         pairs, about = at + 1, score - 0.5
@@ -226,10 +226,10 @@ def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) ->
         normal = _normal_llr(pairs, total, squares, cubes, null, other)
         if abs(normal) < bound:
             continue
-        mean = (0.5 * pairs + total + UNSEEN) / (pairs + 2 * UNSEEN)
+        mean = (0.5 * pairs + total + UNSEEN_COUNT) / (pairs + 2 * UNSEEN_COUNT)
         held = min(null, mean), max(other, mean)
         likeliest = _mean_llr(values[: pairs + 2], counts[: pairs + 2], held[0], held[1], _solve)
-        if normal * likeliest > 0 and abs(likeliest) - MARGIN >= bound:
+        if normal * likeliest > 0 and abs(likeliest) - LOG_LIKELIHOOD_GAIN >= bound:
             return pairs if normal > 0 else -pairs
     return 0
 
@@ -237,7 +237,7 @@ def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) ->
 @compiled
 def _decide_results(scores: Scores, null: float, other: float, bound: float) -> int:
     """Return the number of pairs after which `Pentanomial` decides, negative for h0; 0 if it does not."""
-    values, counts = numpy.arange(5) / 4, numpy.full(5, UNSEEN)
+    values, counts = numpy.arange(5) / 4, numpy.full(5, UNSEEN_COUNT)
     for at, score in enumerate(scores):
         which = int(4 * score)
         counts[which] = round(counts[which]) + 1.0
@@ -248,10 +248,10 @@ def _decide_results(scores: Scores, null: float, other: float, bound: float) -> 
 
 
 @compiled
-def _leaves(scores: Scores, mean: float, limit: float) -> bool:
+def _is_ever_outside(scores: Scores, mean: float, limit: float) -> bool:
     """Return whether a mean is ever outside the confidence sequence of these scores."""
     low, high, begun = 0.0, 1.0, 0
-    bet, gained = _bets(mean, low, high), numpy.zeros(len(FRACTIONS))
+    bet, gained = _bets(mean, low, high), numpy.zeros(len(BET_FRACTIONS))
     for at, score in enumerate(scores):
         if score < low or score > high:
             low, high = min(low, score), max(high, score)
@@ -266,7 +266,7 @@ def _leaves(scores: Scores, mean: float, limit: float) -> bool:
     return False
 
 
-class Found(NamedTuple):
+class ErrorRates(NamedTuple):
     """The shares of tests that erred and whose interval ever excluded the mean, and the mean number of games."""
 
     errors: float
@@ -274,7 +274,7 @@ class Found(NamedTuple):
     left: float
 
 
-def tested(kind: Kind, holds: str, tests: int, seed: str) -> Found:
+def run_tests(kind: Kind, holds: str, tests: int, seed: str) -> ErrorRates:
     """Test pairs of a kind where h0 or h1 holds."""
     hypotheses = Hypotheses(h1=kind.h1)
     mean = hypotheses.scores[holds == "h1"]
@@ -282,19 +282,19 @@ def tested(kind: Kind, holds: str, tests: int, seed: str) -> Found:
     chance = numpy.random.default_rng(zlib.crc32(f"{seed}/{kind.name}/{kind.h1}/{holds}".encode()))
     errors = games = left = 0
     for number in range(tests):
-        scores = kind.draw(chance, FIRST, mean)
+        scores = kind.draw(chance, FIRST_PAIRS, mean)
         while not (decided := decide(scores, *hypotheses.scores, hypotheses.upper)):
             scores = numpy.concatenate([scores, kind.draw(chance, len(scores), mean)])
-        if number < COMPARED:
-            _compare(kind.test(hypotheses), scores, decided)
+        if number < COMPARED_TESTS:
+            _check_against_class(kind.test(hypotheses), scores, decided)
         errors += (decided > 0) != (holds == "h1")
         games += 2 * abs(decided)
-        more = kind.draw(chance, max(0, LOOKED_AT - len(scores)), mean)
-        left += _leaves(numpy.concatenate([scores, more])[:LOOKED_AT], mean, math.log(20))
-    return Found(errors / tests, games / tests, left / tests)
+        more = kind.draw(chance, max(0, SEQUENCE_PAIRS - len(scores)), mean)
+        left += _is_ever_outside(numpy.concatenate([scores, more])[:SEQUENCE_PAIRS], mean, math.log(20))
+    return ErrorRates(errors / tests, games / tests, left / tests)
 
 
-def _compare(test: SequentialTest, scores: Scores, decided: int) -> None:
+def _check_against_class(test: SequentialTest, scores: Scores, decided: int) -> None:
     for score in scores.tolist():
         test.add(score)
     if (test.pairs, test.verdict) != (abs(decided), "h1" if decided > 0 else "h0"):
@@ -326,7 +326,7 @@ def read_pairs(file: Path, h1: float) -> Kind:
             f"{file}: pairs from {min(scores):g} to {max(scores):g} can't have the means 0.5 and {0.5 + h1:g}"
         )
     test = Pentanomial if raw else RealValued
-    return Kind(file.name, test, h1, drawn_from(numpy.array(scores), raw=raw))
+    return Kind(file.name, test, h1, draw_from_file(numpy.array(scores), raw=raw))
 
 
 def main() -> None:
@@ -342,7 +342,7 @@ def main() -> None:
     print(f"{'pairs':<40} {'h1':>5}" + f"  {'errors':>6} {'games':>6} {'left':>6}" * 2)
     for kind in kinds:
         if options.only in kind.name:
-            both = (tested(kind, holds, options.tests, options.seed) for holds in ("h0", "h1"))
+            both = (run_tests(kind, holds, options.tests, options.seed) for holds in ("h0", "h1"))
             told = "".join(f"  {found.errors:>6.4f} {found.games:>6.0f} {found.left:>6.4f}" for found in both)
             print(f"{kind.name:<40} {kind.h1:>5.2f}{told}", flush=True)
 

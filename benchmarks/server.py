@@ -44,15 +44,15 @@ from websockets.exceptions import ConnectionClosed
 
 from machine import event_loop
 
-HERE = Path(__file__).parents[1]
-PROGRAMS = ("server.py", "referee.py")
+REPOSITORY = Path(__file__).parents[1]
+PROGRAM_NAMES = ("server.py", "referee.py")
 """Names that this program has had, newest first."""
 GAME = "nim"
 CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
 """1,000 plies per match, with up to six legal moves per turn."""
 POOL = "nim/classic"
-_MOVE = msgpack.packb({"type": "move", "match": "m-100", "ply": 100, "move": {"heap": 0, "take": 1}})
-_TURN = msgpack.packb(
+_MOVE_FRAME = msgpack.packb({"type": "move", "match": "m-100", "ply": 100, "move": {"heap": 0, "take": 1}})
+_TURN_FRAME = msgpack.packb(
     {
         "type": "turn",
         "match": "m-100",
@@ -89,11 +89,11 @@ class _Contender:
 
     name: str
     command: list[str]
-    root: Path = HERE
+    root: Path = REPOSITORY
     """The folder with its packages."""
     runs: list[_Run] = field(default_factory=list)
 
-    def beside(self, other: _Contender) -> _Run:
+    def ratios_to(self, other: _Contender) -> _Run:
         """Return the ratios of its figures to another's in the same rounds."""
         return _medians([_Run(*map(_ratio, run, of)) for run, of in zip(self.runs, other.runs, strict=True)])
 
@@ -114,39 +114,39 @@ class _Load:
         self.rate = rate
         self.count = 0
         self.latencies: list[float] = []
-        self.counting = False
-        self.entrance = asyncio.Semaphore(50)
+        self.is_counting = False
+        self.connect_limit = asyncio.Semaphore(50)
         """Limits how many clients connect at the same time, because connecting has a timeout."""
         self.complete = asyncio.Event()
         """Set once all are connected."""
         self._missing = connections
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._moved: dict[object, float] = {}
+        self._moved_at: dict[object, float] = {}
         """By match, when the unanswered move was sent."""
 
-    async def connected(self) -> None:
+    async def wait_until_complete(self) -> None:
         """Wait until all are connected: clients that play already would slow down those that connect."""
         self._missing -= 1
         if not self._missing:
             self.complete.set()
         await self.complete.wait()
 
-    async def turn(self, match: object) -> None:
+    async def wait_for_turn(self, match: object) -> None:
         """Record how long the opponent's move took, and wait until this client may move."""
-        moved = self._moved.pop(match, None)
-        if moved is not None and self.counting:
+        moved = self._moved_at.pop(match, None)
+        if moved is not None and self.is_counting:
             self.latencies.append((time.perf_counter() - moved) * 1e6)
         allowed = asyncio.get_running_loop().create_future()
         self._waiting.append(allowed)
         await allowed
-        self._moved[match] = time.perf_counter()
+        self._moved_at[match] = time.perf_counter()
 
     def quantile(self, share: float) -> float:
         """Return the quantile `share` of the latencies; NaN without plies."""
         times = sorted(self.latencies)
         return times[min(int(share * len(times)), len(times) - 1)] if times else float("nan")
 
-    async def allow(self) -> None:
+    async def release_moves(self) -> None:
         """Let waiting clients move in order of arrival, at the rate. Timers alone are too coarse for that."""
         moments = random.Random(1)
         due = time.perf_counter()
@@ -161,7 +161,7 @@ class _Load:
 
 
 def main() -> None:
-    options = _options()
+    options = _read_options()
     if options.serve:
         job = _serve_echo() if options.serve == "echo" else _serve_arena(options)
         profile = cProfile.Profile() if options.profile else None
@@ -174,15 +174,15 @@ def main() -> None:
         return
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        broker = stack.enter_context(mosquitto(folder)) if options.mqtt else None
-        contenders = _contenders(options, folder, broker)
+        broker = stack.enter_context(run_mosquitto(folder)) if options.mqtt else None
+        contenders = _make_contenders(options, folder, broker)
         for _ in range(options.rounds):
             for contender in contenders:
                 contender.runs.append(_measure(contender, options))
     (_print_latencies if options.rate else _print_rates)(contenders, options)
 
 
-def _options() -> argparse.Namespace:
+def _read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=5)
@@ -201,12 +201,12 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _contenders(options: argparse.Namespace, folder: Path, broker: str | None) -> list[_Contender]:
+def _make_contenders(options: argparse.Namespace, folder: Path, broker: str | None) -> list[_Contender]:
     """Return the echo, this version and the others, in the order of measurement. `broker` is a URL."""
     this = [sys.executable, __file__, "--serve"]
     profile = ["--profile", str(options.profile)] if options.profile else []
-    commits = [_commit(name) for name in options.against]
-    others = [_other(commit, folder / str(number)) for number, commit in enumerate(commits)]
+    commits = [_resolve_commit(name) for name in options.against]
+    others = [_extract_commit(commit, folder / str(number)) for number, commit in enumerate(commits)]
     synced = [_Contender("synced", [*this, "arena", "--synced"])] if options.synced else []
     fed = [_Contender("mqtt", [*this, "arena", "--publish", broker])] if broker else []
     if options.metrics:
@@ -217,11 +217,11 @@ def _contenders(options: argparse.Namespace, folder: Path, broker: str | None) -
 
 
 @contextlib.contextmanager
-def mosquitto(folder: Path) -> Iterator[str]:
+def run_mosquitto(folder: Path) -> Iterator[str]:
     """Run a broker without persistence on its own port; yield the URL of a topic prefix."""
     program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
     if program is None:
-        _refuse("mosquitto is not installed")
+        _exit_with_error("mosquitto is not installed")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -234,26 +234,26 @@ def mosquitto(folder: Path) -> Iterator[str]:
             broker.terminate()
 
 
-def _commit(name: str) -> str:
-    command = ["git", "-C", str(HERE), "rev-parse", "--verify", "--quiet", "--short", f"{name}^{{commit}}"]
+def _resolve_commit(name: str) -> str:
+    command = ["git", "-C", str(REPOSITORY), "rev-parse", "--verify", "--quiet", "--short", f"{name}^{{commit}}"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     if found.returncode:
-        _refuse(f"there is no commit {name} in this repository")
+        _exit_with_error(f"there is no commit {name} in this repository")
     return found.stdout.strip()
 
 
-def _other(commit: str, root: Path) -> _Contender:
+def _extract_commit(commit: str, root: Path) -> _Contender:
     """Extract a commit into a folder, and return its server, which its own benchmark runs."""
     root.mkdir()
-    tree = subprocess.run(["git", "-C", str(HERE), "archive", commit], stdout=subprocess.PIPE, check=True).stdout
+    tree = subprocess.run(["git", "-C", str(REPOSITORY), "archive", commit], stdout=subprocess.PIPE, check=True).stdout
     subprocess.run(["tar", "-x", "-C", str(root)], input=tree, check=True)
-    program = next((path for name in PROGRAMS if (path := root / "benchmarks" / name).exists()), None)
+    program = next((path for name in PROGRAM_NAMES if (path := root / "benchmarks" / name).exists()), None)
     if program is None:
-        _refuse(f"{commit} has no benchmark of the server")
-    return _Contender(commit, [_python(root), str(program), "--serve", "arena"], root)
+        _exit_with_error(f"{commit} has no benchmark of the server")
+    return _Contender(commit, [_find_python(root), str(program), "--serve", "arena"], root)
 
 
-def _python(root: Path) -> str:
+def _find_python(root: Path) -> str:
     """Return this Python, or one in a new environment if the version needs packages that this one lacks."""
     needed = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
     install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -267,7 +267,7 @@ def _python(root: Path) -> str:
     return python
 
 
-def _refuse(message: str) -> NoReturn:
+def _exit_with_error(message: str) -> NoReturn:
     print(message, file=sys.stderr)
     raise SystemExit(2)
 
@@ -276,15 +276,15 @@ def _print_rates(contenders: list[_Contender], options: argparse.Namespace) -> N
     print(f"{options.connections} connections, medians of {options.rounds} runs of {options.seconds:g} s, in turn")
     echo, this = contenders[:2]
     for one in contenders:
-        typical, beside = _medians(one.runs), one.beside(echo)
+        typical, beside = _medians(one.runs), one.ratios_to(echo)
         what, more = "plies/s", f"  {beside.cost:.2f} of the echo's, {beside.rate:.2f} of its rate"
         if one is echo:
             what, more = "round trips/s", "of processor time each"
         elif one is not this:
-            ours = one.beside(this)
+            ours = one.ratios_to(this)
             more += f"; {ours.cost:.2f} of this version's, {ours.rate:.2f} of its rate"
         print(f"{one.name:<8}{typical.rate:8,.0f} {what:<13}{typical.cost:7.1f} µs {more}")
-    print(f"ratio {this.beside(echo).rate:.2f}")
+    print(f"ratio {this.ratios_to(echo).rate:.2f}")
 
 
 def _print_latencies(contenders: list[_Contender], options: argparse.Namespace) -> None:
@@ -293,7 +293,7 @@ def _print_latencies(contenders: list[_Contender], options: argparse.Namespace) 
     print("         plies/s   µs each  of echo's    p50 ms    p99 ms   longest     MiB    most")
     for one in contenders:
         typical, most = _medians(one.runs), _Run(*map(max, zip(*one.runs, strict=True)))
-        print(f"{one.name:<8}{typical.rate:8,.0f}{typical.cost:10.1f}{one.beside(contenders[0]).cost:11.2f}", end="")
+        print(f"{one.name:<8}{typical.rate:8,.0f}{typical.cost:10.1f}{one.ratios_to(contenders[0]).cost:11.2f}", end="")
         print(f"{typical.p50 / 1000:10.2f}{typical.p99 / 1000:10.2f}{most.longest / 1000:10.1f}", end="")
         print(f"{typical.memory:8.0f}{most.peak:8.0f}")
 
@@ -308,36 +308,36 @@ def _measure(contender: _Contender, options: argparse.Namespace) -> _Run:
             if not port:
                 raise SystemExit(f"the server of {contender.name} did not start")
             client = _echo_client if contender.name == "echo" else _playing_client
-            return uvloop.run(_load(client, int(port), server.pid, options))
+            return uvloop.run(_run_load(client, int(port), server.pid, options))
         finally:
             server.communicate("\n")
 
 
-async def _load(
+async def _run_load(
     client: Callable[[int, int, _Load], Coroutine[None, None, None]], port: int, pid: int, options: argparse.Namespace
 ) -> _Run:
     load = _Load(options.connections, options.rate)
     clock = asyncio.get_running_loop().time
     if load.rate:
-        event_loop.collect_rarely()  # a pause of the clients would be mistaken for one of the server
+        event_loop.relax_gc()  # a pause of the clients would be mistaken for one of the server
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(client(port, number, load)) for number in range(options.connections)]
         if load.rate:
-            tasks.append(group.create_task(load.allow()))
+            tasks.append(group.create_task(load.release_moves()))
         await load.complete.wait()
         await asyncio.sleep(2)
-        used, began, load.counting = _processor_time(pid), clock(), True
+        used, began, load.is_counting = _processor_s(pid), clock(), True
         await asyncio.sleep(options.seconds)
-        load.counting = False
+        load.is_counting = False
         rate = load.count / (clock() - began)
-        cost = _ratio(_processor_time(pid) - used, load.count) * 1e6
-        memory, peak = _memory(pid, "VmRSS"), _memory(pid, "VmHWM")
+        cost = _ratio(_processor_s(pid) - used, load.count) * 1e6
+        memory, peak = _memory_mib(pid, "VmRSS"), _memory_mib(pid, "VmHWM")
         for task in tasks:
             task.cancel()
     return _Run(rate, cost, load.quantile(0.5), load.quantile(0.99), load.quantile(1), memory, peak)
 
 
-def _processor_time(pid: int) -> float:
+def _processor_s(pid: int) -> float:
     """Return the processor seconds of a process; Linux only, 0 elsewhere."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -346,7 +346,7 @@ def _processor_time(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _memory(pid: int, what: str) -> float:
+def _memory_mib(pid: int, what: str) -> float:
     """Return a process's memory in MiB by its name in Linux's status file; 0 elsewhere."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
@@ -357,36 +357,36 @@ def _memory(pid: int, what: str) -> float:
 
 async def _echo_client(port: int, number: int, load: _Load) -> None:
     """Do the work of a bot without a referee: read a turn and send a move."""
-    async with load.entrance:
+    async with load.connect_limit:
         wire = await _connect(port, number)
     async with wire:
-        await load.connected()
-        await wire.send(_MOVE)
+        await load.wait_until_complete()
+        await wire.send(_MOVE_FRAME)
         while True:
             message = msgpack.unpackb(await wire.recv())
             match, ply, move = message["match"], message["ply"], message["legal"][0]
             if load.rate:
-                await load.turn(number)
+                await load.wait_for_turn(number)
             await wire.send(msgpack.packb({"type": "move", "match": match, "ply": ply, "move": move}))
-            load.count += load.counting
+            load.count += load.is_counting
 
 
 async def _playing_client(port: int, number: int, load: _Load) -> None:
     """Play like a minimal bot: send ready, then the first legal move."""
-    async with load.entrance:
+    async with load.connect_limit:
         wire = await _connect(port, number)
         await wire.send(msgpack.packb({"type": "hello", "bot": f"bot{number}", "token": f"{number:016}"}))
         await wire.recv()
     async with wire:
-        await load.connected()
+        await load.wait_until_complete()
         while True:
             message = msgpack.unpackb(await wire.recv())
             if message["type"] == "turn":
                 match, ply, move = message["match"], message["ply"], message["legal"][0]
                 if load.rate:
-                    await load.turn(match)
+                    await load.wait_for_turn(match)
                 await wire.send(msgpack.packb({"type": "move", "match": match, "ply": ply, "move": move}))
-                load.count += load.counting
+                load.count += load.is_counting
             elif message["type"] == "start":
                 await wire.send(msgpack.packb({"type": "ready", "match": message["match"]}))
 
@@ -406,10 +406,10 @@ async def _serve_echo() -> None:
     async def echo(wire: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed):
             async for _ in wire:
-                await wire.send(_TURN)
+                await wire.send(_TURN_FRAME)
 
     async with serve(echo, "127.0.0.1", 0, compression=None, ping_interval=None) as server:
-        await _until_told(next(iter(server.sockets)).getsockname()[1])
+        await _serve_until_line(next(iter(server.sockets)).getsockname()[1])
 
 
 async def _serve_arena(options: argparse.Namespace) -> None:
@@ -419,20 +419,20 @@ async def _serve_arena(options: argparse.Namespace) -> None:
     from arena.host.meters import Meters
     from arena.host.session import Session
     from arena.network.admission import Access
-    from arena.network.binding import bound, port_of
-    from arena.network.connection_limits import Bounds
+    from arena.network.binding import bind_sockets, port_of
+    from arena.network.connection_limits import ConnectionBounds
     from arena.operations import metrics, prometheus
     from arena.server.arena import Arena
     from arena.server.auth import Authenticator, Registration
     from arena.store.async_store import AsyncStore
     from arena.store.feed_position import switch_feed
     from arena.store.store import Store
-    from protocol.games import load
+    from protocol.games import load_game
     from protocol.messages import Clock, Hello
 
     names = [f"bot{number}" for number in range(options.connections)]
     pairs = {name: pair for pair in zip(names[::2], names[1::2], strict=True) for name in pair}
-    game = load(GAME, CONFIG)
+    game = load_game(GAME, CONFIG)
     count = 0
 
     class Paired(Arena):
@@ -442,7 +442,7 @@ async def _serve_arena(options: argparse.Namespace) -> None:
             return Identity(hello.bot)
 
         def connected(self, session: Session) -> None:
-            super().connected(session)
+            super().on_connected(session)
             asyncio.get_running_loop().call_soon(self.pair, pairs[session.key])
 
         async def finalize(self, match: FinishedMatch) -> None:
@@ -454,7 +454,7 @@ async def _serve_arena(options: argparse.Namespace) -> None:
             if all(self.ladder.free_slots(name) > 0 for name in pair):
                 count += 1
                 seed = count.to_bytes(32, "big")
-                self.host.begin(self.header(f"m-{count}", game, pair, seed, pool=POOL), seed)
+                self.host.start_match(self.header(f"m-{count}", game, pair, seed, pool=POOL), seed)
 
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder) / "arena.db")
@@ -470,16 +470,16 @@ async def _serve_arena(options: argparse.Namespace) -> None:
             Clock(bank_ms=60_000, increment_ms=500),
             feed=feed,
             meters=meters,
-            access=Access(bounds=Bounds(per_address=1000)),
+            access=Access(bounds=ConnectionBounds(per_address=1000)),
         )
-        port = await arena.host.listener.open("127.0.0.1", 0)
+        port = await arena.host.listener.listen("127.0.0.1", 0)
         if meters is None:
-            await _until_told(port)
+            await _serve_until_line(port)
         else:
-            read = bound("127.0.0.1", 0)
-            sources = metrics.Sources(arena, meters, feed, {}, "sqlite", "")
-            async with prometheus.served(sources, read), event_loop.running(_read_metrics(port_of(read))):
-                await _until_told(port)
+            read = bind_sockets("127.0.0.1", 0)
+            sources = metrics.MetricSources(arena, meters, feed, {}, "sqlite", "")
+            async with prometheus.serve_metrics(sources, read), event_loop.background_task(_read_metrics(port_of(read))):
+                await _serve_until_line(port)
         await arena.close()
         if feed and publishing:
             await feed.close()
@@ -498,7 +498,7 @@ async def _read_metrics(port: int) -> None:
         writer.close()
 
 
-async def _until_told(port: int) -> None:
+async def _serve_until_line(port: int) -> None:
     """Print the port, then serve until the parent process sends a line."""
     print(port, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)

@@ -24,8 +24,8 @@ from typing import NamedTuple
 import season
 
 PAGES = ("/", "/matches", "/leaderboard", "/bots/student-07", "/api/v1/matches?limit=100")
-MATCHES = 20
-MIB = 1024
+MATCH_COUNT = 20
+KIB_PER_MIB = 1024
 
 
 class Start(NamedTuple):
@@ -38,7 +38,7 @@ class Start(NamedTuple):
     page_most: float
 
 
-def start(folder: Path) -> Start:
+def measure_start(folder: Path) -> Start:
     told = folder / "notify"
     told.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices:
@@ -58,17 +58,17 @@ def start(folder: Path) -> Start:
             for path in PAGES:
                 _get(f"http://127.0.0.1:{ports[1]}{path}")
             page = int(_children(server.pid)[0])
-            ready = _mib(server.pid, "VmRSS"), _mib(page, "VmRSS")
-            _play(f"ws://127.0.0.1:{ports[0]}")
-            return Start(seconds, *ready, _mib(server.pid, "VmHWM"), _mib(page, "VmHWM"))
+            ready = _memory_mib(server.pid, "VmRSS"), _memory_mib(page, "VmRSS")
+            _play_matches(f"ws://127.0.0.1:{ports[0]}")
+            return Start(seconds, *ready, _memory_mib(server.pid, "VmHWM"), _memory_mib(page, "VmHWM"))
         finally:
             server.terminate()
             server.wait()
             told.unlink()
 
 
-def _play(url: str) -> None:
-    command = [sys.executable, "-m", "bots", "run", "random", "--url", url, "--game", "nim", "--matches", str(MATCHES)]
+def _play_matches(url: str) -> None:
+    command = [sys.executable, "-m", "bots", "run", "random", "--url", url, "--game", "nim", "--matches", str(MATCH_COUNT)]
     names = [f"new-{time.time_ns() // 1000 % 10**10}-{number}" for number in range(2)]
     bots = [subprocess.Popen([*command, "--name", name], stdout=subprocess.DEVNULL) for name in names]
     if any(bot.wait() for bot in bots):
@@ -79,9 +79,9 @@ def _children(process: int) -> list[str]:
     return Path(f"/proc/{process}/task/{process}/children").read_text().split()
 
 
-def _mib(process: int, what: str) -> float:
+def _memory_mib(process: int, what: str) -> float:
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{what}:")) / MIB
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{what}:")) / KIB_PER_MIB
 
 
 def _get(url: str) -> None:
@@ -104,10 +104,10 @@ def main() -> None:
         folder = options.data or Path(scratch)
         sizes = sorted(options.matches)
         if not (folder / str(sizes[-1]) / "arena.db").exists():
-            season.make(folder, sizes)
+            season.make_databases(folder, sizes)
         print(f"{'matches':>9}{'s':>7}{'server':>8}{'page':>7}{'most':>7}{'page':>7}  MiB")
         for size in sizes:
-            found = [start(folder / str(size)) for _ in range(options.times)]
+            found = [measure_start(folder / str(size)) for _ in range(options.times)]
             median = Start(*(statistics.median(column) for column in zip(*found, strict=True)))
             print(
                 f"{size:9}{median.seconds:7.2f}{median.server:8.1f}{median.page:7.1f}"

@@ -18,8 +18,8 @@ import tempfile
 from datetime import datetime
 from pathlib import Path
 
-HERE = Path(__file__).parents[1]
-BUSY = """
+REPOSITORY = Path(__file__).parents[1]
+BUSY_BOT_CODE = """
 import time
 from bots import Bot, run
 
@@ -42,20 +42,20 @@ def main() -> None:
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         busy = Path(folder, "busy.py")
-        busy.write_text(BUSY)
+        busy.write_text(BUSY_BOT_CODE)
         slow = [f"{name}={sys.executable} {busy}" for name in ("one", "two")]
         for what, bots, matches in (("slow", slow, given.slow), ("quick", ["random", "perfect"], given.quick)):
             ways = [("--jobs", "1"), ("--jobs", "2"), ("--jobs", "1", "--in-process"), ("--jobs", "2", "--in-process")]
-            rates = {" ".join(way): _rate(HERE, bots, matches, way) for way in ways}
+            rates = {" ".join(way): _measure_rate(REPOSITORY, bots, matches, way) for way in ways}
             if given.against is not None:
                 rates |= {
-                    f"{' '.join(way)} of {given.against}": _rate(given.against, bots, matches, way) for way in ways[:2]
+                    f"{' '.join(way)} of {given.against}": _measure_rate(given.against, bots, matches, way) for way in ways[:2]
                 }
             for way, rate in rates.items():
                 print(f"{what:6} {way:40} {rate:8.1f} matches/s {rate / rates['--jobs 1']:6.2f}")
 
 
-def _rate(checkout: Path, bots: list[str], matches: int, way: tuple[str, ...]) -> float:
+def _measure_rate(checkout: Path, bots: list[str], matches: int, way: tuple[str, ...]) -> float:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "out.json")
         command = [sys.executable, "-m", "arena", "tournament", *bots, "--game", "nim", "--rounds", str(matches), *way]

@@ -66,12 +66,12 @@ def run_bot(
     check: Annotated[bool, typer.Option("--check", help="Only say whether such a bot can play here.")] = False,
 ) -> None:
     """Connect a bot to an arena and play."""
-    from bots.client.loading import choose_settings, find
+    from bots.client.loading import choose_settings, find_entry_point
     from bots.client.run import play
-    from bots.client.settings import Given, read_config, read_pairs
+    from bots.client.settings import PartialSettings, read_config, read_pairs
     from protocol.bot_launch import parse_bot_spec
 
-    given = Given(
+    given = PartialSettings(
         url=url,
         hosts=hosts,
         token=token,
@@ -88,25 +88,25 @@ def run_bot(
         patience=patience,
     )
     spec = parse_bot_spec(bot, "")
-    cls = find(spec.bot).load()
+    cls = find_entry_point(spec.bot).load()
     set_here = {**spec.settings, **read_pairs(set_ or (), "--set")}
     settings = choose_settings(spec.bot, cls.settings, set_here, read_pairs(default or (), "--default"))
     made = cls(spec.name, **settings)
     if check:
         _check_any_game(made)
     else:
-        play(made, given, Given())
+        play(made, given, PartialSettings())
 
 
 def _check_any_game(bot: Bot) -> None:
     """Raise `UsageFault` if there is no game, under no preset, that the bot can play on this machine."""
     from protocol.errors import UsageFault
-    from protocol.games import game_class, load
+    from protocol.games import game_class, load_game
 
     faults = []
     for game, preset in ((name, preset) for name in bot.games for preset in game_class(name).presets):
         try:
-            bot.check_game(load(game, {"preset": preset}))
+            bot.check_game(load_game(game, {"preset": preset}))
         except UsageFault as fault:
             faults.append(fault)
         else:
@@ -130,7 +130,7 @@ def _add_command(name: str, about: str) -> None:
     def run(context: typer.Context) -> None:
         alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
         alone.command()(resolve_name(f"bots.commands.{name}:{name}"))
-        command_line.command(alone, context.args, f"arena-bot {name}")
+        command_line.run_command(alone, context.args, f"arena-bot {name}")
 
 
 _add_command("mcp", "Let a language model play, by the Model Context Protocol.")
@@ -143,7 +143,7 @@ def analyze(context: typer.Context) -> None:
     """Exact facts about a position: nim, grundy, duel; and about strategies: dilemma."""
     from bots.commands.analyze import analyze
 
-    command_line.command(analyze, context.args or ["--help"], "arena-bot analyze")
+    command_line.run_command(analyze, context.args or ["--help"], "arena-bot analyze")
 
 
 _add_command("solve", "Solve bounded Risk on a map that is too large for a match, once and for good; or poker.")

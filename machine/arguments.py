@@ -11,28 +11,28 @@ from typing import Any
 
 from machine.input_file import read_bytes
 from machine.text_encoding import decode
-from protocol.config_values import FileTable, read_text
-from protocol.display import shown
+from protocol.config_values import FileTable, parse_value
+from protocol.display import short_repr
 from protocol.errors import UsageFault
-from protocol.messages import MOST_CLOCK_MS, Clock
+from protocol.messages import MAX_CLOCK_MS, Clock
 from protocol.secret_text import strip_invisible
 
-MOST_BYTES = 1024 * 1024
-MOST_DAYS = 36500
-MOST_DIGITS = 4300
+MAX_FILE_BYTES = 1024 * 1024
+MAX_DAYS = 36500
+MAX_DIGITS = 4300
 """Maximum digits of an integer: Python's limit for conversion. Only TOML's non-decimal integers could exceed it."""
 MAX_CLOCK_CHARACTERS = 40
 """Maximum characters of a clock: no float becomes infinite."""
-_TOO_LONG = 10**MOST_DIGITS
-_LONG_NUMBER_MESSAGE = f"a number has more than {MOST_DIGITS} digits"
+_MIN_UNPRINTABLE_INTEGER = 10**MAX_DIGITS
+_LONG_NUMBER_MESSAGE = f"a number has more than {MAX_DIGITS} digits"
 
 
 def read_clock(text: str, key: str = "clock") -> Clock:
     """Parse a clock from `seconds+increment` or `seconds`. Raises `UsageFault` that names the key."""
     found = len(text) <= MAX_CLOCK_CHARACTERS and re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text)
     bank, increment = (round(float(part or 0) * 1000) for part in found.groups()) if found else (0, 0)
-    if not 1 <= bank <= MOST_CLOCK_MS or increment > MOST_CLOCK_MS:
-        raise UsageFault(f"{key} is {shown(text)}: it is seconds and increment, like 60+0.5, from 0.001 s to a day")
+    if not 1 <= bank <= MAX_CLOCK_MS or increment > MAX_CLOCK_MS:
+        raise UsageFault(f"{key} is {short_repr(text)}: it is seconds and increment, like 60+0.5, from 0.001 s to a day")
     return Clock(bank_ms=bank, increment_ms=increment)
 
 
@@ -40,17 +40,17 @@ def read_days(text: str, key: str) -> int:
     """Parse days from `90d`, or weeks from `12w`. Raises `UsageFault` that names the key."""
     found = re.fullmatch(r"(\d{1,5})([dw])", text)
     days = int(found[1]) * {"d": 1, "w": 7}[found[2]] if found else 0
-    if not 1 <= days <= MOST_DAYS:
-        raise UsageFault(f"{key} is {shown(text)}: it is days or weeks, like 90d or 12w, from 1d to {MOST_DAYS}d")
+    if not 1 <= days <= MAX_DAYS:
+        raise UsageFault(f"{key} is {short_repr(text)}: it is days or weeks, like 90d or 12w, from 1d to {MAX_DAYS}d")
     return days
 
 
 def read_value(text: str) -> Any:
     """Return the content of a file (`@my.toml`), or the value as `read_text` parses it. Raises `UsageFault`."""
-    return read_file(text[1:]) if text.startswith("@") else read_text(text)
+    return read_file(text[1:]) if text.startswith("@") else parse_value(text)
 
 
-def text_or_file(text: str, key: str) -> str:
+def read_text_or_file(text: str, key: str) -> str:
     """Return a text, or the first line of the file that it names (`@/run/secrets/db`), as for a password.
 
     Raises `UsageFault`, which names the key and the file, never the content.
@@ -59,24 +59,24 @@ def text_or_file(text: str, key: str) -> str:
         return strip_invisible(text)
     name = strip_invisible(text[1:])
     try:
-        return strip_invisible(strip_invisible(decode(_bytes(name))).split("\n", 1)[0])
+        return strip_invisible(strip_invisible(decode(_read_bytes(name))).split("\n", 1)[0])
     except UsageFault as exc:
         raise UsageFault(f"{key}: {exc}") from exc
     except UnicodeDecodeError as exc:
-        raise UsageFault(f"{key}: the file {_shown(name)} is not text") from exc
+        raise UsageFault(f"{key}: the file {_format_name(name)} is not text") from exc
 
 
 def read_file(name: str) -> Any:
     """Read JSON from a file named `.json`, else TOML; a table becomes a `FileTable`. Raises `UsageFault`."""
     form = "JSON" if name.endswith(".json") else "TOML"
     try:
-        text = decode(_bytes(name))
+        text = decode(_read_bytes(name))
         held = json.loads(text) if form == "JSON" else parse_toml(text)
     except (ValueError, RecursionError) as exc:
         if type(exc) is ValueError:  # raised by `int`: the parsers and the decoder raise subclasses
-            raise UsageFault(f"the file {_shown(name)} can't be read: {_LONG_NUMBER_MESSAGE}") from exc
-        raise UsageFault(f"the file {_shown(name)} is not {form}: {_reason(exc)}") from exc
-    return FileTable(held, _shown(name)) if isinstance(held, dict) else held
+            raise UsageFault(f"the file {_format_name(name)} can't be read: {_LONG_NUMBER_MESSAGE}") from exc
+        raise UsageFault(f"the file {_format_name(name)} is not {form}: {_format_reason(exc)}") from exc
+    return FileTable(held, _format_name(name)) if isinstance(held, dict) else held
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -91,36 +91,36 @@ def parse_toml(text: str) -> dict[str, Any]:
         if type(exc) is ValueError:  # raised by `int`
             raise ValueError(_LONG_NUMBER_MESSAGE) from exc
         raise
-    if _holds_too_long(held):
+    if _has_too_long_integer(held):
         raise ValueError(_LONG_NUMBER_MESSAGE)
     return held
 
 
-def _holds_too_long(held: Any) -> bool:
+def _has_too_long_integer(held: Any) -> bool:
     waiting = [held]
     while waiting:
         value = waiting.pop()
-        if isinstance(value, int) and abs(value) >= _TOO_LONG:
+        if isinstance(value, int) and abs(value) >= _MIN_UNPRINTABLE_INTEGER:
             return True
         if isinstance(value, (dict, list)):
             waiting += value.values() if isinstance(value, dict) else value
     return False
 
 
-def _bytes(name: str) -> bytes:
+def _read_bytes(name: str) -> bytes:
     try:
-        return read_bytes(Path(os.path.expanduser(name)), MOST_BYTES)
+        return read_bytes(Path(os.path.expanduser(name)), MAX_FILE_BYTES)
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else str(exc)
-        raise UsageFault(f"the file {_shown(name)} can't be read: {reason}") from exc
+        raise UsageFault(f"the file {_format_name(name)} can't be read: {reason}") from exc
 
 
-def _shown(name: str) -> str:
+def _format_name(name: str) -> str:
     text = repr(name)
     return text if len(text) <= 60 else f"'...{text[-55:]}"
 
 
-def _reason(exc: Exception) -> str:
+def _format_reason(exc: Exception) -> str:
     """Return the parser's message. A long one keeps its end, which names the line."""
     text = str(exc) if str(exc).isprintable() else repr(str(exc))
     return text if len(text) <= 100 else f"{text[:50]}...{text[-45:]}"

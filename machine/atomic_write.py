@@ -13,14 +13,14 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def in_place_of(path: Path) -> Iterator[Path]:
+def replacing_file(path: Path) -> Iterator[Path]:
     """Yield a temporary file beside `path`, or beside the target of its link: it replaces `path` at the end.
 
     On an exception the temporary file is removed instead. Raises `OSError` if `path` is a pipe, a device or a socket,
     which no file may replace.
     """
     check_replaceable(path)
-    temporary = _beside(path, "part")
+    temporary = _sibling(path, "part")
     try:
         yield temporary
         os.replace(temporary, os.path.realpath(path))
@@ -40,7 +40,7 @@ def check_replaceable(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def folder_in_place_of(path: Path) -> Iterator[Path]:
+def replacing_folder(path: Path) -> Iterator[Path]:
     """Yield an empty folder beside `path`, which is renamed to `path` at the end, or removed on an exception.
 
     Raises `FileExistsError` if `path` is anything but an empty folder, at the start or at the end.
@@ -63,7 +63,7 @@ def folder_in_place_of(path: Path) -> Iterator[Path]:
         raise
 
 
-def sync(path: Path) -> None:
+def flush_to_disk(path: Path) -> None:
     """Flush a file, or the entries of a folder, to disk."""
     opened = os.open(path, os.O_RDONLY)
     try:
@@ -73,7 +73,7 @@ def sync(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
+def file_lock(path: Path) -> Iterator[None]:
     """Hold an exclusive lock of a file between processes, by a lock file beside it; it ends with this process.
 
     Raises `BlockingIOError` if another process holds it, and `OSError` if no lock file can be made. Windows has no
@@ -84,7 +84,7 @@ def locked(path: Path) -> Iterator[None]:
         return
     import fcntl
 
-    lock = _beside(path, "lock")
+    lock = _sibling(path, "lock")
     with contextlib.ExitStack() as held:
         file = held.enter_context(lock.open("a")).fileno()
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -94,9 +94,9 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _beside(path: Path, ending: str) -> Path:
+def _sibling(path: Path, suffix: str) -> Path:
     place = Path(os.path.realpath(path))
-    return place.with_name(f"{place.name}.{ending}")
+    return place.with_name(f"{place.name}.{suffix}")
 
 
 def _remove(path: Path) -> None:

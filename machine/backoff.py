@@ -12,18 +12,18 @@ class Backoff:
     not retry at the same moment.
     """
 
-    def __init__(self, first: float, longest: float, jitter: Callable[[], float] = lambda: 1.0) -> None:
-        self._first = first
-        self._longest = longest
+    def __init__(self, first_s: float, max_s: float, jitter: Callable[[], float] = lambda: 1.0) -> None:
+        self._first = first_s
+        self._longest = max_s
         self._jitter = jitter
-        self._next = first
+        self._next = first_s
 
-    def delay(self) -> float:
+    def next_delay(self) -> float:
         """Return the next delay."""
         wait, self._next = self._next, min(2 * self._next, self._longest)
         return wait * (0.5 + 0.5 * self._jitter())
 
-    def reset(self, stood: float | None = None) -> None:
+    def reset(self, up_s: float | None = None) -> None:
         """Restart at the first delay; after a success of `stood` seconds, only if that is at least the next delay."""
-        if stood is None or stood >= self._next:
+        if up_s is None or up_s >= self._next:
             self._next = self._first

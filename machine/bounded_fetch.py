@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
-class Fetched(NamedTuple):
+class HttpAnswer(NamedTuple):
     """An HTTP answer of any status; its body is cut at `max_bytes`."""
 
     status: int
@@ -24,14 +24,14 @@ class Fetched(NamedTuple):
 
 def fetch(
     url: str, max_bytes: int, timeout_s: float, *, headers: Mapping[str, str] = {}, proxies: bool = True
-) -> Fetched:
+) -> HttpAnswer:
     """Fetch an http or https address. Raises `OSError` (including `TimeoutError`), `HTTPException` and `ValueError`.
 
     A timer enforces the limit: a peer that sends a byte now and then would pass every read's timeout.
     """
     connections = _Connections()
     deadline = time.monotonic() + timeout_s
-    timer = threading.Timer(timeout_s, connections.end)
+    timer = threading.Timer(timeout_s, connections.shut_down)
     timer.daemon = True
     timer.start()
     handlers: list[urllib.request.BaseHandler] = [_Http(connections), _Https(connections)]
@@ -45,14 +45,14 @@ def fetch(
             answer = exc
         with answer:
             body = answer.read(max_bytes)
-            fetched = Fetched(answer.status, body, dict(answer.headers), str(answer.reason))
+            fetched = HttpAnswer(answer.status, body, dict(answer.headers), str(answer.reason))
     except (OSError, http.client.HTTPException):
-        if connections.ended or time.monotonic() >= deadline:
+        if connections.is_shut_down or time.monotonic() >= deadline:
             raise TimeoutError(errno.ETIMEDOUT, f"no whole answer came within {timeout_s:g} s") from None
         raise
     finally:
         timer.cancel()
-    if connections.ended:
+    if connections.is_shut_down:
         raise TimeoutError(errno.ETIMEDOUT, f"no whole answer came within {timeout_s:g} s")
     return fetched
 
@@ -63,24 +63,24 @@ class _Connections:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
-        self.ended = False
+        self.is_shut_down = False
 
-    def add(self, connected: socket.socket) -> None:
+    def add(self, sock: socket.socket) -> None:
         with self._lock:
-            self._sockets.append(connected)
-            if self.ended:
-                _shut(connected)
+            self._sockets.append(sock)
+            if self.is_shut_down:
+                _shut_down(sock)
 
-    def end(self) -> None:
+    def shut_down(self) -> None:
         with self._lock:
-            self.ended = True
+            self.is_shut_down = True
             for one in self._sockets:
-                _shut(one)
+                _shut_down(one)
 
 
-def _shut(one: socket.socket) -> None:
+def _shut_down(sock: socket.socket) -> None:
     try:
-        socket.socket.shutdown(one, socket.SHUT_RDWR)  # not the shutdown of TLS, which would wait for the peer
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # not the shutdown of TLS, which would wait for the peer
     except OSError:
         return
 

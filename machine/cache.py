@@ -15,13 +15,13 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return (Path(base) if os.path.isabs(base) else Path(home, ".cache")) / "bot-arena"
 
 
-def make_room(folder: Path, pattern: str, most_bytes: int) -> None:
+def make_room(folder: Path, pattern: str, max_bytes: int) -> None:
     """Remove files that match a pattern, those with the oldest modification time first, until `most_bytes` suffice."""
     with contextlib.suppress(OSError):
         files = sorted((path.stat().st_mtime_ns, path.stat().st_size, path) for path in folder.glob(pattern))
         there = sum(size for _, size, _ in files)
         for _, size, path in files:
-            if there <= most_bytes:
+            if there <= max_bytes:
                 break
             path.unlink(missing_ok=True)
             there -= size

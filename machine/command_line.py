@@ -18,13 +18,13 @@ from machine import standard_streams
 from machine.terminal import say
 from protocol.errors import BotFault, Fault, UsageFault
 
-_Unread: type[Exception] = typer.BadParameter.__mro__[1]
+_ParseError: type[Exception] = typer.BadParameter.__mro__[1]
 """The base class of all usage errors of Typer, which exports only some of them."""
-_AGAIN = 0.05
+_INTERRUPT_RETRY_DELAY_S = 0.05
 """Seconds until a lost interrupt is sent again."""
-_COLLECT_AFTER = 20_000
+_GC_GEN0_THRESHOLD = 20_000
 """Allocations before Python looks for cycles. Its default, 700, makes start-up 5 % slower and finds nothing."""
-_NOT_OF_ITS_KIND = re.compile(r"Invalid value for (.+): Input should be a valid ([a-z]+)\b.*")
+_WRONG_TYPE_PATTERN = re.compile(r"Invalid value for (.+): Input should be a valid ([a-z]+)\b.*")
 
 
 def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed: Mapping[str, str] = {}) -> NoReturn:
@@ -32,12 +32,12 @@ def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed
 
     `renamed` maps old options with their commands, such as `serve --old`, to the new name.
     """
-    gc.set_threshold(_COLLECT_AFTER)
+    gc.set_threshold(_GC_GEN0_THRESHOLD)
     standard_streams.prepare()
     code: object = 0
     try:
-        with _no_interrupt_lost():
-            command(app, words, renamed=renamed)
+        with _resending_interrupts():
+            run_command(app, words, renamed=renamed)
             sys.stdout.flush()
     except Fault as fault:
         say(f"{name}: {fault}", err=True)
@@ -59,7 +59,7 @@ def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed
 
 
 @contextmanager
-def _no_interrupt_lost() -> Iterator[None]:
+def _resending_interrupts() -> Iterator[None]:
     """Send Ctrl-C again in a moment if Python drops it because it came while an object was freed."""
     if sys.platform == "win32":
         yield
@@ -70,7 +70,7 @@ def _no_interrupt_lost() -> Iterator[None]:
 
     def hook(dropped: sys.UnraisableHookArgs) -> None:
         if dropped.exc_type is KeyboardInterrupt:
-            again = threading.Timer(_AGAIN, signal.pthread_kill, (main, signal.SIGINT))  # also ends a blocking call
+            again = threading.Timer(_INTERRUPT_RETRY_DELAY_S, signal.pthread_kill, (main, signal.SIGINT))  # also ends a blocking call
             again.daemon = True
             again.start()
         else:
@@ -83,25 +83,25 @@ def _no_interrupt_lost() -> Iterator[None]:
         sys.unraisablehook = before
 
 
-def command(
-    app: typer.Typer, words: Sequence[str] | None = None, called: str | None = None, renamed: Mapping[str, str] = {}
+def run_command(
+    app: typer.Typer, words: Sequence[str] | None = None, program_name: str | None = None, renamed: Mapping[str, str] = {}
 ) -> None:
     """Run the commands of `app`, named `called` in its help. Raises `UsageFault`, and `SystemExit` on an early exit."""
     try:
-        code = app(words, prog_name=called, standalone_mode=False)
-    except _Unread as exc:
-        raise _fault(exc, renamed) from exc
+        code = app(words, prog_name=program_name, standalone_mode=False)
+    except _ParseError as exc:
+        raise _to_fault(exc, renamed) from exc
     if isinstance(code, int) and code:
         raise SystemExit(code)
 
 
-def _fault(exc: Exception, renamed: Mapping[str, str]) -> UsageFault | SystemExit:
+def _to_fault(exc: Exception, renamed: Mapping[str, str]) -> UsageFault | SystemExit:
     """Return what to raise for a usage error; a call without arguments prints the help instead."""
     text = exc.format_message()  # type: ignore[attr-defined]
     if "\n" in text:
         say(text, err=True)
         return SystemExit(2)
-    text = _NOT_OF_ITS_KIND.sub(_takes, text).rstrip(".")
+    text = _WRONG_TYPE_PATTERN.sub(_format_type_error, text).rstrip(".")
     context = exc.ctx  # type: ignore[attr-defined]
     option = getattr(exc, "option_name", None)
     now = renamed.get(f"{context.info_name} {option}") if context and option else None
@@ -111,5 +111,5 @@ def _fault(exc: Exception, renamed: Mapping[str, str]) -> UsageFault | SystemExi
     return UsageFault(text[:1].lower() + text[1:] + where)
 
 
-def _takes(found: re.Match[str]) -> str:
+def _format_type_error(found: re.Match[str]) -> str:
     return f"{found[1]} takes {'an' if found[2][0] in 'aeiou' else 'a'} {found[2]}"

@@ -20,11 +20,11 @@ from protocol.errors import UsageFault
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-FAST = os.environ.get("ARENA_PLAIN", "") in ("", "0") and find_spec("numba") is not None
+HAS_NUMBA = os.environ.get("ARENA_PLAIN", "") in ("", "0") and find_spec("numba") is not None
 """True if `compiled` compiles functions."""
 
 
-def _numba() -> Any:
+def _import_numba() -> Any:
     """Import numba, which takes a third of a second, so only when a loop is compiled. Raises `UsageFault`."""
     try:
         import numba
@@ -38,7 +38,7 @@ def compiled(function: F) -> F:
 
     It must not divide by zero, which compiled code does not notice.
     """
-    quick: F = _numba().njit(**_OPTIONS)(function) if FAST else function
+    quick: F = _import_numba().njit(**_OPTIONS)(function) if HAS_NUMBA else function
     return quick
 
 
@@ -49,39 +49,39 @@ def entry(function: F) -> F:
     The cache folder is named after a digest of all sources that the module depends on. So code is compiled again
     exactly when one of them changes, and checkouts with the same sources share it.
     """
-    if not FAST:
+    if not HAS_NUMBA:
         return function
     quick = compiled(function)
     from machine.compiled_cache import CompiledCache, compiled_folder
 
     if compiled_folder(Path(function.__code__.co_filename).absolute()):
         quick._cache = CompiledCache(function)  # type: ignore[attr-defined]
-        _tell_before_compiling(quick)
+        _announce_compilation(quick)
     return quick
 
 
-def _tell_before_compiling(quick: Any) -> None:
+def _announce_compilation(function: Any) -> None:
     """Print a notice before code that is not cached is compiled, if a person is watching."""
-    kept = quick._cache
+    kept = function._cache
     load = kept.load_overload
 
     def load_or_tell(*what: Any) -> Any:
         found = load(*what)
         if found is None and sys.stderr.isatty():
-            _tell()
+            _announce_once()
         return found
 
     kept.load_overload = load_or_tell
 
 
 @cache
-def _tell() -> None:
+def _announce_once() -> None:
     say("compiling code, this once, which takes up to half a minute…", err=True)
 
 
 def ints(values: Iterable[int]) -> Any:
     """Return a flat array of 64-bit integers."""
-    if not FAST:
+    if not HAS_NUMBA:
         return list(values)
     import numpy
 
@@ -90,7 +90,7 @@ def ints(values: Iterable[int]) -> Any:
 
 def zeros(count: int, kind: type[int] | type[float] = int) -> Any:
     """Return a flat array of 64-bit zeros."""
-    if not FAST:
+    if not HAS_NUMBA:
         return [kind(0)] * count
     import numpy
 
@@ -99,7 +99,7 @@ def zeros(count: int, kind: type[int] | type[float] = int) -> Any:
 
 def floats(values: Iterable[float]) -> Any:
     """Return a flat array of 64-bit floats."""
-    if not FAST:
+    if not HAS_NUMBA:
         return list(values)
     import numpy
 

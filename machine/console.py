@@ -9,7 +9,7 @@ from rich import console
 from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from protocol.display import printable
+from protocol.display import escape_unprintable
 
 
 class Console(console.Console):  # noqa: TID251
@@ -23,4 +23,4 @@ class Console(console.Console):  # noqa: TID251
             if segment.control or segment.text.isprintable():
                 yield segment
             else:
-                yield Segment(printable(segment.text, lines=True), segment.style)
+                yield Segment(escape_unprintable(segment.text, lines=True), segment.style)

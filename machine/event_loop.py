@@ -11,25 +11,25 @@ from typing import Any, TypeVar
 from machine.standard_streams import fill_descriptors
 
 T = TypeVar("T")
-YOUNG = 50_000
+GC_GEN0_THRESHOLD = 50_000
 """Allocations before the collector runs; objects of a finished match have no cycles and are freed without it."""
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
     """Run `main` in a new event loop, like `asyncio.run`."""
-    collect_rarely()
-    with asyncio.Runner(loop_factory=new) as runner:
+    relax_gc()
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
         return runner.run(main)
 
 
-def collect_rarely() -> None:
+def relax_gc() -> None:
     """Freeze existing objects, so that garbage collection skips them, and collect new ones rarely."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG, 20, 20)
+    gc.set_threshold(GC_GEN0_THRESHOLD, 20, 20)
 
 
-def new() -> asyncio.AbstractEventLoop:
+def new_event_loop() -> asyncio.AbstractEventLoop:
     """Return a new event loop, uvloop's if installed; descriptors 0 to 2 are opened first, as it aborts on sockets
     there.
     """
@@ -42,10 +42,10 @@ def new() -> asyncio.AbstractEventLoop:
     return loop
 
 
-class Tasks(set[asyncio.Task[None]]):
+class BackgroundTasks(set[asyncio.Task[None]]):
     """Running tasks, held until they are done: an event loop keeps only weak references."""
 
-    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start a task in the background."""
         task = asyncio.create_task(work)
         self.add(task)
@@ -65,7 +65,7 @@ class Tasks(set[asyncio.Task[None]]):
 
 
 @asynccontextmanager
-async def running(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
+async def background_task(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
     """Run `work` in the background until the block ends, then cancel it. Raises its error if it has failed by then."""
     task = asyncio.create_task(work)
     try:
@@ -77,9 +77,9 @@ async def running(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
             task.result()
 
 
-async def until_first(*works: Coroutine[Any, Any, object]) -> None:
+async def run_until_first(*coroutines: Coroutine[Any, Any, object]) -> None:
     """Run all of these until one ends or fails, and cancel the others."""
-    tasks = [asyncio.create_task(work) for work in works]
+    tasks = [asyncio.create_task(work) for work in coroutines]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -10,19 +10,19 @@ import signal
 import sys
 
 
-def hold() -> None:
+def block_signals() -> None:
     """Block SIGHUP and SIGUSR2 in this process and in its children."""
     if sys.platform != "win32":
-        signal.pthread_sigmask(signal.SIG_BLOCK, _held())
+        signal.pthread_sigmask(signal.SIG_BLOCK, _blocked_signals())
 
 
-def release() -> None:
+def unblock_signals() -> None:
     """Deliver the blocked signals: their handlers are installed now."""
     if sys.platform != "win32":
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _held())
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _blocked_signals())
 
 
 if sys.platform != "win32":
 
-    def _held() -> set[signal.Signals]:
+    def _blocked_signals() -> set[signal.Signals]:
         return {signal.SIGHUP, signal.SIGUSR2}

@@ -24,31 +24,31 @@ def read_text(path: Path) -> str:
     return decode(read_bytes(path))
 
 
-def read_bytes(path: Path, most: int | None = None, timeout_s: float = PIPE_TIMEOUT_S) -> bytes:
+def read_bytes(path: Path, max_bytes: int | None = None, timeout_s: float = PIPE_TIMEOUT_S) -> bytes:
     """Return the content of a file or a pipe.
 
     Raises `OSError`, also for more than `most` bytes (by default `MAX_BYTES`) and for a pipe that does not end in time.
     """
-    most = MAX_BYTES if most is None else most
+    max_bytes = MAX_BYTES if max_bytes is None else max_bytes
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(descriptor, "rb", buffering=0) as file:
         if sys.platform == "win32" or stat.S_ISREG(os.fstat(descriptor).st_mode):
-            read = _all_of(file.fileno(), most)
+            read = _read_file(file.fileno(), max_bytes)
         else:
-            read = _within(file.fileno(), most, time.monotonic() + timeout_s)
-    if len(read) > most:
-        raise OSError(errno.EFBIG, f"it has more than {most} bytes")
+            read = _read_pipe(file.fileno(), max_bytes, time.monotonic() + timeout_s)
+    if len(read) > max_bytes:
+        raise OSError(errno.EFBIG, f"it has more than {max_bytes} bytes")
     return read
 
 
-def _all_of(descriptor: int, most: int) -> bytes:
+def _read_file(descriptor: int, most: int) -> bytes:
     read = bytearray()
     while len(read) <= most and (chunk := os.read(descriptor, min(_CHUNK_BYTES, most + 1 - len(read)))):
         read += chunk
     return bytes(read)
 
 
-def _within(descriptor: int, most: int, deadline: float) -> bytes:
+def _read_pipe(descriptor: int, most: int, deadline: float) -> bytes:
     read = bytearray()
     while len(read) <= most:
         left = deadline - time.monotonic()

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from machine.subprocesses import adopt_orphans, die_with_parent
 
-STARTED = b"started\n"
-FAILED = b"failed "
+STARTED_MESSAGE = b"started\n"
+FAILED_MESSAGE = b"failed "
 
 
 def main() -> None:
@@ -37,36 +37,36 @@ def main() -> None:
             os.close(ours)  # so that each end of the program's pipes is noticed when it closes
         return process.pid
 
-    keep(line, start)
+    supervise(line, start)
 
 
-def keep(line: socket.socket, start: Callable[[], int], gone: Callable[[], None] = lambda: None) -> None:
+def supervise(line: socket.socket, start: Callable[[], int], on_ended: Callable[[], None] = lambda: None) -> None:
     """Start a program and supervise it until it or the owner's side of the socket ends.
 
     `start` returns its process id or raises `OSError`. `gone` is called when the program and its descendants have
     ended.
     """
-    heard = _news()
+    heard = _prepare_signals()
     try:
         child = start()
     except OSError as exc:
-        line.sendall(FAILED + str(exc.errno).encode())
+        line.sendall(FAILED_MESSAGE + str(exc.errno).encode())
         return
     with contextlib.suppress(OSError):
-        line.sendall(STARTED)
+        line.sendall(STARTED_MESSAGE)
     status = _watch(child, line, heard)
-    _end_all(child)
-    gone()
+    _kill_all(child)
+    on_ended()
     if status is not None:
         _end_as(status)
 
 
-def _watch(child: int, line: socket.socket, heard: socket.socket) -> int | None:
+def _watch(child: int, line: socket.socket, signals: socket.socket) -> int | None:
     """Return the program's wait status when it ends, or None when the owner closes the socket."""
     while True:
-        ready, _, _ = select.select([heard, line], [], [])
-        if heard in ready:
-            heard.recv(4096)
+        ready, _, _ = select.select([signals, line], [], [])
+        if signals in ready:
+            signals.recv(4096)
             status = _reap(child)
             if status is not None:
                 return status
@@ -81,7 +81,7 @@ def _watch(child: int, line: socket.socket, heard: socket.socket) -> int | None:
                 os.killpg(child, signal.SIGTERM)
 
 
-def _news() -> socket.socket:
+def _prepare_signals() -> socket.socket:
     """Become a subreaper, survive SIGTERM and the like, and return a socket that gets a byte for each signal."""
     adopt_orphans()
     read, write = socket.socketpair()
@@ -102,7 +102,7 @@ def _reap(child: int) -> int | None:
     return found
 
 
-def _end_all(child: int) -> None:
+def _kill_all(child: int) -> None:
     """Kill the child's process group, and then orphaned descendants, until none are left."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)

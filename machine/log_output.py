@@ -12,24 +12,24 @@ from datetime import UTC, datetime
 from typing import Any
 
 from machine.token_bucket import TokenBucket
-from protocol.display import cut, printable, printable_json
+from protocol.display import truncate, escape_unprintable, printable_json
 
-MOST = 1000
+MAX_TEXT_CHARS = 1000
 """Maximum characters of a message, a field and a traceback line; longer ones are cut and marked."""
-MOST_OF_TRACEBACK = 40
+MAX_TRACEBACK_LINES = 40
 """Maximum lines of a traceback; the last ones are kept."""
-AT_ONCE, PER_SECOND = 300, 2.0
+STRANGER_LINE_BURST, STRANGER_LINES_PER_SECOND = 300, 2.0
 """Rate limit of lines that strangers cause: a burst, then lines a second."""
-SUM_UP_AFTER = 60.0
+SUMMARY_DELAY_S = 60.0
 """Seconds after the first suppressed line until the number of suppressed lines is logged."""
-LIBRARIES = ("asyncio", "uvicorn", "websockets")
-OF_STRANGERS = (*LIBRARIES, "arena.network", "arena.web.errors")
+LIBRARY_LOGGERS = ("asyncio", "uvicorn", "websockets")
+STRANGER_LOGGERS = (*LIBRARY_LOGGERS, "arena.network", "arena.web.errors")
 """Loggers of connections and requests; other lines caused by strangers set `of_stranger`."""
 
 log = logging.getLogger("arena.log")
 
 
-def about(**fields: str) -> dict[str, dict[str, str]]:
+def log_fields(**fields: str) -> dict[str, dict[str, str]]:
     """Return the `extra` of a log line about a match or bot."""
     return {"fields": fields}
 
@@ -58,7 +58,7 @@ class JsonLines(logging.Formatter):
 
         def bounded(field: Any) -> Any:
             text = field if isinstance(field, str) else msgspec.json.encode(field, enc_hook=str).decode()
-            return field if len(text) <= MOST else cut(text, MOST)
+            return field if len(text) <= MAX_TEXT_CHARS else truncate(text, MAX_TEXT_CHARS)
 
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -73,11 +73,11 @@ class JsonLines(logging.Formatter):
         return printable_json(msgspec.json.encode(line, enc_hook=str).decode())
 
 
-class LeftOut:
+class SuppressedLineCounter:
     """Counts suppressed log lines by event, and logs the counts a minute after the first."""
 
-    def __init__(self, to: logging.Logger) -> None:
-        self._to = to
+    def __init__(self, logger: logging.Logger) -> None:
+        self._to = logger
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._telling: threading.Timer | None = None
@@ -87,11 +87,11 @@ class LeftOut:
         with self._lock:
             self._counts[event] += 1
             if self._telling is None:
-                self._telling = threading.Timer(SUM_UP_AFTER, self.tell)
+                self._telling = threading.Timer(SUMMARY_DELAY_S, self.report)
                 self._telling.daemon = True
                 self._telling.start()
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Log the counts since the last report, if any."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
@@ -111,36 +111,36 @@ class LineLimit(logging.Filter):
         super().__init__()
         self._now = now
         self._lock = threading.Lock()
-        self._bucket = TokenBucket(AT_ONCE, PER_SECOND)
-        self.left_out = LeftOut(log)
+        self._bucket = TokenBucket(STRANGER_LINE_BURST, STRANGER_LINES_PER_SECOND)
+        self.suppressed = SuppressedLineCounter(log)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if not _is_of_stranger(record):
+        if not _is_caused_by_stranger(record):
             return True
         with self._lock:
             too_many = self._bucket.take(None, self._now()) > 0
         if too_many:
-            self.left_out.add(getattr(record, "event", "log"))
+            self.suppressed.add(getattr(record, "event", "log"))
         return not too_many
 
 
-def write_log(level: str, form: str, node: str | None = None) -> None:
+def configure_logging(level: str, form: str, node: str | None = None) -> None:
     """Log to standard error from this level on, as text or JSON; `node` names the node of a cluster."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines(node) if form == "json" else TextLines(node))
     limit = LineLimit()
     handler.addFilter(limit)
-    atexit.register(limit.left_out.tell)
+    atexit.register(limit.suppressed.report)
     logging.basicConfig(level=level.upper(), handlers=[handler])
-    for noisy in LIBRARIES:
+    for noisy in LIBRARY_LOGGERS:
         logging.getLogger(noisy).setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
     logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a failed handshake is the peer's fault
 
 
-def _is_of_stranger(record: logging.LogRecord) -> bool:
+def _is_caused_by_stranger(record: logging.LogRecord) -> bool:
     if record.exc_info:  # a failure in the arena itself repeats each time that a client triggers it
         return True
-    return getattr(record, "of_stranger", False) or _is_among(record.name, OF_STRANGERS)
+    return getattr(record, "of_stranger", False) or _is_among(record.name, STRANGER_LOGGERS)
 
 
 def _is_among(name: str, loggers: tuple[str, ...]) -> bool:
@@ -151,20 +151,20 @@ def _has_traceback(record: logging.LogRecord) -> bool:
     """Return whether the record's traceback is useful: that of an `OSError` raised in a library is not."""
     if not record.exc_info:
         return False
-    return not (isinstance(record.exc_info[1], OSError) and _is_among(record.name, LIBRARIES))
+    return not (isinstance(record.exc_info[1], OSError) and _is_among(record.name, LIBRARY_LOGGERS))
 
 
 def _message(record: logging.LogRecord) -> str:
     text = record.getMessage()
     if record.exc_info and not _has_traceback(record):
         text += f": {record.exc_info[1]}"
-    return cut(printable(text), MOST)
+    return truncate(escape_unprintable(text), MAX_TEXT_CHARS)
 
 
 def _traceback(record: logging.LogRecord) -> str:
     assert record.exc_info
     lines = logging.Formatter().formatException(record.exc_info).split("\n")
-    left_out = len(lines) - MOST_OF_TRACEBACK
+    left_out = len(lines) - MAX_TRACEBACK_LINES
     if left_out > 0:
         lines = [f"... {left_out} lines more, and then", *lines[left_out:]]
-    return "\n".join(cut(printable(line), MOST) for line in lines)
+    return "\n".join(truncate(escape_unprintable(line), MAX_TEXT_CHARS) for line in lines)

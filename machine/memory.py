@@ -6,30 +6,30 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-GROUPS = Path("/sys/fs/cgroup")
+CGROUP_FOLDER = Path("/sys/fs/cgroup")
 """The folder in which Linux shows the limits of control groups."""
-OF_PROCESS = Path("/proc/self/cgroup")
+PROCESS_CGROUP_FILE = Path("/proc/self/cgroup")
 """The file that lists the control groups of this process; those of version 1 with their controllers."""
 
 
 def memory_bytes() -> int:
     """Return the bytes of memory available to this process and others in its control group."""
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return min([machine, *_limits()])
+    return min([machine, *_cgroup_limits()])
 
 
-def _limits() -> Iterator[int]:
+def _cgroup_limits() -> Iterator[int]:
     """Yield the limits of the process's groups and their ancestors, as far as they are readable."""
     try:
-        groups = OF_PROCESS.read_text().splitlines()
+        groups = PROCESS_CGROUP_FILE.read_text().splitlines()
     except OSError:
         return
     for group in groups:
         _, controlled, name = group.split(":", 2)
         if not controlled:
-            folder, file = GROUPS / name.lstrip("/"), "memory.max"
+            folder, file = CGROUP_FOLDER / name.lstrip("/"), "memory.max"
         elif "memory" in controlled.split(","):
-            folder, file = GROUPS / "memory" / name.lstrip("/"), "memory.limit_in_bytes"
+            folder, file = CGROUP_FOLDER / "memory" / name.lstrip("/"), "memory.limit_in_bytes"
         else:
             continue
         for place in (folder, *folder.parents):

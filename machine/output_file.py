@@ -14,13 +14,13 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-from machine.atomic_write import in_place_of
+from machine.atomic_write import replacing_file
 
 STDOUT = Path("-")
 _ADVICE = "name a file in a folder that is there"
 _MAX_LINKS = 40
 """Maximum links to follow, as in Linux."""
-_STDOUT: ContextVar[TextIO | None] = ContextVar("_STDOUT", default=None)
+_ORIGINAL_STDOUT: ContextVar[TextIO | None] = ContextVar("_STDOUT", default=None)
 """The original standard output while text is redirected to standard error."""
 _DESCRIPTORS = re.compile(r"/proc/(\d+|self|thread-self)(/task/\d+)?/fd|/dev/fd")
 
@@ -31,20 +31,20 @@ def is_stdout(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def text_beside(path: Path | None) -> Iterator[None]:
+def text_to_stderr(path: Path | None) -> Iterator[None]:
     """Redirect printed text to standard error if `path` is standard output, which is then reserved for data."""
     if path is None or not is_stdout(path):
         yield
         return
-    token = _STDOUT.set(sys.stdout)
+    token = _ORIGINAL_STDOUT.set(sys.stdout)
     try:
         with contextlib.redirect_stdout(sys.stderr):
             yield
     finally:
-        _STDOUT.reset(token)
+        _ORIGINAL_STDOUT.reset(token)
 
 
-def refusal_of(path: Path) -> str | None:
+def why_not_writable(path: Path) -> str | None:
     """Return why a path cannot be written to, or None. Nothing is opened."""
     if is_stdout(path) or _descriptor_of(path) is not None:
         return None
@@ -69,16 +69,16 @@ def write_output(path: Path, data: bytes) -> None:
     elif descriptor is not None:
         with open(os.dup(descriptor), "wb") as file:
             file.write(data)
-    elif _is_written_into(path):
+    elif _is_pipe_or_device(path):
         with path.open("wb", buffering=0) as file:
             _write_all(cast(BinaryIO, file), data)
     else:
-        with in_place_of(path) as part:
+        with replacing_file(path) as part:
             part.write_bytes(data)
 
 
 def _write_to_stdout(data: bytes) -> None:
-    stream = _STDOUT.get() or sys.stdout
+    stream = _ORIGINAL_STDOUT.get() or sys.stdout
     binary = getattr(stream, "buffer", None)
     if binary is None:  # a text-only stream, as in a notebook
         stream.write(data.decode())
@@ -88,7 +88,7 @@ def _write_to_stdout(data: bytes) -> None:
     stream.flush()
 
 
-def _is_written_into(path: Path) -> bool:
+def _is_pipe_or_device(path: Path) -> bool:
     try:
         mode = path.stat().st_mode
     except OSError:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import NamedTuple
 
-STATUS_EVERY = 10.0
+STATUS_INTERVAL_S = 10.0
 """Seconds between two status messages, if no watchdog requires more."""
 MAX_COUNT_DIGITS = 20
 """Maximum digits of a number in the environment: those of 64 bits, as systemd reads it."""
@@ -29,50 +29,50 @@ class ServiceManager:
         self._address = f"\0{address[1:]}" if address.startswith("@") else address
         watched = environment.pop("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
         microseconds = environment.pop("WATCHDOG_USEC", "")
-        self._every = (_read_count(microseconds) or 0) / 2e6 or None if watched else None
+        self._watchdog_interval_s = (_read_count(microseconds) or 0) / 2e6 or None if watched else None
         """Seconds between two watchdog messages: half the watchdog's timeout. None without a watchdog."""
         self._ready = False
 
-    def tell(self, *lines: str) -> None:
+    def notify(self, *lines: str) -> None:
         """Send an sd_notify message; failures are ignored."""
         if self._address:
             with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notice:
                 notice.setblocking(False)
                 notice.sendto("\n".join(lines).encode(), self._address)
 
-    def tell_ready(self) -> None:
+    def notify_ready(self) -> None:
         """Report that the server is ready, at the start or after a reload."""
         self._ready = True
-        self.tell("READY=1")
+        self.notify("READY=1")
 
-    def tell_reloading(self) -> None:
+    def notify_reloading(self) -> None:
         """Report that a reload begins, if the server has been ready before."""
         if self._ready:
-            self.tell("RELOADING=1", f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
+            self.notify("RELOADING=1", f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
 
     def reload(self, work: Callable[[], None]) -> None:
         """Do the work of a reload, and report its begin and end."""
-        self.tell_reloading()
+        self.notify_reloading()
         work()
         if self._ready:
-            self.tell_ready()
+            self.notify_ready()
 
-    async def watch(self, status: Callable[[], str]) -> None:
+    async def send_status(self, status: Callable[[], str]) -> None:
         """Send the status and watchdog messages until cancelled, which proves that the event loop is alive."""
         while self._address:
-            signs = [] if self._every is None else ["WATCHDOG=1"]
-            self.tell(*signs, f"STATUS={status()}")
-            await asyncio.sleep(min(STATUS_EVERY, self._every or STATUS_EVERY))
+            signs = [] if self._watchdog_interval_s is None else ["WATCHDOG=1"]
+            self.notify(*signs, f"STATUS={status()}")
+            await asyncio.sleep(min(STATUS_INTERVAL_S, self._watchdog_interval_s or STATUS_INTERVAL_S))
 
 
-class Handed(NamedTuple):
+class InheritedSocket(NamedTuple):
     """A passed socket and its name, `unknown` if it has none."""
 
     name: str
     socket: socket.socket
 
 
-def take_sockets(environment: MutableMapping[str, str]) -> list[Handed]:
+def take_sockets(environment: MutableMapping[str, str]) -> list[InheritedSocket]:
     """Return the sockets passed to this process by the environment, and remove those variables from it.
 
     It is empty if they were meant for another process. Raises `ValueError` for anything but a listening TCP socket.
@@ -94,11 +94,11 @@ def take_sockets(environment: MutableMapping[str, str]) -> list[Handed]:
         if one.type != socket.SOCK_STREAM or one.family not in (socket.AF_INET, socket.AF_INET6) or not listens:
             raise ValueError(f"descriptor {descriptor} is no listening socket of TCP")
         one.setblocking(False)
-        taken.append(Handed(names[at] if at < len(names) and names[at] else "unknown", one))
+        taken.append(InheritedSocket(names[at] if at < len(names) and names[at] else "unknown", one))
     return taken
 
 
-def run_instead(program: str, arguments: list[str], environment: Mapping[str, str], sockets: Sequence[Handed]) -> None:
+def replace_process(program: str, arguments: list[str], environment: Mapping[str, str], sockets: Sequence[InheritedSocket]) -> None:
     """Replace this process by a program (exec), and pass the sockets on to it. Raises `OSError`."""
     behind = FIRST_DESCRIPTOR + len(sockets)  # first descriptor after the targets, so that no copy is overwritten
     moved = [fcntl.fcntl(one.socket, fcntl.F_DUPFD_CLOEXEC, behind) for one in sockets]

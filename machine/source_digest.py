@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-_HOME = Path(__file__).parents[1]
+_ROOT = Path(__file__).parents[1]
 PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
 """The packages of bot-arena."""
 _PAGES = (("arena", "web", "static"), ("arena", "web", "templates"), ("arena", "documents"))
 """Folders whose files are shown and change no result."""
-_INSTALLED = ("site-packages", "dist-packages")
+_SITE_FOLDERS = ("site-packages", "dist-packages")
 _COMMENT = re.compile("#.*")
 _IMPORT = re.compile(
     r"(?:^|[;:])[ \t]*(?:from[ \t]*([\w.]+)[ \t]*)?\bimport\b[ \t]*(\([^)]*\)|(?:\\\n|[^\n;])*)", re.MULTILINE
@@ -27,7 +27,7 @@ _NAME = re.compile(r"[\w.]+")
 @cache
 def digest_of_all() -> str:
     """Return a hexadecimal digest of all files of bot-arena that results depend on. Raises `OSError` like `digest`."""
-    return digest_of_packages(_HOME)
+    return digest_of_packages(_ROOT)
 
 
 def digest_of_packages(home: Path) -> str:
@@ -58,11 +58,11 @@ def digest(module: Path) -> str:
     It does not depend on where they lie. Raises `OSError` if one cannot be read.
     """
     root = _root(module)
-    held = sorted(f"{_name_of(file, root)} {_read(file)[0]}" for file in sources(module))
+    held = sorted(f"{_name_of(file, root)} {_read(file)[0]}" for file in find_sources(module))
     return hashlib.sha256("\n".join([_name_of(module, root), *held]).encode()).hexdigest()[:16]
 
 
-def sources(module: Path) -> set[Path]:
+def find_sources(module: Path) -> set[Path]:
     """Return the source files of a module, including those it imports.
 
     Imports are followed into packages beside the module's own package and into those of this project, but not into
@@ -73,7 +73,7 @@ def sources(module: Path) -> set[Path]:
     found, waiting = {module}, [module]
     while waiting:
         for name in _read(file := waiting.pop())[1]:
-            for imported in _files(_absolute(name, file), root, own):
+            for imported in _source_files(_resolve_name(name, file), root, own):
                 if imported not in found:
                     found.add(imported)
                     waiting.append(imported)
@@ -87,7 +87,7 @@ def _root(module: Path) -> Path:
 
 def _name_of(file: Path, root: Path) -> str:
     """Return the path of a source relative to the folder of its package."""
-    for home in (root, _HOME):
+    for home in (root, _ROOT):
         if file.is_relative_to(home):
             return file.relative_to(home).as_posix()
     return file.as_posix()
@@ -113,7 +113,7 @@ def _imported(text: str) -> Iterator[str]:
                 yield from (name[: dot.start()] for dot in re.finditer(r"\.|$", name))
 
 
-def _absolute(name: str, file: Path) -> str | Path:
+def _resolve_name(name: str, file: Path) -> str | Path:
     """Return an absolute name unchanged, or the path that a relative one stands for."""
     plain = name.lstrip(".")
     if plain == name:
@@ -125,14 +125,14 @@ def _absolute(name: str, file: Path) -> str | Path:
 
 
 @cache
-def _files(name: str | Path, root: Path, own: str) -> tuple[Path, ...]:
+def _source_files(name: str | Path, root: Path, own: str) -> tuple[Path, ...]:
     """Return the source files of an imported module, none if it is outside the packages to follow."""
     if isinstance(name, Path):
         paths = [name]
     else:
         parts = name.split(".")
         ours = parts[0] in (own, *PACKAGES)
-        homes = (home for home in dict.fromkeys((root, _HOME)) if ours or home.name not in _INSTALLED)
+        homes = (home for home in dict.fromkeys((root, _ROOT)) if ours or home.name not in _SITE_FOLDERS)
         paths = [home.joinpath(*parts) for home in homes]
     candidates = (file for path in paths for file in (path.parent / f"{path.name}.py", path / "__init__.py"))
     return tuple(file for file in candidates if file.is_file())

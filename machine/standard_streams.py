@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from protocol.errors import ArenaFault
 
-ERRORS = "backslashreplace"
+ENCODING_ERRORS = "backslashreplace"
 """Error handler for characters that the encoding lacks."""
 _SAMPLE = "ascii \\ é ─ 🎲\n"
 _lenient = False
@@ -36,11 +36,11 @@ def prepare() -> None:
     """
     fill_descriptors()
     if sys.stdin is None:
-        sys.stdin = open(0, encoding="utf-8", errors=ERRORS, closefd=False)  # noqa: SIM115 - for the whole program
-    sys.stdout = _prepared(sys.stdout, 1)
-    sys.stderr = _prepared(sys.stderr, 2)
+        sys.stdin = open(0, encoding="utf-8", errors=ENCODING_ERRORS, closefd=False)  # noqa: SIM115 - for the whole program
+    sys.stdout = _prepare_stream(sys.stdout, 1)
+    sys.stderr = _prepare_stream(sys.stderr, 2)
     if isinstance(sys.stdin, io.TextIOWrapper) and sys.stdin.errors == "strict":
-        sys.stdin.reconfigure(errors=ERRORS)
+        sys.stdin.reconfigure(errors=ENCODING_ERRORS)
 
 
 def fill_descriptors() -> None:
@@ -62,7 +62,7 @@ def tolerate_lost_output() -> None:
     _lenient = True
 
 
-class _Descriptor(io.FileIO):
+class _GuardedDescriptor(io.FileIO):
     """A descriptor that raises its first write failure, as in `prepare`, and ignores later ones."""
 
     def __init__(self, descriptor: int) -> None:
@@ -83,23 +83,23 @@ class _Descriptor(io.FileIO):
         return len(memoryview(data).cast("B")) if written is None else written
 
 
-def _prepared(stream: TextIO | None, descriptor: int) -> TextIO:
+def _prepare_stream(stream: TextIO | None, descriptor: int) -> TextIO:
     """Return a stream that writes to the descriptor; a replaced stream, as in tests, stays."""
     if stream is None:
-        return open(descriptor, "w", encoding="utf-8", errors=ERRORS, closefd=False)
-    if type(stream) is not io.TextIOWrapper or isinstance(getattr(stream.buffer, "raw", None), _Descriptor):
+        return open(descriptor, "w", encoding="utf-8", errors=ENCODING_ERRORS, closefd=False)
+    if type(stream) is not io.TextIOWrapper or isinstance(getattr(stream.buffer, "raw", None), _GuardedDescriptor):
         return stream
     encoding = stream.encoding if _can_write(stream.encoding) else "utf-8"
     raw = getattr(stream.buffer, "raw", stream.buffer)
     if type(raw) is not io.FileIO or raw.fileno() != descriptor:  # the Windows console
-        stream.reconfigure(encoding=encoding, errors=ERRORS)
+        stream.reconfigure(encoding=encoding, errors=ENCODING_ERRORS)
         return stream
     stream.flush()
-    buffered = io.BufferedWriter(_Descriptor(descriptor))
+    buffered = io.BufferedWriter(_GuardedDescriptor(descriptor))
     return io.TextIOWrapper(
         buffered,
         encoding=encoding,
-        errors=ERRORS,
+        errors=ENCODING_ERRORS,
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
@@ -108,7 +108,7 @@ def _prepared(stream: TextIO | None, descriptor: int) -> TextIO:
 def _can_write(encoding: str) -> bool:
     """Return whether an encoding can write escapes for characters it lacks: that of host names, `idna`, cannot."""
     try:
-        _SAMPLE.encode(encoding, ERRORS)
+        _SAMPLE.encode(encoding, ENCODING_ERRORS)
     except (UnicodeError, LookupError):
         return False
     return True

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 MAX_NICENESS_VARIABLE = "ARENA_MAX_NICENESS"
@@ -19,7 +19,7 @@ _SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 1, 4, 36
 _SIGKILL = 9
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 _AUTOGROUP = Path("/proc/self/autogroup")
-_AUTOGROUP_TRIES, _AUTOGROUP_PAUSE = 20, 0.1
+_AUTOGROUP_TRIES, _AUTOGROUP_RETRY_DELAY_S = 20, 0.1
 
 
 def keep_private() -> None:
@@ -40,7 +40,7 @@ def adopt_orphans() -> None:
     _prctl(_SET_CHILD_SUBREAPER, 1)
 
 
-def give_memory_back() -> None:
+def trim_malloc() -> None:
     """Make glibc give freed blocks of 1 MiB and more back to Linux, and share the rest between threads.
 
     By default it keeps larger and larger blocks, for each thread, and memory grows as if it leaked.
@@ -60,7 +60,7 @@ def leave_process_group() -> None:
     os.setpgrp()
 
 
-def limited_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> int:
+def limit_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> int:
     """Return the nice value for a background process: `niceness`, or less if `ARENA_MAX_NICENESS` says so.
 
     A process of the lowest priority hardly runs on a machine that is always busy. Raises `UsageFault` for a value that
@@ -68,32 +68,32 @@ def limited_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> 
     """
     text = environ.get(MAX_NICENESS_VARIABLE) or str(_LOWEST_PRIORITY)
     if not (text.isdecimal() and len(text) <= 2 and int(text) <= _LOWEST_PRIORITY):
-        raise UsageFault(f"{MAX_NICENESS_VARIABLE} is {shown(text)}: it is a whole number from 0 to {_LOWEST_PRIORITY}")
+        raise UsageFault(f"{MAX_NICENESS_VARIABLE} is {short_repr(text)}: it is a whole number from 0 to {_LOWEST_PRIORITY}")
     return min(niceness, int(text))
 
 
-def be_nice(by: int) -> None:
+def renice(by: int) -> None:
     """Lower the priority of this process like `os.nice`, within `ARENA_MAX_NICENESS`. Raises `UsageFault`."""
-    _lower_priority(limited_niceness(by))
+    _renice(limit_niceness(by))
 
 
-def give_way(nice: int) -> None:
+def lower_priority(niceness: int) -> None:
     """Lower the priority of this process and of its session, which it must have started, by exactly `nice`."""
-    if not nice:
+    if not niceness:
         return
-    _lower_priority(nice)
+    _renice(niceness)
     for _ in range(_AUTOGROUP_TRIES):
         try:
-            _AUTOGROUP.write_text(str(nice))
+            _AUTOGROUP.write_text(str(niceness))
         except BlockingIOError:  # Linux allows this to ordinary users ten times a second in total
-            time.sleep(_AUTOGROUP_PAUSE)
+            time.sleep(_AUTOGROUP_RETRY_DELAY_S)
         except OSError:
             return
         else:
             return
 
 
-def _lower_priority(by: int) -> None:
+def _renice(by: int) -> None:
     with contextlib.suppress(OSError):
         os.nice(by)
 
@@ -103,6 +103,6 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def ending(code: int) -> str:
+def describe_exit(code: int) -> str:
     """Return how a process ended, from its return code in Python: negative for a signal."""
     return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"

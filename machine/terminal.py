@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from protocol.display import printable
+from protocol.display import escape_unprintable
 
 
 def say(text: str = "", *, err: bool = False, end: str = "\n", flush: bool = False) -> None:
@@ -17,7 +17,7 @@ def say(text: str = "", *, err: bool = False, end: str = "\n", flush: bool = Fal
     Characters that the stream's encoding lacks, as in files on Windows, are escaped.
     """
     stream = sys.stderr if err else sys.stdout
-    line = printable(text, lines=True) + end
+    line = escape_unprintable(text, lines=True) + end
     try:
         stream.write(line)
     except UnicodeEncodeError:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from protocol.errors import UsageFault
 
 FACTOR_VARIABLE = "ARENA_TIMEOUT_FACTOR"
-SUFFIX = "_timeout_s"
+TIMEOUT_FIELD_SUFFIX = "_timeout_s"
 """Fields with this suffix are multiplied; intervals and delays stay."""
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ def timeout_factor(environ: Mapping[str, str] = os.environ) -> float:
     return factor
 
 
-def scaled(timeouts: T, factor: float | None = None) -> T:
+def scale_timeouts(timeouts: T, factor: float | None = None) -> T:
     """Return a copy of a dataclass of settings with all its timeouts multiplied, including those of nested dataclasses.
 
     The default `factor` is that of the environment. Raises `UsageFault` like `timeout_factor`.
@@ -42,7 +42,7 @@ def scaled(timeouts: T, factor: float | None = None) -> T:
     for field in dataclasses.fields(timeouts):  # type: ignore[arg-type]
         value = getattr(timeouts, field.name)
         if dataclasses.is_dataclass(value):
-            changed[field.name] = scaled(value, by)
-        elif field.name.endswith(SUFFIX):
+            changed[field.name] = scale_timeouts(value, by)
+        elif field.name.endswith(TIMEOUT_FIELD_SUFFIX):
             changed[field.name] = value * by
     return dataclasses.replace(timeouts, **changed)  # type: ignore[type-var]

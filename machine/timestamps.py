@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 
-def utc(*, days_ago: float = 0.0) -> str:
+def utc_now(*, days_ago: float = 0.0) -> str:
     """Return the current time, or that `days_ago`, formatted by `written`."""
-    return written(datetime.now(UTC) - timedelta(days=days_ago))
+    return format_timestamp(datetime.now(UTC) - timedelta(days=days_ago))
 
 
-def written(moment: datetime) -> str:
+def format_timestamp(moment: datetime) -> str:
     """Format a UTC time in ISO 8601 with milliseconds: 2026-01-31T12:00:00.000Z. The texts sort chronologically."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def seconds_of(text: str) -> float:
+def parse_timestamp(text: str) -> float:
     """Convert a timestamp made by `written` to seconds since 1970."""
     return datetime.fromisoformat(text).timestamp()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-MOST_KEYS = 10_000
+MAX_KEYS = 10_000
 """Maximum number of keys; beyond it the least recently used are forgotten."""
 
 
@@ -16,16 +16,16 @@ class TokenBucket:
         self._per_second = per_second
         self._full_at: dict[Hashable, float] = {}
 
-    def wait(self, key: Hashable, now: float) -> float:
+    def seconds_until_token(self, key: Hashable, now: float) -> float:
         """Return the seconds until a token is available; 0 if one is."""
         return max(0.0, self._full_at.get(key, now) - now - (self._burst - 1) / self._per_second)
 
     def take(self, key: Hashable, now: float) -> float:
         """Take a token and return 0; if there is none, take nothing and return the seconds until there is."""
-        wait = self.wait(key, now)
+        wait = self.seconds_until_token(key, now)
         full_at = max(self._full_at.pop(key, now), now)
         self._full_at[key] = full_at if wait > 0 else full_at + 1 / self._per_second
-        if len(self._full_at) > MOST_KEYS:
+        if len(self._full_at) > MAX_KEYS:
             del self._full_at[next(iter(self._full_at))]
         return wait
 

@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-_SIZES = 9
-_BOLDEST = 0.999
-FRACTIONS = tuple(way * _BOLDEST / 2**size for size in range(_SIZES) for way in (1, -1))
+_BET_SIZES = 9
+_MAX_BET_FRACTION = 0.999
+BET_FRACTIONS = tuple(way * _MAX_BET_FRACTION / 2**size for size in range(_BET_SIZES) for way in (1, -1))
 """The fraction of its capital, below 1, that each bet can lose at worst; above 0 it bets on scores above the mean."""
-PARTS = tuple(0.25 if size == 0 else 0.25 / (_SIZES - 1) for size in range(_SIZES) for _ in range(2))
+CAPITAL_SHARES = tuple(0.25 if size == 0 else 0.25 / (_BET_SIZES - 1) for size in range(_BET_SIZES) for _ in range(2))
 """The share of the capital behind each bet: half for the two largest, which suit scores with little spread."""
-_CLOSE = 1e-5
+_TOLERANCE = 1e-5
 """Tolerance of the ends of an interval."""
 
 
@@ -50,15 +50,15 @@ def confidence_sequence(scores: Sequence[float], confidence: float = 0.95) -> In
         return log_capital(gained) < limit
 
     middle = sum(scores) / len(scores) if scores else 0.5
-    ends = (_end(within, middle, outside) for outside in (low, high))
+    ends = (_find_end(within, middle, outside) for outside in (low, high))
     return Interval(*(min(1.0, max(0.0, end)) for end in ends))
 
 
-def _end(within: Callable[[float], bool], inside: float, outside: float) -> float:
+def _find_end(is_inside: Callable[[float], bool], inside: float, outside: float) -> float:
     """Return the end of an interval by bisection, between a point inside and one outside."""
-    while abs(outside - inside) > _CLOSE:
+    while abs(outside - inside) > _TOLERANCE:
         middle = (inside + outside) / 2
-        if within(middle):
+        if is_inside(middle):
             inside = middle
         else:
             outside = middle
@@ -70,13 +70,13 @@ def bets(mean: float, low: float, high: float) -> list[float]:
 
     numba can compile this function and `log_capital` unchanged.
     """
-    return [part / (mean - low) if part > 0 else part / (high - mean) for part in FRACTIONS]
+    return [part / (mean - low) if part > 0 else part / (high - mean) for part in BET_FRACTIONS]
 
 
-def log_capital(gained: Sequence[float]) -> float:
+def log_capital(log_growths: Sequence[float]) -> float:
     """Return the logarithm of the total capital; `gained` holds the logarithm of the growth of each part."""
-    most = max(gained)
+    most = max(log_growths)
     total = 0.0
-    for at, part in enumerate(PARTS):
-        total += part * math.exp(gained[at] - most)
+    for at, part in enumerate(CAPITAL_SHARES):
+        total += part * math.exp(log_growths[at] - most)
     return most + math.log(total)

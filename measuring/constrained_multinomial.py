@@ -24,34 +24,34 @@ _NEWTON_START_RATIO = 0.9
 _MAX_LOG_STEP = 0.7
 _MIN_DIVISOR = 1e-5
 """A divisor below this would lose too many digits if it were computed as 1 plus something."""
-_CELLS = 64
+_GRID_CELLS = 64
 """Cells in which further peaks are looked for between two bounds of the root mean square; a power of two."""
 _COARSE_CELLS = 8
 _MAX_ROOT_STEPS = 60
 
 
-def with_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> list[float]:
+def fit_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> list[float]:
     """Return the likeliest chances of these values, given how often each came, among those of this mean.
 
     Counts are above 0; the mean lies between the least and the greatest value.
     """
-    return _balanced([value - mean for value in values], counts)
+    return _balance([value - mean for value in values], counts)
 
 
-def with_deviations(values: Sequence[float], counts: Sequence[float], centre: float, deviations: float) -> list[float]:
+def fit_normalised_mean(values: Sequence[float], counts: Sequence[float], centre: float, deviations: float) -> list[float]:
     """Return the maximum-likelihood probabilities whose mean is `deviations` standard deviations above `centre`.
 
     Values ascend, some above the centre and some below.
     """
     if deviations < 0:
         mirrored = [2 * centre - value for value in reversed(values)]
-        return with_deviations(mirrored, counts[::-1], centre, -deviations)[::-1]
+        return fit_normalised_mean(mirrored, counts[::-1], centre, -deviations)[::-1]
     ratio = deviations / math.sqrt(1 + deviations**2)
     problem = _Problem([value - centre for value in values], counts, ratio)
     total = sum(counts)
     mean, rms = problem.moments([count / total for count in counts])
     if not ratio * rms:
-        return with_mean(values, counts, centre)
+        return fit_mean(values, counts, centre)
     known = problem.stationary(rms)
     if known is not None and (known.x >= 0 or problem.is_global(known)):
         return problem.chances(known)
@@ -225,11 +225,11 @@ class _Problem(NamedTuple):
         if all its candidates lose more than one that is known.
         """
         grids = [_Grid(self, bounds) for bounds in self.ranges()]
-        chances = grids[-1].peak(0, _CELLS).chances if known is None else self.chances(known)
+        chances = grids[-1].peak(0, _GRID_CELLS).chances if known is None else self.chances(known)
         peaks = [(self.lost(chances), chances)]
         rms = self.moments(chances)[1]
-        width = _CELLS // _COARSE_CELLS
-        cells = [(which, at, at + width) for which in range(len(grids)) for at in range(0, _CELLS, width)]
+        width = _GRID_CELLS // _COARSE_CELLS
+        cells = [(which, at, at + width) for which in range(len(grids)) for at in range(0, _GRID_CELLS, width)]
         least = min([peaks[0][0]] + [grids[which].lost(at) for which, at, _ in cells])
         queue = sorted((grids[which].least_lost(at, end), which, at, end) for which, at, end in cells)
         while queue and queue[0][0] <= least:
@@ -262,7 +262,7 @@ class _Problem(NamedTuple):
         terms = self.terms(rms)
         if not max(terms) > 0:  # by rounding, next to where the greatest is 0
             return _Candidate([count / sum(self.counts) for count in self.counts], math.inf, 0.0)
-        chances = _balanced(terms, self.counts)
+        chances = _balance(terms, self.counts)
         return _Candidate(chances, self.lost(chances), math.log(self.moments(chances)[1] / rms))
 
     def least_lost(self, bounds: tuple[float, float]) -> float:
@@ -277,7 +277,7 @@ class _Problem(NamedTuple):
             return math.inf
         if sum([count * term for count, term in zip(self.counts, greatest, strict=True)]) >= 0:
             return 0.0
-        return self.lost(_balanced(greatest, self.counts, _BOUND_TOLERANCE))
+        return self.lost(_balance(greatest, self.counts, _BOUND_TOLERANCE))
 
     def root(self, start: tuple[float, float], end: tuple[float, float]) -> _Candidate:
         """Return the solution between two logarithms of root mean squares, each given with its candidate's `above`.
@@ -310,12 +310,12 @@ class _Grid:
     def __init__(self, problem: _Problem, bounds: tuple[float, float]) -> None:
         self._problem = problem
         low, high = (math.log(bound) for bound in bounds)
-        self._logs = [low + (high - low) * (1 - math.cos(math.pi * at / _CELLS)) / 2 for at in range(_CELLS + 1)]
+        self._logs = [low + (high - low) * (1 - math.cos(math.pi * at / _GRID_CELLS)) / 2 for at in range(_GRID_CELLS + 1)]
         self._candidates: dict[int, _Candidate] = {}
 
     def lost(self, at: int) -> float:
         """Return what the candidate at a node loses; infinity at the bounds."""
-        if not 0 < at < _CELLS:
+        if not 0 < at < _GRID_CELLS:
             return math.inf
         self._candidates[at] = self._problem.candidate(math.exp(self._logs[at]))
         return self._candidates[at].lost
@@ -339,7 +339,7 @@ class _Grid:
         """Return `above` of the candidate at a node. It is above 0 at the lower bound, and below at the upper one."""
         if at == 0:
             return math.inf
-        return self._candidates[at].above if at < _CELLS else -math.inf
+        return self._candidates[at].above if at < _GRID_CELLS else -math.inf
 
 
 def _first_x(terms: Sequence[float], counts: Sequence[float]) -> float:
@@ -349,7 +349,7 @@ def _first_x(terms: Sequence[float], counts: Sequence[float]) -> float:
     return max(-_NEWTON_START_RATIO / max(terms), min(-_NEWTON_START_RATIO / min(terms), x))
 
 
-def _balanced(terms: Sequence[float], counts: Sequence[float], tolerance: float = _TOLERANCE) -> list[float]:
+def _balance(terms: Sequence[float], counts: Sequence[float], tolerance: float = _TOLERANCE) -> list[float]:
     """Return the likeliest chances under which the terms, some below 0 and some above, have mean 0.
 
     They are count / total / (1 + x * term). Where most counts are on one side, x is close to where one of these
@@ -364,7 +364,7 @@ def _balanced(terms: Sequence[float], counts: Sequence[float], tolerance: float 
         return [count / total / (1 + x * term) for term, count in zip(terms, counts, strict=True)]
     end = min(terms) if heavier > 0 else max(terms)
     shares = [term / end for term in terms]
-    least = _least_divisor(shares, counts, tolerance)
+    least = _solve_end_divisor(shares, counts, tolerance)
     return [
         count / total / ((1 - share) + least * share if share > 0 else 1 - share * (1 - least))
         for share, count in zip(shares, counts, strict=True)
@@ -397,7 +397,7 @@ def _newton_multiplier(terms: Sequence[float], counts: Sequence[float]) -> float
     return None
 
 
-def _least_divisor(shares: Sequence[float], counts: Sequence[float], tolerance: float) -> float:
+def _solve_end_divisor(shares: Sequence[float], counts: Sequence[float], tolerance: float) -> float:
     """Return the divisor of the term at the end, from 0 to 1, under which the terms have mean 0.
 
     Shares are those of the term at the end. Newton's steps are kept between bounds that close in, by factors, as the
@@ -430,7 +430,7 @@ def _least_divisor(shares: Sequence[float], counts: Sequence[float], tolerance: 
     return least
 
 
-def multiplier(terms: Sequence[float], counts: Sequence[float]) -> float:
+def solve_multiplier(terms: Sequence[float], counts: Sequence[float]) -> float:
     """Return the x for which count / total / (1 + x * term) are the maximum-likelihood probabilities with mean term 0.
 
     Some terms are below 0 and some above. The mean decreases between the two x at which a probability becomes infinite,

@@ -8,7 +8,7 @@ from statistics import fmean, variance
 
 from msgspec import Struct
 
-from measuring.student_t import satterthwaite, standard_error, student_reach
+from measuring.student_t import satterthwaite, standard_error, t_critical
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -25,28 +25,28 @@ NO_DIFFERENCE = Difference(mean=0.0, low=0.0, high=0.0)
 """An exact difference of 0."""
 
 
-def certain(difference: float) -> Difference:
+def exact_difference(difference: float) -> Difference:
     """Return a difference that is known exactly."""
     return Difference(mean=difference, low=difference, high=difference)
 
 
-def mean_difference(values: Sequence[float], most: float = 0.0) -> Difference:
+def mean_difference(values: Sequence[float], max_error: float = 0.0) -> Difference:
     """Return the mean of two or more values with Student's interval; for `most`, see `standard_error`."""
     mean, count = fmean(values), len(values)
-    error = standard_error(variance(values, mean) / count, count, count - 1, most)
-    return _within(mean, error, count - 1)
+    error = standard_error(variance(values, mean) / count, count, count - 1, max_error)
+    return _with_interval(mean, error, count - 1)
 
 
-def sum_of(parts: Iterable[Difference]) -> Difference:
+def sum_differences(parts: Iterable[Difference]) -> Difference:
     """Return the sum of differences that were measured independently."""
     found = list(parts)
     mean = math.fsum(part.mean for part in found)
     measured = [(part.error**2, part.freedom) for part in found if part.error]
     if not measured:
-        return certain(mean)
-    return _within(mean, math.sqrt(math.fsum(square for square, _ in measured)), satterthwaite(measured))
+        return exact_difference(mean)
+    return _with_interval(mean, math.sqrt(math.fsum(square for square, _ in measured)), satterthwaite(measured))
 
 
-def _within(mean: float, error: float, freedom: float) -> Difference:
-    reach = student_reach(freedom) * error
-    return Difference(mean=mean, low=mean - reach, high=mean + reach, error=error, freedom=freedom)
+def _with_interval(mean: float, error: float, df: float) -> Difference:
+    reach = t_critical(df) * error
+    return Difference(mean=mean, low=mean - reach, high=mean + reach, error=error, freedom=df)

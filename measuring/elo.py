@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from measuring.scores import Z95, Estimate, count_moments
 
-NORMALISED = 800 / math.log(10)
+NORMALISED_ELO_SCALE = 800 / math.log(10)
 """Normalised Elo per standard deviation of a single game by which the mean score exceeds one half."""
 
 
@@ -45,30 +45,30 @@ def score_of(elo: float) -> float:
     return 1 / (1 + 10 ** (-elo / 400))
 
 
-def elo_difference(score: Estimate) -> EloDifference:
+def elo_difference(estimate: Estimate) -> EloDifference:
     """Return the Elo difference of a side to its opponent from a score or an adjusted score."""
-    return EloDifference(elo=elo_of(score.mean), low=elo_of(score.low), high=elo_of(score.high))
+    return EloDifference(elo=elo_of(estimate.mean), low=elo_of(estimate.low), high=elo_of(estimate.high))
 
 
-def compare_scores(score: Estimate) -> Comparison:
+def compare_scores(estimate: Estimate) -> Comparison:
     """Compare a side with one opponent by its score or adjusted score."""
     return Comparison(
-        score=score.mean,
-        low=score.low,
-        high=score.high,
-        superiority=score.superiority,
-        elo=elo_difference(score),
+        score=estimate.mean,
+        low=estimate.low,
+        high=estimate.high,
+        superiority=estimate.superiority,
+        elo=elo_difference(estimate),
     )
 
 
-def normalised_elo(pairs: Sequence[float]) -> EloDifference | None:
+def normalised_elo(pair_means: Sequence[float]) -> EloDifference | None:
     """Return normalised Elo from the mean scores of pairs, without luck adjustment.
 
     It is None for fewer than two pairs, or if all are equal. Normalised Elo is the mean above one half in standard
     deviations of a game, which are those of a pair times the root of two. Its scale equals logistic Elo for games that
     are never drawn and nearly balanced. Source: M. Van den Bergh, Normalized Elo (2021).
     """
-    return _normalised(len(pairs), fmean(pairs), pvariance(pairs), 2) if len(pairs) > 1 else None
+    return _normalised_elo(len(pair_means), fmean(pair_means), pvariance(pair_means), 2) if len(pair_means) > 1 else None
 
 
 def normalised_elo_of_counts(counts: Sequence[int]) -> EloDifference | None:
@@ -76,13 +76,13 @@ def normalised_elo_of_counts(counts: Sequence[int]) -> EloDifference | None:
     if sum(counts) < 2:
         return None
     mean, square = count_moments(counts)
-    return _normalised(sum(counts), mean, square, (len(counts) - 1) // 2)
+    return _normalised_elo(sum(counts), mean, square, (len(counts) - 1) // 2)
 
 
-def _normalised(units: int, mean: float, square: float, games: int) -> EloDifference | None:
+def _normalised_elo(units: int, mean: float, variance: float, games_per_unit: int) -> EloDifference | None:
     """Return normalised Elo from the mean and variance of the scores of units of `games` games each."""
-    if not (spread := math.sqrt(games * square)):
+    if not (spread := math.sqrt(games_per_unit * variance)):
         return None
-    elo = NORMALISED * (mean - 0.5) / spread
-    error = Z95 * NORMALISED / math.sqrt(games * units)
+    elo = NORMALISED_ELO_SCALE * (mean - 0.5) / spread
+    error = Z95 * NORMALISED_ELO_SCALE / math.sqrt(games_per_unit * units)
     return EloDifference(elo=elo, low=elo - error, high=elo + error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from measuring.elo import NORMALISED
+from measuring.elo import NORMALISED_ELO_SCALE
 from measuring.sequential import Hypotheses
 
 
@@ -15,14 +15,14 @@ class ExpectedLength(NamedTuple):
     between: float
 
 
-def equal_variance(seats: int, own: int = 1) -> float:
+def variance_of_equal_bots(seats: int, own_seats: int = 1) -> float:
     """Return the variance of a side's score in one match if all seat orders are equally likely.
 
     The side has `own` of `seats` seats. Its score is the share of pairs, one seat of its own and one other, in which
     its own is ahead. The variance is that of U / (k m). Source: H. B. Mann, D. R. Whitney, On a test of whether one of
     two random variables is stochastically larger than the other (1947).
     """
-    return (seats + 1) / (12 * own * (seats - own))
+    return (seats + 1) / (12 * own_seats * (seats - own_seats))
 
 
 def expected_length(hypotheses: Hypotheses, variance: float) -> ExpectedLength:
@@ -31,7 +31,7 @@ def expected_length(hypotheses: Hypotheses, variance: float) -> ExpectedLength:
     Source: A. Wald, Sequential Analysis (1947), 3.5 and A.3, for normal scores.
     """
     if hypotheses.unit == "nelo":
-        step = ((hypotheses.h1 - hypotheses.h0) / NORMALISED) ** 2
+        step = ((hypotheses.h1 - hypotheses.h0) / NORMALISED_ELO_SCALE) ** 2
     else:
         low, high = hypotheses.scores
         step = (high - low) ** 2 / variance

@@ -9,19 +9,19 @@ from machine.exact.heaps import theory_of
 from protocol.games.base import Game
 from protocol.games.theory.impartial import outcome
 
-FEW, MANY = 2, 5
+MAX_FEW_HEAPS, MIN_MANY_HEAPS = 2, 5
 
 
-def kinds_of(game: Game[Any, Any]) -> Any:
+def classifier_of(game: Game[Any, Any]) -> Any:
     """Return a function that classifies the states of a heap game."""
     rule, misere = theory_of(game)
 
-    def kinds(state: Any) -> Mapping[str, str]:
+    def classify(state: Any) -> Mapping[str, str]:
         won = outcome(state.heaps, rule, misere=misere) == "N"
         count = sum(heap > 0 for heap in state.heaps)
-        heaps = f"1 to {FEW}" if count <= FEW else f"{FEW + 1} to {MANY - 1}" if count < MANY else f"{MANY} and more"
+        heaps = f"1 to {MAX_FEW_HEAPS}" if count <= MAX_FEW_HEAPS else f"{MAX_FEW_HEAPS + 1} to {MIN_MANY_HEAPS - 1}" if count < MIN_MANY_HEAPS else f"{MIN_MANY_HEAPS} and more"
         largest = max(state.heaps)
         size = "up to 3" if largest <= 3 else "4 to 15" if largest < 16 else "16 and more"
         return {"theory": "won" if won else "lost", "heaps": heaps, "largest heap": size}
 
-    return kinds
+    return classify

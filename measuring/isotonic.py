@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def falling(values: Sequence[float]) -> list[float]:
+def isotonic_decreasing(values: Sequence[float]) -> list[float]:
     """Return the nearest non-increasing sequence in least squares: isotonic regression (M. Ayer and others, 1955)."""
     blocks: list[tuple[float, int]] = []
     for value in values:
@@ -16,14 +16,14 @@ def falling(values: Sequence[float]) -> list[float]:
     return [value for value, count in blocks for _ in range(count)]
 
 
-def evenly_apart(points: Sequence[tuple[float, float]], count: int) -> list[float]:
+def evenly_spaced(points: Sequence[tuple[float, float]], count: int) -> list[float]:
     """Return `count` values of x, from the highest to the lowest, whose y rise in equal steps.
 
     The y come from the decreasing curve nearest to the (x, y) of `points`, interpolated linearly. There must be two or
     more x with more than one y.
     """
     places, heights = zip(*sorted(points), strict=True)
-    curve = falling(heights)
+    curve = isotonic_decreasing(heights)
     top, bottom = curve[0], curve[-1]
     found = [places[-1]]
     for number in range(1, count - 1):

@@ -12,15 +12,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from measuring.value_function import POINTS, ValueFunction
-from measuring.value_registry import value_of
+from measuring.value_function import POINTS_UNIT, ValueFunction
+from measuring.value_registry import load_value
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE
-from referee.record import Between, Ply, Record
+from referee.record import EventLine, Ply, Record
 from referee.replay import replay
 
-MOST_STATES = 100_000
+MAX_OUTCOME_STATES = 100_000
 """Maximum number of states to enumerate for the outcomes of a throw, about a third of a second.
 
 Without a limit, a player could choose moves that take minutes.
@@ -48,7 +48,7 @@ class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     estimate: bool
     events: tuple[ChanceEvent, ...]
     total: tuple[float, ...]
-    unit: str = POINTS
+    unit: str = POINTS_UNIT
 
 
 def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
@@ -58,19 +58,19 @@ def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
     """
     lines = replay(record)
     _, course = next(lines)
-    by = value if isinstance(value, ValueFunction) else value_of(course.game, value)
+    by = value if isinstance(value, ValueFunction) else load_value(course.game, value)
     return luck_after(course.game, by, course.state, ((line, after.state) for line, after in lines))
 
 
 def luck_after(
-    game: Game[Any, Any], value: ValueFunction, before: Any, lines: Iterable[tuple[Between | None, Any]]
+    game: Game[Any, Any], value: ValueFunction, before: Any, lines: Iterable[tuple[EventLine | None, Any]]
 ) -> Luck:
     """Return the luck after a state, from the lines of a record, each with the state after it."""
-    return luck_along(game, value, _chances(game, before, lines))
+    return luck_along(game, value, _plies_of_lines(game, before, lines))
 
 
-def _chances(
-    game: Game[Any, Any], before: Any, lines: Iterable[tuple[Between | None, Any]]
+def _plies_of_lines(
+    game: Game[Any, Any], before: Any, lines: Iterable[tuple[EventLine | None, Any]]
 ) -> Iterator[tuple[Any, Any, Any]]:
     """Yield the plies for `luck_along` from the lines of a record, each with the state after it."""
     for line, after in lines:
@@ -83,7 +83,7 @@ def _chances(
                 yield before, game.decode_move(event.move), after
             elif event.ply == game.ply(before):
                 yield before, None, after
-            elif (undealt := game.undealt()) is not None:
+            elif (undealt := game.state_before_deal()) is not None:
                 yield undealt, None, after
         before = after
 
@@ -111,7 +111,7 @@ def luck_at(game: Game[Any, Any], value: ValueFunction, before: Any, move: Any, 
         outcomes = game.chance_outcomes(before)
     elif isinstance(game, SimultaneousGame):
         outcomes = game.round_outcomes(before, move)
-    elif game.cost(before, move) > MOST_STATES:
+    elif game.outcome_cost(before, move) > MAX_OUTCOME_STATES:
         return None
     else:
         outcomes = game.outcomes(before, move)

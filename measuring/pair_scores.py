@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from referee.result import Result, points
+from referee.result import Result, match_points
 
 MIN_UNITS = 32
 """Minimum number of units for an estimate of their spread: that of fewer may be close to zero by chance."""
@@ -27,7 +27,7 @@ class SideScore(NamedTuple):
     points: float
     luck: float | None = None
     start: Hashable = None
-    against: Hashable = None
+    opponents: Hashable = None
     seat: int = 0
     more_seats: tuple[int, ...] = ()
 
@@ -37,10 +37,10 @@ def side_score(result: Result, bot: str, luck: float | None = None, start: Hasha
     names = [seat.bot for seat in result.seats]
     seat = names.index(bot)
     return SideScore(
-        points=points(result)[seat],
+        points=match_points(result)[seat],
         luck=luck if luck is None or seat == 0 else -luck,
         start=start,
-        against=tuple(sorted(name for name in names if name != bot)),
+        opponents=tuple(sorted(name for name in names if name != bot)),
         seat=seat,
     )
 
@@ -57,12 +57,12 @@ def group_score(
     names = [seat.bot for seat in result.seats]
     own = sorted(names.index(bot) for bot in bots)
     among, against = len(own) * (len(own) - 1) / 2, len(own) * (len(names) - len(own))
-    others, scored = len(names) - 1, points(result)
+    others, scored = len(names) - 1, match_points(result)
     return SideScore(
         points=(others * sum(scored[seat] for seat in own) - among) / against,
         luck=None if luck is None else others * sum(luck[seat] for seat in own) / against,
         start=start,
-        against=tuple(sorted(set(names) - set(bots))),
+        opponents=tuple(sorted(set(names) - set(bots))),
         seat=own[0],
         more_seats=tuple(own[1:]),
     )
@@ -80,7 +80,7 @@ class ScoreUnit(NamedTuple):
 class Stratum(NamedTuple):
     """The opponents, and the side's seats in each match. A stratum merged from single units has neither."""
 
-    against: Hashable = None
+    opponents: Hashable = None
     seats: tuple[tuple[int, ...], ...] = ()
 
 
@@ -98,11 +98,11 @@ def stratify(matches: Iterable[SideScore]) -> tuple[Strata, bool]:
     for number, match in enumerate(matches):
         known = known and match.luck is not None
         alone = match.start is None
-        starts[match.against, alone, number if alone else match.start].append(match)
+        starts[match.opponents, alone, number if alone else match.start].append(match)
     strata: defaultdict[Stratum, list[ScoreUnit]] = defaultdict(list)
     for group in starts.values():
         seats = tuple(sorted((match.seat, *match.more_seats) for match in group))
-        strata[Stratum(group[0].against, seats)].append(_unit(group))
+        strata[Stratum(group[0].opponents, seats)].append(_unit(group))
     lone = [key for key, units in strata.items() if len(units) == 1]
     together = [strata.pop(key)[0] for key in lone]
     if len(together) == 1 and strata:

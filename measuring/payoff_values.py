@@ -8,35 +8,35 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from machine.exact.hand_values import hand_value
+from machine.exact.hand_values import hand_value_function
 from measuring.value_function import Outcomes, PositionValue, ValueFactories, ValueFunction
-from protocol.games.dilemma import PARTS, Dilemma, Rounds
-from protocol.games.poker import Poker, Table
+from protocol.games.dilemma import CHANCE_DENOMINATOR, Dilemma, DilemmaState
+from protocol.games.poker import Poker, PokerState
 
-CHIPS, PAYOFFS = "chips", "in payoffs"
+CHIPS_UNIT, PAYOFFS_UNIT = "chips", "in payoffs"
 
 
-def of_poker(game: Poker) -> ValueFactories:
+def poker_values(game: Poker) -> ValueFactories:
     """Return the values of poker: `equilibrium`, the value of the hand on the table if both play the equilibrium."""
-    return {"equilibrium": lambda game: _of_hands(game)}
+    return {"equilibrium": lambda game: _hand_values(game)}
 
 
-def _of_hands(game: Poker) -> ValueFunction:
-    worth = hand_value(game.name)
+def _hand_values(game: Poker) -> ValueFunction:
+    worth = hand_value_function(game.name)
 
-    def worths(state: Table) -> tuple[float, ...]:
-        one = state.chips[0] + float(worth(state))
+    def values_by_seat(table: PokerState) -> tuple[float, ...]:
+        one = table.chips[0] + float(worth(table))
         return one, -one
 
-    return PositionValue("equilibrium", worths, CHIPS)
+    return PositionValue("equilibrium", values_by_seat, CHIPS_UNIT)
 
 
-def of_dilemma(game: Dilemma) -> ValueFactories:
+def dilemma_values(game: Dilemma) -> ValueFactories:
     """Return the values of the dilemma: `mean-1`, if the config has noise or a random end."""
-    return {"mean-1": MeanPayoff} if game.noise or game.go_on is not None else {}
+    return {"mean-1": MeanPayoffValue} if game.noise or game.go_on is not None else {}
 
 
-class MeanPayoff(ValueFunction):
+class MeanPayoffValue(ValueFunction):
     """Values a round at what it pays, and each round to come at the mean of the rounds so far.
 
     The mean includes the expected payoff of the current round. So the coin that ends a match gives or takes that mean,
@@ -44,21 +44,21 @@ class MeanPayoff(ValueFunction):
     """
 
     name = "mean-1"
-    unit = PAYOFFS
+    unit = PAYOFFS_UNIT
 
     def __init__(self, game: Dilemma) -> None:
         self._rounds = game.rounds
-        self._go_on = 1.0 if game.go_on is None else game.go_on / PARTS
+        self._go_on = 1.0 if game.go_on is None else game.go_on / CHANCE_DENOMINATOR
 
-    def luck(self, before: Rounds, outcomes: Outcomes, after: Rounds) -> tuple[float, ...]:
-        to_come = self._to_come(after) - sum(float(chance) * self._to_come(state) for chance, state in outcomes)
+    def luck(self, before: DilemmaState, outcomes: Outcomes, after: DilemmaState) -> tuple[float, ...]:
+        to_come = self._expected_rounds_left(after) - sum(float(chance) * self._expected_rounds_left(state) for chance, state in outcomes)
         luck = []
         for seat in (0, 1):
             paid = float(sum((chance * state.payoffs[seat] for chance, state in outcomes), Fraction(0)))
             luck.append(after.payoffs[seat] - paid + to_come * paid / after.at)
         return tuple(luck)
 
-    def _to_come(self, state: Rounds) -> float:
+    def _expected_rounds_left(self, state: DilemmaState) -> float:
         """Return the expected number of rounds after this one."""
         left = self._rounds - state.at
         if state.over or left == 0:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from measuring.student_t import satterthwaite, student_cdf, student_reach
+from measuring.student_t import satterthwaite, student_cdf, t_critical
 
 MAX_WEIGHT_ROUNDS = 200
 """An opponent weighs as many rounds as were played against it, and no more than these. Below the limit nobody moves a
@@ -19,7 +19,7 @@ longest match of a preset. It is no more, as one opponent that is met all day is
 """
 
 
-class Paid(NamedTuple):
+class TotalPayoff(NamedTuple):
     """The total payoff of a bot in one or more rounds."""
 
     total: float
@@ -62,7 +62,7 @@ class MeanPayoff(Struct, frozen=True, kw_only=True):
     opponents: int
 
 
-def mean_of_rounds(units: Sequence[Paid]) -> list[float]:
+def mean_of_rounds(units: Sequence[TotalPayoff]) -> list[float]:
     """Return one value for each unit, so that their mean is the mean of all rounds.
 
     Their deviations from it are those of `PairPayoffs`. So a ratio, the mean of matches of different lengths, is
@@ -101,34 +101,34 @@ def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
     origin = met[0].pair.mean
     mean = origin + math.fsum(factor * (pair.mean - origin) for pair, factor in met)
     low = high = None
-    if (found := _error(met)) is not None:
+    if (found := _standard_error(met)) is not None:
         error, freedom = found
-        reach = student_reach(freedom) * error if error else 0.0
+        reach = t_critical(freedom) * error if error else 0.0
         low, high = mean - reach, mean + reach
     return MeanPayoff(mean=mean, low=low, high=high, opponents=len(met))
 
 
-def chance_of_difference(strata: Sequence[WeightedPair]) -> float:
+def p_value(strata: Sequence[WeightedPair]) -> float:
     """Return how likely the sum of the strata's means is so far from 0, or farther, where it is 0 in truth: Student's
     test, both ways, with the error and freedom of `mean_payoff`. 1 where that can't be known.
     """
-    found = _error(strata)
+    found = _standard_error(strata)
     total = math.fsum(factor * pair.mean for pair, factor in strata)
-    if found is None or abs(total) < _EQUAL:
+    if found is None or abs(total) < _ROUNDING_ERROR:
         return 1.0
     error, freedom = found
     return 2 * student_cdf(-abs(total) / error, freedom) if error else 0.0
 
 
-_EQUAL = 1e-9
+_ROUNDING_ERROR = 1e-9
 """Sums below this are rounding errors."""
 
 
-def _error(met: Sequence[WeightedPair]) -> tuple[float, float] | None:
+def _standard_error(pairs: Sequence[WeightedPair]) -> tuple[float, float] | None:
     """Return the standard error of the sum of the means, and its degrees of freedom; None where all are of one unit."""
     parts: list[tuple[float, int]] = []
     freedom, squares, lone = 0, 0.0, 0.0
-    for (units, _, deviations, rounds), factor in met:
+    for (units, _, deviations, rounds), factor in pairs:
         if units > 1:
             parts.append((factor**2 * deviations / (units - 1) / units, units - 1))
             freedom, squares = freedom + units - 1, squares + deviations * rounds / units
@@ -139,6 +139,6 @@ def _error(met: Sequence[WeightedPair]) -> tuple[float, float] | None:
     if lone:
         parts.append((lone * squares / freedom, freedom))
     total = math.fsum(part for part, _ in parts)
-    if total < _EQUAL**2:
+    if total < _ROUNDING_ERROR**2:
         return 0.0, freedom
     return math.sqrt(total), satterthwaite(parts)

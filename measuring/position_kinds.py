@@ -8,10 +8,10 @@ from typing import Any
 
 from protocol.games.base import Game
 
-Kinds = Callable[[Any], Mapping[str, str]]
+PositionClassifier = Callable[[Any], Mapping[str, str]]
 """Classifies an unfinished state for the seat to move: a kind in each category, such as `{"phase": "attack"}`."""
 
-_WHERE = {
+_CLASSIFIER_BY_GAME = {
     "nim": "measuring.heap_position_kinds:kinds_of",
     "grundy": "measuring.heap_position_kinds:kinds_of",
     "kuhn": "measuring.hand_position_kinds:kinds_of",
@@ -21,9 +21,9 @@ _WHERE = {
 }
 
 
-def kinds_of(game: Game[Any, Any]) -> Kinds:
+def classifier_of(game: Game[Any, Any]) -> PositionClassifier:
     """Return the function that classifies positions of a game; for a game without kinds it returns an empty mapping."""
-    if game.name not in _WHERE:
+    if game.name not in _CLASSIFIER_BY_GAME:
         return lambda state: {}
-    kinds: Kinds = resolve_name(_WHERE[game.name])(game)
+    kinds: PositionClassifier = resolve_name(_CLASSIFIER_BY_GAME[game.name])(game)
     return kinds

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from measuring.sequential import Hypotheses, Pentanomial, SequentialTest, Verdict, likeliest_chances
+from measuring.sequential import Hypotheses, Pentanomial, SequentialTest, Verdict, fit_hypotheses
 
-TESTS = 500
+MAX_TESTS = 500
 """Maximum number of simulated tests for each hypothesis."""
-MOST_DRAWN = 150_000
+MAX_DRAWN_PAIRS = 150_000
 """Once this many pairs are drawn for a hypothesis, no further test starts: some seconds for both hypotheses."""
 
 
@@ -46,12 +46,12 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
 
 def forecast(
-    test: type[SequentialTest], hypotheses: Hypotheses, pilot: Sequence[float], most: int, seed: str
+    test_class: type[SequentialTest], hypotheses: Hypotheses, pilot: Sequence[float], max_pairs: int, seed: str
 ) -> Forecast:
     """Forecast tests of at most `most` pairs from two or more pilot scores. Raises `UsageFault` as the tests do."""
-    drawn = _of_results(hypotheses, pilot) if test is Pentanomial else _of_adjusted(hypotheses, pilot)
+    drawn = _pools_of_results(hypotheses, pilot) if test_class is Pentanomial else _pools_of_adjusted(hypotheses, pilot)
     h0, h1 = (
-        _simulate(test, hypotheses, pool, holds, most, Random(f"{seed}/{holds}"))  # noqa: S311 -- drawn to be repeated
+        _simulate(test_class, hypotheses, pool, holds, max_pairs, Random(f"{seed}/{holds}"))  # noqa: S311 -- drawn to be repeated
         for pool, holds in zip(drawn, _HYPOTHESES, strict=True)
     )
     return Forecast(h0=h0, h1=h1)
@@ -67,39 +67,39 @@ class _Pool(NamedTuple):
     chances: Sequence[float] | None = None
 
 
-def _of_results(hypotheses: Hypotheses, pilot: Sequence[float]) -> list[_Pool]:
+def _pools_of_results(hypotheses: Hypotheses, pilot: Sequence[float]) -> list[_Pool]:
     scores = [quarter / 4 for quarter in range(5)]
     counts = [pilot.count(score) for score in scores]
-    return [_Pool(scores, list(accumulate(chances))) for chances in likeliest_chances(hypotheses, counts)]
+    return [_Pool(scores, list(accumulate(chances))) for chances in fit_hypotheses(hypotheses, counts)]
 
 
-def _of_adjusted(hypotheses: Hypotheses, pilot: Sequence[float]) -> list[_Pool]:
+def _pools_of_adjusted(hypotheses: Hypotheses, pilot: Sequence[float]) -> list[_Pool]:
     mean = fmean(pilot)
     return [_Pool([score - mean + held for score in pilot]) for held in hypotheses.scores]
 
 
 def _simulate(
-    test: type[SequentialTest], hypotheses: Hypotheses, pool: _Pool, holds: Verdict, most: int, chance: Random
+    test: type[SequentialTest], hypotheses: Hypotheses, pool: _Pool, true_hypothesis: Verdict, max_pairs: int, rng: Random
 ) -> SimulatedTests:
     verdicts: list[Verdict | None] = []
     pairs: list[int] = []
-    while len(verdicts) < TESTS and sum(pairs) < MOST_DRAWN:
+    while len(verdicts) < MAX_TESTS and sum(pairs) < MAX_DRAWN_PAIRS:
         one = test(hypotheses)
-        while one.verdict is None and one.pairs < most:
-            one.add(chance.choices(pool.scores, cum_weights=pool.chances)[0])
+        while one.verdict is None and one.pairs < max_pairs:
+            one.add(rng.choices(pool.scores, cum_weights=pool.chances)[0])
         verdicts.append(one.verdict)
         pairs.append(one.pairs)
     decided = sorted(count for count, verdict in zip(pairs, verdicts, strict=True) if verdict is not None)
     tests = len(verdicts)
 
-    def by_then(share: float) -> int | None:
+    def pairs_until_decided(share: float) -> int | None:
         needed = math.ceil(share * tests)
         return decided[needed - 1] if needed <= len(decided) else None
 
     return SimulatedTests(
         tests=tests,
-        errors=(len(decided) - verdicts.count(holds)) / tests,
+        errors=(len(decided) - verdicts.count(true_hypothesis)) / tests,
         undecided=verdicts.count(None) / tests,
-        median=by_then(0.5),
-        percentile_90=by_then(0.9),
+        median=pairs_until_decided(0.5),
+        percentile_90=pairs_until_decided(0.9),
     )

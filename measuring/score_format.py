@@ -9,7 +9,7 @@ from measuring.elo import Comparison
 from measuring.payoffs import MeanPayoff
 from measuring.variance_reduction import VarianceReduction
 
-MOST = 1200
+MAX_SHOWN_ELO = 1200
 """Elo difference to print if even the near end of an interval is infinite."""
 
 
@@ -21,33 +21,33 @@ class _Interval(Protocol):
     def high(self) -> float: ...
 
 
-def points(share: float) -> str:
+def format_score(score: float) -> str:
     """Format a score: `0.650`."""
-    return f"{share:z.3f}"
+    return f"{score:z.3f}"
 
 
-def interval(of: _Interval) -> str:
+def format_interval(interval: _Interval) -> str:
     """Format an interval: `0.582-0.713`, or `-0.139 to 0.139` with a minus sign."""
-    low, high = points(of.low), points(of.high)
+    low, high = format_score(interval.low), format_score(interval.high)
     return f"{low} to {high}" if low.startswith("-") else f"{low}-{high}"
 
 
-def payoff(value: float) -> str:
+def format_payoff(value: float) -> str:
     """Format a payoff: `2.553`, with fewer decimals from a thousand on."""
     return f"{value:z.3f}" if abs(value) < 1000 else f"{value:z.1f}"
 
 
-def payoff_interval(of: MeanPayoff) -> str:
+def format_payoff_interval(payoff: MeanPayoff) -> str:
     """Format an interval of payoffs: `2.541-2.565`, or `-0.021 to 0.004` with a minus sign; empty if there is none."""
-    if of.low is None or of.high is None:
+    if payoff.low is None or payoff.high is None:
         return ""
-    low, high = payoff(of.low), payoff(of.high)
+    low, high = format_payoff(payoff.low), format_payoff(payoff.high)
     return f"{low} to {high}" if low.startswith("-") else f"{low}-{high}"
 
 
-def share(found: Comparison) -> str:
+def format_score_with_interval(comparison: Comparison) -> str:
     """Format a score with its interval: `0.650 (0.582-0.713)`."""
-    return f"{points(found.score)} ({interval(found)})"
+    return f"{format_score(comparison.score)} ({format_interval(comparison)})"
 
 
 def comparison(one: str, other: str, found: Comparison, scores: str) -> str:
@@ -64,50 +64,50 @@ def comparison(one: str, other: str, found: Comparison, scores: str) -> str:
     return f"neither {one} nor {other} is shown to be better: {said}"
 
 
-def elo(found: Comparison) -> str:
+def format_elo_with_interval(comparison: Comparison) -> str:
     """Format an Elo difference with its interval: `Elo +108 (+58 to +158)`."""
-    return f"Elo {elo_of(found)} ({elo_interval(found)})"
+    return f"Elo {format_elo(comparison)} ({format_elo_interval(comparison)})"
 
 
-def elo_of(found: Comparison) -> str:
+def format_elo(comparison: Comparison) -> str:
     """Format an Elo difference: `+108`; `+inf` or `-inf` for scores of 1 or 0."""
-    if found.elo.elo is not None:
-        return _elo(found.elo.elo)
-    return "+inf" if found.score > 0.5 else "-inf"
+    if comparison.elo.elo is not None:
+        return _format_elo_number(comparison.elo.elo)
+    return "+inf" if comparison.score > 0.5 else "-inf"
 
 
-def elo_interval(found: Comparison) -> str:
+def format_elo_interval(comparison: Comparison) -> str:
     """Format an Elo interval: `+58 to +158`; `+58 or more` if one end is infinite, `any` if both are."""
-    low, high = found.elo.low, found.elo.high
+    low, high = comparison.elo.low, comparison.elo.high
     if low is not None and high is not None:
-        return f"{_elo(low)} to {_elo(high)}"
-    if found.low <= 0 and found.high >= 1:
+        return f"{_format_elo_number(low)} to {_format_elo_number(high)}"
+    if comparison.low <= 0 and comparison.high >= 1:
         return "any"
-    return f"{_elo(low or MOST)} or more" if found.high >= 1 else f"{_elo(high or -MOST)} or less"
+    return f"{_format_elo_number(low or MAX_SHOWN_ELO)} or more" if comparison.high >= 1 else f"{_format_elo_number(high or -MAX_SHOWN_ELO)} or less"
 
 
-def _elo(elo_difference: float) -> str:
+def _format_elo_number(elo_difference: float) -> str:
     return f"{elo_difference:+z.0f}"
 
 
-def better(found: Comparison) -> str:
+def format_superiority(comparison: Comparison) -> str:
     """Format the likelihood that the side is the better one: `97.5 %`."""
-    percent = 100 * found.superiority
+    percent = 100 * comparison.superiority
     said = "> 99.9" if percent > 99.9 else "< 0.1" if percent < 0.1 else f"{percent:.1f}"
     return f"{said} %"
 
 
-def games(count: float) -> str:
+def format_games(count: float) -> str:
     """Format a number of games with two significant digits: `4,400`."""
     digits = max(0, math.floor(math.log10(count)) - 1) if count >= 1 else 0
     return f"{round(count, -digits):,.0f}"
 
 
-def times(factor: VarianceReduction) -> str:
+def format_reduction(reduction: VarianceReduction) -> str:
     """Format a variance reduction: `150 (117-200) times as many`."""
-    high = "inf" if factor.high is None else _factor(factor.high)
-    return f"{_factor(factor.factor)} ({_factor(factor.low)}-{high}) times as many"
+    high = "inf" if reduction.high is None else _format_factor(reduction.high)
+    return f"{_format_factor(reduction.factor)} ({_format_factor(reduction.low)}-{high}) times as many"
 
 
-def _factor(times: float) -> str:
+def _format_factor(times: float) -> str:
     return f"{times:.3g}" if times < 999.5 else f"{round(times, 2 - math.floor(math.log10(times))):,.0f}"

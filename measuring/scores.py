@@ -9,8 +9,8 @@ from statistics import NormalDist, fmean, variance
 from msgspec import Struct
 
 from measuring.pair_scores import SideScore, Strata, stratify
-from measuring.student_t import satterthwaite, standard_error, student_cdf, student_reach
-from measuring.variance_reduction import variance_ratio
+from measuring.student_t import satterthwaite, standard_error, student_cdf, t_critical
+from measuring.variance_reduction import equivalent_games
 
 _NORMAL = NormalDist()
 Z95 = _NORMAL.inv_cdf(0.975)
@@ -56,9 +56,9 @@ def estimate_scores(matches: Iterable[SideScore]) -> ScoreEstimates:
     return ScoreEstimates(
         games=sum(unit.games for stratum in strata.values() for unit in stratum),
         units=units,
-        score=_score(strata),
-        adjusted=_adjusted(strata) if freed else None,
-        worth=variance_ratio(strata) if freed else None,
+        score=_raw_estimate(strata),
+        adjusted=_adjusted_estimate(strata) if freed else None,
+        worth=equivalent_games(strata) if freed else None,
     )
 
 
@@ -76,12 +76,12 @@ def count_moments(counts: Sequence[int]) -> tuple[float, float]:
     return mean, fmean([(score - mean) ** 2 for score in scores], counts)
 
 
-def _score(strata: Strata) -> Estimate:
+def _raw_estimate(strata: Strata) -> Estimate:
     units = sum(map(len, strata.values()))
-    return _estimate(units, _mean(strata, "raw"), _square(strata, "raw")[0] if units > 1 else 0.0)
+    return _estimate(units, _mean(strata, "raw"), _squared_error(strata, "raw")[0] if units > 1 else 0.0)
 
 
-def _estimate(count: int, mean: float, square: float) -> Estimate:
+def _estimate(count: int, mean: float, squared_error: float) -> Estimate:
     """Estimate from a mean of `count` units and its squared standard error; the interval adds two units of each
     extreme.
 
@@ -89,7 +89,7 @@ def _estimate(count: int, mean: float, square: float) -> Estimate:
     Approximate is better than "exact" for interval estimation of binomial proportions (1998).
     """
     middle = (mean * count + 2) / (count + 4)
-    within = count * (count - 1) * square
+    within = count * (count - 1) * squared_error
     added = count * (mean - middle) ** 2 + 2 * middle**2 + 2 * (1 - middle) ** 2
     error = math.sqrt((within + added) / ((count + 3) * (count + 4)))
     return Estimate(
@@ -101,7 +101,7 @@ def _estimate(count: int, mean: float, square: float) -> Estimate:
     )
 
 
-def _adjusted(strata: Strata) -> Estimate:
+def _adjusted_estimate(strata: Strata) -> Estimate:
     """Return the mean of adjusted points of two or more units with Student's interval.
 
     A mean beyond 0 or 1 is clipped, which only brings it nearer to the true one. If all units are equal, unseen ones
@@ -109,18 +109,18 @@ def _adjusted(strata: Strata) -> Estimate:
     """
     count = sum(map(len, strata.values()))
     mean = _mean(strata, "adjusted")
-    square, freedom = _square(strata, "adjusted")
-    error, reach = standard_error(square, count, freedom, most=1.0), student_reach(freedom)
+    square, freedom = _squared_error(strata, "adjusted")
+    error, reach = standard_error(square, count, freedom, max_error=1.0), t_critical(freedom)
     return Estimate(
-        mean=_bounded(mean),
-        low=_bounded(_bounded(mean) - reach * error),
-        high=_bounded(_bounded(mean) + reach * error),
+        mean=_clip(mean),
+        low=_clip(_clip(mean) - reach * error),
+        high=_clip(_clip(mean) + reach * error),
         error=error,
         superiority=student_cdf((mean - 0.5) / error, freedom),
     )
 
 
-def _bounded(share: float) -> float:
+def _clip(share: float) -> float:
     return min(1.0, max(0.0, share))
 
 
@@ -129,7 +129,7 @@ def _mean(strata: Strata, column: str) -> float:
     return fmean([getattr(unit, column) for unit in units], [unit.games for unit in units])
 
 
-def _square(strata: Strata, column: str) -> tuple[float, float]:
+def _squared_error(strata: Strata, column: str) -> tuple[float, float]:
     """Return the squared standard error of the mean of two or more units, and its degrees of freedom."""
     games = sum(unit.games for stratum in strata.values() for unit in stratum)
     parts = []

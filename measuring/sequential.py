@@ -15,23 +15,23 @@ from typing import Literal
 
 from msgspec import Struct
 
-from measuring.constrained_multinomial import multiplier, with_deviations, with_mean
-from measuring.elo import NORMALISED, score_of
+from measuring.constrained_multinomial import solve_multiplier, fit_normalised_mean, fit_mean
+from measuring.elo import NORMALISED_ELO_SCALE, score_of
 from measuring.pair_scores import MIN_UNITS
-from protocol.display import among, shown
+from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 
-_WIDEST = {"score": ("a score", 0.5), "elo": ("a difference in elo", 1000.0), "nelo": ("a difference in nelo", 1000.0)}
-_QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
-UNSEEN = 1e-3
+_LIMIT_BY_UNIT = {"score": ("a score", 0.5), "elo": ("a difference in elo", 1000.0), "nelo": ("a difference in nelo", 1000.0)}
+_PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
+UNSEEN_COUNT = 1e-3
 """Count assigned to a score that no pair has had yet; fishtest uses the same."""
 _CACHED_RATIOS = 10_000
 """Log likelihood ratios that are kept: simulated tests begin with the same few counts over and over."""
-_EQUAL = 1e-18
+_MIN_VARIANCE = 1e-18
 """Variance below which all pairs count as equal; the rest is rounding."""
-_UNDERRATED = 1.25
+_SKEWNESS_FACTOR = 1.25
 """Factor by which the skewness of exponential values exceeds that of a sample of some dozens."""
-MARGIN = 0.5
+LOG_LIKELIHOOD_GAIN = 0.5
 """Average gain in log likelihood of the best-fitting mean over the true one: half the mean of a chi-squared variable.
 """
 
@@ -53,9 +53,9 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
     beta: float = 0.05
 
     def __post_init__(self) -> None:
-        if self.unit not in _WIDEST:
-            raise UsageFault(f"unit is {shown(self.unit)}: {among(_WIDEST)}")
-        what, widest = _WIDEST[self.unit]
+        if self.unit not in _LIMIT_BY_UNIT:
+            raise UsageFault(f"unit is {short_repr(self.unit)}: {list_choices(_LIMIT_BY_UNIT)}")
+        what, widest = _LIMIT_BY_UNIT[self.unit]
         for name, value in (("h0", self.h0), ("h1", self.h1)):
             if not -widest < value < widest:
                 raise UsageFault(f"{name} is {value:g}: {what} between -{widest:g} and {widest:g}")
@@ -98,33 +98,33 @@ class SequentialTest(ABC):
 
     def add(self, score: float) -> None:
         """Add the mean score of a pair. Raises `UsageFault` for an impossible score."""
-        if not self._can_be(score):
-            raise UsageFault(f"pair {self.pairs + 1} scores {score:g}: it must be {self._scores}")
+        if not self._is_possible(score):
+            raise UsageFault(f"pair {self.pairs + 1} scores {score:g}: it must be {self._score_description}")
         if self.verdict is None:
             self.pairs += 1
-            self._take(score)
-            self.verdict = self._decided()
+            self._process(score)
+            self.verdict = self._decide()
 
     @property
     @abstractmethod
     def llr(self) -> float:
         """The log likelihood ratio of h1 to h0."""
 
-    _scores: str
+    _score_description: str
     """A description of the scores that a pair may have."""
 
     @abstractmethod
-    def _can_be(self, score: float) -> bool:
+    def _is_possible(self, score: float) -> bool:
         """Return whether a pair may have this score."""
 
     @abstractmethod
-    def _take(self, score: float) -> None:
+    def _process(self, score: float) -> None:
         """Process the score of a pair; `pairs` counts it already."""
 
-    def _decided(self) -> Verdict | None:
-        return self._accepted(self.llr)
+    def _decide(self) -> Verdict | None:
+        return self._accept(self.llr)
 
-    def _accepted(self, llr: float) -> Verdict | None:
+    def _accept(self, llr: float) -> Verdict | None:
         return "h1" if llr >= self.hypotheses.upper else "h0" if llr <= self.hypotheses.lower else None
 
 
@@ -134,7 +134,7 @@ class Pentanomial(SequentialTest):
     Source: M. Van den Bergh, The generalized sequential probability ratio test for a multinomial distribution (2019).
     """
 
-    _scores = "one of 0, 0.25, 0.5, 0.75, 1"
+    _score_description = "one of 0, 0.25, 0.5, 0.75, 1"
 
     def __init__(self, hypotheses: Hypotheses) -> None:
         super().__init__(hypotheses)
@@ -145,11 +145,11 @@ class Pentanomial(SequentialTest):
     def llr(self) -> float:
         return self._llr
 
-    def _can_be(self, score: float) -> bool:
-        return score in _QUARTERS
+    def _is_possible(self, score: float) -> bool:
+        return score in _PAIR_SCORES
 
-    def _take(self, score: float) -> None:
-        self.counts[_QUARTERS.index(score)] += 1
+    def _process(self, score: float) -> None:
+        self.counts[_PAIR_SCORES.index(score)] += 1
         self._llr = multinomial_llr(self.hypotheses, self.counts)
 
 
@@ -160,29 +160,29 @@ def multinomial_llr(hypotheses: Hypotheses, counts: Sequence[int]) -> float:
 
 @lru_cache(maxsize=_CACHED_RATIOS)
 def _multinomial_llr(hypotheses: Hypotheses, counts: tuple[int, ...]) -> float:
-    null, other = likeliest_chances(hypotheses, counts)
-    return sum((count or UNSEEN) * math.log(p1 / p0) for count, p0, p1 in zip(counts, null, other, strict=True))
+    null, other = fit_hypotheses(hypotheses, counts)
+    return sum((count or UNSEEN_COUNT) * math.log(p1 / p0) for count, p0, p1 in zip(counts, null, other, strict=True))
 
 
-def likeliest_chances(hypotheses: Hypotheses, counts: Sequence[int]) -> tuple[list[float], list[float]]:
+def fit_hypotheses(hypotheses: Hypotheses, counts: Sequence[int]) -> tuple[list[float], list[float]]:
     """Return the maximum-likelihood probabilities of the scores under h0 and under h1."""
     most = len(counts) - 1
-    scores, seen = [at / most for at in range(most + 1)], [count or UNSEEN for count in counts]
+    scores, seen = [at / most for at in range(most + 1)], [count or UNSEEN_COUNT for count in counts]
     if hypotheses.unit != "nelo":
-        null, other = (with_mean(scores, seen, mean) for mean in hypotheses.scores)
+        null, other = (fit_mean(scores, seen, mean) for mean in hypotheses.scores)
     else:
         games = math.sqrt(most / 2)
-        deviations = (games * elo / NORMALISED for elo in (hypotheses.h0, hypotheses.h1))
-        null, other = (with_deviations(scores, seen, 0.5, each) for each in deviations)
+        deviations = (games * elo / NORMALISED_ELO_SCALE for elo in (hypotheses.h0, hypotheses.h1))
+        null, other = (fit_normalised_mean(scores, seen, 0.5, each) for each in deviations)
     return null, other
 
 
 def mean_llr(
     values: Sequence[float],
     counts: Sequence[float],
-    null: float,
-    other: float,
-    solve: Callable[[Sequence[float], Sequence[float]], float],
+    mean0: float,
+    mean1: float,
+    solve_multiplier: Callable[[Sequence[float], Sequence[float]], float],
 ) -> float:
     """Return the log likelihood ratio of the mean `other` to the mean `null`, with the most likely distribution for
     each.
@@ -190,15 +190,15 @@ def mean_llr(
     Both means lie between the smallest and the largest value. numba can compile the function unchanged; `solve` is
     `multiplier`, compiled if this function is.
     """
-    x0 = solve([value - null for value in values], counts)
-    x1 = solve([value - other for value in values], counts)
+    x0 = solve_multiplier([value - mean0 for value in values], counts)
+    x1 = solve_multiplier([value - mean1 for value in values], counts)
     total = 0.0
     for at, value in enumerate(values):
-        total += counts[at] * math.log((1 + x0 * (value - null)) / (1 + x1 * (value - other)))
+        total += counts[at] * math.log((1 + x0 * (value - mean0)) / (1 + x1 * (value - mean1)))
     return total
 
 
-def normal_llr(pairs: int, total: float, squares: float, cubes: float, null: float, other: float) -> float:
+def normal_llr(pairs: int, total: float, squares: float, cubes: float, mean0: float, mean1: float) -> float:
     """Return the log likelihood ratio of the mean `other` to the mean `null` for normal values of unknown spread.
 
     It is n/2 ln(sum (x - null)^2 / sum (x - other)^2), from sums of powers of the values minus one half. Alone it errs
@@ -209,12 +209,12 @@ def normal_llr(pairs: int, total: float, squares: float, cubes: float, null: flo
     mean, square, cube = total / pairs, squares / pairs, cubes / pairs
     variance = max(0.0, square - mean * mean)
     skewness = 0.0
-    if variance < _EQUAL:
-        variance = _EQUAL
+    if variance < _MIN_VARIANCE:
+        variance = _MIN_VARIANCE
     else:
-        skewness = _UNDERRATED * (cube - 3 * mean * square + 2 * mean**3) / variance**1.5
+        skewness = _SKEWNESS_FACTOR * (cube - 3 * mean * square + 2 * mean**3) / variance**1.5
     spread = math.sqrt(variance)
-    away0, away1 = (mean + 0.5 - null) / spread, (mean + 0.5 - other) / spread
+    away0, away1 = (mean + 0.5 - mean0) / spread, (mean + 0.5 - mean1) / spread
     plain = pairs / 2 * math.log((1 + away0 * away0) / (1 + away1 * away1))
     shift, square, cube = skewness / (6 * pairs), skewness / 3, skewness**2 / 27
     freed0 = away0 + shift + square * away0**2 + cube * away0**3
@@ -225,17 +225,17 @@ def normal_llr(pairs: int, total: float, squares: float, cubes: float, null: flo
     return plain if abs(plain) < abs(freed) else freed
 
 
-def most_llr(pairs: int, total: float, null: float, other: float) -> float:
+def max_empirical_llr(pairs: int, total: float, mean0: float, mean1: float) -> float:
     """Return an upper bound of the empirical likelihood ratio of `RealValued` after this many pairs, whatever its sign.
 
     It reaches the mean of a hypothesis only by moving weight from the observed distribution to scores of 0 or 1. numba
     can compile the function unchanged.
     """
-    mean = (total + 0.5 * pairs + UNSEEN) / (pairs + 2 * UNSEEN)
+    mean = (total + 0.5 * pairs + UNSEEN_COUNT) / (pairs + 2 * UNSEEN_COUNT)
     if not 0 < mean < 1:
         return math.inf
-    missed = max((mean - null) / mean, (other - mean) / (1 - mean))
-    return -(pairs + 2 * UNSEEN) * math.log(1 - missed) - MARGIN
+    missed = max((mean - mean0) / mean, (mean1 - mean) / (1 - mean))
+    return -(pairs + 2 * UNSEEN_COUNT) * math.log(1 - missed) - LOG_LIKELIHOOD_GAIN
 
 
 class RealValued(SequentialTest):
@@ -248,28 +248,28 @@ class RealValued(SequentialTest):
     Likelihood (2001), 2.9.
     """
 
-    _scores = "a finite number"
+    _score_description = "a finite number"
 
     def __init__(self, hypotheses: Hypotheses) -> None:
         super().__init__(hypotheses)
         self._means = hypotheses.scores
         self._sum = self._squares = self._cubes = 0.0
         self._values = [0.0, 1.0]
-        self._counts = [UNSEEN, UNSEEN]
+        self._counts = [UNSEEN_COUNT, UNSEEN_COUNT]
 
     @property
     def llr(self) -> float:
-        normal = self._normal()
+        normal = self._normal_llr()
         (null, other), mean = self._means, fmean(self._values, self._counts)
-        likeliest = mean_llr(self._values, self._counts, min(null, mean), max(other, mean), multiplier)
+        likeliest = mean_llr(self._values, self._counts, min(null, mean), max(other, mean), solve_multiplier)
         if normal * likeliest <= 0:
             return 0.0
-        return math.copysign(min(abs(normal), max(0.0, abs(likeliest) - MARGIN)), normal)
+        return math.copysign(min(abs(normal), max(0.0, abs(likeliest) - LOG_LIKELIHOOD_GAIN)), normal)
 
-    def _can_be(self, score: float) -> bool:
+    def _is_possible(self, score: float) -> bool:
         return math.isfinite(score)
 
-    def _take(self, score: float) -> None:
+    def _process(self, score: float) -> None:
         about = score - 0.5  # powers of what is far from 0 would round away a small spread
         self._sum += about
         self._squares += about * about
@@ -277,12 +277,12 @@ class RealValued(SequentialTest):
         self._values.append(score)
         self._counts.append(1.0)
 
-    def _decided(self) -> Verdict | None:
+    def _decide(self) -> Verdict | None:
         if self.pairs < MIN_UNITS:
             return None
         # The other ratio takes time in the number of pairs, and can't be more than its bound.
-        normal, most = self._normal(), most_llr(self.pairs, self._sum, *self._means)
-        return self._accepted(math.copysign(min(abs(normal), most), normal)) and super()._decided()
+        normal, most = self._normal_llr(), max_empirical_llr(self.pairs, self._sum, *self._means)
+        return self._accept(math.copysign(min(abs(normal), most), normal)) and super()._decide()
 
-    def _normal(self) -> float:
+    def _normal_llr(self) -> float:
         return normal_llr(self.pairs, self._sum, self._squares, self._cubes, *self._means) if self.pairs else 0.0

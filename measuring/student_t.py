@@ -8,21 +8,21 @@ from functools import lru_cache
 from statistics import NormalDist
 
 _NORMAL = NormalDist()
-_MANY = 500
+_MIN_NORMAL_DF = 500
 """Degrees of freedom from which the corrected normal distribution is right to six digits."""
-_EQUAL = 1e-9
+_MIN_STANDARD_ERROR = 1e-9
 """Standard error below which all values count as equal; the rest is rounding."""
-_ROUNDING = 1e-9
+_DF_TOLERANCE = 1e-9
 """Relative distance to a whole number below which degrees of freedom are rounded to it."""
 
 
-def student_cdf(t: float, freedom: float) -> float:
+def student_cdf(t: float, df: float) -> float:
     """Return the probability of at most `t` with `freedom` degrees of freedom, 1 or more, rounded down.
 
     Source: M. Abramowitz, I. A. Stegun, Handbook of Mathematical Functions (1964), 26.7.3, 26.7.4 and 26.7.8.
     """
-    whole = math.floor(freedom)
-    if whole >= _MANY:
+    whole = math.floor(df)
+    if whole >= _MIN_NORMAL_DF:
         return _NORMAL.cdf(t * (1 - 1 / (4 * whole)) / math.sqrt(1 + t * t / (2 * whole)))
     angle = math.atan2(t, math.sqrt(whole))
     sine, cosine = math.sin(angle), math.cos(angle)
@@ -35,13 +35,13 @@ def student_cdf(t: float, freedom: float) -> float:
     return (1 + within) / 2
 
 
-def student_reach(freedom: float, confidence: float = 0.95) -> float:
+def t_critical(df: float, confidence: float = 0.95) -> float:
     """Return the standard errors from a mean to either end of its interval; degrees of freedom are rounded down."""
-    return _reach(math.floor(freedom), confidence)
+    return _t_critical(math.floor(df), confidence)
 
 
 @lru_cache(maxsize=1000)
-def _reach(freedom: int, confidence: float) -> float:
+def _t_critical(freedom: int, confidence: float) -> float:
     sought = (1 + confidence) / 2
     low, high = 0.0, 1.0
     while student_cdf(high, freedom) < sought:
@@ -52,15 +52,15 @@ def _reach(freedom: int, confidence: float) -> float:
     return (low + high) / 2
 
 
-def standard_error(square: float, count: int, freedom: float, most: float) -> float:
+def standard_error(squared_error: float, count: int, df: float, max_error: float) -> float:
     """Return the standard error of a mean of `count` values from its square.
 
     If all values are equal, different ones may have been missed: with 95 % confidence, less than 1 - 0.05^(1/n) of all.
     Each of these is assumed to be off by `most`, and the error is chosen so that the interval reaches that far. Source:
     J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all right? Interpreting zero numerators (1983).
     """
-    error = math.sqrt(square)
-    return error if error >= _EQUAL else most * (1 - 0.05 ** (1 / count)) / student_reach(freedom)
+    error = math.sqrt(squared_error)
+    return error if error >= _MIN_STANDARD_ERROR else max_error * (1 - 0.05 ** (1 / count)) / t_critical(df)
 
 
 def satterthwaite(parts: Iterable[tuple[float, float]]) -> float:
@@ -73,7 +73,7 @@ def satterthwaite(parts: Iterable[tuple[float, float]]) -> float:
     """
     found = list(parts)
     total = math.fsum(square for square, _ in found)
-    if math.sqrt(total) < _EQUAL:
+    if math.sqrt(total) < _MIN_STANDARD_ERROR:
         return math.fsum(freedom for _, freedom in found)
     exact = 1 / math.fsum((square / total) ** 2 / freedom for square, freedom in found if square)
-    return round(exact) if math.isclose(exact, round(exact), rel_tol=_ROUNDING) else exact
+    return round(exact) if math.isclose(exact, round(exact), rel_tol=_DF_TOLERANCE) else exact

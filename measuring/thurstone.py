@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from statistics import NormalDist, fmean
 
 _NORMAL = NormalDist()
-_SWEEPS = 200
-_SETTLED = 1e-9
-_LONGEST_STEP = 0.5
+_MAX_ITERATIONS = 200
+_TOLERANCE = 1e-9
+_MAX_STEP = 0.5
 
 
-def strengths(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:
+def estimate_strengths(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:
     """Return the maximum-likelihood strengths, centred on 0.
 
     The expected score of one player against another is the normal distribution function at the difference of their
@@ -24,7 +24,7 @@ def strengths(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -
         share[one, other] = min(max(fmean(found), least), 1 - least)
         share[other, one] = 1 - share[one, other]
     strength = [0.0] * players
-    for _ in range(_SWEEPS):
+    for _ in range(_MAX_ITERATIONS):
         longest = 0.0
         for one in range(players):  # Fisher scoring, one player at a time
             slope = information = 0.0
@@ -35,10 +35,10 @@ def strengths(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -
                 density = _NORMAL.pdf(strength[one] - strength[other])
                 slope += density * (share[one, other] - expected) / (expected * (1 - expected))
                 information += density * density / (expected * (1 - expected))
-            step = max(-_LONGEST_STEP, min(_LONGEST_STEP, slope / (information + 1e-6)))
+            step = max(-_MAX_STEP, min(_MAX_STEP, slope / (information + 1e-6)))
             strength[one] += step
             longest = max(longest, abs(step))
-        if longest < _SETTLED:
+        if longest < _TOLERANCE:
             break
     middle = fmean(strength)
     return [each - middle for each in strength]

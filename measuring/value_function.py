@@ -11,14 +11,14 @@ Outcomes = Sequence[tuple[Fraction, Any]]
 """Every possible state with its exact probability, as `Game.outcomes` returns them."""
 SeatValues = tuple[float, ...]
 """Values by seat. In points, 1 is a win, 0 the last place, ties share, and two seats sum to 1; or in another unit."""
-POINTS = "points"
+POINTS_UNIT = "points"
 
 
 class ValueFunction(ABC):
     """A measure of luck for one config; results adjusted by values of different `name` must not be combined."""
 
     name: str
-    unit: str = POINTS
+    unit: str = POINTS_UNIT
     """The unit of luck."""
 
     @abstractmethod
@@ -30,7 +30,7 @@ class ValueFunction(ABC):
         """
 
 
-class SlowToMake:
+class LazyValue:
     """A value function that takes minutes to make: it is used if named, and skipped by callers that try all."""
 
     def __init__(self, make: Callable[[Any], ValueFunction]) -> None:
@@ -47,10 +47,10 @@ ValueFactories = Mapping[str, Callable[[Any], ValueFunction]]
 class PositionValue(ValueFunction):
     """A value function that assigns a value to each position: luck is v(after) − Σ p v(outcome)."""
 
-    def __init__(self, name: str, worths: Callable[[Any], SeatValues], unit: str = POINTS) -> None:
+    def __init__(self, name: str, values_by_seat: Callable[[Any], SeatValues], unit: str = POINTS_UNIT) -> None:
         self.name = name
         self.unit = unit
-        self.worths = worths
+        self.worths = values_by_seat
 
     def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:
         luck = list(self.worths(after))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from measuring.pair_scores import MIN_UNITS, ScoreUnit, SideScore, Strata, Stratum, stratify
 
-_DRAWS, _GROUPS = 1000, 500
+_BOOTSTRAP_DRAWS, _BOOTSTRAP_GROUPS = 1000, 500
 
 
 class VarianceReduction(NamedTuple):
@@ -21,7 +21,7 @@ class VarianceReduction(NamedTuple):
     high: float | None
 
 
-def factor(matches: Iterable[SideScore], seed: str = "") -> VarianceReduction | None:
+def estimate_reduction(matches: Iterable[SideScore], seed: str = "") -> VarianceReduction | None:
     """Return the variance of single raw games over that of adjusted ones; for pairs, over twice that of their means.
 
     The interval is a percentile bootstrap over units (in groups if there are many), stratified by opponents and seats;
@@ -30,30 +30,30 @@ def factor(matches: Iterable[SideScore], seed: str = "") -> VarianceReduction | 
     13.3.
     """
     strata, known = stratify(matches)
-    if not known or _few(strata):
+    if not known or _has_few_units(strata):
         return None
     chance = Random(seed)  # noqa: S311 -- repeatable on purpose, not secret
-    groups = _grouped(strata, chance)
-    found = _ratio({key: _summed(each) for key, each in groups.items()})
+    groups = _group_units(strata, chance)
+    found = _ratio({key: _add_up(each) for key, each in groups.items()})
     if not 0 < found < math.inf:
         return None
     ratios = sorted(
-        _ratio({key: _summed(chance.choices(each, k=len(each))) for key, each in groups.items()}) for _ in range(_DRAWS)
+        _ratio({key: _add_up(chance.choices(each, k=len(each))) for key, each in groups.items()}) for _ in range(_BOOTSTRAP_DRAWS)
     )
-    low, high = ratios[_DRAWS // 40], ratios[-1 - _DRAWS // 40]
+    low, high = ratios[_BOOTSTRAP_DRAWS // 40], ratios[-1 - _BOOTSTRAP_DRAWS // 40]
     return VarianceReduction(found, low, high if high < math.inf else None)
 
 
-def variance_ratio(strata: Strata) -> float | None:
+def equivalent_games(strata: Strata) -> float | None:
     """Return how many single unadjusted games would be as certain; None as in `factor`, assuming all luck is known."""
-    if _few(strata):
+    if _has_few_units(strata):
         return None
-    sums = {key: _summed(map(_sums, units)) for key, units in strata.items()}
+    sums = {key: _add_up(map(_sums_of_unit, units)) for key, units in strata.items()}
     ratio = _ratio(sums)
     return ratio * sum(each.games for each in sums.values()) if 0 < ratio < math.inf else None
 
 
-def _few(strata: Strata) -> bool:
+def _has_few_units(strata: Strata) -> bool:
     return sum(map(len, strata.values())) < MIN_UNITS
 
 
@@ -68,23 +68,23 @@ class _Sums(NamedTuple):
     squares: float
 
 
-def _sums(unit: ScoreUnit) -> _Sums:
+def _sums_of_unit(unit: ScoreUnit) -> _Sums:
     about = unit.adjusted - 0.5  # centred: the squares of values far from 0 would lose a small variance to rounding
     return _Sums(1, about, about**2, unit.games, unit.raw * unit.games, unit.squares)
 
 
-def _summed(parts: Iterable[_Sums]) -> _Sums:
+def _add_up(parts: Iterable[_Sums]) -> _Sums:
     return _Sums(*map(sum, zip(*parts, strict=True)))
 
 
-def _grouped(strata: Strata, chance: Random) -> dict[Stratum, list[_Sums]]:
+def _group_units(strata: Strata, rng: Random) -> dict[Stratum, list[_Sums]]:
     """Group the units of each stratum at random into about `_GROUPS` groups, whose draws vary like those of units."""
     total = sum(map(len, strata.values()))
     grouped = {}
     for key, units in strata.items():
-        count = min(len(units), max(2, _GROUPS * len(units) // total))
-        shuffled = chance.sample(units, len(units))
-        grouped[key] = [_summed(map(_sums, shuffled[at::count])) for at in range(count)]
+        count = min(len(units), max(2, _BOOTSTRAP_GROUPS * len(units) // total))
+        shuffled = rng.sample(units, len(units))
+        grouped[key] = [_add_up(map(_sums_of_unit, shuffled[at::count])) for at in range(count)]
     return grouped
 
 
@@ -95,8 +95,8 @@ def _ratio(strata: Mapping[Stratum, _Sums]) -> float:
     """
     opponents: defaultdict[Hashable, list[_Sums]] = defaultdict(list)
     for key, each in strata.items():
-        opponents[key.against].append(each)
-    single = [_summed(each) for each in opponents.values()]
+        opponents[key.opponents].append(each)
+    single = [_add_up(each) for each in opponents.values()]
     freedom = sum(each.games - 1 for each in single)
     spread = sum(each.squares - each.points**2 / each.games for each in single)
     if spread < 1e-12:

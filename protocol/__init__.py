@@ -11,5 +11,5 @@ the shipped maps are loaded as package data. Every package may import it; it imp
 """
 
 VERSION = "0.1.0"
-PORT = 8765
+DEFAULT_PORT = 8765
 """The default port of an arena."""

@@ -36,18 +36,18 @@ MATCHES = "ARENA_MATCHES"
 SLOTS = "ARENA_SLOTS"
 HOSTS = "ARENA_HOSTS"
 SEED = "ARENA_SEED"
-PATIENCE = "ARENA_PATIENCE"
-ASSIGNED = "ARENA_ASSIGNED"
-STAY = "ARENA_STAY"
+RECONNECT_TIMEOUT = "ARENA_PATIENCE"
+ASSIGNED_MATCHES = "ARENA_ASSIGNED"
+PIN_NODE = "ARENA_STAY"
 """The bot plays only at the node that it was started for."""
 
-LEVEL = "level"
+LEVELLED_BOT = "level"
 """The reference bot with several strengths, and the name of its only setting."""
-LEVELS = 8
+MAX_LEVEL = 8
 """The number of its strengths, from 1."""
-_LEVEL_WORD = re.compile(rf"{LEVEL}:([^=,]+)")
-_FILE = re.compile(r"((?s:.*)\.py)(?::([^:=/\\]+))?(?::(.*))?")
-_BETWEEN_SETTINGS = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")
+_LEVEL_PATTERN = re.compile(rf"{LEVELLED_BOT}:([^=,]+)")
+_FILE_PATTERN = re.compile(r"((?s:.*)\.py)(?::([^:=/\\]+))?(?::(.*))?")
+_SETTING_SEPARATOR = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")
 """A comma between settings. In `depth=4,weights=1,2.5,3` only the first: a bare number continues a list."""
 
 
@@ -70,24 +70,24 @@ def split_bot_word(word: str) -> tuple[str | None, str]:
     for `level-3=level:level=3`.
     """
     name, equals, bot = word.partition("=")
-    of_path = ":" in name or (re.search(r"[/\\]", name) and file_in(word) is not None)
+    of_path = ":" in name or (re.search(r"[/\\]", name) and parse_bot_file(word) is not None)
     given, what = (name, bot) if equals and not of_path else (None, word)
-    level = _LEVEL_WORD.fullmatch(what)
+    level = _LEVEL_PATTERN.fullmatch(what)
     if level is None:
         return given, what
-    return f"{LEVEL}-{level[1]}" if given is None else given, f"{LEVEL}:{LEVEL}={level[1]}"
+    return f"{LEVELLED_BOT}-{level[1]}" if given is None else given, f"{LEVELLED_BOT}:{LEVELLED_BOT}={level[1]}"
 
 
-def bot_name_in(word: str) -> str:
+def bot_name_of(word: str) -> str:
     """Return the name under which a bot on a command line plays: the given one, or that of the reference bot or file.
     Characters of a file's name that a bot's name cannot have become a dash.
     """
     name, bot = split_bot_word(word)
     if name is not None:
         return name
-    file = file_in(_first_word(bot) or "") or file_in(bot)
+    file = parse_bot_file(_first_word(bot) or "") or parse_bot_file(bot)
     if file is not None:
-        return _named_after(file.path)
+        return _name_from_path(file.path)
     return bot.partition(":")[0]
 
 
@@ -99,9 +99,9 @@ class BotFile(NamedTuple):
     settings: str
 
 
-def file_in(bot: str) -> BotFile | None:
+def parse_bot_file(bot: str) -> BotFile | None:
     """Parse `FILE.py`, `FILE.py:CLASS` or `FILE.py:[CLASS:]KEY=VALUE,…`; None for another word."""
-    found = _FILE.fullmatch(bot)
+    found = _FILE_PATTERN.fullmatch(bot)
     return None if found is None else BotFile(*found.groups(default=""))
 
 
@@ -114,7 +114,7 @@ def _first_word(text: str) -> str | None:
     return None
 
 
-def _named_after(path: str) -> str:
+def _name_from_path(path: str) -> str:
     stem = re.split(r"[/\\]", path)[-1].removesuffix(".py")
     return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:MAX_NAME_LENGTH] or stem
 
@@ -122,7 +122,7 @@ def _named_after(path: str) -> str:
 def parse_bot_settings(text: str, name: str, bot: str) -> dict[str, str]:
     """Parse `KEY=VALUE,…`, the settings with which `bot` plays as `name`. Raises `UsageFault`."""
     settings: dict[str, str] = {}
-    for setting in re.split(_BETWEEN_SETTINGS, text) if text else ():
+    for setting in re.split(_SETTING_SEPARATOR, text) if text else ():
         key, equals, value = setting.partition("=")
         if not (key and equals and value):
             raise UsageFault(f"{name}: {setting!r} is no setting: write KEY=VALUE, as in {name}={bot}:KEY=VALUE")
@@ -137,14 +137,14 @@ def parse_bot_spec(word: str, seed: str, defaults: Mapping[str, str] | None = No
     or `FILE.py:CLASS`. Raises `UsageFault`.
     """
     given, what = split_bot_word(word)
-    file = file_in(what)
+    file = parse_bot_file(what)
     if file is None:
         bot, _, settings = what.partition(":")
         name = bot if given is None else given
     else:
         path, cls, settings = file
         bot = f"{path}:{cls}" if cls else path
-        name = _named_after(path) if given is None else given
+        name = _name_from_path(path) if given is None else given
     return BotSpec(
         name=name, bot=bot, settings=parse_bot_settings(settings, name, bot), defaults=defaults or {}, seed=seed
     )

@@ -13,12 +13,12 @@ import msgpack
 import msgspec
 from msgspec import Struct
 
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import MalformedMessage
 from protocol.field_errors import field_error
 from protocol.messages import (
-    MAX_CLIENT_FRAME,
-    MAX_SERVER_FRAME,
+    MAX_CLIENT_FRAME_BYTES,
+    MAX_SERVER_FRAME_BYTES,
     ClientMessage,
     FromClient,
     FromServer,
@@ -33,10 +33,10 @@ from protocol.names import MATCH_PATTERN
 
 MAX_ARRAY = 1024
 MAX_MAP = 128
-MAX_STRING = 4096
+MAX_STRING_BYTES = 4096
 MAX_DEPTH = 8
-_SHORT = MAX_STRING // 4  # characters that fit even at 4 bytes each
-_LEAST, _MOST = -(2**63), 2**64 - 1
+_SAFE_STRING_LENGTH = MAX_STRING_BYTES // 4  # characters that fit even at 4 bytes each
+_MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
 # Each message converts to its own struct, found by its tag: msgspec prepares a union again at every call.
 _CLIENT_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromClient.__subclasses__()}
 _SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__subclasses__()}
@@ -45,7 +45,7 @@ Frame = bytes | str
 MAX_DIGITS = 4300
 """Of an integer that Python reads (`sys.int_info`); it takes longer the more there are."""
 
-SMALL = 2 * MAX_MAP
+MAX_FAST_PATH_BYTES = 2 * MAX_MAP
 """A msgpack frame up to this many bytes can exceed no limit except that of depth: a map entry takes two bytes."""
 
 
@@ -74,7 +74,7 @@ def _is_match(text: str) -> bool:
     return _find_match(text) is not None
 
 
-def _plain(frame: bytes) -> Move | Ready | None:
+def _decode_fast(frame: bytes) -> Move | Ready | None:
     """Decode a small frame on the fast path. Return None for other messages, or if anything may be wrong."""
     try:
         plain: _PlainMove | _PlainReady = _decode_plain(frame)
@@ -97,10 +97,10 @@ def _unpack_msgpack(frame: Frame) -> Any:
         raise MalformedMessage("a text frame on a msgpack connection: send binary frames")
     try:
         return msgpack.unpackb(
-            frame, max_array_len=MAX_ARRAY, max_map_len=MAX_MAP, max_str_len=MAX_STRING, max_bin_len=0, max_ext_len=0
+            frame, max_array_len=MAX_ARRAY, max_map_len=MAX_MAP, max_str_len=MAX_STRING_BYTES, max_bin_len=0, max_ext_len=0
         )
     except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as exc:
-        raise MalformedMessage(f"not msgpack within the limits: {_reason(exc)}") from exc
+        raise MalformedMessage(f"not msgpack within the limits: {_describe_exception(exc)}") from exc
 
 
 def _unpack_json(frame: Frame) -> Any:
@@ -109,10 +109,10 @@ def _unpack_json(frame: Frame) -> Any:
     try:
         return msgspec.json.decode(frame)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as exc:
-        raise MalformedMessage(f"not JSON: {_reason(exc)}") from exc
+        raise MalformedMessage(f"not JSON: {_describe_exception(exc)}") from exc
 
 
-def _reason(exc: BaseException) -> str:
+def _describe_exception(exc: BaseException) -> str:
     return str(exc) or type(exc).__name__
 
 
@@ -132,18 +132,18 @@ class Codec:
 
     def decode_client(self, frame: Frame) -> ClientMessage:
         """Decode and validate a client's message. Raises `MalformedMessage`, naming the field."""
-        if self is MSGPACK and len(frame) <= SMALL and isinstance(frame, bytes):
-            plain = _plain(frame)
+        if self is MSGPACK and len(frame) <= MAX_FAST_PATH_BYTES and isinstance(frame, bytes):
+            plain = _decode_fast(frame)
             if plain is not None:
                 return plain
         size = len(frame) if isinstance(frame, bytes) else _utf8_length(frame)
-        if size > MAX_CLIENT_FRAME:
-            raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_CLIENT_FRAME}")
+        if size > MAX_CLIENT_FRAME_BYTES:
+            raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_CLIENT_FRAME_BYTES}")
         value = self._unpack_client(frame)
         kind = value.get("type") if type(value) is dict else None
         cls = _CLIENT_TYPES.get(kind) if type(kind) is str else None
         if cls is None:
-            raise MalformedMessage(_no_type(value, kind))
+            raise MalformedMessage(_describe_missing_type(value, kind))
         try:
             message: ClientMessage = _convert(value, cls, kind)
         except MalformedMessage as fault:
@@ -187,13 +187,13 @@ class Codec:
     def decode_server(self, frame: Frame) -> ServerMessage | None:
         """Decode a server's message; None for a type that this version does not know. Raises `MalformedMessage`."""
         size = len(frame) if isinstance(frame, bytes) else _utf8_length(frame)
-        if size > MAX_SERVER_FRAME:
-            raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_SERVER_FRAME}")
+        if size > MAX_SERVER_FRAME_BYTES:
+            raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_SERVER_FRAME_BYTES}")
         if self is MSGPACK and isinstance(frame, bytes):
             try:
                 value = msgpack.unpackb(frame)
             except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as exc:
-                raise MalformedMessage(f"not msgpack: {_reason(exc)}") from exc
+                raise MalformedMessage(f"not msgpack: {_describe_exception(exc)}") from exc
         else:
             value = self._unpack(frame)
         kind = value.get("type") if type(value) is dict else None
@@ -232,7 +232,7 @@ def read_integer(text: str) -> float:
     return -math.inf if text.startswith("-") else math.inf
 
 
-def _no_type(value: Any, kind: Any) -> str:
+def _describe_missing_type(value: Any, kind: Any) -> str:
     if type(value) is not dict:
         return f"a message is a map, not {type(value).__name__}"
     known = ", ".join(_CLIENT_TYPES)
@@ -245,7 +245,7 @@ def _convert(value: Any, cls: type[Any], name: str | None) -> Any:
     try:
         return msgspec.convert(value, cls)
     except (msgspec.ValidationError, UnicodeError, RecursionError) as exc:
-        raise MalformedMessage(f"{name}: {field_error(value, cls) or _reason(exc)}") from exc
+        raise MalformedMessage(f"{name}: {field_error(value, cls) or _describe_exception(exc)}") from exc
 
 
 def check_limits(value: Any, depth: int = 1) -> None:
@@ -256,10 +256,10 @@ def check_limits(value: Any, depth: int = 1) -> None:
         for key, item in value.items():
             if type(key) is not str:
                 raise MalformedMessage(f"a map key that is no string: {key!r}"[:100])
-            if len(key) > _SHORT:
+            if len(key) > _SAFE_STRING_LENGTH:
                 _check_item(key, depth)
             kind = type(item)
-            if not ((kind is str and len(item) <= _SHORT) or (kind is int and _LEAST <= item <= _MOST)):
+            if not ((kind is str and len(item) <= _SAFE_STRING_LENGTH) or (kind is int and _MIN_INTEGER <= item <= _MAX_INTEGER)):
                 _check_item(item, depth)
     elif kind is list:
         _check_size(depth, len(value), MAX_ARRAY, "an array")
@@ -268,7 +268,7 @@ def check_limits(value: Any, depth: int = 1) -> None:
             if kind is list or kind is dict:
                 if item or depth == MAX_DEPTH:
                     check_limits(item, depth + 1)
-            elif kind is not int or not _LEAST <= item <= _MOST:
+            elif kind is not int or not _MIN_INTEGER <= item <= _MAX_INTEGER:
                 _check_item(item, depth)
     else:
         _check_item(value, depth)
@@ -278,16 +278,16 @@ def _utf8_length(text: str) -> int:
     try:
         return len(text.encode())
     except UnicodeError as exc:
-        raise MalformedMessage(f"text that is not UTF-8: {_reason(exc)}") from exc
+        raise MalformedMessage(f"text that is not UTF-8: {_describe_exception(exc)}") from exc
 
 
 def _check_item(value: Any, depth: int) -> None:
     kind = type(value)
     if kind is str:
-        if len(value) > _SHORT and _utf8_length(value) > MAX_STRING:
-            raise MalformedMessage(f"a string of more than {MAX_STRING} bytes")
+        if len(value) > _SAFE_STRING_LENGTH and _utf8_length(value) > MAX_STRING_BYTES:
+            raise MalformedMessage(f"a string of more than {MAX_STRING_BYTES} bytes")
     elif kind is int:
-        if not _LEAST <= value <= _MOST:
+        if not _MIN_INTEGER <= value <= _MAX_INTEGER:
             raise MalformedMessage("an integer of more than 64 bits")
     elif kind is dict or kind is list:
         check_limits(value, depth + 1)
@@ -298,11 +298,11 @@ def _check_item(value: Any, depth: int) -> None:
         raise MalformedMessage(f"a value of type {kind.__name__}: no bin or ext; bytes travel as lower-case hex text")
 
 
-def _check_size(depth: int, size: int, most: int, what: str) -> None:
+def _check_size(depth: int, size: int, limit: int, what: str) -> None:
     if depth > MAX_DEPTH:
         raise MalformedMessage(f"nested deeper than {MAX_DEPTH} levels")
-    if size > most:
-        raise MalformedMessage(f"{what} of {size} entries: at most {most}")
+    if size > limit:
+        raise MalformedMessage(f"{what} of {size} entries: at most {limit}")
 
 
 def read_info(info: Any) -> Info | None:
@@ -312,6 +312,6 @@ def read_info(info: Any) -> Info | None:
     if type(info) is UnusableInfo:
         raise MalformedMessage(f"info: {info.why}")
     if type(info) is not dict:
-        raise MalformedMessage(f"info is {shown(info)}: a map")
+        raise MalformedMessage(f"info is {short_repr(info)}: a map")
     read: Info = _convert(info, Info, "info")
     return read

@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import UsageFault
 
-MOST_SHOWN = 80
+MAX_SHOWN_CHARS = 80
 """Maximum characters of a value in a message."""
 
 
-def read_text(text: str) -> Any:
+def parse_value(text: str) -> Any:
     """Parse JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), or a word. Raises `UsageFault` for
     invalid JSON that begins as a list or a map.
     """
@@ -26,8 +26,8 @@ def read_text(text: str) -> Any:
         except ValueError as exc:
             reasons.append(str(exc))
     if text.startswith(("[", "{")):
-        raise UsageFault(f"{shown(text, MOST_SHOWN)} begins as JSON does, and is none: {reasons[0]}")
-    return [read_text(part) for part in text.split(",")] if "," in text else text
+        raise UsageFault(f"{short_repr(text, MAX_SHOWN_CHARS)} begins as JSON does, and is none: {reasons[0]}")
+    return [parse_value(part) for part in text.split(",")] if "," in text else text
 
 
 class FileTable(dict[str, Any]):

@@ -25,8 +25,8 @@ def match_key(match: str, seed: bytes, nonces: Iterable[bytes]) -> bytes:
     return hmac.digest(seed, b"bot-arena/1/key" + match.encode() + mixed, "sha256")
 
 
-_DIE = bytes(1 + byte % 6 for byte in range(256))
-_NO_DIE = bytes(range(252, 256))
+_FACE_TABLE = bytes(1 + byte % 6 for byte in range(256))
+_REJECTED_BYTES = bytes(range(252, 256))
 """The bytes that a die rejects."""
 
 
@@ -40,37 +40,37 @@ class Dice:
         self._ply = ply
         self._streams: dict[str, Iterator[int]] = {}
 
-    def choice(self, purpose: str, among: int) -> int:
+    def choice(self, purpose: str, count: int) -> int:
         """Return a uniform number from 0 to `among` − 1. Up to 256, it uses one byte and rejects bytes at or above the
         largest multiple of `among` up to 256. Beyond, it does so with two bytes, big-endian. Raises `ValueError` above
         65,536.
         """
-        if not 1 <= among <= 65536:
-            raise ValueError(f"a choice among {among}: 1 to 65536 is possible")
+        if not 1 <= count <= 65536:
+            raise ValueError(f"a choice among {count}: 1 to 65536 is possible")
         stream = self._stream(purpose)
-        return _finished(next(stream), stream, among)
+        return _finish_choice(next(stream), stream, count)
 
     def choices(self, purpose: str, among: Sequence[int]) -> Iterator[list[int]]:
         """Yield without end a list with the `choice` for each of `among`, in half the time."""
         stream = self._stream(purpose)
-        tables = [_by_first_byte(min(each, 257)) for each in among]
+        tables = [_first_byte_table(min(each, 257)) for each in among]
         while True:
             chosen = []
             for each, table, byte in zip(among, tables, stream):  # noqa: B905  the stream does not end
                 number = table[byte]
-                chosen.append(_finished(byte, stream, each) if number is None else number)
+                chosen.append(_finish_choice(byte, stream, each) if number is None else number)
             yield chosen
 
-    def die(self, purpose: str) -> int:
+    def roll(self, purpose: str) -> int:
         """Roll one six-sided die: 1 to 6."""
         return self.choice(purpose, 6) + 1
 
-    def throw(self, purpose: str, dice: int) -> bytes:
+    def roll_many(self, purpose: str, count: int) -> bytes:
         """Roll several dice at once, with the results of `die` in a tenth of the time."""
         stream = self._stream(purpose)
         thrown = b""
-        while len(thrown) < dice:
-            thrown += bytes(islice(stream, dice - len(thrown))).translate(_DIE, _NO_DIE)
+        while len(thrown) < count:
+            thrown += bytes(islice(stream, count - len(thrown))).translate(_FACE_TABLE, _REJECTED_BYTES)
         return thrown
 
     def shuffle(self, purpose: str, items: Iterable[int]) -> list[int]:
@@ -90,11 +90,11 @@ class Dice:
         return stream
 
 
-def mean_bytes(among: int) -> float:
+def mean_bytes(count: int) -> float:
     """Return the mean number of bytes that a choice uses."""
-    width = 1 if among <= 256 else 2
+    width = 1 if count <= 256 else 2
     span: int = 256**width
-    return width * span / (span - span % among)
+    return width * span / (span - span % count)
 
 
 def _blocks(key: bytes, prefix: bytes) -> Iterator[bytes]:
@@ -102,7 +102,7 @@ def _blocks(key: bytes, prefix: bytes) -> Iterator[bytes]:
     return (hmac.digest(key, b"%b%d" % (prefix, n), "sha256") for n in count())
 
 
-def _finished(byte: int, stream: Iterator[int], among: int) -> int:
+def _finish_choice(byte: int, stream: Iterator[int], among: int) -> int:
     """Finish a choice whose first byte is drawn."""
     if among > 256:
         limit = 65536 - 65536 % among
@@ -116,7 +116,7 @@ def _finished(byte: int, stream: Iterator[int], among: int) -> int:
 
 
 @cache
-def _by_first_byte(among: int) -> tuple[int | None, ...]:
+def _first_byte_table(among: int) -> tuple[int | None, ...]:
     """Return a table from the first byte of a choice to its result; None if further bytes decide."""
     limit = 0 if among > 256 else 256 - 256 % among
     return tuple(byte % among if byte < limit else None for byte in range(256))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
-def canonical(value: Any) -> bytes:
+def encode_canonical(value: Any) -> bytes:
     """Encode a value without floats, which have no unique spelling, as UTF-8 JSON with sorted keys and no spaces."""
     return _canonical(value)
 

@@ -6,24 +6,24 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-COMPUTED = frozenset("=+-@\t\r\n＝＋－＠'")
+FORMULA_PREFIXES = frozenset("=+-@\t\r\n＝＋－＠'")
 """First characters of a text that a spreadsheet takes for a formula, and the apostrophe that prevents it."""
-_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?\Z", re.ASCII)
-_ASIDE_FROM_ASCII = re.compile(r"[^\x00-\x7e]")
+_NUMBER_PATTERN = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?\Z", re.ASCII)
+_NON_ASCII_PATTERN = re.compile(r"[^\x00-\x7e]")
 
 
-def printable(text: str, *, lines: bool = False) -> str:
+def escape_unprintable(text: str, *, lines: bool = False) -> str:
     """Escape every character that could move a cursor or is invisible; `lines` keeps line feeds."""
     if text.isprintable():
         return text
     if lines:
-        return "\n".join(map(printable, text.split("\n")))
+        return "\n".join(map(escape_unprintable, text.split("\n")))
     return "".join(char if char.isprintable() else _escape(char) for char in text)
 
 
-def cut(text: str, most: int) -> str:
+def truncate(text: str, max_chars: int) -> str:
     """Cut a text to `most` characters, followed by the number of those cut off."""
-    return text if len(text) <= most else f"{text[:most]}... ({len(text) - most} characters more)"
+    return text if len(text) <= max_chars else f"{text[:max_chars]}... ({len(text) - max_chars} characters more)"
 
 
 def printable_json(text: str) -> str:
@@ -36,47 +36,47 @@ def printable_json(text: str) -> str:
         units = char.encode("utf-16-be", "surrogatepass")
         return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
-    return _ASIDE_FROM_ASCII.sub(escape, text)
+    return _NON_ASCII_PATTERN.sub(escape, text)
 
 
 def csv_cell(text: str) -> str:
     """Put an apostrophe before text that a spreadsheet would compute, unless it is a number. Text that starts with an
     apostrophe gets one, too: removing one apostrophe always restores the text.
     """
-    return f"'{text}" if text[:1] in COMPUTED and not _NUMBER.match(text) else text
+    return f"'{text}" if text[:1] in FORMULA_PREFIXES and not _NUMBER_PATTERN.match(text) else text
 
 
 def _escape(char: str) -> str:
     return char.encode("unicode_escape").decode()
 
 
-def shown(value: Any, most: int = 40) -> str:
+def short_repr(value: Any, max_chars: int = 40) -> str:
     """Return the `repr` of an untrusted value, for a message: printable and cut to `most` characters."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
         return "something too long to show"
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return text if len(text) <= max_chars else f"{text[: max_chars - 3]}..."
 
 
-def rating(mu: float, sigma: float) -> str:
+def format_rating(mu: float, sigma: float) -> str:
     """Format a rating as mean and 3 standard deviations, like the pages: `25.0 ± 25.0`."""
     return f"{mu:.1f} ± {3 * sigma:.1f}"
 
 
-def few(items: Iterable[Any], most: int = 8, between: str = ", ") -> str:
+def list_first(items: Iterable[Any], max_items: int = 8, separator: str = ", ") -> str:
     """List the first items and the number of others."""
     listed = list(map(str, items))
-    more = f" and {len(listed) - most} more" if len(listed) > most else ""
-    return (between.join(listed[:most]) + more) or "none"
+    more = f" and {len(listed) - max_items} more" if len(listed) > max_items else ""
+    return (separator.join(listed[:max_items]) + more) or "none"
 
 
-def among(values: Iterable[Any]) -> str:
+def list_choices(values: Iterable[Any]) -> str:
     """List the possible values: `one of a, b, c`."""
     names = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
     return "one of " + ", ".join(names) if names else "nothing"
 
 
-def counted(number: int, one: str, more: str) -> str:
+def format_count(number: int, one: str, more: str) -> str:
     """Format a number with its noun, such as `1 match` or `3 matches`."""
     return f"{number} {one if number == 1 else more}"

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from itertools import count
 
 from protocol.errors import UsageFault
-from protocol.names import MAX_NAME_LENGTH, NAME_FORM, TEXT_PATTERN, is_bot_name
+from protocol.names import MAX_NAME_LENGTH, NAME_DESCRIPTION, TEXT_PATTERN, is_bot_name
 
 MAX_DISPLAY_LENGTH = 48
 """Characters; a full name of three words has 30."""
@@ -104,6 +104,6 @@ def free_names(base: str) -> Iterator[str]:
 
 def no_bot_name(text: str, near: str | None = None) -> str:
     """Return why a text is no name for a bot, with the nearest one, or the one that is given."""
-    said = f"{text[:100]!r} is no name for a bot: {NAME_FORM}"
+    said = f"{text[:100]!r} is no name for a bot: {NAME_DESCRIPTION}"
     proposed = near or nearest_bot_name(text)
     return f"{said}; {proposed}, for instance" if is_bot_name(proposed) else said

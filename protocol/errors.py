@@ -65,9 +65,9 @@ class BadRecord(ArenaFault):
 
 
 @contextmanager
-def os_errors_as(kind: type[Fault], what: str) -> Iterator[None]:
+def os_errors_as(fault_class: type[Fault], what: str) -> Iterator[None]:
     """Turn an `OSError` inside the block into a fault of this kind, with `what` failed and the reason."""
     try:
         yield
     except OSError as exc:
-        raise kind(f"{what}: {exc.strerror}") from exc
+        raise fault_class(f"{what}: {exc.strerror}") from exc

@@ -22,12 +22,12 @@ from msgspec.inspect import (
     UnionType,
 )
 
-from protocol.display import among, shown
+from protocol.display import list_choices, short_repr
 
 SECRET = {"secret": True}
 """The `extra` of a type whose values must not appear in messages."""
 _fields = cache(msgspec.structs.fields)
-_FAULTS = (msgspec.ValidationError, UnicodeError, RecursionError)
+_CONVERSION_ERRORS = (msgspec.ValidationError, UnicodeError, RecursionError)
 
 
 def field_error(value: Any, cls: type[Struct]) -> str | None:
@@ -37,10 +37,10 @@ def field_error(value: Any, cls: type[Struct]) -> str | None:
     names = [field.name for field in fields]
     for name in value:
         if config.forbid_unknown_fields and name not in names and name != config.tag_field:
-            return f"there is no field {shown(name)}: {among(names)}"
+            return f"there is no field {short_repr(name)}: {list_choices(names)}"
     for field in fields:
         if field.name in value:
-            found = _wrong(field.name, value[field.name], field.type)
+            found = _describe_error(field.name, value[field.name], field.type)
             if found is not None:
                 return found
         elif field.required:
@@ -48,43 +48,43 @@ def field_error(value: Any, cls: type[Struct]) -> str | None:
     return None
 
 
-def _wrong(where: str, value: Any, kind: Any) -> str | None:
-    if _fits(value, kind):
+def _describe_error(where: str, value: Any, kind: Any) -> str | None:
+    if _is_valid(value, kind):
         return None
-    return _inside(where, value, kind) or f"{where} {_is(value, kind)}: {describe_type(kind)}"
+    return _describe_inner_error(where, value, kind) or f"{where} {_describe_value(value, kind)}: {describe_type(kind)}"
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def _is_valid(value: Any, kind: Any) -> bool:
     try:
         msgspec.convert(value, kind)
-    except _FAULTS:
+    except _CONVERSION_ERRORS:
         return False
     return True
 
 
-def _inside(where: str, value: Any, kind: Any) -> str | None:
+def _describe_inner_error(where: str, value: Any, kind: Any) -> str | None:
     if type(value) is list and get_origin(kind) is list:
         (each,) = get_args(kind)
         first, end = 0, len(value)
         while end - first > 1:  # bisect: converting items one by one is slow
             middle = (first + end) // 2
-            first, end = (middle, end) if _fits(value[first:middle], kind) else (first, middle)
-        return _wrong(f"{where}[{first}]", value[first], each)
+            first, end = (middle, end) if _is_valid(value[first:middle], kind) else (first, middle)
+        return _describe_error(f"{where}[{first}]", value[first], each)
     if type(value) is dict and isinstance(kind, type) and issubclass(kind, Struct):
         return f"{where}: {field_error(value, kind)}"
     return None
 
 
-def _is(value: Any, kind: Any) -> str:
-    about = _described(msgspec.inspect.type_info(kind))
+def _describe_value(value: Any, kind: Any) -> str:
+    about = _non_optional(msgspec.inspect.type_info(kind))
     if isinstance(about, Metadata) and about.extra == SECRET:
         return f"has {len(value)} characters" if type(value) is str else "is no text"
-    return f"is {shown(value)}"
+    return f"is {short_repr(value)}"
 
 
 def describe_type(kind: Any) -> str:
     """Describe the values of a type. Text, and values that other code checks, have their own description."""
-    about = _described(msgspec.inspect.type_info(kind))
+    about = _non_optional(msgspec.inspect.type_info(kind))
     described = about.extra_json_schema if isinstance(about, Metadata) else None
     match about.type if isinstance(about, Metadata) else about:
         case StrType() | AnyType():
@@ -98,7 +98,7 @@ def describe_type(kind: Any) -> str:
         case FloatType():
             return "a number"
         case LiteralType(values=values):
-            return among(values)
+            return list_choices(values)
         case BoolType():
             return "true or false"
         case ListType():
@@ -108,6 +108,6 @@ def describe_type(kind: Any) -> str:
     return "something else"
 
 
-def _described(about: Type) -> Type:
+def _non_optional(about: Type) -> Type:
     """Return a type without the alternatives of its union, such as None."""
-    return _described(about.types[0]) if isinstance(about, UnionType) else about
+    return _non_optional(about.types[0]) if isinstance(about, UnionType) else about

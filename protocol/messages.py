@@ -10,20 +10,20 @@ from msgspec import Meta, Struct, field
 
 from protocol.display_names import DISPLAY_FORM, MAX_DISPLAY_LENGTH
 from protocol.field_errors import SECRET
-from protocol.names import MATCH_PATTERN, NAME_FORM, NAME_PATTERN, NOTE_PATTERN, TEXT_PATTERN
+from protocol.names import MATCH_PATTERN, NAME_DESCRIPTION, NAME_PATTERN, NOTE_PATTERN, TEXT_PATTERN
 
-PROTOCOL = 1
-MAX_CLIENT_FRAME = 16 * 1024
-MAX_SERVER_FRAME = 1024 * 1024
+PROTOCOL_VERSION = 1
+MAX_CLIENT_FRAME_BYTES = 16 * 1024
+MAX_SERVER_FRAME_BYTES = 1024 * 1024
 MAX_SLOTS = 64
 MAX_STRIKES = 3
 MAX_BAD_MESSAGES = 20
-MAX_NOTE = 256
-SHORTEST_TOKEN, LONGEST_TOKEN = 16, 128
-MOST_CLOCK_MS = 24 * 3600 * 1000
+MAX_NOTE_CHARS = 256
+MIN_TOKEN_CHARS, MAX_TOKEN_CHARS = 16, 128
+MAX_CLOCK_MS = 24 * 3600 * 1000
 """Maximum bank and maximum increment of a new match: one day."""
 
-BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description=NAME_FORM)]
+BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description=NAME_DESCRIPTION)]
 MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN, description="the id of a match, as its start has it")]
 Label = Annotated[
     str, Meta(max_length=64, pattern=TEXT_PATTERN, description="at most 64 characters, none a control or invisible one")
@@ -32,9 +32,9 @@ DisplayName = Annotated[str, Meta(max_length=MAX_DISPLAY_LENGTH, pattern=TEXT_PA
 Token = Annotated[
     str,
     Meta(
-        min_length=SHORTEST_TOKEN,
-        max_length=LONGEST_TOKEN,
-        description=f"{SHORTEST_TOKEN} to {LONGEST_TOKEN} characters",
+        min_length=MIN_TOKEN_CHARS,
+        max_length=MAX_TOKEN_CHARS,
+        description=f"{MIN_TOKEN_CHARS} to {MAX_TOKEN_CHARS} characters",
         extra=SECRET,
     ),
 ]
@@ -57,9 +57,9 @@ Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 byt
 Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
 Ply = Annotated[int, Meta(ge=0)]
 Seat = Annotated[int, Meta(ge=0)]
-MOST_MS = 2**53 - 1
+MAX_TIME_MS = 2**53 - 1
 """Maximum milliseconds in a time: JSON readers distinguish all integers up to here."""
-Milliseconds = Annotated[int, Meta(ge=0, le=MOST_MS)]
+Milliseconds = Annotated[int, Meta(ge=0, le=MAX_TIME_MS)]
 
 
 CHANCE = -1
@@ -92,9 +92,9 @@ class Clock(Struct, frozen=True, kw_only=True):
 Note = Annotated[
     str,
     Meta(
-        max_length=MAX_NOTE,
+        max_length=MAX_NOTE_CHARS,
         pattern=NOTE_PATTERN,
-        description=f"at most {MAX_NOTE} characters, none a control or invisible one but tabs and line feeds",
+        description=f"at most {MAX_NOTE_CHARS} characters, none a control or invisible one but tabs and line feeds",
     ),
 ]
 
@@ -297,7 +297,7 @@ class Welcome(FromServer, frozen=True, kw_only=True):
     the bot has matches.
     """
 
-    protocol: int = field(default_factory=lambda: PROTOCOL)  # a factory, so that the field is always sent
+    protocol: int = field(default_factory=lambda: PROTOCOL_VERSION)  # a factory, so that the field is always sent
     bot: str | None = None
     token: str | None = None
     person: bool = False

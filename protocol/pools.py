@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-_OF_PEOPLE = ":people"
+_PEOPLE_SUFFIX = ":people"
 
 
 def people_pool(pool: str) -> str:
     """Return the pool of a preset's matches with people, from the preset's own pool."""
-    return pool + _OF_PEOPLE
+    return pool + _PEOPLE_SUFFIX
 
 
-def is_of_people(pool: str) -> bool:
+def is_people_pool(pool: str) -> bool:
     """Return whether a pool is for matches with people."""
-    return pool.endswith(_OF_PEOPLE)
+    return pool.endswith(_PEOPLE_SUFFIX)
 
 
-def without_people(pool: str) -> str:
+def preset_pool(pool: str) -> str:
     """Return the preset's own pool for either of its pools."""
-    return pool.removesuffix(_OF_PEOPLE)
+    return pool.removesuffix(_PEOPLE_SUFFIX)

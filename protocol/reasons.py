@@ -12,9 +12,9 @@ NO_SHOW = "no_show"
 FAILED = "failed"
 VOID = "void"
 
-PLAYED_OUT = (WIN, DRAW, PLY_LIMIT, ROUND_LIMIT)
+NATURAL_ENDINGS = (WIN, DRAW, PLY_LIMIT, ROUND_LIMIT)
 """Reasons that the game itself gives. They add nothing to a seat's rank."""
-LEAVING = (RESIGNED, TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED)
+DROP_OUT_REASONS = (RESIGNED, TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED)
 """Reasons for which a seat may drop out."""
 ABSENCES = frozenset({TIMEOUT, DISCONNECTED, NO_SHOW})
 """Reasons of a seat that did not answer in time."""

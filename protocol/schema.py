@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from protocol.messages import PROTOCOL, FromClient, FromServer, Info
+from protocol.messages import PROTOCOL_VERSION, FromClient, FromServer, Info
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
@@ -21,7 +21,7 @@ def message_schema() -> dict[str, Any]:
     parts["Move"]["properties"] |= {"move": {"type": "object"}, "info": _ref("Info")}
     return {
         "$schema": DIALECT,
-        "title": f"Bot Arena wire protocol, version {PROTOCOL}",
+        "title": f"Bot Arena wire protocol, version {PROTOCOL_VERSION}",
         "description": "One frame of either side. docs/protocol.md says what each message is for.",
         "anyOf": [_ref("ClientMessage"), _ref("ServerMessage")],
         "$defs": {

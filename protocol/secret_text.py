@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_SHAPELESS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_BLANK_CHARS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and signs that print as nothing or as a blank."""
 _SELECTORS = (range(0xFE00, 0xFE10), range(0x180B, 0x1810), range(0xE0100, 0xE01F0))
 """Variation selectors, which only change how the character before them looks."""
@@ -11,7 +11,7 @@ _SELECTORS = (range(0xFE00, 0xFE10), range(0x180B, 0x1810), range(0xE0100, 0xE01
 def is_visible(char: str) -> bool:
     """Return whether a character leaves a mark where it is printed."""
     selects = any(ord(char) in selectors for selectors in _SELECTORS)
-    return char.isprintable() and not char.isspace() and char not in _SHAPELESS and not selects
+    return char.isprintable() and not char.isspace() and char not in _BLANK_CHARS and not selects
 
 
 def strip_invisible(text: str) -> str:
@@ -20,7 +20,7 @@ def strip_invisible(text: str) -> str:
     return text[seen[0] : seen[-1] + 1] if seen else ""
 
 
-def hidden_in(text: str) -> str | None:
+def find_invisible(text: str) -> str | None:
     """Name the first invisible character of a text except blanks, with its position; None if there is none."""
     for at, char in enumerate(text, 1):
         if char != " " and not is_visible(char):

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from protocol.messages import Player
-from referee.effects import Voided, Write
-from referee.footer import Closed
+from referee.effects import Abort, WriteLine
+from referee.footer import ClosedMatch
 from referee.match import Match
 from referee.record import Header, Secret, Void, write_line
 
 
-def called_off(header: Header, seed: bytes, finished: str) -> Closed:
+def call_off_match(header: Header, seed: bytes, finished: str) -> ClosedMatch:
     """Call off the match of a header before any seat moves, ending at `finished`. Raises `BotFault` for an unknown
     game.
     """
     match = Match(header, seed, [Player(bot=seat.bot, version=seat.version) for seat in header.seats])
-    effects = [*match.open(0.0), *match.receive(Voided(), 0.0)]
+    effects = [*match.start_match(0.0), *match.receive(Abort(), 0.0)]
     lines = [
-        effect.line for effect in effects if isinstance(effect, Write) and not isinstance(effect.line, Secret | Void)
+        effect.line for effect in effects if isinstance(effect, WriteLine) and not isinstance(effect.line, Secret | Void)
     ]
     result = match.result(finished)
-    return Closed(result, tuple(map(write_line, lines)), match.footer(result, None))
+    return ClosedMatch(result, tuple(map(write_line, lines)), match.footer(result, None))

@@ -12,28 +12,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 T = TypeVar("T")
-SHORTEST_WAIT = 0.01
+MIN_COMPENSATED_WAIT_S = 0.01
 """Seconds. Shorter waits are not compensated: kernels measure how long data waits in ticks of up to this length."""
-SHORTEST_ROUND_TRIP, LONGEST_ROUND_TRIP = 0.001, 0.1
+MIN_ROUND_TRIP_S, MAX_ROUND_TRIP_S = 0.001, 0.1
 
 
-def most_given(bank_ms: int) -> int:
+def max_compensation_ms(bank_ms: int) -> int:
     """Return the limit of lag compensation for a seat in a match, in milliseconds: 1 % of its bank."""
     return bank_ms // 100
 
 
-NOBODY: Mapping[int, float] = {}
+NO_RUNNING_BANKS: Mapping[int, float] = {}
 """No bank runs. Shared, because a new mapping would cost time at each ply."""
 
 
 class TimeBanks(Struct, frozen=True, gc=False):
     """A bank of seconds for every seat. All times are seconds of one monotonic clock."""
 
-    banks: tuple[float, ...]
-    increment: float
-    most_given: int
+    banks_s: tuple[float, ...]
+    increment_s: float
+    max_compensation_ms: int
     """The limit of lag compensation per seat, in milliseconds. Round trips alone count up to half of it."""
-    given: tuple[int, ...]
+    compensated_ms: tuple[int, ...]
     """The lag compensation of each seat so far, in milliseconds."""
     running: Mapping[int, float] = {}
     """The seats whose banks run, each with its start time; several in a simultaneous round."""
@@ -41,21 +41,21 @@ class TimeBanks(Struct, frozen=True, gc=False):
     @classmethod
     def new(cls, seats: int, bank_ms: int, increment_ms: int) -> TimeBanks:
         """Return a stopped clock with a full bank for each seat."""
-        return cls((bank_ms / 1000,) * seats, increment_ms / 1000, most_given(bank_ms), (0,) * seats)
+        return cls((bank_ms / 1000,) * seats, increment_ms / 1000, max_compensation_ms(bank_ms), (0,) * seats)
 
-    def showing(self, milliseconds: Iterable[int]) -> TimeBanks:
+    def with_milliseconds(self, milliseconds: Iterable[int]) -> TimeBanks:
         """Return the clock with these whole milliseconds left in the banks."""
-        return replace(self, banks=tuple(map(_seconds, milliseconds)))
+        return replace(self, banks=tuple(map(_seconds_shown_as, milliseconds)))
 
     def start(self, seat: int, now: float) -> TimeBanks:
         """Return the clock running for `seat` alone."""
-        return TimeBanks(self.banks, self.increment, self.most_given, self.given, {seat: now})
+        return TimeBanks(self.banks_s, self.increment_s, self.max_compensation_ms, self.compensated_ms, {seat: now})
 
     def start_all(self, seats: Iterable[int], now: float) -> TimeBanks:
         """Return the clock running for all these seats."""
         return replace(self, running=dict.fromkeys(seats, now))
 
-    def press(self, seat: int, now: float, waited: float = 0.0, round_trip: float = 0.0) -> TimeBanks:
+    def press(self, seat: int, now: float, waited_s: float = 0.0, round_trip_s: float = 0.0) -> TimeBanks:
         """Return the clock after an accepted move of a seat: its bank stops, loses the time used and gains the
         increment. If the bank does not run, nothing changes. Lag compensation covers the seconds that the move `waited`
         to be read, and a round trip of up to 0.1 s.
@@ -66,94 +66,94 @@ class TimeBanks(Struct, frozen=True, gc=False):
         used = now - running[seat]
         if used < 0.0:
             used = 0.0
-        given = self.given
-        if round_trip >= SHORTEST_ROUND_TRIP or waited >= SHORTEST_WAIT:
+        given = self.compensated_ms
+        if round_trip_s >= MIN_ROUND_TRIP_S or waited_s >= MIN_COMPENSATED_WAIT_S:
             had = given[seat]
-            wait = int(1000 * min(waited, used)) if waited >= SHORTEST_WAIT else 0
-            by = min(wait, self.most_given - had)
-            trip = int(1000 * min(round_trip, LONGEST_ROUND_TRIP, used - by / 1000))
-            by += max(0, min(trip, self.most_given // 2 - had - by))
+            wait = int(1000 * min(waited_s, used)) if waited_s >= MIN_COMPENSATED_WAIT_S else 0
+            by = min(wait, self.max_compensation_ms - had)
+            trip = int(1000 * min(round_trip_s, MAX_ROUND_TRIP_S, used - by / 1000))
+            by += max(0, min(trip, self.max_compensation_ms // 2 - had - by))
             used -= by / 1000
-            given = _put(given, seat, had + by)
-        left = self.banks[seat] - used
-        banks = _put(self.banks, seat, (left if left > 0.0 else 0.0) + self.increment)
-        others = NOBODY if len(running) == 1 else _without(running, seat)
-        return TimeBanks(banks, self.increment, self.most_given, given, others)
+            given = _replace_at(given, seat, had + by)
+        left = self.banks_s[seat] - used
+        banks = _replace_at(self.banks_s, seat, (left if left > 0.0 else 0.0) + self.increment_s)
+        others = NO_RUNNING_BANKS if len(running) == 1 else _remove_seat(running, seat)
+        return TimeBanks(banks, self.increment_s, self.max_compensation_ms, given, others)
 
     def stop(self, now: float) -> TimeBanks:
         """Return the stopped clock, with the time used taken off and no increment: no move was made."""
         if not self.running:
             return self
-        return replace(self, banks=tuple(self.left(seat, now) for seat in range(len(self.banks))), running={})
+        return replace(self, banks=tuple(self.seconds_left(seat, now) for seat in range(len(self.banks_s))), running={})
 
-    def delayed(self, seat: int, after: float, until: float) -> TimeBanks:
+    def delay_start(self, seat: int, sent_after: float, written_at: float) -> TimeBanks:
         """Return the clock with the turn of `seat` starting at `until`, because its message was sent late. Nothing
         changes unless its bank has been running since between `after` and `until`. It counts as lag compensation.
         """
         since = self.running.get(seat)
-        if since is None or not after < since < until:
+        if since is None or not sent_after < since < written_at:
             return self
-        by = min(int(1000 * (until - since)), self.most_given - self.given[seat])
-        return replace(self.give(seat, by), running={**self.running, seat: since + by / 1000})
+        by = min(int(1000 * (written_at - since)), self.max_compensation_ms - self.compensated_ms[seat])
+        return replace(self.add_compensation(seat, by), running={**self.running, seat: since + by / 1000})
 
-    def held(self, by: float, now: float) -> TimeBanks:
+    def shift(self, pause_s: float, now: float) -> TimeBanks:
         """Return the clock after a pause of `by` seconds that ends now."""
-        held = {seat: max(since, min(since + by, now)) for seat, since in self.running.items()}
+        held = {seat: max(since, min(since + pause_s, now)) for seat, since in self.running.items()}
         return replace(self, running=held) if held else self
 
-    def give(self, seat: int, ms: int) -> TimeBanks:
+    def add_compensation(self, seat: int, ms: int) -> TimeBanks:
         """Return the clock with more lag compensation counted for a seat; its bank does not change."""
-        return replace(self, given=_put(self.given, seat, self.given[seat] + ms))
+        return replace(self, given=_replace_at(self.compensated_ms, seat, self.compensated_ms[seat] + ms))
 
-    def left(self, seat: int, now: float) -> float:
+    def seconds_left(self, seat: int, now: float) -> float:
         """Return the seconds left in a seat's bank, at least 0."""
-        bank = self.banks[seat]
+        bank = self.banks_s[seat]
         since = self.running.get(seat)
         return bank if since is None else max(0.0, bank - (now - since))
 
-    def over(self, seat: int, arrived: float) -> bool:
+    def is_late(self, seat: int, arrived_at: float) -> bool:
         """Return whether something that arrived from a seat at this time came after its running bank was empty."""
-        return seat in self.running and arrived > self.running[seat] + self.banks[seat]
+        return seat in self.running and arrived_at > self.running[seat] + self.banks_s[seat]
 
     @property
     def deadline(self) -> float | None:
         """The time at which the first of the running banks is empty; None if no bank runs."""
         first = None
         for seat in self.running:  # a generator would cost each ply two calls
-            end = self.running[seat] + self.banks[seat]
+            end = self.running[seat] + self.banks_s[seat]
             if first is None or end < first:
                 first = end
         return first
 
     @property
-    def first(self) -> int:
+    def first_to_expire(self) -> int:
         """The seat whose running bank is empty first; in a tie the lower seat."""
-        return min(self.running, key=lambda seat: (self.running[seat] + self.banks[seat], seat))
+        return min(self.running, key=lambda seat: (self.running[seat] + self.banks_s[seat], seat))
 
-    def milliseconds(self, now: float) -> list[int]:
+    def milliseconds_left(self, now: float) -> list[int]:
         """Return the time left to each seat, in whole milliseconds."""
-        banks = self.banks
+        banks = self.banks_s
         if len(banks) == 2:
             shown = [int(banks[0] * 1000), int(banks[1] * 1000)]
         else:
             shown = [int(bank * 1000) for bank in banks]
         for seat in self.running:
-            shown[seat] = int(self.left(seat, now) * 1000)
+            shown[seat] = int(self.seconds_left(seat, now) * 1000)
         return shown
 
 
-def _seconds(milliseconds: int) -> float:
+def _seconds_shown_as(milliseconds: int) -> float:
     """Return the least number of seconds that shows as these milliseconds: 8030 / 1000 * 1000 is 8029.999999999999."""
     seconds = milliseconds / 1000
     return seconds if int(seconds * 1000) == milliseconds else math.nextafter(seconds, math.inf)
 
 
-def _without(running: Mapping[int, float], stopped: int) -> dict[int, float]:
+def _remove_seat(running: Mapping[int, float], stopped: int) -> dict[int, float]:
     """Return the banks that still run. Not inlined in `press`, where a comprehension would slow every ply."""
     return {seat: since for seat, since in running.items() if seat != stopped}
 
 
-def _put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
+def _replace_at(values: tuple[T, ...], index: int, value: T) -> tuple[T, ...]:
     put = list(values)
-    put[at] = value
+    put[index] = value
     return tuple(put)

@@ -17,7 +17,7 @@ from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event
 from protocol.reasons import VOID, WIN
 
-NOTHING_SEALED: Mapping[int, Any] = {}
+NO_SEALED_MOVES: Mapping[int, Any] = {}
 """No sealed moves. Shared, because a new mapping would cost time at each ply."""
 
 
@@ -47,16 +47,16 @@ class Course(Struct, frozen=True, gc=False):
     ply: int = 0
     to_move: int | tuple[int, ...] | None = None
     """The seat whose turn it is, or the seats that choose in this round; `CHANCE` before a deal."""
-    wire: dict[str, Any] = {}
+    encoded_state: dict[str, Any] = {}
     """The state as messages carry it."""
-    out: Mapping[int, str] = {}
+    dropped_out: Mapping[int, str] = {}
     """The seats that dropped out, in order, each with the reason."""
-    called_off: bool = False
+    is_void: bool = False
     sealed: Mapping[int, Any] = {}
     """The choices, by seat, in a round that is not complete."""
-    strikes: tuple[int, ...] | None = None
+    unreported_strikes: tuple[int, ...] | None = None
     """The strikes that the next event reports, as sorted seats, one for each strike; None if it reports none."""
-    tells_strikes: bool = True
+    reports_strikes: bool = True
     """Events report strikes. False for records of format 1."""
 
     @classmethod
@@ -69,91 +69,91 @@ class Course(Struct, frozen=True, gc=False):
         seed: bytes,
         nonces: Sequence[bytes],
         *,
-        tells_strikes: bool = True,
+        reports_strikes: bool = True,
     ) -> Course:
         """Return the course of a match before its first state."""
         digest = first_digest(match, game.name, game.config, names, commitment, nonces)
-        strikes = () if tells_strikes else None
-        return cls(game, match_key(match, seed, nonces), digest, strikes=strikes, tells_strikes=tells_strikes)
+        strikes = () if reports_strikes else None
+        return cls(game, match_key(match, seed, nonces), digest, strikes=strikes, tells_strikes=reports_strikes)
 
     def begin(self) -> tuple[Course, Event | None]:
         """Set up the first state. A deal, if the game has one, enters the digest chain."""
         state, deal = self.game.initial(Dice(self.key, 0))
         if deal is None:
-            return self._at(self.digest, state, self.game.encode_state(state), self.strikes), None
-        return self._happened(state, deal)
+            return self._with_state(self.digest, state, self.game.encode_state(state), self.unreported_strikes), None
+        return self._apply_event(state, deal)
 
-    def awaits(self, seat: int) -> bool:
+    def is_awaited(self, seat: int) -> bool:
         """Return whether a seat has to move now."""
         to_move = self.to_move
         return seat == to_move if type(to_move) is not tuple else seat in to_move and seat not in self.sealed
 
     @property
-    def awaited(self) -> tuple[int, ...]:
+    def awaited_seats(self) -> tuple[int, ...]:
         """The seats that have to move now."""
         to_move = self.to_move
         if isinstance(to_move, tuple):
             return tuple(seat for seat in to_move if seat not in self.sealed)
         return () if to_move is None or to_move == CHANCE else (to_move,)
 
-    def legal(self, seat: int) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    def legal_moves(self, seat: int) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
         """Return the legal moves of a seat that has to move, encoded, and `options` if the list is incomplete."""
         if type(self.to_move) is tuple:
-            game = self._rounds
+            game = self._simultaneous_game
             return [game.encode_move(move) for move in game.legal_moves_of(self.state, seat)], None
         return self.game.legal_moves_for_turn(self.state)
 
     def play(self, seat: int, move: Any) -> tuple[Course, Event | None]:
         """Play a seat's move. Raises `IllegalMove`. In a simultaneous round it is sealed, and there is no event yet."""
         if type(self.to_move) is tuple:
-            self._rounds.check_move(self.state, seat, move)
+            self._simultaneous_game.check_move(self.state, seat, move)
             return replace(self, sealed={**self.sealed, seat: move}), None
-        return self._happened(*self.game.apply(self.state, move, Dice(self.key, self.ply)))
+        return self._apply_event(*self.game.apply(self.state, move, Dice(self.key, self.ply)))
 
-    def strike(self, seat: int) -> Course:
+    def add_strike(self, seat: int) -> Course:
         """Record a refused move for the next event to report, sorted by seat: their order in a round does not
         matter.
         """
-        return replace(self, strikes=tuple(sorted((*(self.strikes or ()), seat)))) if self.tells_strikes else self
+        return replace(self, strikes=tuple(sorted((*(self.unreported_strikes or ()), seat)))) if self.reports_strikes else self
 
     @property
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         """Something happens before any seat moves: a deal, or a round in which all have chosen."""
-        return self.to_move == CHANCE or (bool(self.sealed) and not self.awaited)
+        return self.to_move == CHANCE or (bool(self.sealed) and not self.awaited_seats)
 
-    def go_on(self) -> tuple[Course, Event]:
+    def play_due(self) -> tuple[Course, Event]:
         """Play the deal or the round that is due."""
         dice = Dice(self.key, self.ply)
         if self.sealed:
-            return self._happened(*self._rounds.resolve(self.state, self.sealed, dice))
-        return self._happened(*self.game.apply_chance(self.state, dice))
+            return self._apply_event(*self._simultaneous_game.resolve_round(self.state, self.sealed, dice))
+        return self._apply_event(*self.game.apply_chance(self.state, dice))
 
-    def leave(self, seat: int, reason: str) -> tuple[Course, Event]:
+    def drop_out(self, seat: int, reason: str) -> tuple[Course, Event]:
         """Let a seat drop out. The ply stays the same."""
         event = Event(ply=self.ply, seat=seat, out=reason)
         goes_on = self.game.seats > 2 and self.to_move is not None
-        after, event = self._happened(self.game.remove_seat(self.state, seat) if goes_on else self.state, event)
+        after, event = self._apply_event(self.game.remove_seat(self.state, seat) if goes_on else self.state, event)
         sealed = {at: move for at, move in self.sealed.items() if at != seat} if goes_on else {}
-        return replace(after, out={**self.out, seat: reason}, sealed=sealed), event
+        return replace(after, out={**self.dropped_out, seat: reason}, sealed=sealed), event
 
-    def voided(self) -> Course:
+    def call_off(self) -> Course:
         """Call the match off: all seats tie and no rating changes. Strikes that no event reported enter the digest."""
-        digest = strikes_digest(self.digest, self.strikes) if self.strikes else self.digest
+        digest = strikes_digest(self.digest, self.unreported_strikes) if self.unreported_strikes else self.digest
         return replace(self, called_off=True, digest=digest)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """The match is over: no seat is to move, at most one is left, or it was called off."""
-        return self.called_off or self.to_move is None or len(self.out) >= self.game.seats - 1
+        return self.is_void or self.to_move is None or len(self.dropped_out) >= self.game.seats - 1
 
     @property
     def ranks(self) -> tuple[int, ...]:
         """The current ranks. In a match that goes on, seats still in it share rank 1."""
-        if self.called_off:
+        if self.is_void:
             return (1,) * self.game.seats
         if self.to_move is None or self.game.seats > 2:
             return self.game.ranks(self.state)
-        return tuple(1 + (seat in self.out) for seat in range(2))
+        return tuple(1 + (seat in self.dropped_out) for seat in range(2))
 
     @property
     def payoffs(self) -> tuple[Payoff, ...] | None:
@@ -161,41 +161,41 @@ class Course(Struct, frozen=True, gc=False):
         for each round still to come. None if ranks are the result, or the match was called off.
         """
         game = self.game
-        if not game.payoff_unit or self.called_off:
+        if not game.payoff_unit or self.is_void:
             return None
         paid = game.returns(self.state)
         assert paid is not None
         complete, to_come = game.count_rounds(self.state)
         return tuple(
-            Payoff(total + least * to_come, complete + to_come) if seat in self.out else Payoff(total, complete)
+            Payoff(total + least * to_come, complete + to_come) if seat in self.dropped_out else Payoff(total, complete)
             for seat, (total, least) in enumerate(zip(paid, game.least_payoffs, strict=True))
         )
 
     @property
     def reason(self) -> str:
         """The reason why the match is over."""
-        if self.called_off:
+        if self.is_void:
             return VOID
         if self.to_move is None:
             return self.game.reason(self.state)
-        return list(self.out.values())[-1]
+        return list(self.dropped_out.values())[-1]
 
     def seat_reason(self, seat: int) -> str:
         """Return why the match is over for one seat."""
-        if self.called_off:
+        if self.is_void:
             return VOID
         natural = self.game.reason(self.state) if self.to_move is None else WIN
-        return self.out.get(seat, natural)
+        return self.dropped_out.get(seat, natural)
 
-    def _happened(self, state: Any, event: Event) -> tuple[Course, Event]:
-        if self.strikes is not None:
-            event = replace(event, strikes=list(self.strikes))
+    def _apply_event(self, state: Any, event: Event) -> tuple[Course, Event]:
+        if self.unreported_strikes is not None:
+            event = replace(event, strikes=list(self.unreported_strikes))
         wire = self.game.encode_state(state)
         digest = self.digest
         previous = digest + salt(self.key, digest) if self.game.hidden else digest
-        return self._at(next_digest(previous, event, wire), state, wire, None), event
+        return self._with_state(next_digest(previous, event, wire), state, wire, None), event
 
-    def _at(self, digest: bytes, state: Any, wire: dict[str, Any], strikes: tuple[int, ...] | None) -> Course:
+    def _with_state(self, digest: bytes, state: Any, wire: dict[str, Any], strikes: tuple[int, ...] | None) -> Course:
         to_move = wire["to_move"]
         if type(to_move) is list:
             to_move = tuple(to_move)
@@ -207,14 +207,14 @@ class Course(Struct, frozen=True, gc=False):
             wire["ply"],
             to_move,
             wire,
-            self.out,
+            self.dropped_out,
             False,
-            NOTHING_SEALED,
+            NO_SEALED_MOVES,
             strikes,
-            self.tells_strikes,
+            self.reports_strikes,
         )
 
     @property
-    def _rounds(self) -> SimultaneousGame[Any, Any]:
+    def _simultaneous_game(self) -> SimultaneousGame[Any, Any]:
         assert isinstance(self.game, SimultaneousGame)
         return self.game

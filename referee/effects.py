@@ -10,14 +10,14 @@ from protocol.messages import End, Error, Rejected, Start, Turn
 from referee.record import AnyLine
 
 
-class Readied(Struct, frozen=True, gc=False):
+class SeatReady(Struct, frozen=True, gc=False):
     """A seat is ready and adds its nonce (empty if it has none)."""
 
     seat: int
     nonce: bytes
 
 
-class Played(Struct, frozen=True, gc=False):
+class MoveReceived(Struct, frozen=True, gc=False):
     """A seat answers the turn of `ply`. In seconds, `round_trip` is the round trip of its connection and `waited` the
     time that the move lay unread (None: unknown).
     """
@@ -26,67 +26,67 @@ class Played(Struct, frozen=True, gc=False):
     ply: int
     move: Any
     info: Any = None
-    round_trip: float = 0.0
-    waited: float | None = None
+    round_trip_s: float = 0.0
+    waited_s: float | None = None
 
 
-class Resigned(Struct, frozen=True, gc=False):
+class Resignation(Struct, frozen=True, gc=False):
     """A seat gives up, or its program `failed`."""
 
     seat: int
     failed: bool = False
 
 
-class Left(Struct, frozen=True, gc=False):
+class Disconnect(Struct, frozen=True, gc=False):
     """A seat lost its connection; its clock runs on."""
 
     seat: int
 
 
-class Returned(Struct, frozen=True, gc=False):
+class Reconnect(Struct, frozen=True, gc=False):
     """A seat is connected again."""
 
     seat: int
 
 
-class Forfeited(Struct, frozen=True, gc=False):
+class Forfeit(Struct, frozen=True, gc=False):
     """A seat is gone for good: its clock need not run out first."""
 
     seat: int
 
 
-class Absent(Struct, frozen=True, gc=False):
+class NoShow(Struct, frozen=True, gc=False):
     """A seat will not come: its bot cannot play."""
 
     seat: int
 
 
-class Expired(Struct, frozen=True, gc=False):
+class DeadlineReached(Struct, frozen=True, gc=False):
     """The deadline has passed, and every frame that arrived before it has been handled."""
 
 
-class Delayed(Struct, frozen=True, gc=False):
+class SendDelay(Struct, frozen=True, gc=False):
     """A message for a seat was written only at `until`, although due after `after`."""
 
     seat: int
-    after: float
-    until: float
+    sent_after: float
+    written_at: float
 
 
-class Held(Struct, frozen=True, gc=False):
+class Pause(Struct, frozen=True, gc=False):
     """The match stood still for `by` seconds until now, with its clocks, because its lines could not be stored."""
 
-    by: float
+    pause_s: float
 
 
-class Voided(Struct, frozen=True, gc=False):
+class Abort(Struct, frozen=True, gc=False):
     """The arena cannot go on with the match."""
 
-    undo: bool = False
+    undo_last_event: bool = False
     """Undo the last event first: the arena failed before storing it."""
 
 
-class Write(Struct, frozen=True, gc=False):
+class WriteLine(Struct, frozen=True, gc=False):
     """Write this line to the journal before performing any later effect."""
 
     line: AnyLine
@@ -94,41 +94,41 @@ class Write(Struct, frozen=True, gc=False):
     """The game's state after the line, if the line is an event."""
 
 
-class Tell(Struct, frozen=True, gc=False):
+class SendToSeat(Struct, frozen=True, gc=False):
     """Send a message to a seat."""
 
     seat: int
     message: Start | Turn | Rejected | Error | End
 
 
-class TellMany(Struct, frozen=True, gc=False):
+class SendToSeats(Struct, frozen=True, gc=False):
     """Send the same turn to seats that are not to move and have seen the same events so far."""
 
     seats: tuple[int, ...]
     message: Turn
 
 
-class Show(Struct, frozen=True, gc=False):
+class SendToWatchers(Struct, frozen=True, gc=False):
     """Send watchers what every watcher may see."""
 
     message: Start | Turn
 
 
-class Release(Struct, frozen=True, gc=False):
+class ReleaseSeat(Struct, frozen=True, gc=False):
     """A seat has had its own `end`; its bot is free although the match goes on."""
 
     seat: int
 
 
-class Deadline(Struct, frozen=True, gc=False):
+class SetDeadline(Struct, frozen=True, gc=False):
     """Send `Expired` at this time; None: cancel the deadline."""
 
-    at: float | None
+    time: float | None
 
 
-class Finish(Struct, frozen=True, gc=False):
+class FinishMatch(Struct, frozen=True, gc=False):
     """The match is over: store `result()`, then send `farewell()` to every seat that was not released."""
 
 
-MatchEvent = Readied | Played | Resigned | Left | Returned | Forfeited | Absent | Expired | Delayed | Held | Voided
-Effect = Write | Tell | TellMany | Show | Release | Deadline | Finish
+MatchEvent = SeatReady | MoveReceived | Resignation | Disconnect | Reconnect | Forfeit | NoShow | DeadlineReached | SendDelay | Pause | Abort
+Effect = WriteLine | SendToSeat | SendToSeats | SendToWatchers | ReleaseSeat | SetDeadline | FinishMatch

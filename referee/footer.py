@@ -13,11 +13,11 @@ from protocol.games.base import Game
 from protocol.messages import Event, Player
 from protocol.reasons import VOID
 from referee.course import Course
-from referee.record import Footer, Header, pack
+from referee.record import Footer, Header, pack_record
 from referee.result import Ratings, Result, SeatResult
 
 
-class Closed(Struct, frozen=True):
+class ClosedMatch(Struct, frozen=True):
     """A match that is over and not rated yet, as one process passes it to another."""
 
     result: Result
@@ -27,12 +27,12 @@ class Closed(Struct, frozen=True):
     failures: Mapping[int, str] = {}
     """The reasons why the programs of bots failed, by seat, as their clients reported them."""
 
-    def record(self, ratings: Ratings | None = None) -> bytes:
+    def pack_record(self, ratings: Ratings | None = None) -> bytes:
         """Build its gzipped record, with the ratings that it got."""
-        return pack(self.lines, replace(self.footer, ratings=ratings))
+        return pack_record(self.lines, replace(self.footer, ratings=ratings))
 
 
-def pool_of(header: Header, game: Game[Any, Any], reason: str) -> str | None:
+def rating_pool(header: Header, game: Game[Any, Any], reason: str) -> str | None:
     """Return the pool that rates a match with this `reason` of its end; None if it is unrated or void. An older header,
     from before pools per preset, names no pool: then it is the pool of the config, or the game's.
     """
@@ -41,7 +41,7 @@ def pool_of(header: Header, game: Game[Any, Any], reason: str) -> str | None:
     return header.pool or next(iter(game.pools), header.game)
 
 
-def moves_of(events: Iterable[Event]) -> Counter[int]:
+def count_moves(events: Iterable[Event]) -> Counter[int]:
     """Count the moves among some events, by seat."""
     made: Counter[int] = Counter()
     for event in events:
@@ -52,24 +52,24 @@ def moves_of(events: Iterable[Event]) -> Counter[int]:
     return made
 
 
-def thinking(header: Header, moves: Mapping[int, int], left_ms: Sequence[int]) -> list[tuple[int, int]]:
+def thinking_times(header: Header, moves: Mapping[int, int], left_ms: Sequence[int]) -> list[tuple[int, int]]:
     """Return each seat's number of `moves` and its thinking time in milliseconds; its clock shows `left_ms`."""
     bank, increment = header.clock.bank_ms, header.clock.increment_ms
     made = [moves.get(seat, 0) for seat in range(len(left_ms))]
     return [(many, max(0, bank + increment * many - left)) for many, left in zip(made, left_ms, strict=True)]
 
 
-def result_of(
+def make_result(
     header: Header,
     course: Course,
     players: Sequence[Player],
     finished: str,
-    thought: Sequence[tuple[int, int]],
+    thinking_times: Sequence[tuple[int, int]],
 ) -> Result:
     """Return the result of a match whose course is over; `thought` is the value of `thinking`."""
-    noted = [(None, None)] * len(players) if course.reason == VOID else thought
+    noted = [(None, None)] * len(players) if course.reason == VOID else thinking_times
     reasons = [course.seat_reason(seat) for seat in range(len(players))]
-    pool = pool_of(header, course.game, course.reason)
+    pool = rating_pool(header, course.game, course.reason)
     paid = course.payoffs or [None] * len(players)
     return Result(
         match=header.match,
@@ -102,7 +102,7 @@ def result_of(
     )
 
 
-def footer_of(result: Result, seed: bytes, nonces: list[str], ratings: Ratings | None) -> Footer:
+def make_footer(result: Result, seed: bytes, nonces: list[str], ratings: Ratings | None) -> Footer:
     """Build the footer; `seed` and `nonces` reveal the dice."""
     rounds = [seat.rounds for seat in result.seats if seat.rounds is not None]
     return Footer(

@@ -10,34 +10,34 @@ from typing import Any, NamedTuple, Protocol
 from protocol.errors import UsageFault
 from protocol.messages import FromClient, FromServer
 from referee.effects import MatchEvent
-from referee.footer import Closed
+from referee.footer import ClosedMatch
 from referee.record import Header, Ply, Strike
 from referee.state import MatchStanding
 
-Told = Callable[[Ply | Strike | None, Any], object]
+MatchObserver = Callable[[Ply | Strike | None, Any], object]
 """A callback that observes a match: it gets (None, first state), then each line of the record and the state
 after it.
 """
-Listener = Callable[[FromServer], Sequence[FromClient]]
+SeatPlayer = Callable[[FromServer], Sequence[FromClient]]
 """A bot in a seat: it takes a message from the server and returns the bot's answers."""
 
 
-class InProcess(Protocol):
+class InProcessPlayers(Protocol):
     """Bots that play without processes of their own. The entry point makes them from their specs, the game, a callback
     `say(bot, line)` for what the author must know, and the flag `strict`.
     """
 
-    failing: Mapping[str, str]
+    failed_bots: Mapping[str, str]
     """The bots that cannot play, and why. They do not show up for their matches. Empty if `strict`."""
 
-    def play(self, header: Header, seed: bytes, told: Told | None = None) -> Closed:
+    def play(self, header: Header, seed: bytes, observer: MatchObserver | None = None) -> ClosedMatch:
         """Play the match of a header whose seats name these bots, as its referee. `seed` is the one that the header
         commits to. Time spent in `told` is taken off no clock.
         """
 
     def play_on(
-        self, header: Header, seed: bytes, standing: MatchStanding, acts: Sequence[MatchEvent], told: Told | None = None
-    ) -> Closed:
+        self, header: Header, seed: bytes, standing: MatchStanding, events: Sequence[MatchEvent], observer: MatchObserver | None = None
+    ) -> ClosedMatch:
         """Play on the match of a header from a given standing, starting with some events (`acts`). Thinking takes no
         time.
 
@@ -46,15 +46,15 @@ class InProcess(Protocol):
         has all events so far.
         """
 
-    def listen(self, bot: str, seed: str) -> Listener:
+    def join_seat(self, bot: str, seed: str) -> SeatPlayer:
         """Return one of these bots for a match refereed elsewhere. Its randomness and its nonce derive from `seed`."""
 
 
-class NoEstimate(UsageFault):
+class CannotEstimate(UsageFault):
     """This appraiser cannot estimate the moves of the game."""
 
 
-class Appraisal(NamedTuple):
+class MoveEvaluation(NamedTuple):
     """The estimated value of a move and of the move that the search prefers: expected results for the seat, -1 to 1.
     `error` is the standard error of the difference; 0 if the two moves are the same.
     """
@@ -62,21 +62,21 @@ class Appraisal(NamedTuple):
     value: float
     best: Any
     best_value: float
-    error: float
+    standard_error: float
 
 
-class Appraiser(Protocol):
+class MoveEvaluator(Protocol):
     """An estimator of the moves of one match. The entry point makes it from the game, the number of simulations per
     move and a seed, from which all randomness derives. It raises `NoEstimate` for a game that it does not know and
     `UsageFault` for a number of simulations out of range.
     """
 
-    told: str
+    description: str
     """A description of the method, such as `uct, 1,000 simulations a move`."""
 
     @classmethod
-    def knows(cls, game: str) -> bool:
+    def supports(cls, game: str) -> bool:
         """Return whether it can estimate moves of the game of this name."""
 
-    def judge(self, state: Any, move: Any, ply: int) -> Appraisal:
+    def evaluate_move(self, state: Any, move: Any, ply: int) -> MoveEvaluation:
         """Estimate a legal move in a state, at that ply."""

@@ -30,12 +30,12 @@ from referee.replay import replay
 from referee.result import Ratings
 from referee.state import MatchStanding, Phase
 
-MOST_TOLD = 512 * 1024
+MAX_EVENT_BYTES = 512 * 1024
 """Maximum bytes of events, as JSON, in one message: a frame is 1 MiB, and a slow seat may have missed many."""
-_SURELY_FIT = 64
+_SAFE_EVENT_COUNT = 64
 
 
-def start(
+def make_start(
     header: Header,
     game: Game[Any, Any],
     players: list[Player],
@@ -61,7 +61,7 @@ def start(
     )
 
 
-def listed(header: Header, game: Game[Any, Any], standing: MatchStanding, watchers: int) -> ListedMatch:
+def make_listed_match(header: Header, game: Game[Any, Any], standing: MatchStanding, watchers: int) -> ListedMatch:
     """Build the match's entry in a listing."""
     return ListedMatch(
         match=header.match,
@@ -75,23 +75,23 @@ def listed(header: Header, game: Game[Any, Any], standing: MatchStanding, watche
     )
 
 
-def turn(
+def make_turn(
     match: str, standing: MatchStanding, events: list[Event], clock_ms: list[int], digest: str, seat: int | None = None
 ) -> Turn:
     """Build the `turn` for a seat, or for a watcher (None). A seat that is to move gets the legal moves; a seat that
     has not moved yet gets the nonces. The message keeps references to the lists `events` and `clock_ms`.
     """
-    course = standing.playing
+    course = standing.current_course
     game, to_move = course.game, course.to_move
     assert to_move is not None
-    state, events = course.wire, latest(events)
+    state, events = course.encoded_state, latest_that_fit(events)
     if game.hidden:
-        state, events = _seen(game, state, events, seat)
+        state, events = _visible_to(game, state, events, seat)
     legal: list[dict[str, Any]] | None
     if seat == to_move:
         legal, options = game.legal_moves_for_turn(course.state)
-    elif seat is not None and course.awaits(seat):
-        legal, options = course.legal(seat)
+    elif seat is not None and course.is_awaited(seat):
+        legal, options = course.legal_moves(seat)
     else:
         legal = options = None
     return Turn(
@@ -104,18 +104,18 @@ def turn(
         legal=legal,
         options=options,
         digest=digest,
-        nonces=None if seat is None or seat in standing.answered else standing.nonces_in_hex,
+        nonces=None if seat is None or seat in standing.events_before_last_move else standing.nonces_in_hex,
     )
 
 
-def _seen(
+def _visible_to(
     game: Game[Any, Any], state: dict[str, Any], events: list[Event], seat: int | None
 ) -> tuple[dict[str, Any], list[Event]]:
     """Return the parts of a state and of events that a seat may see, or a spectator (None)."""
     return game.view(state, seat), [game.view_event(event, seat) for event in events]
 
 
-def end(
+def make_end(
     match: str,
     players: Sequence[Player],
     standing: MatchStanding,
@@ -126,10 +126,10 @@ def end(
     """Build the `end` for a seat that has had none, or a watcher (None). It has the seed once the whole match
     is over.
     """
-    course, over = standing.playing, standing.phase is Phase.OVER
-    state, events = course.wire, latest(standing.news(seat))
+    course, over = standing.current_course, standing.phase is Phase.OVER
+    state, events = course.encoded_state, latest_that_fit(standing.unsent_events(seat))
     if course.game.hidden and not over:
-        state, events = _seen(course.game, state, events, seat)
+        state, events = _visible_to(course.game, state, events, seat)
     bots = [player.bot for player in players]
     reasons = [course.seat_reason(at) for at in range(len(bots))]
     paid = [(payoff.mean, payoff.rounds) for payoff in course.payoffs or ()] if over else None
@@ -141,15 +141,15 @@ def end(
         digest=course.digest.hex(),
         ranks=list(course.ranks),
         reason=course.reason if over or seat is None else course.seat_reason(seat),
-        seats=_outcomes(bots, course.ranks, reasons, paid, ratings),
+        seats=_make_outcomes(bots, course.ranks, reasons, paid, ratings),
         seed=seed.hex() if over else None,
         nonces=standing.nonces_in_hex,
         record=f"{match}.jsonl.gz",
-        strikes=list(course.strikes) if course.called_off and course.strikes else None,
+        strikes=list(course.unreported_strikes) if course.is_void and course.unreported_strikes else None,
     )
 
 
-def end_of_record(record: Record) -> End:
+def make_end_from_record(record: Record) -> End:
     """Build the `end` for a watcher from the record of a match. Raises `BadRecord`. Its events are all since the last
     move that did not end the match. Its state is empty if nothing happened.
     """
@@ -159,43 +159,43 @@ def end_of_record(record: Record) -> End:
     for line, course in replay(record):
         if isinstance(line, Ply):
             news.append(line.event)
-            if line.event.out is None and (line.event.seat != CHANCE or line.event.moves) and not course.over:
+            if line.event.out is None and (line.event.seat != CHANCE or line.event.moves) and not course.is_over:
                 news = []
     assert course is not None
     bots = [seat.bot for seat in header.seats]
     return End(
         match=header.match,
         ply=course.ply,
-        events=latest(news),
-        state=course.wire,
+        events=latest_that_fit(news),
+        state=course.encoded_state,
         digest=footer.digest,
         ranks=footer.ranks,
         reason=footer.reason,
-        seats=_outcomes(bots, footer.ranks, footer.reasons, record.payoffs, footer.ratings),
+        seats=_make_outcomes(bots, footer.ranks, footer.reasons, record.payoffs, footer.ratings),
         seed=footer.seed,
         nonces=footer.nonces,
         record=f"{header.match}.jsonl.gz",
-        strikes=list(course.strikes) if footer.reason == VOID and course.strikes else None,
+        strikes=list(course.unreported_strikes) if footer.reason == VOID and course.unreported_strikes else None,
     )
 
 
-def _outcomes(
+def _make_outcomes(
     bots: Sequence[str],
     ranks: Sequence[int],
     reasons: Sequence[str],
-    paid: Sequence[tuple[float | None, int | None]] | None,
+    payoffs: Sequence[tuple[float | None, int | None]] | None,
     ratings: Ratings | None,
 ) -> list[Outcome]:
     """Return each seat's outcome. `paid` has the mean payoff per round and the number of rounds, by seat."""
     outcomes = []
     for at, (bot, rank, reason) in enumerate(zip(bots, ranks, reasons, strict=True)):
         rated = msgspec.structs.asdict(ratings.seats[at]) if ratings else {}
-        payoff, rounds = paid[at] if paid else (None, None)
+        payoff, rounds = payoffs[at] if payoffs else (None, None)
         outcomes.append(Outcome(bot=bot, rank=rank, reason=reason, payoff=payoff, rounds=rounds, **rated))
     return outcomes
 
 
-def struck(match: str, ply: int, fault: MalformedMove | IllegalMove, strikes: int, left_ms: int) -> Rejected:
+def reject_bad_move(match: str, ply: int, fault: MalformedMove | IllegalMove, strikes: int, left_ms: int) -> Rejected:
     """Build the rejection of a wrong move, with the seat's strikes and its time left in milliseconds."""
     return Rejected(
         match=match,
@@ -207,12 +207,12 @@ def struck(match: str, ply: int, fault: MalformedMove | IllegalMove, strikes: in
     )
 
 
-def misplaced(match: str, seat: int, ply: int, course: Course) -> Rejected:
+def reject_misplaced(match: str, seat: int, ply: int, course: Course) -> Rejected:
     """Reject a move at `ply` that answers no turn of its seat."""
     if ply == course.ply and seat in course.sealed:
         code, message = NOT_YOUR_TURN, f"you have moved at ply {ply}, and that stands: the others are still to move"
     elif ply == course.ply:
-        code, message = NOT_YOUR_TURN, f"{_whose_turn(course.to_move)} to move at ply {ply}"
+        code, message = NOT_YOUR_TURN, f"{_describe_movers(course.to_move)} to move at ply {ply}"
     elif ply < course.ply:
         code, message = STALE_PLY, f"ply {ply} has passed: the match is at ply {course.ply}"
     else:
@@ -220,35 +220,35 @@ def misplaced(match: str, seat: int, ply: int, course: Course) -> Rejected:
     return Rejected(match=match, ply=ply, code=code, message=message)
 
 
-def _whose_turn(to_move: int | tuple[int, ...] | None) -> str:
+def _describe_movers(to_move: int | tuple[int, ...] | None) -> str:
     """Name the seats to move. In a simultaneous round, name all of them: who has already moved is secret."""
     if not isinstance(to_move, tuple):
         return f"seat {to_move} is"
     return f"seats {' and '.join(map(str, to_move))} are" if len(to_move) > 1 else f"seat {to_move[0]} is"
 
 
-def too_early(match: str, ply: int) -> Rejected:
+def reject_early(match: str, ply: int) -> Rejected:
     """Reject a move before the first turn."""
     message = "the match has not begun: it begins when every seat has sent ready"
     return Rejected(match=match, ply=ply, code=NOT_YOUR_TURN, message=message)
 
 
-def too_late(match: str, ply: int) -> Rejected:
+def reject_late(match: str, ply: int) -> Rejected:
     """Reject a move after the end."""
     return Rejected(match=match, ply=ply, code=NO_SUCH_MATCH, message="the match is over")
 
 
-def bad_info(match: str, ply: int, fault: MalformedMessage) -> Error:
+def report_bad_info(match: str, ply: int, fault: MalformedMessage) -> Error:
     """Report that a move counts but its `info` is dropped."""
     return Error(code=BAD_MESSAGE, message=f"{fault}; the move at ply {ply} stands", ref=match)
 
 
-def latest(events: list[Event]) -> list[Event]:
+def latest_that_fit(events: list[Event]) -> list[Event]:
     """Return the last events that fit in a frame; if all fit, the same list."""
-    if len(events) > _SURELY_FIT:
+    if len(events) > _SAFE_EVENT_COUNT:
         size = 0
         for at in range(len(events) - 1, -1, -1):
             size += len(msgspec.json.encode(events[at]))
-            if size > MOST_TOLD:
+            if size > MAX_EVENT_BYTES:
                 return events[at + 1 :]
     return events

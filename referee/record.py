@@ -18,13 +18,13 @@ from protocol.messages import Clock, Event, Info, MatchId, Milliseconds
 from referee.result import Ratings
 
 FORMAT = 2
-FORMATS = (1, FORMAT)
+READABLE_FORMATS = (1, FORMAT)
 """The formats that this version reads."""
-TELLS_STRIKES = 2
+FIRST_FORMAT_WITH_STRIKES = 2
 """The first format in which events, and so the digests, report strikes."""
-MOST_BYTES = 64 * 1024 * 1024
+MAX_RECORD_BYTES = 64 * 1024 * 1024
 """Maximum bytes of an unpacked record. The longest matches fit, with as much `info` as a record keeps."""
-MOST_INFO = 8 * 1024 * 1024
+MAX_INFO_BYTES = 8 * 1024 * 1024
 """Maximum bytes of `info` that the record of a match keeps."""
 
 _Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
@@ -132,18 +132,18 @@ class Void(Line, frozen=True, kw_only=True):
     """The match was called off. Only in a journal."""
 
 
-Between = Ply | Sealed | Strike
+EventLine = Ply | Sealed | Strike
 """A line between the header and the footer of a record."""
 AnyLine = Header | Ply | Sealed | Strike | Footer | Secret | Begun | Void
 _encode = msgspec.json.Encoder().encode
-_PRIVATE = tuple(b'{"type":"%s"' % tag for tag in (b"secret", b"begun", b"void"))
+_JOURNAL_ONLY_PREFIXES = tuple(b'{"type":"%s"' % tag for tag in (b"secret", b"begun", b"void"))
 
 
 class Record(NamedTuple):
     """A finished match."""
 
     header: Header
-    lines: Collection[Between]
+    lines: Collection[EventLine]
     footer: Footer
 
     @property
@@ -163,27 +163,27 @@ def write_line(line: AnyLine) -> bytes:
     return _encode(line) + b"\n"
 
 
-def size_of(info: Info) -> int:
+def info_bytes(info: Info) -> int:
     """Return the number of bytes that an `info` takes in its line."""
     return len(_encode(info))
 
 
-def public(line: bytes) -> bool:
+def is_public(line: bytes) -> bool:
     """Return whether a line of a journal goes into the record."""
-    return not line.startswith(_PRIVATE)
+    return not line.startswith(_JOURNAL_ONLY_PREFIXES)
 
 
-def pack(lines: Iterable[bytes], footer: Footer) -> bytes:
+def pack_record(lines: Iterable[bytes], footer: Footer) -> bytes:
     """Build the gzipped bytes of a record from its lines and its footer. Equal records give equal bytes."""
-    return packed(b"".join(lines) + write_line(footer))
+    return compress_lines(b"".join(lines) + write_line(footer))
 
 
-def packed(text: bytes) -> bytes:
+def compress_lines(text: bytes) -> bytes:
     """Compress the lines of a record with gzip, as they are stored."""
     return gzip.compress(text, compresslevel=3, mtime=0)
 
 
-def header_of(
+def make_header(
     *,
     match: str,
     game: Game[Any, Any],

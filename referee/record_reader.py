@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import BadRecord
-from protocol.names import NAME_FORM, folded, is_bot_name
+from protocol.names import NAME_DESCRIPTION, fold_name, is_bot_name
 from referee.record import (
-    FORMATS,
-    MOST_BYTES,
+    READABLE_FORMATS,
+    MAX_RECORD_BYTES,
     AnyLine,
-    Between,
+    EventLine,
     Footer,
     Header,
     Ply,
@@ -30,11 +30,11 @@ from referee.record import (
     write_line,
 )
 
-MOST_A_LINE = 256 * 1024
+MAX_LINE_BYTES = 256 * 1024
 """Maximum bytes in a line: its content came in a frame, or is the dice of one event."""
-AT_ONCE = 64 * 1024
+CHUNK_BYTES = 64 * 1024
 """Maximum unpacked bytes in a chunk."""
-LINES_AT_ONCE = 100
+LINES_PER_STEP = 100
 LINE_FEED = b"\n"
 
 _decode = msgspec.json.Decoder(AnyLine).decode
@@ -51,15 +51,15 @@ class _Opening(Struct, frozen=True):
 _decode_opening = msgspec.json.Decoder(_Opening).decode
 
 
-class Lines(Collection[Between]):
+class RecordLines(Collection[EventLine]):
     """The lines between header and footer of a valid record. Each iteration unpacks and decodes its bytes again."""
 
     def __init__(self, data: bytes, count: int, name: str) -> None:
         self._data, self._count, self._name = data, count, name
 
-    def __iter__(self) -> Iterator[Between]:
-        for number, row in enumerate(islice(_rows(self._data, self._name), 1, self._count + 1), 2):
-            line = _line(row, number, self._name)
+    def __iter__(self) -> Iterator[EventLine]:
+        for number, row in enumerate(islice(_iter_lines(self._data, self._name), 1, self._count + 1), 2):
+            line = _parse_line(row, number, self._name)
             assert isinstance(line, (Ply, Sealed, Strike))
             yield line
 
@@ -70,21 +70,21 @@ class Lines(Collection[Between]):
         return any(line == other for other in self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Lines) and len(self) == len(other) and all(map(eq, self, other))
+        return isinstance(other, RecordLines) and len(self) == len(other) and all(map(eq, self, other))
 
     __hash__ = None  # type: ignore[assignment]
 
 
 def unpack(data: bytes, name: str) -> bytes:
     """Return the JSON lines of a record, gzipped or not. Raises `BadRecord`."""
-    return b"".join(unpacked_in_pieces(data, name))
+    return b"".join(iter_unpacked(data, name))
 
 
-def unpacked_in_pieces(data: bytes, name: str) -> Iterator[bytes]:
+def iter_unpacked(data: bytes, name: str) -> Iterator[bytes]:
     """Yield the bytes of `unpack` in chunks of at most `AT_ONCE` bytes. Raises `BadRecord`, maybe after some chunks."""
-    if len(data) > MOST_BYTES:
-        raise BadRecord(f"{name} has more than {MOST_BYTES} bytes: a match record is smaller")
-    packed = (data[at : at + AT_ONCE] for at in range(0, len(data), AT_ONCE))
+    if len(data) > MAX_RECORD_BYTES:
+        raise BadRecord(f"{name} has more than {MAX_RECORD_BYTES} bytes: a match record is smaller")
+    packed = (data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES))
     if data[:2] != b"\x1f\x8b":
         yield from packed
         return
@@ -93,38 +93,38 @@ def unpacked_in_pieces(data: bytes, name: str) -> Iterator[bytes]:
     while not stream.eof:
         waiting = waiting or next(packed, b"")
         try:
-            piece = stream.decompress(waiting, AT_ONCE)
+            piece = stream.decompress(waiting, CHUNK_BYTES)
         except zlib.error as exc:
             raise BadRecord(f"{name} is damaged: {exc}") from exc
         if not (waiting or piece or stream.eof):
             raise BadRecord(f"{name} is cut short: its gzip stream has no end")
         waiting = stream.unconsumed_tail
         size += len(piece)
-        if size > MOST_BYTES:
-            raise BadRecord(f"{name} unpacks to more than {MOST_BYTES} bytes: a match record is smaller")
+        if size > MAX_RECORD_BYTES:
+            raise BadRecord(f"{name} unpacks to more than {MAX_RECORD_BYTES} bytes: a match record is smaller")
         yield piece
     if more := len(stream.unused_data) + sum(map(len, packed)):
         raise BadRecord(f"{name} goes on for {more} bytes after the end of its gzip stream")
 
 
-def _rows(data: bytes, name: str) -> Iterator[bytes]:
+def _iter_lines(data: bytes, name: str) -> Iterator[bytes]:
     """Yield the lines of a record, without their line feeds; the last line may lack one. A line that is too long is cut
     just above the limit.
     """
     begun = b""
-    for piece in unpacked_in_pieces(data, name):
+    for piece in iter_unpacked(data, name):
         *ended, rest = piece.split(LINE_FEED)
         for row in ended:
             yield begun + row
             begun = b""
-        begun = (begun + rest)[: MOST_A_LINE + 1]
+        begun = (begun + rest)[: MAX_LINE_BYTES + 1]
     if begun:
         yield begun
 
 
-def read(data: bytes, name: str) -> Record:
+def read_record(data: bytes, name: str) -> Record:
     """Parse a record from its bytes, gzipped or not; `name` appears in messages. Raises `BadRecord`."""
-    steps = read_in_steps(data, name)
+    steps = read_record_in_steps(data, name)
     while True:
         try:
             next(steps)
@@ -133,16 +133,16 @@ def read(data: bytes, name: str) -> Record:
             return record
 
 
-def read_in_steps(data: bytes, name: str) -> Generator[None, None, Record]:
+def read_record_in_steps(data: bytes, name: str) -> Generator[None, None, Record]:
     """Parse a record as `read` does, yielding between steps that take bounded time and memory."""
     feeds, end = 0, b""
-    for piece in unpacked_in_pieces(data, name):  # a first pass, because a damaged file may unpack to anything
+    for piece in iter_unpacked(data, name):  # a first pass, because a damaged file may unpack to anything
         feeds, end = feeds + piece.count(LINE_FEED), piece[-1:] or end
         yield
     header = ply = None
     last: AnyLine | None = None
-    for number, row in enumerate(_rows(data, name), 1):
-        line = _line(row, number, name)
+    for number, row in enumerate(_iter_lines(data, name), 1):
+        line = _parse_line(row, number, name)
         if header is None:
             if not isinstance(line, Header):
                 raise BadRecord(f"{name} is not a match record: line 1 is no header")
@@ -154,7 +154,7 @@ def read_in_steps(data: bytes, name: str) -> Generator[None, None, Record]:
             _check_event(last, number - 1, header, name)
         ply = line if isinstance(line, Ply) else ply
         last = line
-        if number % LINES_AT_ONCE == 0:
+        if number % LINES_PER_STEP == 0:
             yield
     if header is None:
         raise BadRecord(f"{name} is empty: a match record begins with a header line")
@@ -162,35 +162,35 @@ def read_in_steps(data: bytes, name: str) -> Generator[None, None, Record]:
         where = "its header" if ply is None else f"ply {ply.event.ply}"
         raise BadRecord(f"{name} is cut short after {where}: it has no footer")
     _check_footer(last, header, name)
-    return Record(header, Lines(data, feeds - 2, name), last)
+    return Record(header, RecordLines(data, feeds - 2, name), last)
 
 
 def check_keys(data: bytes, name: str) -> None:
     """Raise `BadRecord` if a line of a readable record has a key twice: readers differ in which value they take."""
-    for number, row in enumerate(_rows(data, name), 1):
-        if write_line(_line(row, number, name)) != row + LINE_FEED:
+    for number, row in enumerate(_iter_lines(data, name), 1):
+        if write_line(_parse_line(row, number, name)) != row + LINE_FEED:
             try:
-                json.loads(row, object_pairs_hook=_only_once)
+                json.loads(row, object_pairs_hook=_check_unique_keys)
             except ValueError as exc:
                 raise BadRecord(f"{name}: line {number}: {exc}") from exc
 
 
-def _only_once(pairs: list[tuple[str, Any]]) -> None:
+def _check_unique_keys(pairs: list[tuple[str, Any]]) -> None:
     key, times = Counter(key for key, _ in pairs).most_common(1)[0] if pairs else ("", 0)
     if times > 1:
-        raise ValueError(f"the key {shown(key)} is there {times} times: once, or not at all")
+        raise ValueError(f"the key {short_repr(key)} is there {times} times: once, or not at all")
 
 
 def _check_header(header: Header, name: str) -> None:
     """Refuse a header that no arena writes: an invalid or repeated bot name, or a pool in an unrated match."""
     for seat in header.seats:
         if not is_bot_name(seat.bot):
-            raise BadRecord(f"{name}: the header: {shown(seat.bot)} is no name: {NAME_FORM}")
-    names, times = Counter(folded(seat.bot) for seat in header.seats).most_common(1)[0] if header.seats else ("", 0)
+            raise BadRecord(f"{name}: the header: {short_repr(seat.bot)} is no name: {NAME_DESCRIPTION}")
+    names, times = Counter(fold_name(seat.bot) for seat in header.seats).most_common(1)[0] if header.seats else ("", 0)
     if times > 1:
         raise BadRecord(f"{name}: the header: {names} sits in {times} seats: a bot has one")
     if header.pool is not None and not header.rated:
-        raise BadRecord(f"{name}: the header: it has the pool {shown(header.pool)}, yet is said not to be rated")
+        raise BadRecord(f"{name}: the header: it has the pool {short_repr(header.pool)}, yet is said not to be rated")
 
 
 def _check_event(line: AnyLine | None, number: int, header: Header, name: str) -> None:
@@ -219,7 +219,7 @@ def _check_footer(footer: Footer, header: Header, name: str) -> None:
             raise BadRecord(f"{name}: the footer has {len(each)} {what}, the header {seats} seats")
 
 
-def rows(text: bytes) -> Iterator[bytes]:
+def complete_lines(text: bytes) -> Iterator[bytes]:
     """Yield the complete lines of a text, without their line feeds."""
     begin = 0
     while (feed := text.find(LINE_FEED, begin)) >= 0:
@@ -229,12 +229,12 @@ def rows(text: bytes) -> Iterator[bytes]:
 
 def read_lines(lines: Iterable[bytes], name: str) -> list[AnyLine]:
     """Parse the lines of a record or journal. Raises `BadRecord` with the line's number."""
-    return [_line(line, number, name) for number, line in enumerate(lines, 1)]
+    return [_parse_line(line, number, name) for number, line in enumerate(lines, 1)]
 
 
-def _line(line: bytes, number: int, name: str) -> AnyLine:
-    if len(line) > MOST_A_LINE:
-        raise BadRecord(f"{name} is not a match record: line {number} has more than {MOST_A_LINE} bytes")
+def _parse_line(line: bytes, number: int, name: str) -> AnyLine:
+    if len(line) > MAX_LINE_BYTES:
+        raise BadRecord(f"{name} is not a match record: line {number} has more than {MAX_LINE_BYTES} bytes")
     try:
         decoded: AnyLine = _decode(line)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as exc:
@@ -251,6 +251,6 @@ def _check_format(line: bytes, name: str) -> None:
         opening = _decode_opening(line)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return
-    if opening.type == "header" and opening.format not in FORMATS:
-        known = " and ".join(map(str, FORMATS))
+    if opening.type == "header" and opening.format not in READABLE_FORMATS:
+        known = " and ".join(map(str, READABLE_FORMATS))
         raise BadRecord(f"{name} has format {opening.format}, written by {opening.version}: this version reads {known}")

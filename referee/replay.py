@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 from protocol.dice import commitment
 from protocol.errors import BadRecord, BotFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.messages import CHANCE, MAX_STRIKES, Event
-from protocol.reasons import ILLEGAL, LEAVING, VOID
+from protocol.reasons import ILLEGAL, DROP_OUT_REASONS, VOID
 from referee.course import Course
-from referee.record import TELLS_STRIKES, AnyLine, Begun, Between, Header, Ply, Record, Sealed, Strike, Void
+from referee.record import FIRST_FORMAT_WITH_STRIKES, AnyLine, Begun, EventLine, Header, Ply, Record, Sealed, Strike, Void
 from referee.state import MatchStanding
 
 
-def course_of(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequence[bytes]) -> Course:
+def make_course(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequence[bytes]) -> Course:
     """Return the course of a header's match before it begins. Raises `BadRecord` if header, seed and nonces differ."""
     if commitment(header.match, seed).hex() != header.commitment:
         raise BadRecord(f"{header.match}: the seed is not the one that the header's commitment promised before ply 0")
@@ -24,20 +24,20 @@ def course_of(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequenc
         if count != game.seats:
             raise BadRecord(f"{header.match}: {count} {what}, but {header.game} has {game.seats} seats")
     names = [seat.bot for seat in header.seats]
-    commitment_bytes, told = bytes.fromhex(header.commitment), header.format >= TELLS_STRIKES
-    return Course.new(header.match, game, names, commitment_bytes, seed, nonces, tells_strikes=told)
+    commitment_bytes, told = bytes.fromhex(header.commitment), header.format >= FIRST_FORMAT_WITH_STRIKES
+    return Course.new(header.match, game, names, commitment_bytes, seed, nonces, reports_strikes=told)
 
 
-def replay(record: Record) -> Iterator[tuple[Between | None, Course]]:
+def replay(record: Record) -> Iterator[tuple[EventLine | None, Course]]:
     """Yield the course before the first event (with None), then each line with the course after it. Raises `BadRecord`,
     naming the ply, if an event or digest in the record does not follow from the rules and the dice.
     """
     header, footer = record.header, record.footer
     try:
-        game = load(header.game, header.config)
+        game = load_game(header.game, header.config)
     except BotFault as exc:
         raise BadRecord(f"{header.match}: the header: {exc}") from exc
-    course = course_of(header, game, bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces])
+    course = make_course(header, game, bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces])
     deal = None
     if record.lines or footer.reason != VOID:
         course, deal = course.begin()
@@ -46,8 +46,8 @@ def replay(record: Record) -> Iterator[tuple[Between | None, Course]]:
 
 
 def replay_courses(
-    course: Course, deal: Event | None, lines: Iterable[Between], match: str
-) -> Iterator[tuple[Between, Course]]:
+    course: Course, deal: Event | None, lines: Iterable[EventLine], match: str
+) -> Iterator[tuple[EventLine, Course]]:
     """Apply the lines to a course that has just begun; yield each line with the course after it. Raises `BadRecord`,
     naming the ply, if a line does not follow from the rules and the dice.
     """
@@ -55,18 +55,18 @@ def replay_courses(
     followed = False
     for line in lines:
         if isinstance(line, Strike):
-            course = _strike_again(course, line, strikes, match)
+            course = _replay_strike(course, line, strikes, match)
         elif isinstance(line, Sealed):
-            course = _seal_again(course, line, strikes, f"{match}: ply {line.ply}")
+            course = _replay_sealed(course, line, strikes, f"{match}: ply {line.ply}")
         else:
             where = f"{match}: ply {line.event.ply}"
             event, deal = deal, None
-            if event is None and course.due:
-                course, event = course.go_on()
+            if event is None and course.is_due:
+                course, event = course.play_due()
             elif event is None:
-                course, event = _again(course, line.event, strikes, where)
+                course, event = _replay_event(course, line.event, strikes, where)
             if event != line.event:
-                raise BadRecord(f"{where}: {_difference(line.event, event)}")
+                raise BadRecord(f"{where}: {_describe_difference(line.event, event)}")
             if course.digest.hex() != line.digest:
                 changed = "this move" if followed else "this move, a bot, the config or a nonce"
                 raise BadRecord(f"{where}: the digest does not follow: {changed} was changed")
@@ -74,7 +74,7 @@ def replay_courses(
         yield line, course
 
 
-class Moved(NamedTuple):
+class ReplayedMove(NamedTuple):
     """A seat's move, as its event and as the rules decode it, with the states before and after it."""
 
     event: Event
@@ -83,27 +83,27 @@ class Moved(NamedTuple):
     after: Any
 
 
-def moves(begun: Course, lines: Iterable[tuple[Between | None, Course]]) -> Iterator[Moved]:
+def iter_moves(course: Course, lines: Iterable[tuple[EventLine | None, Course]]) -> Iterator[ReplayedMove]:
     """Yield the moves of seats among the lines of `replay` that follow the course that has just `begun`."""
-    before = begun.state
+    before = course.state
     for line, course in lines:
         if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
-            yield Moved(line.event, before, course.game.decode_move(line.event.move), course.state)
+            yield ReplayedMove(line.event, before, course.game.decode_move(line.event.move), course.state)
         before = course.state
 
 
-class Recalled(NamedTuple):
+class JournalSummary(NamedTuple):
     """The content of a journal besides the standing of its match."""
 
     begun: bool
-    called_off: bool
-    free: Sequence[int] = ()
+    is_void: bool
+    released_seats: Sequence[int] = ()
     """The seats that dropped out of a match that goes on."""
     deal: Event | None = None
     """The deal, if the journal ends before it."""
 
 
-def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[], Course], match: str) -> Recalled:
+def apply_journal(standing: MatchStanding, lines: Iterable[AnyLine], make_course: Callable[[], Course], match: str) -> JournalSummary:
     """Apply the lines of a journal to a new standing. Raises `BadRecord` as `replay_courses` does. `course` makes the
     course that has not begun, once the nonces are known.
     """
@@ -114,61 +114,61 @@ def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[
     if begun is None:
         if events:
             raise BadRecord(f"{match}: the journal holds events of a match that had not begun")
-        return Recalled(begun=False, called_off=called_off)
+        return JournalSummary(begun=False, is_void=called_off)
     standing.nonces = {seat: bytes.fromhex(nonce) for seat, nonce in enumerate(begun.nonces)}
-    standing.quitting = begun.out
-    deal = standing.begin(course())
-    free = restore(standing, deal, events, match)
-    return Recalled(begun=True, called_off=called_off, free=free, deal=None if standing.events else deal)
+    standing.early_quits = begun.out
+    deal = standing.begin(make_course())
+    free = apply_lines(standing, deal, events, match)
+    return JournalSummary(begun=True, is_void=called_off, released_seats=free, deal=None if standing.events else deal)
 
 
-def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Between], match: str) -> list[int]:
+def apply_lines(standing: MatchStanding, deal: Event | None, lines: Iterable[EventLine], match: str) -> list[int]:
     """Apply all lines to the standing of a match that has just begun. Return the seats that dropped out while it went
     on. Raises `BadRecord` as `replay_courses` does.
     """
     return [
         line.event.seat
-        for line in replay_standing(standing, deal, lines, match)
-        if isinstance(line, Ply) and line.event.out is not None and not standing.playing.over
+        for line in iter_apply_lines(standing, deal, lines, match)
+        if isinstance(line, Ply) and line.event.out is not None and not standing.current_course.is_over
     ]
 
 
-def replay_standing(
-    standing: MatchStanding, deal: Event | None, lines: Iterable[Between], match: str
-) -> Iterator[Between]:
+def iter_apply_lines(
+    standing: MatchStanding, deal: Event | None, lines: Iterable[EventLine], match: str
+) -> Iterator[EventLine]:
     """Apply the lines to the standing of a match that has just begun; yield each line after applying it. Raises
     `BadRecord` as `replay_courses` does.
     """
-    for line, course in replay_courses(standing.playing, deal, lines, match):
-        was_to_move, standing.course = standing.playing.to_move, course
+    for line, course in replay_courses(standing.current_course, deal, lines, match):
+        was_to_move, standing.course = standing.current_course.to_move, course
         if isinstance(line, Strike):
-            standing.strike(line.seat)
+            standing.add_strike(line.seat)
         elif isinstance(line, Sealed):  # the other clocks would reveal when this seat chose
-            clock_ms = standing.clock.milliseconds(0.0)
+            clock_ms = standing.clock.milliseconds_left(0.0)
             clock_ms[line.seat] = line.clock[line.seat]
-            standing.clock = standing.clock.showing(clock_ms)
-            standing.seal(line.seat)
-            standing.forget(line.seat)
-            standing.note(line.seat, line.given, line.info)
+            standing.clock = standing.clock.with_milliseconds(clock_ms)
+            standing.note_sealed_move(line.seat)
+            standing.mark_unsent(line.seat)
+            standing.note_line(line.seat, line.given, line.info)
         else:
-            _happen_again(standing, line, was_to_move)
+            _apply_ply(standing, line, was_to_move)
         yield line
 
 
-def _happen_again(standing: MatchStanding, line: Ply, was_to_move: int | tuple[int, ...] | None) -> None:
-    event, standing.clock = line.event, standing.clock.showing(line.clock)
+def _apply_ply(standing: MatchStanding, line: Ply, was_to_move: int | tuple[int, ...] | None) -> None:
+    event, standing.clock = line.event, standing.clock.with_milliseconds(line.clock)
     if event.out is None or not isinstance(was_to_move, tuple):
-        standing.round_ms = line.clock
+        standing.round_start_ms = line.clock
     if isinstance(was_to_move, int):
-        standing.note(was_to_move, line.given, line.info)
+        standing.note_line(was_to_move, line.given, line.info)
     if event.out is None and event.seat != CHANCE:
-        standing.accept(event)
-        standing.forget(event.seat)
+        standing.note_move(event)
+        standing.mark_unsent(event.seat)
     else:
         standing.events.append(event)
 
 
-def _seal_again(course: Course, line: Sealed, strikes: Sequence[int], where: str) -> Course:
+def _replay_sealed(course: Course, line: Sealed, strikes: Sequence[int], where: str) -> Course:
     _check_mover(course, line.seat, strikes, where)
     if line.ply != course.ply:
         raise BadRecord(f"{where}: a sealed move, but the match is at ply {course.ply}")
@@ -183,35 +183,35 @@ def _seal_again(course: Course, line: Sealed, strikes: Sequence[int], where: str
 
 def _check_mover(course: Course, seat: int, strikes: Sequence[int], where: str) -> None:
     """Refuse a move of a seat that is not to move or has all its strikes."""
-    if course.over:
+    if course.is_over:
         raise BadRecord(f"{where}: the match was over before this event")
-    if not course.awaits(seat):
+    if not course.is_awaited(seat):
         if seat in course.sealed:
             raise BadRecord(f"{where}: seat {seat} moves again in a round in which it has moved")
-        movers = " and ".join(f"seat {mover}" for mover in course.awaited)
+        movers = " and ".join(f"seat {mover}" for mover in course.awaited_seats)
         raise BadRecord(
-            f"{where}: seat {seat} moves, but {movers} {'is' if len(course.awaited) == 1 else 'are'} to move"
+            f"{where}: seat {seat} moves, but {movers} {'is' if len(course.awaited_seats) == 1 else 'are'} to move"
         )
     if strikes[seat] >= MAX_STRIKES:
         raise BadRecord(f"{where}: seat {seat} moves after its strike number {MAX_STRIKES}")
 
 
-def _strike_again(course: Course, line: Strike, strikes: list[int], match: str) -> Course:
-    if course.over or line.ply != course.ply or not course.awaits(line.seat):
+def _replay_strike(course: Course, line: Strike, strikes: list[int], match: str) -> Course:
+    if course.is_over or line.ply != course.ply or not course.is_awaited(line.seat):
         raise BadRecord(f"{match}: ply {line.ply}: a strike of seat {line.seat}, which was not to move")
     if strikes[line.seat] >= MAX_STRIKES:
         where = f"{match}: ply {line.ply}"
         raise BadRecord(f"{where}: a strike of seat {line.seat} after its strike number {MAX_STRIKES}")
     strikes[line.seat] += 1
-    return course.strike(line.seat)
+    return course.add_strike(line.seat)
 
 
-def _again(course: Course, event: Event, strikes: Sequence[int], where: str) -> tuple[Course, Event]:
+def _replay_event(course: Course, event: Event, strikes: Sequence[int], where: str) -> tuple[Course, Event]:
     seat = event.seat
-    if course.over:
+    if course.is_over:
         raise BadRecord(f"{where}: the match was over before this event")
-    if event.moves is not None and course.awaited:
-        raise BadRecord(f"{where}: a round in which seat {course.awaited[0]} had yet to move")
+    if event.moves is not None and course.awaited_seats:
+        raise BadRecord(f"{where}: a round in which seat {course.awaited_seats[0]} had yet to move")
     if event.out is None:
         _check_mover(course, seat, strikes, where)
         try:
@@ -221,15 +221,15 @@ def _again(course: Course, event: Event, strikes: Sequence[int], where: str) -> 
         if made is None:
             raise BadRecord(f"{where}: a move of seat {seat} alone, where several move at once")
         return course, made
-    if seat in course.out or not 0 <= seat < course.game.seats:
+    if seat in course.dropped_out or not 0 <= seat < course.game.seats:
         raise BadRecord(f"{where}: seat {seat} is not in the match and cannot leave it")
-    if event.out not in LEAVING:
-        raise BadRecord(f"{where}: seat {seat} leaves by {event.out!r}: one of {', '.join(LEAVING)}")
+    if event.out not in DROP_OUT_REASONS:
+        raise BadRecord(f"{where}: seat {seat} leaves by {event.out!r}: one of {', '.join(DROP_OUT_REASONS)}")
     if (event.out == ILLEGAL) != (strikes[seat] >= MAX_STRIKES):
         raise BadRecord(f"{where}: seat {seat} leaves by {event.out!r} after {strikes[seat]} strikes of {MAX_STRIKES}")
-    return course.leave(seat, event.out)
+    return course.drop_out(seat, event.out)
 
 
-def _difference(said: Event, found: Event) -> str:
-    field = next(field for field in Event.__struct_fields__ if getattr(said, field) != getattr(found, field))
-    return f"{field} should be {getattr(found, field)}, the record says {getattr(said, field)}"
+def _describe_difference(recorded: Event, replayed: Event) -> str:
+    field = next(field for field in Event.__struct_fields__ if getattr(recorded, field) != getattr(replayed, field))
+    return f"{field} should be {getattr(replayed, field)}, the record says {getattr(recorded, field)}"

@@ -54,12 +54,12 @@ class Result(Struct, frozen=True, kw_only=True):
     """The id of the start that stored matches share; None if no other match shares it."""
 
 
-def points(result: Result) -> list[float]:
+def match_points(result: Result) -> list[float]:
     """Return each seat's points, from its rank."""
-    return points_of([seat.rank for seat in result.seats])
+    return points_from_ranks([seat.rank for seat in result.seats])
 
 
-def points_of(ranks: Sequence[int]) -> list[float]:
+def points_from_ranks(ranks: Sequence[int]) -> list[float]:
     """Return by seat the fraction of the other seats that it beat, ties counting half; with two seats, 1 for a win."""
     others = len(ranks) - 1
     return [(sum(other > rank for other in ranks) + (ranks.count(rank) - 1) / 2) / others for rank in ranks]

@@ -17,18 +17,18 @@ from protocol.messages import Event, Info
 from protocol.reasons import ABSENCES, FAILED
 from referee.clock import TimeBanks
 from referee.course import Course
-from referee.footer import moves_of
-from referee.record import MOST_INFO, size_of
+from referee.footer import count_moves
+from referee.record import MAX_INFO_BYTES, info_bytes
 
-MOST_KEPT, KEPT = 256, 128
+MAX_EVENTS_IN_MEMORY, TRIMMED_EVENT_COUNT = 256, 128
 """Above the first number of events in memory, a match keeps only the second, if it can fetch older ones."""
-MOST_BYTES, BYTES = 32 * 1024, 16 * 1024
+MAX_EVENT_BYTES_IN_MEMORY, TRIMMED_EVENT_BYTES = 32 * 1024, 16 * 1024
 """The limits of the same kind in bytes of JSON, which are counted every `LOOK_EVERY` events."""
-LOOK_EVERY = 64
+EVENTS_PER_SIZE_CHECK = 64
 
 _encode = msgspec.json.Encoder().encode
 
-Older = Callable[[Event, int], list[Event]]
+OlderEvents = Callable[[Event, int], list[Event]]
 """`older(event, most)` returns the last `most` events before this one, or fewer if a message has no room for them."""
 
 
@@ -49,54 +49,54 @@ class MatchStanding(Struct, gc=False):
     phase: Phase = Phase.WAITING
     course: Course | None = None
     """The course of the match; None until every seat is ready."""
-    until: float | None = None
+    wait_until: float | None = None
     """The end of the time to be ready, or to come back after a restart; None once the clocks run."""
     nonces: Mapping[int, bytes] = {}
-    quitting: Mapping[int, str] = {}
+    early_quits: Mapping[int, str] = {}
     """The seats that drop out as soon as the match begins, each with the reason."""
-    away: Mapping[int, float] = {}
+    disconnected_since: Mapping[int, float] = {}
     """The disconnected seats, each with the time of the disconnect."""
-    follows: frozenset[int] = frozenset()
+    followers: frozenset[int] = frozenset()
     """The seats that get the turn of every ply."""
     strikes: Mapping[int, int] = {}
-    answered: Mapping[int, int] = {}
+    events_before_last_move: Mapping[int, int] = {}
     """The number of events before each seat's last accepted move."""
-    told: Mapping[int, int] = {}
+    events_sent: Mapping[int, int] = {}
     """The number of events that each seat has been sent."""
-    shown: int = 0
+    events_shown: int = 0
     """The number of events that watchers have been sent."""
     events: list[Event] = []
     """The latest events; all of them, unless there is `older`."""
-    looked_at: int = 0
-    size: int = 0
+    events_measured: int = 0
+    event_bytes: int = 0
     """The approximate bytes of the events when they were last counted, at the number of events `looked_at`."""
-    dropped: int = 0
+    events_dropped: int = 0
     """The number of events before those in memory."""
     moves_dropped: Mapping[int, int] = {}
     """The number of moves among the dropped events, by seat."""
-    older: Older | None = None
-    said: Mapping[int, int] = {}
+    load_older: OlderEvents | None = None
+    info_bytes: Mapping[int, int] = {}
     """The bytes of `info` from each seat in the record."""
-    round_ms: Sequence[int] = ()
+    round_start_ms: Sequence[int] = ()
     """The clocks at the start of the current simultaneous round."""
-    noted: tuple[int, ...] = ()
+    recorded_compensation_ms: tuple[int, ...] = ()
     """The lag compensation of each seat that lines of the record already report, in milliseconds."""
 
     @property
-    def playing(self) -> Course:
+    def current_course(self) -> Course:
         """The course of a match that has begun."""
         assert self.course is not None
         return self.course
 
     @property
-    def mixed_in(self) -> list[bytes]:
+    def nonces_by_seat(self) -> list[bytes]:
         """The nonces by seat, empty for a seat that gave none."""
-        return [self.nonces.get(seat, b"") for seat in range(len(self.clock.banks))]
+        return [self.nonces.get(seat, b"") for seat in range(len(self.clock.banks_s))]
 
     @property
     def nonces_in_hex(self) -> list[str]:
         """The nonces by seat, in hex."""
-        return [nonce.hex() for nonce in self.mixed_in]
+        return [nonce.hex() for nonce in self.nonces_by_seat]
 
     def begin(self, course: Course) -> Event | None:
         """Start playing a course. Return its deal, if there is one."""
@@ -106,54 +106,54 @@ class MatchStanding(Struct, gc=False):
 
     def stop_waiting(self) -> None:
         """End the wait after a restart once every seat still in the match is back."""
-        if not self.away.keys() - self.playing.out.keys():
-            self.until = None
+        if not self.disconnected_since.keys() - self.current_course.dropped_out.keys():
+            self.wait_until = None
 
-    def lose(self, seat: int, now: float) -> None:
+    def note_disconnect(self, seat: int, now: float) -> None:
         """Note that a seat is disconnected."""
-        self.away = {seat: now, **self.away}
-        self.follows -= {seat}
+        self.disconnected_since = {seat: now, **self.disconnected_since}
+        self.followers -= {seat}
 
-    def regain(self, seat: int) -> None:
+    def note_reconnect(self, seat: int) -> None:
         """Note that a seat is connected again."""
-        self.away = {other: since for other, since in self.away.items() if other != seat}
+        self.disconnected_since = {other: since for other, since in self.disconnected_since.items() if other != seat}
 
-    def hold(self, by: float, now: float) -> None:
+    def shift_times(self, pause_s: float, now: float) -> None:
         """Shift all times by a pause of `by` seconds that ends now."""
-        self.away = {seat: min(since + by, now) for seat, since in self.away.items()}
-        if self.until is not None:
-            self.until += by
+        self.disconnected_since = {seat: min(since + pause_s, now) for seat, since in self.disconnected_since.items()}
+        if self.wait_until is not None:
+            self.wait_until += pause_s
         else:
-            self.clock = self.clock.held(by, now)
+            self.clock = self.clock.shift(pause_s, now)
 
-    def deadline(self, away: float) -> float | None:
+    def deadline(self, away_limit_s: float) -> float | None:
         """Return when the wait for seats ends, or in play when a bank is empty or a seat has been disconnected for too
         long. `away` is the limit in seconds for a disconnected seat; 0: no limit. None: there is no deadline.
         """
-        if self.until is not None:
-            return self.until
-        ends = [self.clock.deadline, *(since + away for since, _, _ in self._missing() if away)]
+        if self.wait_until is not None:
+            return self.wait_until
+        ends = [self.clock.deadline, *(since + away_limit_s for since, _, _ in self._disconnected_seats() if away_limit_s)]
         return min((end for end in ends if end is not None), default=None)
 
     def longest_away(self) -> int:
         """Return the seat that has been disconnected for longest; in a tie a seat to move comes first."""
-        return min(self._missing())[2]
+        return min(self._disconnected_seats())[2]
 
-    def _missing(self) -> list[tuple[float, bool, int]]:
+    def _disconnected_seats(self) -> list[tuple[float, bool, int]]:
         """Return the disconnected seats still in the match, as tuples (disconnected since, not to move, seat)."""
-        course = self.playing
-        return [(since, not course.awaits(at), at) for at, since in self.away.items() if at not in course.out]
+        course = self.current_course
+        return [(since, not course.is_awaited(at), at) for at, since in self.disconnected_since.items() if at not in course.dropped_out]
 
-    def accept(self, event: Event) -> None:
+    def note_move(self, event: Event) -> None:
         """Note a seat's move."""
-        self.answered = {**self.answered, event.seat: self.dropped + len(self.events)}
+        self.events_before_last_move = {**self.events_before_last_move, event.seat: self.events_dropped + len(self.events)}
         self.events.append(event)
 
-    def seal(self, seat: int) -> None:
+    def note_sealed_move(self, seat: int) -> None:
         """Note a seat's move in a simultaneous round."""
-        self.answered = {**self.answered, seat: self.dropped + len(self.events)}
+        self.events_before_last_move = {**self.events_before_last_move, seat: self.events_dropped + len(self.events)}
 
-    def accepted(self, seat: int, ply: int) -> dict[str, Any] | None:
+    def find_accepted_move(self, seat: int, ply: int) -> dict[str, Any] | None:
         """Return the move of a seat at an earlier ply, if it is still in memory."""
         for event in islice(self.events, bisect_left(self.events, ply, key=lambda event: event.ply), None):
             if event.ply != ply:
@@ -164,93 +164,93 @@ class MatchStanding(Struct, gc=False):
                 return event.move
         return None
 
-    def strike(self, seat: int) -> int:
+    def add_strike(self, seat: int) -> int:
         """Count a strike of a seat. Return its number of strikes."""
         strikes = self.strikes.get(seat, 0) + 1
         self.strikes = {**self.strikes, seat: strikes}
         return strikes
 
-    def keep(self, seat: int, info: Info | None) -> Info | None:
+    def count_new_info(self, seat: int, info: Info | None) -> Info | None:
         """Count the bytes of an `info`. Raises `MalformedMessage` if the record has no room for it."""
         if info is not None:
-            said, size = sum(self.said.values()), size_of(info)
-            if said + size > MOST_INFO:
-                raise MalformedMessage(f"info: {said} bytes are kept of this match, of {MOST_INFO} at most")
-            self.count_info(seat, size)
+            said, size = sum(self.info_bytes.values()), info_bytes(info)
+            if said + size > MAX_INFO_BYTES:
+                raise MalformedMessage(f"info: {said} bytes are kept of this match, of {MAX_INFO_BYTES} at most")
+            self.add_info_bytes(seat, size)
         return info
 
-    def note(self, seat: int, given: int, info: Info | None) -> None:
+    def note_line(self, seat: int, given: int, info: Info | None) -> None:
         """Note what the line of a seat's move reports besides it: lag compensation in milliseconds, and an `info`."""
         if info is not None:
-            self.count_info(seat, size_of(info))
+            self.add_info_bytes(seat, info_bytes(info))
         if given:
-            self.clock = self.clock.give(seat, given)
-            self.newly_given(seat)
+            self.clock = self.clock.add_compensation(seat, given)
+            self.take_unrecorded_compensation(seat)
 
-    def newly_given(self, seat: int) -> int:
+    def take_unrecorded_compensation(self, seat: int) -> int:
         """Return a seat's lag compensation that no line reports yet, in milliseconds, and count it as reported."""
-        given, noted = self.clock.given, self.noted
-        self.noted = (*noted[:seat], given[seat], *noted[seat + 1 :])
+        given, noted = self.clock.compensated_ms, self.recorded_compensation_ms
+        self.recorded_compensation_ms = (*noted[:seat], given[seat], *noted[seat + 1 :])
         return given[seat] - noted[seat]
 
-    def count_info(self, seat: int, size: int) -> None:
+    def add_info_bytes(self, seat: int, size: int) -> None:
         """Add to the bytes of a seat's `info`."""
-        self.said = {**self.said, seat: self.said.get(seat, 0) + size}
+        self.info_bytes = {**self.info_bytes, seat: self.info_bytes.get(seat, 0) + size}
 
-    def since(self, number: int) -> list[Event]:
+    def events_since(self, number: int) -> list[Event]:
         """Return the events from a number on, counted from 0; of too many for a message, the last."""
-        at = number - self.dropped
-        if at >= 0 or self.older is None:
+        at = number - self.events_dropped
+        if at >= 0 or self.load_older is None:
             return self.events[max(at, 0) :]
-        return [*self.older(self.events[0], -at), *self.events]
+        return [*self.load_older(self.events[0], -at), *self.events]
 
-    def news(self, seat: int | None) -> list[Event]:
+    def unsent_events(self, seat: int | None) -> list[Event]:
         """Return the events that a seat, or the watchers (None), have not been sent yet."""
-        return self.since(self.shown if seat is None else self.told.get(seat, 0))
+        return self.events_since(self.events_shown if seat is None else self.events_sent.get(seat, 0))
 
-    def tell(self, seat: int) -> list[Event]:
+    def take_unsent_events(self, seat: int) -> list[Event]:
         """Return the events that a seat has not been sent yet, and count them as sent."""
-        dropped, told = self.dropped, self.told
-        self.told = {**told, seat: dropped + len(self.events)}
+        dropped, told = self.events_dropped, self.events_sent
+        self.events_sent = {**told, seat: dropped + len(self.events)}
         number = told.get(seat, 0)
-        return self.events[number - dropped :] if number >= dropped else self.since(number)
+        return self.events[number - dropped :] if number >= dropped else self.events_since(number)
 
-    def drop(self) -> None:
+    def trim_events(self) -> None:
         """Keep only the latest events if there are too many, or too many bytes, and older ones can be fetched."""
-        if self.older is not None:
-            self.size += len(_encode(self.events[self.looked_at :]))
+        if self.load_older is not None:
+            self.event_bytes += len(_encode(self.events[self.events_measured :]))
             many = len(self.events)
-            if many > MOST_KEPT or self.size > MOST_BYTES:
-                kept = max(1, min(KEPT, many * BYTES // self.size))
-                self.moves_dropped = Counter(self.moves_dropped) + moves_of(self.events[:-kept])
-                self.dropped += many - kept
+            if many > MAX_EVENTS_IN_MEMORY or self.event_bytes > MAX_EVENT_BYTES_IN_MEMORY:
+                kept = max(1, min(TRIMMED_EVENT_COUNT, many * TRIMMED_EVENT_BYTES // self.event_bytes))
+                self.moves_dropped = Counter(self.moves_dropped) + count_moves(self.events[:-kept])
+                self.events_dropped += many - kept
                 del self.events[:-kept]
-                self.size = self.size * kept // many
-        self.looked_at = len(self.events)
+                self.event_bytes = self.event_bytes * kept // many
+        self.events_measured = len(self.events)
 
     @property
-    def moves(self) -> Mapping[int, int]:
+    def move_counts(self) -> Mapping[int, int]:
         """The number of moves of each seat."""
-        return Counter(self.moves_dropped) + moves_of(self.events)
+        return Counter(self.moves_dropped) + count_moves(self.events)
 
-    def forget(self, seat: int) -> None:
+    def mark_unsent(self, seat: int) -> None:
         """Count the events since a seat's last accepted move as not sent: the seat may have missed them."""
-        self.told = {**self.told, seat: self.answered.get(seat, 0)}
+        self.events_sent = {**self.events_sent, seat: self.events_before_last_move.get(seat, 0)}
 
-    def absent(self, seat: int) -> bool:
+    def was_absent(self, seat: int) -> bool:
         """Whether a seat that never moved dropped out because nothing was heard of it, or had the match called off."""
         course = self.course
-        if course is not None and course.called_off:
-            return self.quitting.get(seat) in (*ABSENCES, FAILED) and seat not in self.answered
-        out = None if course is None else course.out.get(seat)
-        return out in ABSENCES and seat not in self.answered
+        if course is not None and course.is_void:
+            return self.early_quits.get(seat) in (*ABSENCES, FAILED) and seat not in self.events_before_last_move
+        out = None if course is None else course.dropped_out.get(seat)
+        return out in ABSENCES and seat not in self.events_before_last_move
 
-    def stayed(self, seat: int) -> bool:
+    def stayed_to_end(self, seat: int) -> bool:
         """Return whether the match is over and a seat was in it to the end."""
         course = self.course
-        return self.phase is Phase.OVER and course is not None and not course.called_off and seat not in course.out
+        return self.phase is Phase.OVER and course is not None and not course.is_void and seat not in course.dropped_out
 
-    def branch(self) -> MatchStanding:
+    def copy_for_branch(self) -> MatchStanding:
         """Return an independent copy of the standing."""
         branch = _copy(self)
         branch.events = [*self.events]
@@ -259,8 +259,8 @@ class MatchStanding(Struct, gc=False):
     def snapshot(self) -> Snapshot:
         """Return a snapshot for `restored`, after dropping old events if there are too many."""
         events = len(self.events)
-        if events > self.looked_at + LOOK_EVERY:
-            self.drop()
+        if events > self.events_measured + EVENTS_PER_SIZE_CHECK:
+            self.trim_events()
             events = len(self.events)
         return _copy(self), events
 
@@ -272,7 +272,7 @@ Snapshot = tuple[MatchStanding, int]
 """A copy of a standing, with its number of events."""
 
 
-def restored(snapshot: Snapshot) -> MatchStanding:
+def restore_snapshot(snapshot: Snapshot) -> MatchStanding:
     """Return the standing at the time of a snapshot, in place of the current one. A snapshot can be used once."""
     standing, events = snapshot
     del standing.events[events:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bots.agents.talk import AgentMatch, AgentTalk
+from bots.agents.talk import AgentMatch, AgentProtocol
 from protocol import messages
 from protocol.games.base import Game
 from protocol.messages import Event
@@ -28,7 +28,7 @@ def turn_of(
     )
 
 
-def told(rules: Game[Any, Any], preset: str, rival: str, first: messages.Turn) -> tuple[AgentTalk, AgentMatch]:
+def told(rules: Game[Any, Any], preset: str, rival: str, first: messages.Turn) -> tuple[AgentProtocol, AgentMatch]:
     """An agent in seat 0 of a duel under this preset whose first turn it was told."""
     start = messages.Start(
         match=first.match,
@@ -41,7 +41,7 @@ def told(rules: Game[Any, Any], preset: str, rival: str, first: messages.Turn) -
         commitment="0" * 64,
         rated=True,
     )
-    talk = AgentTalk("model", "t" * 16, "ws://arena", "seed")
+    talk = AgentProtocol("model", "t" * 16, "ws://arena", "seed")
     talk.receive(start, 0)
     talk.receive(first, 0)
     assert talk.match is not None

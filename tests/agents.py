@@ -18,8 +18,8 @@ from mcp_types import TextContent
 import bots.agents.server
 import bots.commands.mcp
 import zygote
-from bots.agents.server import build
-from bots.agents.session import Session
+from bots.agents.server import make_server
+from bots.agents.session import AgentSession
 from bots.agents.tools import AgentTools
 from commands import call
 from processes import REPOSITORY
@@ -76,17 +76,17 @@ async def model(url: str, folder: Path, *options: str) -> AsyncIterator[Model]:
     Its token is kept in the folder.
     """
     offered, session = _made_by("--url", url, "--name", "model", *options, XDG_CONFIG_HOME=str(folder))
-    keeping = asyncio.create_task(session.keep())
+    keeping = asyncio.create_task(session.keep_connection())
     try:
-        async with Client(build(offered)) as client:
+        async with Client(make_server(offered)) as client:
             yield Model(client)
     finally:
-        await session.leave(keeping)
+        await session.close(keeping)
 
 
-def _made_by(*options: str, **environ: str) -> tuple[AgentTools, Session]:
+def _made_by(*options: str, **environ: str) -> tuple[AgentTools, AgentSession]:
     """The tools and the session that `arena-bot mcp` makes of its options, and would then serve."""
-    made: list[tuple[AgentTools, Session]] = []
+    made: list[tuple[AgentTools, AgentSession]] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bots.agents.server, "serve", lambda offered, session: (offered, session))
         patch.setattr(bots.commands.mcp, "asyncio", SimpleNamespace(run=made.append))

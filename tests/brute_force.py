@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from arena.store.leaderboards import LATEST, Ending, EndingMatch, HistoryPoint, OpponentRow, SeatRow, VersionRow
+from arena.store.leaderboards import LATEST_MATCHES_PER_ENDING, Ending, EndingMatch, HistoryPoint, OpponentRow, SeatRow, VersionRow
 from arena.store.match_search import Search
 from arena.store.result_queries import DRAWN, LOST, OUTCOMES, VOIDED, WON
-from protocol.names import folded
+from protocol.names import fold_name
 from protocol.reasons import VOID
 from referee.result import Ratings, Result, SeatRating
 
@@ -56,7 +56,7 @@ class BruteForce:
             )
             for other, count in counts.items()
         ]
-        return sorted(rows, key=lambda row: (-row.played, folded(row.opponent)))
+        return sorted(rows, key=lambda row: (-row.played, fold_name(row.opponent)))
 
     def by_seat(self, name: str, pool: str) -> list[SeatRow]:
         found: dict[int, list[tuple[Result, int]]] = defaultdict(list)
@@ -91,7 +91,7 @@ class BruteForce:
                 played=len(results),
                 latest=[
                     EndingMatch(match=result.match, plies=result.plies, finished=result.finished)
-                    for result in reversed(results[-LATEST:])
+                    for result in reversed(results[-LATEST_MATCHES_PER_ENDING:])
                 ],
             )
             for (how, reason), results in found.items()
@@ -106,7 +106,7 @@ class BruteForce:
         for result, ratings in self._played:
             if pool == (result.pool or f"{result.game}/unrated"):
                 for at, seat in enumerate(result.seats):
-                    if folded(seat.bot) == folded(name):
+                    if fold_name(seat.bot) == fold_name(name):
                         yield result, at, ratings.seats[at] if ratings else None
 
 
@@ -137,12 +137,12 @@ def fits(result: Result, search: Search) -> bool:
     bot, opponent = search.bot, search.opponent
     if bot is None:
         bot, opponent = opponent, None
-    names = [folded(seat.bot) for seat in result.seats]
-    at = names.index(folded(bot)) if bot is not None and folded(bot) in names else None
+    names = [fold_name(seat.bot) for seat in result.seats]
+    at = names.index(fold_name(bot)) if bot is not None and fold_name(bot) in names else None
     if bot is not None and at is None:
         return False
     return (
-        (opponent is None or folded(opponent) in names)
+        (opponent is None or fold_name(opponent) in names)
         and search.game in (None, result.game)
         and search.pool in (None, result.pool or f"{result.game}/unrated")
         and search.reason in (None, result.reason if at is None else result.seats[at].reason)

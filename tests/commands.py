@@ -75,7 +75,7 @@ def as_program(argv: list[str], environ: Mapping[str, str]) -> Iterator[None]:
             patch.delenv(key)
         for key, value in {**NICENESS_KEPT, **environ}.items():
             patch.setenv(key, value)
-        patch.setattr(event_loop, "collect_rarely", lambda: None)  # going through all of pytest's objects takes long
+        patch.setattr(event_loop, "relax_gc", lambda: None)  # going through all of pytest's objects takes long
         patch.setattr(typer.main, "get_command", _command_of)
         patch.setattr(sys, "argv", argv)
         patch.setattr(sys.modules["__main__"], "__package__", None)  # else the usage is that of `python -m pytest`

@@ -195,6 +195,6 @@ def broker(tmp_path: Path) -> Iterator[Mosquitto]:
 def dibs() -> Iterator[None]:
     """The games for three are some that the arena knows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(games._WHERE, "dibs", "referee_table:Dibs")
-        patch.setitem(games._WHERE, "bids", "referee_table:Bids")
+        patch.setitem(games._REGISTRY, "dibs", "referee_table:Dibs")
+        patch.setitem(games._REGISTRY, "bids", "referee_table:Bids")
         yield

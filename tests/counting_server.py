@@ -93,8 +93,8 @@ class CountingArena(Arena):
 
     counts: Counts
 
-    def connected(self, session: Session) -> None:
-        super().connected(session)
+    def on_connected(self, session: Session) -> None:
+        super().on_connected(session)
         self.counts.begin()
 
 
@@ -105,7 +105,7 @@ async def serve(counts: Counts) -> None:
         auth = Authenticator(archive, Registration())
         arena = CountingArena(archive, Journal(Path(folder) / "journal"), auth, Clock(bank_ms=60_000, increment_ms=500))
         arena.counts = counts
-        print(await arena.host.listener.open("127.0.0.1", 0), flush=True)
+        print(await arena.host.listener.listen("127.0.0.1", 0), flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
         sys.setprofile(None)
         await arena.close()

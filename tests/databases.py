@@ -21,10 +21,10 @@ import pytest
 from psycopg.rows import dict_row
 
 from arena.store import database_url
-from arena.store.data_folder import FILE, FOLDER
+from arena.store.data_folder import FILE_MODE, FOLDER_MODE
 from arena.store.database import Database
-from arena.store.database_url import database_at
-from arena.store.postgres_database import SCHEMA, PostgresDatabase
+from arena.store.database_url import open_database_url
+from arena.store.postgres_database import SCHEMA_NAME, PostgresDatabase
 from arena.store.sqlite_database import SqliteDatabase
 from arena.store.store import Store
 from arena.store.views import VIEWS_SCHEMA
@@ -112,8 +112,8 @@ def _new_file() -> bytes:
 
 def _create_by_copying(database: SqliteDatabase) -> None:
     try:
-        database.file.parent.mkdir(parents=True, exist_ok=True, mode=FOLDER)
-        opened = os.open(database.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE)
+        database.file.parent.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
+        opened = os.open(database.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
     except OSError:  # what is there is completed, or it is said why not
         _create(database)
         return
@@ -127,7 +127,7 @@ _filled: dict[Callable[[Store], object], bytes] = {}
 
 def filled_store(file: Path, fill: Callable[[Store], object]) -> Store:
     """Open a new database with what `fill` puts there. For SQLite it does that once, and the file is copied then."""
-    if not isinstance(database_at(file), SqliteDatabase):
+    if not isinstance(open_database_url(file), SqliteDatabase):
         store = Store.open(file)
         fill(store)
         return store
@@ -160,7 +160,7 @@ def asked(where: str | Path | Database, query: str) -> list[dict[str, Any]]:
     found = _found(where)
     if isinstance(found, str):
         with psycopg.connect(
-            found, row_factory=dict_row, options=f"-csearch_path={VIEWS_SCHEMA},{SCHEMA}"
+            found, row_factory=dict_row, options=f"-csearch_path={VIEWS_SCHEMA},{SCHEMA_NAME}"
         ) as connection:
             return connection.execute(query.encode()).fetchall()
     with closing(sqlite3.connect(found)) as file:
@@ -172,7 +172,7 @@ def alter(where: str | Path | Database, *statements: str) -> None:
     """Have something done there that the arena knows nothing of."""
     found = _found(where)
     if isinstance(found, str):
-        with psycopg.connect(found, options=f"-csearch_path={VIEWS_SCHEMA},{SCHEMA}") as connection:
+        with psycopg.connect(found, options=f"-csearch_path={VIEWS_SCHEMA},{SCHEMA_NAME}") as connection:
             for statement in statements:
                 connection.execute(statement.encode())
         return
@@ -186,7 +186,7 @@ def _found(where: str | Path | Database) -> str | Path:
     """The file that a test means, or the URL."""
     if isinstance(where, str):
         return where
-    database = where if isinstance(where, Database) else database_at(where)
+    database = where if isinstance(where, Database) else open_database_url(where)
     if isinstance(database, Renamed):
         return database.url
     assert database.file is not None

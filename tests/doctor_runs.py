@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.commands.doctor import examine
-from arena.doctor.cases import COURSE
+from arena.doctor.cases import CASES
 from arena.doctor.timeouts import DoctorTimeouts
 from commands import as_program, run
 from timeouts import PATIENT_ENVIRON, WITHIN
@@ -73,7 +73,7 @@ def _read(tmp_path: Path, out: str) -> dict[str, Any]:
 def examined_whole(tmp_path: Path, *command: str) -> tuple[list[int], dict[str, Any]]:
     """The same of the whole course in its order, with the exit codes of its parts: examined side by side, as most of
     them is waiting."""
-    names = [case.name for case in COURSE]
+    names = [case.name for case in CASES]
     long = [("late", "slow"), ("hang-up", "full"), ("half-open",)]
     parts = [*long, tuple(name for name in names if not any(name in part for part in long))]
     folders = [tmp_path / part[0] for part in parts]

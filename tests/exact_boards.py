@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 from protocol.games.risk.board import Board
-from protocol.games.risk.duel import FREE, Position
-from protocol.games.risk.maps import read
+from protocol.games.risk.duel import NO_OWNER, Position
+from protocol.games.risk.maps import find_map
 
 PAIR = [(0, 1)]
 PATH = [(0, 1), (1, 2)]
@@ -17,7 +17,7 @@ STAR = [(2, 0), (2, 1), (2, 3)]
 def board(borders: list[tuple[int, int]]) -> Board:
     count = 1 + max(max(border) for border in borders)
     territories = [{"name": f"t{i}", "continent": 0, "x": i, "y": i} for i in range(count)]
-    return read(
+    return find_map(
         {
             "name": "custom",
             "territories": territories,
@@ -36,6 +36,6 @@ def some(count: int, territories: int, max_troops: int, seed: int) -> list[Posit
         troops = [chance.randint(1, max_troops) for _ in range(territories)]
         if i % 3 == 0:
             free = chance.randrange(territories)
-            owner[free], troops[free] = FREE, 0
+            owner[free], troops[free] = NO_OWNER, 0
         drawn.append(Position(tuple(owner), tuple(troops), chance.randrange(2), i % 100))
     return drawn

@@ -13,11 +13,11 @@ from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
-from arena.network.connection import PIECE
-from arena.network.frames import FastProtocol, framed
+from arena.network.connection import READ_CHUNK_BYTES
+from arena.network.frames import FastProtocol, make_frame
 from protocol import codec
 from protocol.errors import MalformedMessage
-from protocol.messages import MAX_CLIENT_FRAME, FromClient, Move, Ready
+from protocol.messages import MAX_CLIENT_FRAME_BYTES, FromClient, Move, Ready
 
 CONT, TEXT, BINARY = Opcode.CONT, Opcode.TEXT, Opcode.BINARY
 CLOSE, PING, PONG = Opcode.CLOSE, Opcode.PING, Opcode.PONG
@@ -27,8 +27,8 @@ REQUEST = (
     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 )
 SIZES = (0, 1, 2, 5, 6, 7, 118, 119, 120, 124, 125, 126, 127, 128, 134, 255, 256, 503, 504, 505, 511, 512, 513)
-LARGE = (4096, MAX_CLIENT_FRAME // 2, MAX_CLIENT_FRAME - 1, MAX_CLIENT_FRAME)
-TOO_LARGE = (MAX_CLIENT_FRAME + 1, 65535, 65536)
+LARGE = (4096, MAX_CLIENT_FRAME_BYTES // 2, MAX_CLIENT_FRAME_BYTES - 1, MAX_CLIENT_FRAME_BYTES)
+TOO_LARGE = (MAX_CLIENT_FRAME_BYTES + 1, 65535, 65536)
 CODES = (0, 999, *range(1000, 1017), 2999, 3000, 3999, 4000, 4999, 5000, 65535)
 REASONS = (b"", b"bye", "…".encode(), b"\xe2\x80", b"\xff", b"x" * 123)
 
@@ -178,8 +178,8 @@ class TwoWays:
     """
 
     def __init__(self, *, state: State = State.OPEN) -> None:
-        self.arena = FastProtocol(state=state, max_size=MAX_CLIENT_FRAME)
-        self.library = ServerProtocol(state=state, max_size=MAX_CLIENT_FRAME)
+        self.arena = FastProtocol(state=state, max_size=MAX_CLIENT_FRAME_BYTES)
+        self.library = ServerProtocol(state=state, max_size=MAX_CLIENT_FRAME_BYTES)
         self.frames = self.short = 0
         """How many frames were read, and those of them that took the short way."""
         self.requests: list[Request] = []
@@ -189,7 +189,7 @@ class TwoWays:
     def feed(self, piece: bytes, *, ask: bool = True) -> list[Any]:
         """What came of a piece. A connection asks for the short way only while something is awaited."""
         self._course.append(piece)
-        message = self.arena.message(piece) if ask and len(piece) <= PIECE else None
+        message = self.arena.try_decode(piece) if ask and len(piece) <= READ_CHUNK_BYTES else None
         if message is None:
             self.arena.receive_data(piece)
             events = self.arena.events_received()
@@ -320,7 +320,7 @@ KINDS: dict[str, bytes] = {
     "a ping in parts": written(PING, fin=False),
     "a long ping": written(PING, b"x" * 126),
     "a length beyond all": written(BINARY, says=2**63),
-    "too much": written(BINARY, b"x", says=MAX_CLIENT_FRAME + 1),
+    "too much": written(BINARY, b"x", says=MAX_CLIENT_FRAME_BYTES + 1),
 }
 
 
@@ -329,7 +329,7 @@ def framed_otherwise() -> Iterator[codec.Frame]:
     for size in (*range(131), *range(65530, 65541)):
         for frame in (bytes(size), b"\xff" * size, "x" * size, "é" * (size // 2) + "x" * (size % 2)):
             data, opcode = (frame, BINARY) if isinstance(frame, bytes) else (frame.encode(), TEXT)
-            if framed(frame) != Frame(opcode, data).serialize(mask=False):
+            if make_frame(frame) != Frame(opcode, data).serialize(mask=False):
                 yield frame
 
 
@@ -452,18 +452,18 @@ def _fits(number: int, form: str) -> bool:
 
 def is_plain(frame: bytes) -> bool:
     """Whether the short decoder takes a frame."""
-    return len(frame) <= codec.SMALL and codec._plain(frame) is not None
+    return len(frame) <= codec.MAX_FAST_PATH_BYTES and codec._decode_fast(frame) is not None
 
 
 def decoded_both_ways(frame: bytes) -> tuple[str, str]:
     """What a client's frame in msgpack comes to with the short decoder, and without it."""
     short = _decoded(frame)
-    plain = codec._plain
-    codec._plain = _never
+    plain = codec._decode_fast
+    codec._decode_fast = _never
     try:
         return short, _decoded(frame)
     finally:
-        codec._plain = plain
+        codec._decode_fast = plain
 
 
 def _never(frame: bytes) -> Move | Ready | None:

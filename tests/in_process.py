@@ -23,26 +23,26 @@ from anyio.from_thread import start_blocking_portal
 
 import arena.commands.serve
 from arena.commands.data_dir import hold_data_dir
-from arena.commands.listening import listening
+from arena.commands.listening import bind_ports
 from arena.commands.settings import ServerSettings, node_of
 from arena.commands.web import PageProcess
-from arena.network.addresses import networks
+from arena.network.addresses import parse_networks
 from arena.store.store import Reader
 from arena.web.http_connections import PageServer
 from arena.web.site import Site
-from bots.client.installed import installed
-from bots.client.nodes import Directed
-from bots.client.options import from_command_line
+from bots.client.installed import find_installed
+from bots.client.nodes import RoutedEffect
+from bots.client.options import read_command_line
 from bots.client.run import Client
-from bots.client.settings import settle
-from bots.client.talk import Say
+from bots.client.settings import merge_settings
+from bots.client.talk import PrintLine
 from commands import Done, call
 from machine import event_loop
 from machine.log_output import TextLines
 from machine.timeouts import FACTOR_VARIABLE
 from patience import PATIENT_CLIENT
 from players import token_of
-from protocol.games import load
+from protocol.games import load_game
 from timeouts import BUSY_ENVIRON, WITHIN
 
 TIMEOUT_FACTOR = 24
@@ -97,7 +97,7 @@ async def _hosting(settings: ServerSettings) -> AsyncIterator[Hosted]:
     with (
         _logging_to(said, news, settings),
         _as_in_a_process(stops),
-        listening(settings) as ports,
+        bind_ports(settings) as ports,
         hold_data_dir(data, settings.db),
     ):
         serving = asyncio.create_task(arena.commands.serve.serve(settings, data, ports))
@@ -150,17 +150,17 @@ async def play(served: At, bot: str, matches: int, *options: str) -> list[str]:
 async def playing(served: At, bot: str, *options: str) -> AsyncIterator[None]:
     """Have a reference bot play without end inside, once it is connected."""
     name = options[options.index("--name") + 1] if "--name" in options else bot
-    async with event_loop.running(_client(served, bot, *options).play()):
+    async with event_loop.background_task(_client(served, bot, *options).play()):
         await served.says(f"{name} (bot-arena/python) came")
         yield
 
 
 def _client(served: At, bot: str, *options: str) -> _Client:
     """A reference bot by its command line; its token follows from its name."""
-    made = installed()[bot].load()(bot)
-    settings = settle(from_command_line(made, ("--url", served.url, *options)))
+    made = find_installed()[bot].load()(bot)
+    settings = merge_settings(read_command_line(made, ("--url", served.url, *options)))
     made.name = settings.name or bot
-    game = None if settings.game is None else load(settings.game, settings.config)
+    game = None if settings.game is None else load_game(settings.game, settings.config)
     if game is not None:
         made.check_game(game)
     return _Client(made, settings, token_of(made.name), game, PATIENT_CLIENT)
@@ -174,9 +174,9 @@ class _Client(Client):
         super().__init__(*given)
 
     def _perform(self, effects: Any) -> None:
-        rest: list[Directed] = []
+        rest: list[RoutedEffect] = []
         for effect in effects:
-            if isinstance(effect, Say):
+            if isinstance(effect, PrintLine):
                 self.said.append(effect.line)
             else:
                 rest.append(effect)
@@ -226,7 +226,7 @@ def _as_in_a_process(stops: list[asyncio.Event]) -> Iterator[None]:
         patch.setenv(FACTOR_VARIABLE, str(TIMEOUT_FACTOR))
         for key, value in BUSY_ENVIRON.items():
             patch.setenv(key, value)
-        patch.setattr(event_loop, "collect_rarely", lambda: None)  # going through all of pytest's objects takes long
+        patch.setattr(event_loop, "relax_gc", lambda: None)  # going through all of pytest's objects takes long
         patch.setattr(type(asyncio.get_running_loop()), "add_signal_handler", lambda *_: None)  # they are for pytest
         patch.setattr(arena.commands.serve, "_obey_signals", lambda stop, *_: stops.append(stop))
         patch.setattr(PageProcess, "run", _serve_page)
@@ -245,12 +245,12 @@ async def _serve_page(page: PageProcess) -> str:
         for one in sockets:
             stack.enter_context(one)
         site = Site(reader, socket=order.socket, registration=order.registration, admin=order.admin)
-        server = PageServer(site, None, networks(order.proxies))
+        server = PageServer(site, None, parse_networks(order.proxies))
         serving = asyncio.create_task(server.serve(sockets))
         try:
             await asyncio.shield(serving)
         finally:
-            server.leave()
+            server.stop()
             await serving
     return "ended"
 

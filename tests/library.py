@@ -17,12 +17,12 @@ from bots import Bot, Choice
 from bots.reference.exact_bots import Perfect
 from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import Greedy
-from machine.timestamps import written
-from protocol.games import load
+from machine.timestamps import format_timestamp
+from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.messages import Clock, Player
 from referee import record as records
-from referee.effects import Deadline, Effect, Expired, Forfeited, MatchEvent, Played, Readied, Resigned, Write
+from referee.effects import SetDeadline, Effect, DeadlineReached, Forfeit, MatchEvent, MoveReceived, SeatReady, Resignation, WriteLine
 from referee.match import Match
 from referee.record import Header, RecordedSeat
 from referee.state import Phase
@@ -59,7 +59,7 @@ class Library:
 
     def play(self, game: str, seats: Sequence[Entrant], config: dict[str, Any] | None = None, **fixed: Any) -> str:
         """Referee a match and store it, rated where its config is; its id."""
-        rules = load(game, config)
+        rules = load_game(game, config)
         self._count += 1
         match = fixed.pop("match", f"{game}-{self._count:04d}")
         pool = rules.pool if fixed.pop("rated", True) else None
@@ -97,20 +97,20 @@ class Library:
         self.now += timedelta(minutes=self._chance.randint(2, 9), milliseconds=self._chance.randrange(1000))
         started, name = self.now, match
         seed = hashlib.sha256(f"seed of {name}".encode()).digest()
-        header = records.header_of(
+        header = records.make_header(
             match=name,
             game=rules,
             seats=[RecordedSeat(bot=entrant.name, version=entrant.version) for entrant in seats],
             seed=seed,
             pool=pool,
             clock=CLOCK,
-            started=written(started),
+            started=format_timestamp(started),
             **fixed,
         )
         match_, lines, seconds = _referee(header, seed, seats, self._chance)
-        result = match_.result(written(started + timedelta(seconds=seconds)))
+        result = match_.result(format_timestamp(started + timedelta(seconds=seconds)))
         self.store.write(
-            finish_matches, [StorableMatch(result, lambda ratings: records.pack(lines, match_.footer(result, ratings)))]
+            finish_matches, [StorableMatch(result, lambda ratings: records.pack_record(lines, match_.footer(result, ratings)))]
         )
         return name
 
@@ -127,39 +127,39 @@ def _referee(
     def perform(effects: list[Effect]) -> None:
         nonlocal deadline
         for effect in effects:
-            if isinstance(effect, Write):
+            if isinstance(effect, WriteLine):
                 lines.append(records.write_line(effect.line))
-            elif isinstance(effect, Deadline) and effect.at is not None:
-                deadline = effect.at
+            elif isinstance(effect, SetDeadline) and effect.time is not None:
+                deadline = effect.time
 
-    perform(match.open(now))
+    perform(match.start_match(now))
     for seat in range(len(seats)):
-        perform(match.receive(Readied(seat, chance.randbytes(16)), now))
+        perform(match.receive(SeatReady(seat, chance.randbytes(16)), now))
     while match.standing.phase is not Phase.OVER:
         event = _next(match, seats, bots)
-        awaited = match.standing.course.awaited if match.standing.course else ()
+        awaited = match.standing.course.awaited_seats if match.standing.course else ()
         pace = seats[awaited[0]].pace if awaited else 0.0
-        now = deadline if isinstance(event, Expired) else now + pace * chance.uniform(0.4, 1.9)
+        now = deadline if isinstance(event, DeadlineReached) else now + pace * chance.uniform(0.4, 1.9)
         perform(match.receive(event, now))
-    return match, [line for line in lines if records.public(line)], now
+    return match, [line for line in lines if records.is_public(line)], now
 
 
 def _next(match: Match, seats: Sequence[Entrant], bots: Sequence[Bot]) -> MatchEvent:
     """What the seat to move does."""
     course = match.standing.course
     assert course is not None
-    seat = course.awaited[0]
+    seat = course.awaited_seats[0]
     entrant = seats[seat]
     if entrant.ends and course.ply >= entrant.at:
         match entrant.ends:
             case "resign":
-                return Resigned(seat)
+                return Resignation(seat)
             case "sleep":
-                return Expired()
+                return DeadlineReached()
             case "leave":
-                return Forfeited(seat)
+                return Forfeit(seat)
             case "cheat":
-                return Played(seat, course.ply, {"heap": -1, "take": 99})
+                return MoveReceived(seat, course.ply, {"heap": -1, "take": 99})
     chosen = bots[seat].choose(turn(match.game, course.state, seat=seat, seed=entrant.name, match=match.id))
     info: dict[str, Any] = {}
     if isinstance(chosen, Choice):
@@ -167,7 +167,7 @@ def _next(match: Match, seats: Sequence[Entrant], bots: Sequence[Bot]) -> MatchE
         info = {key: value for key, value in told.items() if value is not None}
     if entrant.note is not None:
         info["note"] = entrant.note
-    return Played(seat, course.ply, dict(move_of(chosen)), info or None)
+    return MoveReceived(seat, course.ply, dict(move_of(chosen)), info or None)
 
 
 ANN = Entrant("ann", RandomBot, "2.1", 0.4)

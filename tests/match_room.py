@@ -9,11 +9,11 @@ from typing import Any
 from arena.host.broadcast import EncodedMessages
 from arena.host.journal import Journal
 from arena.host.recorder import Recorder
-from arena.host.runner import Runner
-from arena.replay.verify import verify
+from arena.host.runner import MatchRunner
+from arena.replay.verify import verify_record
 from protocol.messages import End, FromServer
 from referee import record_reader
-from referee.effects import Played, Readied
+from referee.effects import MoveReceived, SeatReady
 from referee.match import Match
 from referee_table import A_MOVE, NONCES, Table, header
 from timeouts import WITHIN
@@ -30,7 +30,7 @@ class Friend:
         self.told.append(message)
         self._news.set()
 
-    def show(self, shown: EncodedMessages) -> None:
+    def send_shared(self, shown: EncodedMessages) -> None:
         for message in shown.messages:
             self.send(message)
 
@@ -66,39 +66,39 @@ class Room:
         self.finishes = 0
         self.held: list[str | None] = []
         self.tried = asyncio.Event()
-        self.runner = self.made(self.journal.begin(self.header.match))
+        self.runner = self.made(self.journal.create(self.header.match))
         self.friends = [Friend() for _ in bots]
         for seat, friend in enumerate(self.friends):
-            self.runner.sit(seat, friend, follow=False)
+            self.runner.seat_peer(seat, friend, follow=False)
 
-    def made(self, journal: Any) -> Runner:
+    def made(self, journal: Any) -> MatchRunner:
         self.match = Match(self.header, Table(header=self.header).match._seed, Table(header=self.header).match.players)
         at_once = Recorder(lambda: at_once.commit())
-        return Runner(self.match, journal, self._recorder or at_once, self.finish, held=self.hold)
+        return MatchRunner(self.match, journal, self._recorder or at_once, self.finish, on_held=self.hold)
 
     def hold(self, match: str, reason: str | None) -> None:
         self.held.append(reason)
         self.tried.set()
 
-    def finish(self, runner: Runner) -> None:
+    def finish(self, runner: MatchRunner) -> None:
         self.finishes += 1
         self.finished.set()
 
     def begin(self) -> Room:
-        self.runner.open()
+        self.runner.start()
         for seat in range(len(self.friends)):
-            self.runner.receive(Readied(seat, NONCES[seat]))
+            self.runner.receive(SeatReady(seat, NONCES[seat]))
         return self
 
     def play(self, move: Any = None) -> None:
         course = self.match.standing.course
-        self.runner.receive(Played(course.to_move, course.ply, move or A_MOVE))
+        self.runner.receive(MoveReceived(course.to_move, course.ply, move or A_MOVE))
 
     async def end(self) -> list[End]:
         """Wait for the end, tell it, and check what the journal holds."""
         async with asyncio.timeout(WITHIN):
             await self.finished.wait()
         assert self.finishes == 1
-        self.runner.farewell(None)
-        verify(record_reader.read(self.runner.closed(self.runner.result("x")).record(), "m-1"))
+        self.runner.send_end(None)
+        verify_record(record_reader.read_record(self.runner.close_record(self.runner.result("x")).pack_record(), "m-1"))
         return [await friend.until(End) for friend in self.friends]

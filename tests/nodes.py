@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from arena.server.nodes import weight
+from arena.server.nodes import rendezvous_weight
 from postgres import new_database
 from processes import Served, serving
 
@@ -25,7 +25,7 @@ class TwoNodes:
 async def two_nodes(folder: Path, *options: str, **environ: str) -> AsyncIterator[TwoNodes]:
     """Nodes called a and b, which see each other."""
     url = new_database()
-    first, second = sorted(("a", "b"), key=lambda name: weight(name, "nim"), reverse=True)
+    first, second = sorted(("a", "b"), key=lambda name: rendezvous_weight(name, "nim"), reverse=True)
     async with (
         serving(folder / first, "--db", url, "--node", first, *options, **environ) as nim,
         serving(folder / second, "--db", url, "--node", second, *options, **environ) as other,

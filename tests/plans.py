@@ -7,7 +7,7 @@ from typing import Any
 
 from arena.tournament.contestants import Contestant
 from arena.tournament.plan import Plan
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import Clock
 
 
@@ -17,7 +17,7 @@ def plan(bots: Sequence[str] = "abcd", game: str = "nim", **changes: Any) -> Pla
         "id": "t1",
         "seed": "7",
         "contestants": tuple(Contestant(name, ()) for name in bots),
-        "rules": load(game),
+        "rules": load_game(game),
         "format": "round-robin",
         "rounds": 2,
         "paired": False,

@@ -104,5 +104,5 @@ async def attending(url: str, name: str) -> AsyncIterator[Player]:
             elif "legal" in told:
                 await one.move(told)
 
-    async with player(url, name) as one, event_loop.running(attend()):
+    async with player(url, name) as one, event_loop.background_task(attend()):
         yield one

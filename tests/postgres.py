@@ -20,9 +20,9 @@ from psycopg.conninfo import conninfo_to_dict
 
 import budget
 import postgres_guard
-from arena.store.database_url import database_at
-from arena.store.postgres_database import SCHEMA
-from arena.store.schema import REVISIONS
+from arena.store.database_url import open_database_url
+from arena.store.postgres_database import SCHEMA_NAME
+from arena.store.schema import SCHEMA_REVISIONS
 from programs import missing
 
 USER = "postgres"
@@ -178,7 +178,7 @@ def _start_shared_server(folder: Path) -> None:
     (folder / _GUARD).write_text(str(server._guard.pid))
     server.start()
     server.execute(f"CREATE DATABASE {TEMPLATE}")
-    database_at(server.url(TEMPLATE)).create()
+    open_database_url(server.url(TEMPLATE)).create()
     for statement in _NOTE_ALTERATIONS:
         server.execute(statement, TEMPLATE)
 
@@ -212,12 +212,12 @@ END_OTHER_SESSIONS = (
 )
 """Ends all other sessions on a database, and waits for that."""
 _ALTERED = f"""SELECT EXISTS (SELECT FROM public.alterations)
-    OR (SELECT array_agg(version_num) FROM {SCHEMA}.alembic_version) IS DISTINCT FROM ARRAY['{REVISIONS[-1]}'::varchar]
+    OR (SELECT array_agg(version_num) FROM {SCHEMA_NAME}.alembic_version) IS DISTINCT FROM ARRAY['{SCHEMA_REVISIONS[-1]}'::varchar]
     OR EXISTS (SELECT FROM pg_db_role_setting)"""
-_FILLED_TABLES = f"""SELECT oid::regclass::text FROM pg_class WHERE relnamespace = '{SCHEMA}'::regnamespace
+_FILLED_TABLES = f"""SELECT oid::regclass::text FROM pg_class WHERE relnamespace = '{SCHEMA_NAME}'::regnamespace
     AND relkind = 'r' AND relname <> 'alembic_version' AND pg_relation_size(oid) > 0"""
 _RESTART_SEQUENCES = f"""SELECT setval(format('%I.%I', schemaname, sequencename), start_value, false)
-    FROM pg_sequences WHERE schemaname = '{SCHEMA}' AND last_value IS NOT NULL"""
+    FROM pg_sequences WHERE schemaname = '{SCHEMA_NAME}' AND last_value IS NOT NULL"""
 
 _made = iter(range(1, 1_000_000))
 _empty: list[str] = []

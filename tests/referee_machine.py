@@ -7,25 +7,25 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from protocol.messages import MAX_STRIKES, Turn
-from protocol.reasons import LEAVING
+from protocol.reasons import DROP_OUT_REASONS
 from referee.effects import (
-    Absent,
-    Delayed,
+    NoShow,
+    SendDelay,
     Effect,
-    Expired,
-    Forfeited,
-    Held,
-    Left,
-    Played,
-    Readied,
-    Resigned,
-    Returned,
-    Show,
-    Tell,
-    TellMany,
-    Voided,
+    DeadlineReached,
+    Forfeit,
+    Pause,
+    Disconnect,
+    MoveReceived,
+    SeatReady,
+    Resignation,
+    Reconnect,
+    SendToWatchers,
+    SendToSeat,
+    SendToSeats,
+    Abort,
 )
 from referee.record import Ply, Sealed, Strike, write_line
 from referee.record_reader import read_lines
@@ -45,7 +45,7 @@ class RefereeMachine(RuleBasedStateMachine):
     @initialize(game=st.sampled_from(GAMES), watched=st.booleans(), away=st.sampled_from((0.0, 3.0)))
     def open(self, game: tuple[str, dict[str, Any]], watched: bool, away: float) -> None:
         self.table = Table(*game, rated=True, bank=BANK, increment=INCREMENT, away=away)
-        self.table.match.watch(wanted=watched)
+        self.table.match.set_watched(is_watched=watched)
         self.table.open()
 
     @rule(seconds=SECONDS)
@@ -55,33 +55,33 @@ class RefereeMachine(RuleBasedStateMachine):
     @rule(nonce=st.binary(min_size=16, max_size=16) | st.just(b""))
     def all_are_ready(self, nonce: bytes) -> None:
         for seat in self.table.seats:
-            self._send(Readied(seat, nonce))
+            self._send(SeatReady(seat, nonce))
 
     @rule(seat=SEATS, nonce=st.binary(min_size=16, max_size=16) | st.just(b""))
     def one_is_ready(self, seat: int, nonce: bytes) -> None:
-        self._send(Readied(self._seat(seat), nonce))
+        self._send(SeatReady(self._seat(seat), nonce))
 
     @precondition(lambda self: self._is_playing)
     @rule(at=SEATS, number=st.integers(0, 30), info=INFO, waited=WAITED, seconds=SECONDS)
     def move(self, at: int, number: int, info: Any, waited: float | None, seconds: float) -> None:
         table = self.table
-        seat, before = self._mover(at), table.match.standing.clock.banks
+        seat, before = self._mover(at), table.match.standing.clock.banks_s
         offered = self._offered(seat)
         move = offered[number % len(offered)]
-        effects = self._send(Played(seat, table.ply, move, info=info, round_trip=0.03, waited=waited), seconds)
-        if seat in table.match.standing.playing.sealed:
-            assert not any(isinstance(effect, (TellMany, Show)) for effect in effects)
-            assert {effect.seat for effect in effects if isinstance(effect, Tell)} <= {seat}, "nobody else is told"
-        assert table.match.standing.clock.banks[seat] <= before[seat] + INCREMENT
+        effects = self._send(MoveReceived(seat, table.ply, move, info=info, round_trip_s=0.03, waited_s=waited), seconds)
+        if seat in table.match.standing.current_course.sealed:
+            assert not any(isinstance(effect, (SendToSeats, SendToWatchers)) for effect in effects)
+            assert {effect.seat for effect in effects if isinstance(effect, SendToSeat)} <= {seat}, "nobody else is told"
+        assert table.match.standing.clock.banks_s[seat] <= before[seat] + INCREMENT
 
     @precondition(lambda self: self._is_playing)
     @rule(at=SEATS, move=GARBAGE)
     def move_illegally(self, at: int, move: Any) -> None:
-        self._send(Played(self._mover(at), self.table.ply, move))
+        self._send(MoveReceived(self._mover(at), self.table.ply, move))
 
     @rule(seat=SEATS, ply=st.integers(-1, 12), move=GARBAGE)
     def move_elsewhere(self, seat: int, ply: int, move: Any) -> None:
-        self._send(Played(self._seat(seat), ply, move))
+        self._send(MoveReceived(self._seat(seat), ply, move))
 
     @precondition(lambda self: self._is_playing)
     @rule(seat=SEATS)
@@ -89,31 +89,31 @@ class RefereeMachine(RuleBasedStateMachine):
         """What was accepted before is nothing new; nor is it once more."""
         for mover, ply, move in moves_in(self.table.match.standing):
             if mover == self._seat(seat):
-                assert self._send(Played(mover, ply, move)) == []
+                assert self._send(MoveReceived(mover, ply, move)) == []
 
-    @rule(kind=st.sampled_from([Resigned, Left, Returned, Forfeited, Absent]), seat=SEATS)
+    @rule(kind=st.sampled_from([Resignation, Disconnect, Reconnect, Forfeit, NoShow]), seat=SEATS)
     def come_and_go(self, kind: Any, seat: int) -> None:
         self._send(kind(self._seat(seat)))
 
     @rule(seat=SEATS)
     def follow(self, seat: int) -> None:
-        self.table.match.follow(self._seat(seat))
+        self.table.match.add_follower(self._seat(seat))
 
     @rule(early=st.booleans())
     def run_out(self, early: bool) -> None:
         if early:
-            self._send(Expired())
+            self._send(DeadlineReached())
         elif self.table.deadline is not None:
-            self._send(Expired(), max(0.0, self.table.deadline - self.table.now))
+            self._send(DeadlineReached(), max(0.0, self.table.deadline - self.table.now))
 
     @rule(seat=SEATS, seconds=SECONDS)
     def be_late(self, seat: int, seconds: float) -> None:
-        self._send(Delayed(self._seat(seat), self.table.now - seconds, self.table.now))
+        self._send(SendDelay(self._seat(seat), self.table.now - seconds, self.table.now))
 
     @rule(seconds=SECONDS)
     def hold(self, seconds: float) -> None:
         self.table.now += seconds
-        self._send(Held(seconds))
+        self._send(Pause(seconds))
 
     @precondition(lambda self: self._is_playing)
     @rule(at=SEATS)
@@ -121,15 +121,15 @@ class RefereeMachine(RuleBasedStateMachine):
         """The arena fails before it has recorded a move: the match is void, as if the move had not been."""
         table, seat = self.table, self._mover(at)
         before = [*table.match.standing.events]
-        table.match.receive(Played(seat, table.ply, self._offered(seat)[0]), table.now)
-        self._send(Voided(undo=True))
-        assert table.match.standing.playing.reason == "void"
+        table.match.receive(MoveReceived(seat, table.ply, self._offered(seat)[0]), table.now)
+        self._send(Abort(undo_last_event=True))
+        assert table.match.standing.current_course.reason == "void"
         assert table.match.standing.events == before
 
     @rule()
     def void(self) -> None:
         if self.table.received % 8 == 7:  # else there would be few matches that get far
-            self._send(Voided())
+            self._send(Abort())
 
     @precondition(lambda self: self.table.match.standing.phase is not Phase.OVER)
     @rule(seconds=SECONDS)
@@ -137,8 +137,8 @@ class RefereeMachine(RuleBasedStateMachine):
         """The arena is killed and goes on with what is in the journal."""
         before = self.table
         self.table = self._again(before, before.now + seconds)
-        for seat in before.match.standing.follows:
-            self.table.match.follow(seat)
+        for seat in before.match.standing.followers:
+            self.table.match.add_follower(seat)
 
     @invariant()
     def the_journal_gives_the_same_match(self) -> None:
@@ -147,13 +147,13 @@ class RefereeMachine(RuleBasedStateMachine):
             return
         again = self._again(self.table, self.table.now).match.standing
         assert again.phase is was.phase
-        assert again.playing.digest == was.playing.digest
+        assert again.current_course.digest == was.current_course.digest
         for what in ("state", "ply", "to_move", "out", "sealed"):
-            assert getattr(again.playing, what) == getattr(was.playing, what)
+            assert getattr(again.current_course, what) == getattr(was.current_course, what)
         assert (again.events, again.strikes) == (was.events, was.strikes)
-        assert again.mixed_in == was.mixed_in
-        assert again.clock.given == was.noted
-        banks = [round(1000 * bank) for bank in again.clock.banks]
+        assert again.nonces_by_seat == was.nonces_by_seat
+        assert again.clock.compensated_ms == was.recorded_compensation_ms
+        banks = [round(1000 * bank) for bank in again.clock.banks_s]
         assert banks == banks_in(self.table.lines, int(1000 * BANK), len(self.table.seats))
 
     @invariant()
@@ -162,19 +162,19 @@ class RefereeMachine(RuleBasedStateMachine):
         standing = self.table.match.standing
         alone = [line.event.seat for line in self.table.lines if isinstance(line, Ply) and line.event.out is None]
         movers = alone + [line.seat for line in self.table.lines if isinstance(line, Sealed)]
-        for seat, bank in enumerate(standing.clock.banks):
+        for seat, bank in enumerate(standing.clock.banks_s):
             assert bank <= BANK + INCREMENT * movers.count(seat) + 0.001 * len(movers) + 1e-9
-        assert max(standing.clock.given) <= standing.clock.most_given
+        assert max(standing.clock.compensated_ms) <= standing.clock.max_compensation_ms
 
     @invariant()
     def all_are_asked_who_have_to_move(self) -> None:
         """And only they: who has moved in a round that is not over waits, and nothing is left that is due."""
         standing = self.table.match.standing
         if standing.phase is Phase.PLAYING:
-            course = standing.playing
-            assert course.awaited
-            assert not course.due
-            assert standing.until is not None or set(standing.clock.running) == set(course.awaited)
+            course = standing.current_course
+            assert course.awaited_seats
+            assert not course.is_due
+            assert standing.wait_until is not None or set(standing.clock.running) == set(course.awaited_seats)
 
     @invariant()
     def nobody_is_told_what_is_not_for_it(self) -> None:
@@ -203,8 +203,8 @@ class RefereeMachine(RuleBasedStateMachine):
         standing = self.table.match.standing
         for seat, strikes in standing.strikes.items():
             assert strikes <= MAX_STRIKES
-            if strikes == MAX_STRIKES and standing.playing.reason != "void":
-                assert seat in standing.playing.out
+            if strikes == MAX_STRIKES and standing.current_course.reason != "void":
+                assert seat in standing.current_course.dropped_out
         counted = [line.seat for line in self.table.lines if isinstance(line, Strike)]
         assert {seat: counted.count(seat) for seat in counted} == dict(standing.strikes)
 
@@ -217,11 +217,11 @@ class RefereeMachine(RuleBasedStateMachine):
 
     def _mover(self, number: int) -> int:
         """One of the seats that have to move."""
-        awaited = self.table.match.standing.playing.awaited
+        awaited = self.table.match.standing.current_course.awaited_seats
         return awaited[number % len(awaited)]
 
     def _offered(self, seat: int) -> list[Any]:
-        return list(self.table.match.standing.playing.legal(seat)[0])
+        return list(self.table.match.standing.current_course.legal_moves(seat)[0])
 
     def _send(self, event: Any, after: float = 0.0) -> list[Effect]:
         return self.table.send(event, after)
@@ -229,7 +229,7 @@ class RefereeMachine(RuleBasedStateMachine):
     def _again(self, before: Table, now: float) -> Table:
         """The same match in an arena that knows it from its journal alone; before anything is asked of it."""
         again = Table(header=before.header)
-        again.match.watch(wanted=before.match._watched)
+        again.match.set_watched(is_watched=before.match._watched)
         again.now = now
         again.resume(read_lines([*map(write_line, before.lines)], "journal"))
         return again
@@ -240,9 +240,9 @@ class RefereeMachine(RuleBasedStateMachine):
         ranks = [seat.rank for seat in result.seats]
         assert min(ranks) == 1
         assert all(rank == 1 or sum(other < rank for other in ranks) >= rank - 1 for rank in ranks)
-        assert all(seat.rank > 1 for seat in result.seats if seat.reason in LEAVING)
+        assert all(seat.rank > 1 for seat in result.seats if seat.reason in DROP_OUT_REASONS)
         assert [line.event for line in self.table.lines if isinstance(line, Ply)] == match.standing.events
-        verify(self.table.record())
+        verify_record(self.table.record())
 
 
 class CountedMachine(RefereeMachine):

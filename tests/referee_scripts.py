@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from protocol.messages import CHANCE
-from referee.effects import Absent, Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
+from referee.effects import NoShow, SendDelay, DeadlineReached, Forfeit, Pause, Disconnect, MoveReceived, SeatReady, Resignation, Reconnect, Abort
 from referee.record import AnyLine, Ply, Sealed
 from referee.state import MatchStanding, Phase
 from referee_table import Table
@@ -83,59 +83,59 @@ def step(table: Table, what: tuple[Any, ...]) -> None:
     seat = what[1] % len(table.seats) if kind in _OF_A_SEAT else 0
     if kind in ("legal", "garbage", "repeat"):
         course = match.standing.course
-        if course is None or not course.awaited:
+        if course is None or not course.awaited_seats:
             return
         if kind == "legal":
-            seat = course.awaited[what[1] % len(course.awaited)]
-            offered = course.legal(seat)[0]
+            seat = course.awaited_seats[what[1] % len(course.awaited_seats)]
+            offered = course.legal_moves(seat)[0]
             move = offered[what[1] // 2 % len(offered)]
-            table.send(Played(seat, table.ply, move, what[2], round_trip=0.03, waited=what[3]))
+            table.send(MoveReceived(seat, table.ply, move, what[2], round_trip_s=0.03, waited_s=what[3]))
         elif kind == "garbage":
             table.play(what[1], info=what[2])
         else:
             for seat, ply, move in moves_in(match.standing):
                 if ply == what[1]:
-                    effects = table.send(Played(seat, ply, move))
+                    effects = table.send(MoveReceived(seat, ply, move))
                     assert effects == [] or match.standing.phase is Phase.OVER
     elif kind == "elsewhere":
-        table.send(Played(seat, what[2], what[3]))
+        table.send(MoveReceived(seat, what[2], what[3]))
     elif kind == "ready":
-        table.send(Readied(seat, what[2]))
+        table.send(SeatReady(seat, what[2]))
     elif kind == "follow":
-        match.follow(seat)
+        match.add_follower(seat)
     elif kind == "delay":
-        table.send(Delayed(seat, table.now - what[2], table.now))
+        table.send(SendDelay(seat, table.now - what[2], table.now))
     elif kind in _OF_A_SEAT:
         table.send(_OF_A_SEAT[kind](seat))
     elif kind == "hold":
-        table.send(Held(what[1]))
+        table.send(Pause(what[1]))
     elif kind == "expire":
         if table.deadline is not None:
             table.expire()
     else:
-        table.send({"early": Expired(), "void": Voided()}[kind])
+        table.send({"early": DeadlineReached(), "void": Abort()}[kind])
 
 
 _OF_A_SEAT: dict[str, Any] = {
     "elsewhere": None,
     "delay": None,
-    "ready": Readied,
+    "ready": SeatReady,
     "follow": None,
-    "resign": Resigned,
-    "leave": Left,
-    "return": Returned,
-    "forfeit": Forfeited,
-    "absent": Absent,
+    "resign": Resignation,
+    "leave": Disconnect,
+    "return": Reconnect,
+    "forfeit": Forfeit,
+    "absent": NoShow,
 }
 
 
 def rehearsed(game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]) -> Table:
     """A match under this script."""
     table = Table(*game, rated=True, bank=8, increment=0.25)
-    table.match.watch(wanted=True)
+    table.match.set_watched(is_watched=True)
     table.open()
     for seat in ready:
-        table.send(Readied(seat % len(table.seats), bytes([seat]) * 16))
+        table.send(SeatReady(seat % len(table.seats), bytes([seat]) * 16))
     for what, after in script:
         table.now += after
         step(table, what)

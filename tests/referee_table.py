@@ -8,17 +8,17 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from arena.ratings import rating_system
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from protocol.dice import Dice
 from protocol.games.base import Game
-from protocol.games.parsing import integer, integers, one_of, raise_illegal, read_config, read_move_fields
+from protocol.games.parsing import parse_integer, parse_integers, parse_choice, raise_illegal, read_config, read_move_fields
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Clock, End, Event, Player, Rejected, Start, Turn
 from referee import record as records
 from referee import record_reader
-from referee.effects import Deadline, Effect, Expired, Finish, Played, Readied, Release, Show, Tell, TellMany, Write
+from referee.effects import SetDeadline, Effect, DeadlineReached, FinishMatch, MoveReceived, SeatReady, ReleaseSeat, SendToWatchers, SendToSeat, SendToSeats, WriteLine
 from referee.match import Match
-from referee.record import AnyLine, Header, Ply, RecordedSeat, Strike, header_of, public, write_line
+from referee.record import AnyLine, Header, Ply, RecordedSeat, Strike, make_header, is_public, write_line
 from referee.state import Phase
 
 SEED = bytes(range(32))
@@ -47,8 +47,8 @@ class Dibs(Game[Pile, int]):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Dibs, config, {"sticks": [12], "dealt": False})
-        self.sticks = integers("dibs", "sticks", given["sticks"], count=(1, 1), each=(1, 100))[0]
-        self.config = {"sticks": [self.sticks], "dealt": one_of("dibs", "dealt", given["dealt"], (False, True))}
+        self.sticks = parse_integers("dibs", "sticks", given["sticks"], count=(1, 1), bounds=(1, 100))[0]
+        self.config = {"sticks": [self.sticks], "dealt": parse_choice("dibs", "dealt", given["dealt"], (False, True))}
 
     def initial(self, dice: Dice) -> tuple[Pile, Event | None]:
         if not self.config["dealt"]:
@@ -71,7 +71,7 @@ class Dibs(Game[Pile, int]):
     def apply(self, state: Pile, move: int, dice: Dice) -> tuple[Pile, Event]:
         if not 1 <= move <= min(3, state.sticks):
             raise_illegal(f"take is {move}: 1 to {min(3, state.sticks)} may be taken")
-        die = dice.die("luck")
+        die = dice.roll("luck")
         left = max(0, state.sticks - move - (die == 6))
         event = Event(ply=state.at, seat=state.seat, move={"take": move}, dice=[[die]], result={"left": left})
         winner = None if left else state.seat
@@ -107,7 +107,7 @@ class Dibs(Game[Pile, int]):
     def decode_move(self, wire: Any) -> int:
         return read_move_fields(wire, '{"take": 1}', "take")[0]
 
-    def board(self, state: Pile) -> str:
+    def draw_board(self, state: Pile) -> str:
         return "|" * state.sticks
 
     def notation(self, move: int) -> str:
@@ -137,7 +137,7 @@ class Bids(SimultaneousGame[Auction, int]):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Bids, config, {"rounds": 3})
-        self.config = {"rounds": integer("bids", "rounds", given["rounds"], 1, 9)}
+        self.config = {"rounds": parse_integer("bids", "rounds", given["rounds"], 1, 9)}
 
     def initial(self, dice: Dice) -> tuple[Auction, Event]:
         return self.apply_chance(Auction(0, (0, 0, 0), None, 0), dice)
@@ -172,7 +172,7 @@ class Bids(SimultaneousGame[Auction, int]):
         if move not in self.legal_moves_of(state, seat):
             raise_illegal(f"bid is {move}: it is one of {list(self.legal_moves_of(state, seat))}")
 
-    def resolve(self, state: Auction, moves: Mapping[int, int], dice: Dice) -> tuple[Auction, Event]:
+    def resolve_round(self, state: Auction, moves: Mapping[int, int], dice: Dice) -> tuple[Auction, Event]:
         highest = [seat for seat in sorted(moves) if moves[seat] == max(moves.values())]
         winner = highest[dice.choice("lot", len(highest))]
         won = tuple(had + moves[winner] * (seat == winner) for seat, had in enumerate(state.won))
@@ -220,7 +220,7 @@ class Bids(SimultaneousGame[Auction, int]):
     def decode_move(self, wire: Any) -> int:
         return read_move_fields(wire, '{"bid": 1}', "bid")[0]
 
-    def board(self, state: Auction) -> str:
+    def draw_board(self, state: Auction) -> str:
         return " ".join(map(str, state.won))
 
     def notation(self, move: int) -> str:
@@ -243,10 +243,10 @@ def header(
     bots: Iterable[str] = ("ann", "bob"),
 ) -> Header:
     clock = Clock(bank_ms=round(bank * 1000), increment_ms=round(increment * 1000))
-    from protocol.games import load
+    from protocol.games import load_game
 
-    rules = load(game, config)
-    made = header_of(
+    rules = load_game(game, config)
+    made = make_header(
         match=match,
         game=rules,
         seats=[RecordedSeat(bot=bot, version="1") for bot in bots],
@@ -277,20 +277,20 @@ class Table:
         self.released: list[int] = []
 
     def open(self) -> list[Effect]:
-        return self.perform(self.match.open(self.now))
+        return self.perform(self.match.start_match(self.now))
 
     def begin(self, nonces: Iterable[bytes] = NONCES) -> Table:
         """Let every seat be ready; open the match before, if it is not."""
         if not self.lines:
             self.open()
         for seat, nonce in zip(self.seats, nonces, strict=False):
-            self.send(Readied(seat, nonce))
+            self.send(SeatReady(seat, nonce))
         return self
 
     def resume(self, lines: Iterable[AnyLine]) -> Table:
         """Go on from these lines of a journal."""
         self.lines = list(lines)
-        self.perform(self.match.resume(self.match.recall(self.lines[2:]), self.now))
+        self.perform(self.match.resume(self.match.load_journal(self.lines[2:]), self.now))
         return self
 
     def send(self, event: Any, after: float = 0.0) -> list[Effect]:
@@ -300,53 +300,53 @@ class Table:
 
     def play(self, move: Any, after: float = 0.0, **more: Any) -> list[Effect]:
         """The seat to move answers its turn."""
-        return self.send(Played(self.to_move, self.ply, move, **more), after)
+        return self.send(MoveReceived(self.to_move, self.ply, move, **more), after)
 
     def expire(self) -> list[Effect]:
         """Wait until the deadline."""
         assert self.deadline is not None
-        return self.send(Expired(), max(0.0, self.deadline - self.now))
+        return self.send(DeadlineReached(), max(0.0, self.deadline - self.now))
 
     def finish_at_random(self) -> Table:
         """Play the first legal move until the end."""
         while self.match.standing.phase is Phase.PLAYING:
-            self.play(self.match.standing.playing.legal(self.to_move)[0][0])
+            self.play(self.match.standing.current_course.legal_moves(self.to_move)[0][0])
         return self
 
     @property
     def ply(self) -> int:
-        return self.match.standing.playing.ply
+        return self.match.standing.current_course.ply
 
     @property
     def to_move(self) -> int:
         """The seat that is to move; of several the first."""
-        return self.match.standing.playing.awaited[0]
+        return self.match.standing.current_course.awaited_seats[0]
 
     def banks(self) -> list[int]:
-        return self.match.standing.clock.milliseconds(self.now)
+        return self.match.standing.clock.milliseconds_left(self.now)
 
     def last(self, seat: int) -> Any:
         return self.told[seat][-1]
 
     def perform(self, effects: list[Effect]) -> list[Effect]:
         for effect in effects:
-            if isinstance(effect, Write):
+            if isinstance(effect, WriteLine):
                 self.lines.append(effect.line)
-            elif isinstance(effect, Tell):
+            elif isinstance(effect, SendToSeat):
                 self._check(effect.message, effect.seat)
                 self.told[effect.seat].append(effect.message)
-            elif isinstance(effect, TellMany):
+            elif isinstance(effect, SendToSeats):
                 self._check(effect.message, effect.seats[0])
                 for seat in effect.seats:
                     self.told[seat].append(effect.message)
-            elif isinstance(effect, Show):
+            elif isinstance(effect, SendToWatchers):
                 self._check(effect.message, None)
                 self.shown.append(effect.message)
-            elif isinstance(effect, Release):
+            elif isinstance(effect, ReleaseSeat):
                 self.released.append(effect.seat)
-            elif isinstance(effect, Deadline):
-                self.deadline = effect.at
-            elif isinstance(effect, Finish):
+            elif isinstance(effect, SetDeadline):
+                self.deadline = effect.time
+            elif isinstance(effect, FinishMatch):
                 self.finishes += 1
         return effects
 
@@ -364,7 +364,7 @@ class Table:
 
     def record(self) -> records.Record:
         """The record of the finished match, through its bytes."""
-        return record_reader.read(self.packed(), "m-1.jsonl.gz")
+        return record_reader.read_record(self.packed(), "m-1.jsonl.gz")
 
     def packed(self) -> bytes:
         result = self.match.result("2026-01-01T00:01:00.000Z")
@@ -373,8 +373,8 @@ class Table:
             ranks = [seat.rank for seat in result.seats]
             versions = [seat.version for seat in result.seats]
             ratings = rating_system.rate(result.pool, [rating_system.Standing()] * len(ranks), versions, ranks)
-        lines = [line for line in map(write_line, self.lines) if public(line)]
-        return records.pack(lines, self.match.footer(result, ratings))
+        lines = [line for line in map(write_line, self.lines) if is_public(line)]
+        return records.pack_record(lines, self.match.footer(result, ratings))
 
 
 def ended(table: Table) -> list[str]:
@@ -382,5 +382,5 @@ def ended(table: Table) -> list[str]:
     assert table.match.standing.phase is Phase.OVER
     assert table.finishes == 1
     assert table.deadline is None
-    verify(table.record())
+    verify_record(table.record())
     return [seat.reason for seat in table.match.result("x").seats]

@@ -116,5 +116,5 @@ class Noting(Bot):
             turn.memory["struck"] += 1
             return {"no": "move"}
         if turn.options is not None:
-            return turn.rules.encode_move(turn.rules.sample(turn.position, turn.random.randrange))
+            return turn.rules.encode_move(turn.rules.sample_move(turn.position, turn.random.randrange))
         return turn.random.choice(turn.legal)

@@ -12,9 +12,9 @@ from arena.ratings import rating_system
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from protocol.dice import SEED_BYTES
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import Clock
-from referee.record import Header, RecordedSeat, header_of
+from referee.record import Header, RecordedSeat, make_header
 from referee.result import Result, SeatResult
 
 
@@ -28,9 +28,9 @@ def header(
     tournament: str | None = None,
 ) -> Header:
     """That of a match of nim that begins."""
-    return header_of(
+    return make_header(
         match=match,
-        game=load("nim", {}),
+        game=load_game("nim", {}),
         seats=[RecordedSeat(bot=bot, version="1") for bot in bots],
         seed=seed,
         pool=None if tournament else pool,

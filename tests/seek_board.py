@@ -10,9 +10,9 @@ from typing import Any, cast
 from arena.host.session import Session
 from arena.server.bot_cache import BotCache
 from arena.server.matchmaking import Matchmaker, MatchRate
-from arena.server.seek_index import ActiveSeek, agreed
+from arena.server.seek_index import ActiveSeek, agreed_spec
 from arena.store.async_store import AsyncStore
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import Seek
 from timeouts import WITHIN
 from virtual_time import VirtualTimeLoop, passing
@@ -23,7 +23,7 @@ class Bot:
 
     def __init__(self, name: str, *, person: bool = False) -> None:
         self.bot = self.key = name
-        self.person = person
+        self.is_person = person
 
 
 class SeekBoard:
@@ -42,15 +42,15 @@ class SeekBoard:
             self.begin,
             self.bots,
             lambda bot: False,
-            most=lambda bot: bot not in self.busy,
-            chance=Random(1),
-            sated=lambda bot, other: (bot, other) in self.sated,
+            capacity=lambda bot: bot not in self.busy,
+            rng=Random(1),
+            is_at_open_limit=lambda bot, other: (bot, other) in self.sated,
             rate=rate,
         )
         self.changed = asyncio.Event()
 
     def begin(self, group: Sequence[ActiveSeek]) -> None:
-        kind = agreed(group)
+        kind = agreed_spec(group)
         self.begun.append(tuple(sorted(sought.bot for sought in group)))
         self.played.append((kind.config, kind.rated))
         self.changed.set()
@@ -70,7 +70,7 @@ class SeekBoard:
 
     def add(self, bot: str, seek: Seek, *, person: bool = False) -> None:
         session = cast(Session, Bot(bot, person=person))
-        self.seeks.add(session, seek, None if seek.open else load(seek.game, seek.config))
+        self.seeks.add(session, seek, None if seek.open else load_game(seek.game, seek.config))
 
     async def until(self, matches: int) -> list[tuple[str, ...]]:
         """Let time pass until so many matches have begun: what has."""

@@ -8,7 +8,7 @@ from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from bots.playing.matches import play_all
 from protocol.messages import Clock
-from referee.record import Footer, pack, public, write_line
+from referee.record import Footer, pack_record, is_public, write_line
 from referee.result import Ratings
 from referee_table import Table
 
@@ -23,17 +23,17 @@ def stored(file: Path) -> Store:
     for game, count in PLAYED:
         for played in play_all(["ann=random", "bob=random"], game, range(count), clock=CLOCK):
             closed = played.closed
-            store.write(finish_matches, [StorableMatch(closed.result, closed.record)])
+            store.write(finish_matches, [StorableMatch(closed.result, closed.pack_record)])
     return store
 
 
 def finished(table: Table) -> StorableMatch:
     """The match of a table as the arena stores it."""
     result = table.match.result("2026-01-01T00:01:00.000Z")
-    lines = [line for line in map(write_line, table.lines) if public(line)]
+    lines = [line for line in map(write_line, table.lines) if is_public(line)]
 
     def close(ratings: Ratings | None) -> bytes:
         footer: Footer = table.match.footer(result, ratings)
-        return pack(lines, footer)
+        return pack_record(lines, footer)
 
     return StorableMatch(result, close)

@@ -13,11 +13,11 @@ from mcp.client.stdio import stdio_client
 
 import zygote
 from agent_duels import told, turn_of
-from bots.agents.answers import Look, match_now
-from bots.agents.page import Page
+from bots.agents.answers import Look, describe_match
+from bots.agents.page import PageClient
 from bots.agents.schema_text import DESCRIPTIONS
-from bots.agents.server import build, schema
-from bots.agents.session import Session
+from bots.agents.server import make_server, make_schema
+from bots.agents.session import AgentSession
 from bots.agents.tools import AgentTools
 from bots.client.settings import Settings
 from commands import REPOSITORY
@@ -28,27 +28,27 @@ TEXT = (REPOSITORY / "docs" / "agents.md").read_text()
 
 def offered() -> AgentTools:
     settings = Settings()
-    return AgentTools("model", Session("model", settings, "t" * 16), Page(settings.url))
+    return AgentTools("model", AgentSession("model", settings, "t" * 16), PageClient(settings.url))
 
 
 def table() -> str:
     """A row for each tool."""
     rows = []
     for tool in offered().tools.values():
-        about = schema(tool.takes)
+        about = make_schema(tool.arguments_class)
         takes = [name if name in about.get("required", ()) else f"{name}?" for name in about["properties"]]
-        rows.append(f"| `{tool.name}` | {', '.join(f'`{name}`' for name in takes)} | {tool.about} |\n")
+        rows.append(f"| `{tool.name}` | {', '.join(f'`{name}`' for name in takes)} | {tool.description} |\n")
     return "".join(rows)
 
 
 def first_turn() -> str:
     """What a model reads that begins a duel."""
-    rules = games.load("risk-duel")
+    rules = games.load_game("risk-duel")
     state = {"owner": [-1] * 4, "troops": [0] * 4, "to_move": 0, "ply": 0}
     _, match = told(rules, "south-america", "random", turn_of(rules, state, match="261125-180511-50fcf08c"))
     return Look(
-        state="your_turn", next="it is your turn, 60 s left: move", match=match_now(match, 0, whole=True)
-    ).words()
+        state="your_turn", next="it is your turn, 60 s left: move", match=describe_match(match, 0, whole_board=True)
+    ).format_text()
 
 
 def test_the_table_has_every_tool_as_it_is() -> None:
@@ -61,7 +61,7 @@ def test_the_turn_is_what_a_model_sees() -> None:
 
 def test_the_longest_wait_is_the_one_that_is_said() -> None:
     (longest,) = set(re.findall(r"up to (\d+) seconds", TEXT))
-    waits = [schema(tool.takes)["properties"].get("wait_s") for tool in offered().tools.values()]
+    waits = [make_schema(tool.arguments_class)["properties"].get("wait_s") for tool in offered().tools.values()]
     assert {wait["maximum"] for wait in waits if wait} == {int(longest)}
 
 
@@ -78,7 +78,7 @@ async def test_the_configuration_starts_a_server_that_lists_the_tools(tmp_path: 
 
 
 async def test_every_argument_of_a_tool_is_described_and_none_other_is_taken() -> None:
-    async with Client(build(offered())) as client:
+    async with Client(make_server(offered())) as client:
         assert "list_games has the rules" in (client.instructions or "")
         for tool in (await client.list_tools()).tools:
             assert tool.input_schema["additionalProperties"] is False
@@ -88,7 +88,7 @@ async def test_every_argument_of_a_tool_is_described_and_none_other_is_taken() -
 
 async def test_objects_in_schemas_are_described_in_plain_sentences_for_a_model() -> None:
     told = {kind.__name__: text for kind, text in DESCRIPTIONS.items()}
-    async with Client(build(offered())) as client:
+    async with Client(make_server(offered())) as client:
         schemas = [
             schema for tool in (await client.list_tools()).tools for schema in (tool.input_schema, tool.output_schema)
         ]

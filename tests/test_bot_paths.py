@@ -6,10 +6,10 @@ from pathlib import Path, PureWindowsPath
 
 import pytest
 
-from arena.tournament.contestants import contestants, in_process_spec
+from arena.tournament.contestants import parse_contestants, make_in_process_spec
 from commands import call
 from machine.command_words import split_command
-from protocol.bot_launch import bot_name_in, file_in, parse_bot_spec, split_bot_word
+from protocol.bot_launch import bot_name_of, parse_bot_file, parse_bot_spec, split_bot_word
 from protocol.errors import UsageFault
 from protocol.names import is_bot_name
 from tournaments import played
@@ -64,20 +64,20 @@ def path(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_file_of_any_name_plays_in_process(path: str, word: str) -> None:
     if path.startswith("a=b") and not word.startswith("x="):
         pytest.skip("what stands before the first = is a name")
-    mine, _ = contestants([word.format(path), "random"], {}, in_process=True)
+    mine, _ = parse_contestants([word.format(path), "random"], {}, in_process=True)
     assert mine.spec is not None
     assert is_bot_name(mine.name)
     assert mine.spec.bot == str(Path(path).absolute()) + (":Mine" if "Mine" in word else "")
-    assert in_process_spec("x", word.format(path).removeprefix("x=")).bot == mine.spec.bot
+    assert make_in_process_spec("x", word.format(path).removeprefix("x=")).bot == mine.spec.bot
 
 
 @pytest.mark.parametrize("word", ["{}", "x={}"])
 def test_a_file_of_any_name_is_started(path: str, word: str) -> None:
     if path.startswith("a=b") and word == "{}":
         pytest.skip("what stands before the first = is a name")
-    mine, _ = contestants([word.format(path), "random"], {})
+    mine, _ = parse_contestants([word.format(path), "random"], {})
     assert mine.command[-1] == path
-    assert mine.name == bot_name_in(word.format(path))
+    assert mine.name == bot_name_of(word.format(path))
 
 
 def test_commands_play_a_bot_in_a_folder_with_blanks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,10 +97,10 @@ def test_commands_play_a_bot_in_a_folder_with_blanks(tmp_path: Path, monkeypatch
 def test_a_path_of_windows_keeps_its_backslashes(path: str) -> None:
     parts = PureWindowsPath(path)
     for word in (path, f"{path}:Mine", f"{path}:Mine:depth=3", f"{path}::depth=3"):
-        found = file_in(word)
+        found = parse_bot_file(word)
         assert found is not None
         assert PureWindowsPath(found.path) == parts
-        assert bot_name_in(word) == parts.stem
+        assert bot_name_of(word) == parts.stem
         assert split_bot_word(word) == (None, word)
         assert split_bot_word(f"x={word}") == ("x", word)
         assert PureWindowsPath(parse_bot_spec(word.replace("::", ":"), "").bot.removesuffix(":Mine")) == parts
@@ -115,8 +115,8 @@ def test_a_command_line_of_windows_keeps_its_backslashes(path: str) -> None:
 
 def test_a_command_line_of_other_systems_has_quotes_and_escapes() -> None:
     assert split_command(r"python my\ bots/mine.py 'a b'", windows=False) == ["python", "my bots/mine.py", "a b"]
-    assert bot_name_in("mine.py --fast") == "mine"
-    assert bot_name_in('"my bots/mine.py" --fast') == "mine"
+    assert bot_name_of("mine.py --fast") == "mine"
+    assert bot_name_of('"my bots/mine.py" --fast') == "mine"
 
 
 def test_a_file_that_is_not_there_is_named_as_it_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,4 +136,4 @@ def test_a_word_without_a_name_is_no_program_and_a_class_plays_in_process_alone(
     Path("my bots/mine.py").write_text(MINE)
     for word, said in (("ls", "there is no bot 'ls'"), ("my bots/mine.py:Mine", "a class of a file plays in process")):
         with pytest.raises(UsageFault, match=said):
-            contestants([word, "random"], {})
+            parse_contestants([word, "random"], {})

@@ -21,8 +21,8 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from arena.commands.settings import SETTINGS
-from arena.server.nodes import weight
-from arena.store.database_url import database_at
+from arena.server.nodes import rendezvous_weight
+from arena.store.database_url import open_database_url
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader
 from certificates import make
@@ -169,7 +169,7 @@ async def test_a_rolling_restart_under_play_voids_no_match_ends_no_bot_and_keeps
 ) -> None:
     async with compose_stack(tmp_path) as stack, AsyncExitStack() as up:
         places = {"a": "nim", "b": "leduc"}  # by the name of a node, which game it pairs
-        assert all(max(places, key=lambda name: weight(name, game)) == home for home, game in places.items())
+        assert all(max(places, key=lambda name: rendezvous_weight(name, game)) == home for home, game in places.items())
         containers = {name: await up.enter_async_context(AsyncExitStack()) for name in places}
         nodes = {name: await containers[name].enter_async_context(stack.node(name)) for name in places}
         for node in nodes.values():
@@ -193,7 +193,7 @@ async def test_a_rolling_restart_under_play_voids_no_match_ends_no_bot_and_keeps
             for _ in range(COMING):
                 group.create_task(comes_and_goes(stack.url("socket"), trust))
         await up.aclose()
-        with closing(Reader.open(database_at(stack.db))) as reader:
+        with closing(Reader.open(open_database_url(stack.db))) as reader:
             results = reader.read(lambda connection: list(iter_results(connection)))
         assert {seat.reason for result in results for seat in result.seats} <= {"win", "draw"}
         away = {seat.bot: longest_without_a_match(results, seat.bot) for result in results for seat in result.seats}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from arena.builtin_bots import house_bots
+from arena.builtin_bots import parse_builtin_bots
 from arena.cli import app
 from processes import REPOSITORY
 
@@ -40,7 +40,7 @@ def test_the_course_has_its_commands() -> None:
 
 
 def test_whom_the_lessons_play_by_name_is_a_built_in_bot_of_every_server_of_the_course() -> None:
-    houses = [{bot.name for bot in house_bots(words)} for words in re.findall(r"--house (\S+?)[`\s]", TEXT)]
+    houses = [{bot.name for bot in parse_builtin_bots(words)} for words in re.findall(r"--house (\S+?)[`\s]", TEXT)]
     opponents = set(re.findall(r"--opponent (\S+)", TEXT))
     assert len(houses) == 3
     assert "random" in opponents
@@ -54,5 +54,5 @@ def test_whom_a_document_plays_by_name_is_started_there(file: Path) -> None:
     text = re.sub(r"arena replay .*", "", file.read_text())
     started = set(re.findall(r"arena-bot run (\S+)", text))
     for words in re.findall(r"arena serve [^`\n]*--house (\S+?)[`\s]", text):
-        started |= {bot.name for bot in house_bots(words)}
+        started |= {bot.name for bot in parse_builtin_bots(words)}
     assert set(re.findall(r"--opponent ([a-z][\w:-]*)", text)) <= started

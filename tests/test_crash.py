@@ -15,16 +15,16 @@ from typing import Any
 import pytest
 
 from arena.processes.process import BotCrashed
-from arena.tournament.contestants import contestants
-from arena.tournament.dispatch import play as tournament_play
+from arena.tournament.contestants import parse_contestants
+from arena.tournament.dispatch import play_matches as tournament_play
 from arena.tournament.job import MatchJob, MatchReport
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BotEnvironment
 from commands import FAULTY, REPOSITORY, call, faulty, passing
 from conftest import free_port
-from machine.workers.local import processes
+from machine.workers.local import process_pool
 from processes import serving
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import Clock
 from referee.result import Result
 from timeouts import WITHIN
@@ -168,19 +168,19 @@ def play(
     plan = Plan(
         id="t0123456789",
         seed="1",
-        contestants=tuple(contestants(words, {})),
-        rules=load("nim"),
+        contestants=tuple(parse_contestants(words, {})),
+        rules=load_game("nim"),
         format="round-robin",
         rounds=rounds,
         paired=False,
         clock=Clock(bank_ms=bank_s * 1000, increment_ms=0),
     )
     around = BotEnvironment(variables=dict(os.environ))
-    job = MatchJob(key="k", plan=plan, environment=around, logs=folder, connect_timeout=connect_timeout)
+    job = MatchJob(key="k", plan=plan, environment=around, logs=folder, connect_timeout_s=connect_timeout)
     reports: list[MatchReport] = []
     stopped = None
     try:
-        with processes(1) as crew:
+        with process_pool(1) as crew:
             for ready in tournament_play(job, plan.schedule(()), crew):
                 reports += ready
     except BotCrashed as fault:

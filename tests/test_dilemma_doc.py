@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from bots.client.installed import installed
+from bots.client.installed import find_installed
 from bots.reference.dilemma_bots import MemoryOneBot
 from commands import REPOSITORY
 from protocol.games.dilemma import Dilemma
@@ -70,10 +70,10 @@ def test_the_chances_are_those_that_the_bots_play() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` ((?:\| [0-9/]+ ){5})\|", THEORY, re.MULTILINE)
     assert len(rows) == 7
     for name, cells in rows:
-        bot = installed()[name].load()(name)
+        bot = find_installed()[name].load()(name)
         assert isinstance(bot, MemoryOneBot)
         told = [cell.strip() for cell in cells.split("|")[1:]]
-        plays = bot.chances(Dilemma({}), 0)
+        plays = bot.strategy(Dilemma({}), 0)
         chances = [str(chance) for chance in (*plays.after, plays.first)]
         if name != "grim":  # which remembers more than a round
             assert told == chances

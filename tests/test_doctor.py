@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.doctor.cases import COURSE
+from arena.doctor.cases import CASES
 from commands import FAULTY, REPOSITORY, call, run
 from doctor_runs import PATIENT, QUICK, examined, examined_whole, faults
 
@@ -118,4 +118,4 @@ def test_a_program_that_never_connects_is_told_once_with_its_last_words(tmp_path
 def test_every_place_that_the_doctor_names_is_in_the_document() -> None:
     text = (REPOSITORY / "docs" / "protocol.md").read_text()
     headings = {line.lstrip("# ").lower().replace(" ", "-") for line in text.splitlines() if line.startswith("#")}
-    assert {case.see for case in COURSE} <= headings
+    assert {case.see for case in CASES} <= headings

@@ -13,7 +13,7 @@ import pytest
 
 from arena.commands.name_list import read_entrants, read_name_list
 from arena.operator.name_list import is_headed
-from arena.operator.new_bots import REFUSED, NewBots
+from arena.operator.new_bots import FORBIDDEN_COLUMNS, NewBots
 from commands import call
 from machine import input_file
 from machine.arguments import read_value
@@ -85,11 +85,11 @@ def test_values_in_files_are_read(written: Written) -> None:
     ],
 )
 def test_a_list_of_names_is_read_as_a_spreadsheet_saves_it(written: Written, text: str) -> None:
-    listed = read_name_list(written("names.csv", text), REFUSED)
+    listed = read_name_list(written("names.csv", text), FORBIDDEN_COLUMNS)
     assert [list(row.values()) for row in listed.rows] == [["anna", "A"], ["ben", "B"]]
     assert [row["name"] for row in listed.rows] == ["anna", "ben"]
-    new = NewBots.of(listed, "names.csv", [])
-    assert new.document().splitlines()[1].startswith(f"anna{listed.delimiter}A{listed.delimiter}")
+    new = NewBots.make(listed, "names.csv", [])
+    assert new.to_csv().splitlines()[1].startswith(f"anna{listed.delimiter}A{listed.delimiter}")
     assert is_headed(text)
 
 
@@ -99,7 +99,7 @@ def test_a_list_keeps_the_names_of_its_columns_and_lines(tmp_path: Path) -> None
     assert listed.columns == ["Name", "Group", "name"]
     assert (listed.rows[0], listed.lines) == ({"Name": "Anna M.", "Group": "A", "name": "anna"}, [3, 4])
     with pytest.raises(UsageFault, match=r"^names, line 4: 'be n' is no name for a bot"):
-        NewBots.of(listed, "names", [])
+        NewBots.make(listed, "names", [])
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_list_keeps_the_names_of_its_columns_and_lines(tmp_path: Path) -> None
 def test_what_is_wrong_in_a_list_is_told_by_its_line(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "names.csv").write_text(text)
     with pytest.raises(UsageFault, match=said):
-        read_name_list(tmp_path / "names.csv", REFUSED)
+        read_name_list(tmp_path / "names.csv", FORBIDDEN_COLUMNS)
 
 
 def test_a_pipe_into_which_nobody_writes_is_not_waited_for_for_ever(tmp_path: Path) -> None:

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from golden import make
 from independent_client import canonical, sha256
 from protocol.dice import Dice, match_key
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE
 from referee import record_reader
-from referee.effects import Expired, MatchEvent, Played, Resigned
+from referee.effects import DeadlineReached, MatchEvent, MoveReceived, Resignation
 from referee.match import Match
 from referee.record import Ply, Record, Sealed, Strike
 
@@ -34,7 +34,7 @@ def data(name: str) -> bytes:
 
 
 def golden(name: str) -> Record:
-    return record_reader.read(data(name), name)
+    return record_reader.read_record(data(name), name)
 
 
 def opened(record: Record) -> tuple[bytes, list[bytes]]:
@@ -48,15 +48,15 @@ def what_happened(record: Record) -> Callable[[Match], MatchEvent]:
     def events() -> Iterator[MatchEvent]:
         for line in record.lines:
             if isinstance(line, Sealed):
-                yield Played(line.seat, line.ply, line.move)
+                yield MoveReceived(line.seat, line.ply, line.move)
             elif isinstance(line, Strike):
-                yield Played(line.seat, line.ply, None)
+                yield MoveReceived(line.seat, line.ply, None)
             elif isinstance(line, Ply) and line.event.out == "illegal":
                 continue
             elif isinstance(line, Ply) and line.event.out is not None:
-                yield Resigned(line.event.seat) if line.event.out == "resigned" else Expired()
+                yield Resignation(line.event.seat) if line.event.out == "resigned" else DeadlineReached()
             elif isinstance(line, Ply) and line.event.seat != CHANCE:
-                yield Played(line.event.seat, line.event.ply, line.event.move)
+                yield MoveReceived(line.event.seat, line.event.ply, line.event.move)
 
     coming = events()
     return lambda match: next(coming)
@@ -68,7 +68,7 @@ def test_every_golden_record_is_checked_in_and_no_other() -> None:
 
 @every_record
 def test_a_golden_record_verifies(name: str) -> None:
-    verify(golden(name))
+    verify_record(golden(name))
 
 
 @every_record
@@ -85,7 +85,7 @@ def test_the_digests_of_a_golden_record_follow_from_its_lines_and_states_alone(n
     opening = {key: header[key] for key in ("match", "game", "config", "commitment")}
     opening |= {"seats": [seat["bot"] for seat in header["seats"]], "nonces": footer["nonces"]}
     digest = sha256(b"bot-arena/1/digest", canonical(opening))
-    game, key = load(header["game"], header["config"]), match_key(name, seed, nonces)
+    game, key = load_game(header["game"], header["config"]), match_key(name, seed, nonces)
     state, _ = game.initial(Dice(key, 0))
     for line in lines:
         if line["type"] in ("sealed", "strike"):
@@ -103,7 +103,7 @@ def after(game: Game[Any, Any], state: Any, event: dict[str, Any], key: bytes) -
         return game.remove_seat(state, event["seat"]) if game.seats > 2 else state
     if isinstance(game, SimultaneousGame):
         moves = {seat: game.decode_move(move) for seat, move in enumerate(event["moves"])}
-        return game.resolve(state, moves, Dice(key, event["ply"]))[0]
+        return game.resolve_round(state, moves, Dice(key, event["ply"]))[0]
     if event["seat"] < 0:
         return state if event["ply"] == 0 else game.apply_chance(state, Dice(key, event["ply"]))[0]
     return game.apply(state, game.decode_move(event["move"]), Dice(key, event["ply"]))[0]

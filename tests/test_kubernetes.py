@@ -12,7 +12,7 @@ import yaml
 from kubernetes_validate.utils import major_minor
 
 from arena.commands.settings import SETTINGS
-from arena.network.listener import ALIVE, READY
+from arena.network.listener import ALIVE_PATH, READY_PATH
 from commands import REPOSITORY, call
 
 FOLDER = REPOSITORY / "deploy" / "kubernetes"
@@ -70,9 +70,9 @@ def test_a_pod_is_alive_and_ready_by_what_the_server_answers_and_is_drained_befo
     assert (
         CONTAINER["startupProbe"]["httpGet"]
         == CONTAINER["livenessProbe"]["httpGet"]
-        == {"path": ALIVE, "port": "socket"}
+        == {"path": ALIVE_PATH, "port": "socket"}
     )
-    assert CONTAINER["readinessProbe"]["httpGet"] == {"path": READY, "port": "socket"}
+    assert CONTAINER["readinessProbe"]["httpGet"] == {"path": READY_PATH, "port": "socket"}
     script = CONTAINER["lifecycle"]["preStop"]["exec"]["command"][-1]
     assert script == 'exec arena node drain "$ARENA_NODE" --wait'
     assert "--wait" in call("arena", "node", "drain", "--help").out

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import aiomqtt
 import msgspec
 
-from arena.operator.client import connected_to
-from arena.operator.status import ALL, ServerStatus, StatusRequest
+from arena.operator.client import connect_to_folder
+from arena.operator.status import MAX_ENTRIES, ServerStatus, StatusRequest
 from in_process import Hosted, hosting
 from independent_client import Map
 from players import Player, player
@@ -49,8 +49,8 @@ class Live(NamedTuple):
 
     async def status(self) -> list[Map]:
         """What the operator's status says of the matches."""
-        async with connected_to(self.arena.data) as operator:
-            status = await operator.ask(StatusRequest(most=ALL), ServerStatus)
+        async with connect_to_folder(self.arena.data) as operator:
+            status = await operator.ask(StatusRequest(most=MAX_ENTRIES), ServerStatus)
         matches: list[Map] = msgspec.to_builtins(status.matches)
         return matches
 

@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 import zygote
-from arena.mqtt_connection import MqttOrder, Publication
+from arena.mqtt_connection import MqttConnectSpec, Publication
 from commands import call
 from in_process import Hosted, hosting, play
 from processes import REPOSITORY, Served, serving
@@ -129,7 +129,7 @@ async def test_a_server_that_is_killed_is_reported_offline_by_its_last_will(brok
 
 async def test_a_server_that_goes_with_words_of_its_publisher_unread_is_reported_offline_too(broker: Any) -> None:
     will = Publication("club/arena/status", b'{"online":false}', 1, False)
-    order = MqttOrder(
+    order = MqttConnectSpec(
         host="127.0.0.1",
         port=broker.port,
         identifier="publisher",

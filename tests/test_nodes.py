@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from arena.commands import watch
-from arena.server.arena import REPLACED, REVOKED
+from arena.server.arena import CREDENTIAL_REPLACED_MESSAGE, REVOKED_MESSAGE
 from conftest import free_port
 from hung_sessions import stopped
 from in_process import call_beside, play, playing
@@ -105,12 +105,12 @@ async def test_what_the_operator_decides_at_one_node_counts_at_all_of_them_at_on
         told = await call_beside("arena", "bot", "revoke", "ann", *there)
         error = await ann.expect("error")
         assert told.code == 0
-        assert (error["code"], error["message"]) == ("auth_failed", REVOKED.format(bot="ann"))
+        assert (error["code"], error["message"]) == ("auth_failed", REVOKED_MESSAGE.format(bot="ann"))
         told = await call_beside("arena", "bot", "rotate", "ann", *there)
         assert told.code == 0
         async with player(nodes.nim.url, "ann", token=told.out.split()[-1]) as ann:
             await call_beside("arena", "bot", "rotate", "ann", *there)
-            assert (await ann.expect("error"))["message"] == REPLACED.format(bot="ann")
+            assert (await ann.expect("error"))["message"] == CREDENTIAL_REPLACED_MESSAGE.format(bot="ann")
 
 
 async def test_a_bot_that_plays_elsewhere_is_not_renamed_and_loses_its_matches_when_it_is_deleted(

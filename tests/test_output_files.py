@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from commands import REPOSITORY, call
-from machine.atomic_write import in_place_of
-from machine.output_file import is_stdout, refusal_of, write_output
+from machine.atomic_write import replacing_file
+from machine.output_file import is_stdout, why_not_writable, write_output
 from tournaments import played
 
 NIM = ("tournament", "random", "perfect", "--game", "nim", "--rounds", "2", "--seed", "1", "--in-process")
@@ -112,14 +112,14 @@ def test_a_link_is_followed_to_the_file_that_is_replaced(here: Path) -> None:
     (here / "link").symlink_to("folder/file")
     (here / "folder").mkdir()
     for data in (b"first", b"second"):
-        assert refusal_of(here / "link") is None
+        assert why_not_writable(here / "link") is None
         write_output(here / "link", data)
         assert (here / "folder/file").read_bytes() == data
     assert (here / "link").is_symlink()
 
 
 def test_nothing_takes_the_place_of_what_is_no_file(fifo: Path) -> None:
-    with pytest.raises(OSError, match="it is a pipe, a device or a socket"), in_place_of(fifo):
+    with pytest.raises(OSError, match="it is a pipe, a device or a socket"), replacing_file(fifo):
         pass
     assert [each.name for each in fifo.parent.iterdir()] == ["fifo"]
 

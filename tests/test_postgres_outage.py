@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import web_client
-from arena.commands.db import look
+from arena.commands.db import check_match
 from arena.store.integrity_check import check_database
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
@@ -81,7 +81,7 @@ async def test_while_the_database_is_away_a_server_is_not_ready_and_a_match_that
         stored = list(store.iterate(iter_results))
         assert [one.match for one in stored][-1] == start["match"]
         assert len(stored) == 2
-        assert list(store.iterate(check_database, look)) == []
+        assert list(store.iterate(check_database, check_match)) == []
 
 
 def test_pages_say_that_the_database_is_away_and_are_back_with_it(server: PostgresServer) -> None:

@@ -16,9 +16,9 @@ import independent_client
 from protocol import close_codes, error_codes
 from protocol.codec import JSON, MSGPACK
 from protocol.dice import Dice
-from protocol.digest import canonical
-from protocol.games import load
-from protocol.messages import PROTOCOL, ClientMessage, Info, ServerMessage
+from protocol.digest import encode_canonical
+from protocol.games import load_game
+from protocol.messages import PROTOCOL_VERSION, ClientMessage, Info, ServerMessage
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs" / "protocol.md").read_text()
@@ -149,13 +149,13 @@ def check_chain(text: str, key: bytes = b"") -> int:
 def test_the_salted_example_is_the_deal_of_its_key() -> None:
     key = bytes.fromhex(re.findall("^K +([0-9a-f]{64})$", TEXT, re.M)[-1])
     (line,) = re.findall(r'^\{"event":\{"move":\{"cards".*', TEXT, re.M)
-    game = load("kuhn", {"hands": 2})
+    game = load_game("kuhn", {"hands": 2})
     state, deal = game.initial(Dice(key, 0))
     assert deal is not None
     event = replace(deal, strikes=[])
-    assert line.encode() == canonical({"event": event, "state": game.encode_state(state)})
+    assert line.encode() == encode_canonical({"event": event, "state": game.encode_state(state)})
 
 
 def test_the_version_of_the_protocol_is_the_one_described() -> None:
-    assert TEXT.startswith(f"# The wire protocol, version {PROTOCOL}\n")
-    assert {frame["protocol"] for frame in frames("welcome")} == {PROTOCOL}
+    assert TEXT.startswith(f"# The wire protocol, version {PROTOCOL_VERSION}\n")
+    assert {frame["protocol"] for frame in frames("welcome")} == {PROTOCOL_VERSION}

@@ -14,10 +14,10 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from arena.operator.client import connected
-from arena.operator.credentials import token_of
+from arena.operator.client import connect_to_url
+from arena.operator.credentials import read_or_make_token
 from arena.operator.status import ServerStatus, StatusRequest
-from arena.web.client_wheel import client_wheel
+from arena.web.client_wheel import build_client_wheel
 from certificates import Pair, make
 from conftest import free_port
 from in_process import hosting
@@ -100,11 +100,11 @@ async def test_bots_play_through_nginx_as_the_manual_sets_it_up_and_an_operator_
         shown = await asyncio.to_thread(answer, f"https://localhost:{port}/connect", trust=pair.certificate)
         client = code(shown.text, "pip").removeprefix("python -m pip install ")
         assert client.startswith(f"https://localhost:{port}/download/")
-        assert (await asyncio.to_thread(answer, client, trust=pair.certificate)).body == client_wheel().content
+        assert (await asyncio.to_thread(answer, client, trust=pair.certificate)).body == build_client_wheel().content
         assert b"Bot Arena" in page.read()
 
         monkeypatch.setenv("SSL_CERT_FILE", str(pair.certificate))
-        async with connected(f"wss://localhost:{port}/socket", token_of(served.data)) as operator:
+        async with connect_to_url(f"wss://localhost:{port}/socket", read_or_make_token(served.data)) as operator:
             assert (await operator.ask(StatusRequest(), ServerStatus)).bots == []
 
         held: list[object] = []

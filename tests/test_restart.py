@@ -22,7 +22,7 @@ from websockets.asyncio.client import connect
 import arena.__main__
 from arena import cli
 from arena.commands.restart import Restart
-from arena.network.binding import HandedOver, bound, port_of
+from arena.network.binding import InheritedSockets, bind_sockets, port_of
 from commands import call
 from in_process import playing
 from machine import held_signals
@@ -120,7 +120,7 @@ async def test_everybody_who_connects_while_it_starts_anew_is_let_in_and_matches
 )
 def test_only_a_server_holds_signals_back(words: list[str], holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[bool] = []
-    monkeypatch.setattr(held_signals, "hold", lambda: held.append(True))
+    monkeypatch.setattr(held_signals, "block_signals", lambda: held.append(True))
     monkeypatch.setattr(cli, "main", lambda: None)
     monkeypatch.setattr(sys, "argv", ["arena", *words])
     arena.__main__.main()
@@ -203,7 +203,7 @@ async def assert_everybody_is_let_in(arena: Served) -> None:
 async def test_it_listens_on_sockets_that_are_held_for_it_and_who_connects_before_or_after_it_runs_is_let_in(
     tmp_path: Path,
 ) -> None:
-    (arena,), (page,), (other,) = (bound("127.0.0.1", 0) for _ in range(3))
+    (arena,), (page,), (other,) = (bind_sockets("127.0.0.1", 0) for _ in range(3))
     with arena, page, other:
         url = f"ws://127.0.0.1:{port_of([arena])}"
         waiting = asyncio.create_task(connect(url, compression=None, open_timeout=WITHIN).__aenter__())
@@ -239,7 +239,7 @@ def status_of(url: str) -> int:
 def test_sockets_are_taken_by_their_names_or_else_by_their_ports(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    listening = [bound("127.0.0.1", 0)[0] for _ in range(3)]
+    listening = [bind_sockets("127.0.0.1", 0)[0] for _ in range(3)]
     ports = [port_of([one]) for one in listening]
     first = fcntl.fcntl(listening[0], fcntl.F_DUPFD, FREE)
     for at, one in enumerate(listening):
@@ -247,7 +247,7 @@ def test_sockets_are_taken_by_their_names_or_else_by_their_ports(
         one.close()
     monkeypatch.setattr("machine.service_manager.FIRST_DESCRIPTOR", first)
     environment = {"LISTEN_FDS": "3", "LISTEN_PID": str(os.getpid()), "LISTEN_FDNAMES": "page:arena:other", "HOME": "/"}
-    handed = HandedOver(environment)
+    handed = InheritedSockets(environment)
     assert environment == {"HOME": "/"}
     assert handed.take("arena", 1)[0].getsockname()[1] == ports[1]
     assert caplog.messages == [
@@ -262,7 +262,7 @@ def test_sockets_are_taken_by_their_names_or_else_by_their_ports(
 @pytest.mark.parametrize("pid", ["1", ""])
 def test_what_was_meant_for_another_process_is_left_alone(pid: str) -> None:
     environment = {"LISTEN_FDS": "1", "LISTEN_PID": pid}
-    assert HandedOver(environment).take("arena", 8765) == []
+    assert InheritedSockets(environment).take("arena", 8765) == []
     assert environment == {}
 
 
@@ -284,7 +284,7 @@ async def test_only_arena_serve_can_start_anew(caplog: pytest.LogCaptureFixture)
     stop = asyncio.Event()
     await restart.prepare([], [], stop)
     assert "it was not started by `arena serve`" in caplog.text
-    assert not restart.wanted
+    assert not restart.is_wanted
     assert not stop.is_set()
 
 
@@ -309,14 +309,14 @@ async def test_who_is_told_to_stop_starts_nothing_anew(tmp_path: Path) -> None:
 
 
 async def test_a_stop_takes_a_restart_back_and_gives_the_ports_free() -> None:
-    (listening,) = bound("127.0.0.1", 0)
+    (listening,) = bind_sockets("127.0.0.1", 0)
     port, stop = port_of([listening]), asyncio.Event()
     restart = Restart(os.environ, [sys.executable, "-I", "-S", "-c", "", "serve"])
     with listening:
         await restart.prepare([listening], [], stop)
-        assert restart.wanted
+        assert restart.is_wanted
         assert stop.is_set()
-    restart.forget()
-    assert not restart.wanted
-    for one in bound("127.0.0.1", port):
+    restart.cancel()
+    assert not restart.is_wanted
+    for one in bind_sockets("127.0.0.1", port):
         one.close()

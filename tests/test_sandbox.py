@@ -20,7 +20,7 @@ import pytest
 
 from arena.tournament.contestants import Contestant
 from arena.tournament.sandbox import Sandbox
-from arena.tournament.sandbox_users import USERS
+from arena.tournament.sandbox_users import USER_IDS
 from commands import FAULTY, REPOSITORY, call, descendants, ends, passing, run, started
 from hostile_bot import TAKES
 from protocol.errors import UsageFault
@@ -161,7 +161,7 @@ def test_what_a_bot_leaves_in_tmp_is_gone_after_the_tournament(folder: Path, tmp
     run("arena", "tournament", *words, "--sandbox", "users")
     (log,) = (tmp_path / "data" / "tournaments").glob("*/mine.log")
     user, word, *_ = log.read_text().splitlines()
-    assert (int(user) in USERS, word) == (True, "mine")
+    assert (int(user) in USER_IDS, word) == (True, "mine")
     assert not left.exists()
 
 
@@ -258,7 +258,7 @@ def words_for(*command: str, data: str = "data", database: str = "data/arena.db"
     """The words of a sandbox for a command."""
     readable = () if read is None else (Path(read),)
     box = Sandbox(kind="bwrap", data=Path(data), database=Path(database), readable=readable)
-    return list(box.order(Contestant("mine", command), 0, {}, "").sandbox)
+    return list(box.launch_spec(Contestant("mine", command), 0, {}, "").sandbox)
 
 
 def test_a_sandbox_shows_the_folders_that_the_command_names_and_no_others(ground: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.network.binding import bound, port_of, reserved
+from arena.network.binding import bind_sockets, port_of, reserve_port
 from commands import call, children
 from in_process import play
 from postgres import new_database
@@ -70,7 +70,7 @@ async def test_where_a_node_cannot_begin_all_end_with_its_line(tmp_path: Path) -
 
 
 def test_a_port_is_shared_though_its_last_connections_have_just_ended() -> None:
-    (listening,) = bound("127.0.0.1", 0)
+    (listening,) = bind_sockets("127.0.0.1", 0)
     port = port_of([listening])
     listening.setblocking(True)
     with listening, socket.create_connection(("127.0.0.1", port)) as client:
@@ -78,5 +78,5 @@ def test_a_port_is_shared_though_its_last_connections_have_just_ended() -> None:
         server.close()  # first, so that this end of the connection is remembered for a while
         assert client.recv(1) == b""
     with contextlib.ExitStack() as stack:
-        for one in (*reserved("127.0.0.1", port), *bound("127.0.0.1", port, shared=True)):
+        for one in (*reserve_port("127.0.0.1", port), *bind_sockets("127.0.0.1", port, shared=True)):
             stack.enter_context(one)

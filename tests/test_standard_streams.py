@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from commands import REPOSITORY
-from machine.standard_streams import ERRORS, _can_write
+from machine.standard_streams import ENCODING_ERRORS, _can_write
 from timeouts import WITHIN
 
 ARENA = f"{shlex.quote(sys.executable)} -m arena"
@@ -145,7 +145,7 @@ def test_each_text_encoding_of_python_can_be_written_to() -> None:
     for name in sorted(set(encodings.aliases.aliases.values())):
         encoding = name if _can_write(name) else "utf-8"
         written = io.BytesIO()
-        stream = io.TextIOWrapper(written, encoding=encoding, errors=ERRORS)
+        stream = io.TextIOWrapper(written, encoding=encoding, errors=ENCODING_ERRORS)
         stream.write(f"{TEXT}\n")
         stream.flush()
         read = written.getvalue().decode(encoding).replace("\N{YEN SIGN}", "\\")  # one byte in Japanese encodings

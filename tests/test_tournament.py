@@ -42,7 +42,7 @@ def record(folder: Path, match: str) -> records.Record:
     with closing(Store.open(folder / "arena.db", create=False)) as store:
         body = store.read(record_of, match)
     assert body is not None
-    return record_reader.read(body, match)
+    return record_reader.read_record(body, match)
 
 
 class Played:
@@ -87,7 +87,7 @@ def test_perfect_never_loses_from_a_winning_position(first: Played) -> None:
         if "perfect" not in names:
             continue
         seat = names.index("perfect")
-        positions = [course.wire for _, course in replay(record(first.folder, match["match"]))]
+        positions = [course.encoded_state for _, course in replay(record(first.folder, match["match"]))]
         could_win = any(
             position["to_move"] == seat and outcome_class(position["heaps"], None, misere=False) == "N"
             for position in positions

@@ -14,7 +14,7 @@ import pytest
 
 from arena.operator import credentials
 from arena.tournament import remote
-from arena.tournament.job import MatchJob, MatchReport, ServerOn
+from arena.tournament.job import MatchJob, MatchReport, LocalServer
 from arena.tournament.sandbox import BotEnvironment
 from commands import Done, call
 from in_process import Hosted, call_beside, hosted_beside, hosting, playing
@@ -48,7 +48,7 @@ def test_connected_bots_play_a_tournament_beside_the_ladder_and_who_is_absent_fo
         again, same = tournament(final, at, [*HERE, "nobody"], *words)
         assert (again.code, "6 of 6 matches were played before" in again.err) == (0, True)
         assert same["matches"] == content["matches"], "nothing is played twice"
-        token = credentials.read(served.data).token  # type: ignore[union-attr]
+        token = credentials.read_credentials(served.data).token  # type: ignore[union-attr]
         other, paired = tournament(
             tmp_path / "other", served.url, HERE[:2], "--seed", "4", "--paired", ARENA_OPERATOR_TOKEN=token
         )
@@ -93,7 +93,7 @@ async def test_matches_are_asked_for_on_one_connection_for_each_job(tmp_path: Pa
         for bot in HERE:
             await stack.enter_async_context(playing(served, bot, "--game", "nim", "--min-move-time", "0.02"))
         url, came = await stack.enter_async_context(counted(served))
-        token = credentials.read(served.data).token  # type: ignore[union-attr]
+        token = credentials.read_credentials(served.data).token  # type: ignore[union-attr]
         words = ("--game", "nim", "--at", url, "--data", str(tmp_path / "final"), "--json", str(file))
         options = ("--rounds", "4", "--jobs", "2")
         code, _, err = await run(
@@ -106,17 +106,17 @@ async def test_matches_are_asked_for_on_one_connection_for_each_job(tmp_path: Pa
 async def test_a_server_that_was_started_again_is_found_by_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "TRY_AGAIN", 0.6)
+    monkeypatch.setattr(remote, "RETRY_DELAY_S", 0.6)
     planned = plan("ab")
-    job = MatchJob(key="k", plan=planned, environment=BotEnvironment(variables={}), logs=tmp_path, connect_timeout=0.5)
+    job = MatchJob(key="k", plan=planned, environment=BotEnvironment(variables={}), logs=tmp_path, connect_timeout_s=0.5)
     first, second = planned.schedule(())
     assert (await call_beside("arena", "bot", "add", "a", "b", "--data", str(tmp_path))).code == 0
     for match in (first, second):
         async with hosting(tmp_path):
-            report = await asyncio.to_thread(remote.play, ServerOn(tmp_path), job, match)
+            report = await asyncio.to_thread(remote.play_match, LocalServer(tmp_path), job, match)
         assert isinstance(report, MatchReport), report
         assert report.result.reason == "void"
-    await asyncio.to_thread(remote.leave, "k")
+    await asyncio.to_thread(remote.close_run, "k")
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,12 @@ from arena.store.registry import latest_incidents
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from arena.tournament import result_writer
-from arena.tournament.dispatch import referee_elsewhere
+from arena.tournament.dispatch import referee_remotely
 from arena.tournament.job import Aborted, MatchReport
 from commands import REPOSITORY, call, descendants, ends, faulty, passing, run, started
 from dask_cluster import cluster, dask, scheduler
 from machine.source_digest import PACKAGES
-from referee.footer import Closed
+from referee.footer import ClosedMatch
 from referee.record import Footer
 from seasons import result
 from timeouts import WITHIN
@@ -85,7 +85,7 @@ def test_a_worker_that_is_killed_costs_no_match_and_changes_none(
 
 
 def test_a_worker_with_other_sources_does_not_look_at_its_work_and_says_whose_they_are() -> None:
-    (refused,) = referee_elsewhere("0123456789abcdef", b"what only they can read", [])
+    (refused,) = referee_remotely("0123456789abcdef", b"what only they can read", [])
     assert isinstance(refused, Aborted)
     assert re.fullmatch(
         r"the worker on \S+ has another bot-arena \(0.1.0, sources (\w{16})\) than the one here "
@@ -198,7 +198,7 @@ def test_what_can_not_be_played_so_is_refused_in_one_line_and_nothing_is_left(
 def test_reports_wait_for_a_store_that_can_do_nothing_which_is_said_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(result_writer, "TRY_AGAIN", 0.0)
+    monkeypatch.setattr(result_writer, "RETRY_DELAY_S", 0.0)
     failures = [StoreUnavailable("the database is locked")] * 2
 
     def sometimes(connection: Connection, batch: Any) -> Any:
@@ -207,7 +207,7 @@ def test_reports_wait_for_a_store_that_can_do_nothing_which_is_said_once(
         return finish_matches(connection, batch)
 
     monkeypatch.setattr(result_writer, "finish_matches", sometimes)
-    closed = Closed(result("m1"), (), Footer(**FOOTER))
+    closed = ClosedMatch(result("m1"), (), Footer(**FOOTER))
     incident = Incident(at="2026-01-01T00:00:00.000Z", code="1006", text="the connection broke off")
     with closing(Store.open(tmp_path / "arena.db")) as store:
         result_writer.store_reports(store, [MatchReport(closed, incidents=(("ann", incident),))])

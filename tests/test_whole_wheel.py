@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.web.client_wheel import client_wheel
+from arena.web.client_wheel import build_client_wheel
 from arena.web.docs.library import library
 from machine.exact.hand_strategies import equilibrium_of
 from timeouts import WITHIN
@@ -37,6 +37,6 @@ def test_a_wheel_of_the_whole_has_documents_and_tables_and_makes_the_same_wheel_
     done = subprocess.run([sys.executable, "-c", SHOWS], cwd=installed, check=True, timeout=WITHIN, capture_output=True)
     file, digest, decisions, *names = done.stdout.decode().splitlines()
     assert Path(file).is_relative_to(installed)
-    assert digest == client_wheel().sha256
+    assert digest == build_client_wheel().sha256
     assert int(decisions) == len(equilibrium_of("leduc"))
     assert names == library().names()

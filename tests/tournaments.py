@@ -61,7 +61,7 @@ class _Threads(WorkerPool):
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         return self._pool.submit(work, task)
 
-    def _look(self) -> None:
+    def _check_workers(self) -> None:
         pass
 
     def _stop(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bots.client.bot import Bot, Choice, Turn, seeded
+from bots.client.bot import Bot, Choice, Turn, make_turn_rng
 from protocol.dice import Dice
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
@@ -42,7 +42,7 @@ def turn(
         increment_ms=0,
         rules=rules,
         position=state,
-        random=seeded(seed, match, rules.ply(state)),
+        random=make_turn_rng(seed, match, rules.ply(state)),
         received=received,
     )
 
@@ -81,4 +81,4 @@ def _round(
     }
     for seat, move in chosen.items():
         rules.check_move(state, seat, move)
-    return rules.resolve(state, chosen, dice)[0], chosen
+    return rules.resolve_round(state, chosen, dice)[0], chosen

@@ -376,7 +376,7 @@ def children_forked() -> Iterator[None]:
         global _programs
         if command[:3] != (sys.executable, "-P", "-m") or Path.cwd() != REPOSITORY or not can_fork(named["env"]):
             return await by_exec(*command, **named)
-        words = ["tests.forked_launcher"] if command == process._LAUNCHER else command[3:]
+        words = ["tests.forked_launcher"] if command == process._LAUNCHER_COMMAND else command[3:]
         forked = await start(words, **named)
         _programs -= 1
         return forked

@@ -10,7 +10,7 @@ import typer
 from arena.command_groups.group import group
 from arena.command_groups.option_sets import option_of, with_options
 from arena.command_groups.options import Data, Database, database_of
-from arena.commands.settings import OF_RECORDS, SETTINGS, data_folder
+from arena.commands.settings import RETENTION_SETTINGS, SETTINGS, data_folder
 from protocol.errors import UsageFault
 
 app = group("db", "Look after the database.")
@@ -51,13 +51,13 @@ def db_copy(
 ) -> None:
     """Copy an arena to another database: a file or postgresql://…, or @FILE that has such a URL, either way."""
     from arena.commands.db import copy
-    from machine.arguments import text_or_file
+    from machine.arguments import read_text_or_file
 
-    copy(text_or_file(source, "FROM"), text_or_file(to, "TO"))
+    copy(read_text_or_file(source, "FROM"), read_text_or_file(to, "TO"))
 
 
 @app.command("thin")
-@with_options({name: option_of(name, SETTINGS[name]) for name in OF_RECORDS})
+@with_options({name: option_of(name, SETTINGS[name]) for name in RETENTION_SETTINGS})
 def db_thin(
     *,
     words: dict[str, Any],
@@ -80,7 +80,7 @@ def db_thin(
     data: Data = None,
 ) -> None:
     """Remove records of old matches, or move them to files, also while a server runs; results and ratings stay."""
-    from arena.commands.config import retention, settings
+    from arena.commands.config import retention_of, read_settings
     from arena.commands.db import move, thin
     from machine.arguments import read_days
 
@@ -88,7 +88,7 @@ def db_thin(
     if older is None:
         if rated or to is not None:
             raise UsageFault("--rated and --to say what --older moves, and where to: --older is missing")
-        thin(where, folder, retention(settings(words, config)), vacuum=vacuum, dry_run=dry_run)
+        thin(where, folder, retention_of(read_settings(words, config)), vacuum=vacuum, dry_run=dry_run)
         return
     if any(word is not None for word in words.values()):
         raise UsageFault("--older moves records to files, --keep-… and --max-… remove them: one after the other")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 
 
-def group(name: str, says: str) -> typer.Typer:
+def group(name: str, help_text: str) -> typer.Typer:
     """Return a group of commands with this name and help text."""
     return typer.Typer(
-        name=name, help=says, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
+        name=name, help=help_text, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
     )

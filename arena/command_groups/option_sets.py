@@ -9,26 +9,26 @@ from typing import Annotated, Any
 
 import typer
 
-from arena.commands.settings import Described
+from arena.commands.settings import TypedSetting
 
 Command = Callable[..., None]
 
 
-def words_of(taken: Command) -> Mapping[str, inspect.Parameter]:
+def parameters_of(command: Command) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a command function by name."""
-    return inspect.signature(taken, eval_str=True).parameters
+    return inspect.signature(command, eval_str=True).parameters
 
 
-def with_options(theirs: Mapping[str, inspect.Parameter]) -> Callable[[Command], Command]:
+def with_options(options: Mapping[str, inspect.Parameter]) -> Callable[[Command], Command]:
     """Replace a command's parameter `words` by these options, whose values it gets as the dictionary `words`."""
 
     def with_theirs(command: Command) -> Command:
-        own = words_of(command).values()
-        shown = [one for each in own for one in (theirs.values() if each.name == "words" else [each])]
+        own = parameters_of(command).values()
+        shown = [one for each in own for one in (options.values() if each.name == "words" else [each])]
 
         @wraps(command)
         def run(**given: Any) -> None:
-            words = {name: given.pop(name) for name in theirs}
+            words = {name: given.pop(name) for name in options}
             command(**given, words=words)
 
         run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
@@ -38,11 +38,11 @@ def with_options(theirs: Mapping[str, inspect.Parameter]) -> Callable[[Command],
     return with_theirs
 
 
-def option_of(name: str, described: Described) -> inspect.Parameter:
+def option_of(name: str, typed_setting: TypedSetting) -> inspect.Parameter:
     """Return a server setting as an optional command-line option."""
-    kind, setting = described
+    kind, setting = typed_setting
     option = typer.Option(*setting.flags, metavar=setting.metavar, help=setting.help)
-    of: Any = list[str] if setting.many else kind
+    of: Any = list[str] if setting.is_list else kind
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[of | None, option]
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from arena.commands.settings import data_folder, database
+from arena.commands.settings import data_folder, database_url
 
 Data = Annotated[Path | None, typer.Option(help="The data folder [ARENA_DATA; ./arena-data].")]
 Database = Annotated[str | None, typer.Option(metavar="URL", help="The database [ARENA_DB; DATA/arena.db].")]
@@ -27,4 +27,4 @@ BOTS = "NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…"
 
 def database_of(flag: str | None, data: Path | None) -> str:
     """Return the database's URL, as `arena.commands.settings.database` finds it."""
-    return database(flag, data_folder(data))
+    return database_url(flag, data_folder(data))

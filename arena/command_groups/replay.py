@@ -9,7 +9,7 @@ import typer
 
 from arena.command_groups.group import group
 from arena.command_groups.options import Data, Database, Game, Json, LuckBy, Target, database_of
-from machine.output_file import text_beside
+from machine.output_file import text_to_stderr
 from protocol.errors import UsageFault
 
 app = group("replay", "Show, verify, grade and export match records.")
@@ -124,13 +124,13 @@ def replay_rerun(
     from arena.commands.matches import Selection
     from arena.commands.rerun import RerunOptions, run
 
-    with text_beside(to_json):
+    with text_to_stderr(to_json):
         run(
             RerunOptions(
                 database=database_of(db, data),
                 target=target,
                 bot=bot,
-                chosen=Selection(bot=every, game=game, won=won, lost=lost, drawn=drawn, tournament=tournament),
+                selection=Selection(bot=every, game=game, won=won, lost=lost, drawn=drawn, tournament=tournament),
                 limit=limit,
                 seat=seat,
                 old=old,

@@ -8,17 +8,17 @@ from contextlib import closing
 from pathlib import Path
 
 from arena.commands.name_list import read_name_list
-from arena.commands.output import check_is_file, writing
-from arena.commands.server_or_local import by_server_or_local
-from arena.operator.new_bots import REFUSED, NewBots, names_alone, with_bot_names
+from arena.commands.output import check_is_file, translate_write_errors
+from arena.commands.server_or_local import ask_server_or_run
+from arena.operator.new_bots import FORBIDDEN_COLUMNS, NewBots, make_name_list, with_bot_names
 from arena.store import registry
-from arena.store.data_folder import FILE
+from arena.store.data_folder import FILE_MODE
 from arena.store.database import DatabaseNotFound
 from arena.store.registry import RegisteredBot, all_bots
 from arena.store.store import Store
-from machine.atomic_write import in_place_of
+from machine.atomic_write import replacing_file
 from machine.terminal import say
-from protocol.display import counted
+from protocol.display import format_count
 from protocol.errors import UsageFault
 
 
@@ -46,23 +46,23 @@ def add_bots(
         check_is_file("--tokens-to", tokens_to)
     if tokens_to is not None and os.path.lexists(tokens_to):
         raise UsageFault(f"{tokens_to} already exists; not overwritten: choose another name")
-    listed = names_alone(names, display) if source is None else read_name_list(source, REFUSED)
-    known = _known(where)
+    listed = make_name_list(names, display) if source is None else read_name_list(source, FORBIDDEN_COLUMNS)
+    known = _read_registered_bots(where)
     if ascii_names:
         listed = with_bot_names(listed, known)
-    new = NewBots.of(listed, "" if source is None else str(source), known)
+    new = NewBots.make(listed, "" if source is None else str(source), known)
     if tokens_to is not None:
-        _write(tokens_to, new.document())
+        _write_tokens(tokens_to, new.to_csv())
     try:
         _register(where, data, new)
     except BaseException:
         if tokens_to is not None:
             tokens_to.unlink(missing_ok=True)
         raise
-    _tell(new, tokens_to)
+    _print_tokens(new, tokens_to)
 
 
-def _known(where: str) -> list[RegisteredBot]:
+def _read_registered_bots(where: str) -> list[RegisteredBot]:
     try:
         with closing(Store.open(where, create=False, checkpoint=False)) as store:
             return store.read(all_bots)
@@ -70,17 +70,17 @@ def _known(where: str) -> list[RegisteredBot]:
         return []
 
 
-def _write(file: Path, document: str) -> None:
+def _write_tokens(file: Path, document: str) -> None:
     """Write the tokens to a file readable only by its owner, before any bot is registered, so that no token is lost."""
-    with writing(file), in_place_of(file) as part:
+    with translate_write_errors(file), replacing_file(file) as part:
         part.unlink(missing_ok=True)
-        part.touch(mode=FILE, exist_ok=False)
+        part.touch(mode=FILE_MODE, exist_ok=False)
         part.write_text(document, encoding="utf-8", newline="")
 
 
 def _register(where: str, data: Path, new: NewBots) -> None:
     request = new.request
-    by_server_or_local(
+    ask_server_or_run(
         where,
         data,
         request,
@@ -90,19 +90,19 @@ def _register(where: str, data: Path, new: NewBots) -> None:
     )
 
 
-def _tell(new: NewBots, tokens_to: Path | None) -> None:
+def _print_tokens(new: NewBots, tokens_to: Path | None) -> None:
     """Print a single token alone, or several as a table, for scripts; say on standard error what it is for."""
     for note in new.notes:
         say(f"arena: {note}", err=True)
     tokens, brings = new.tokens, "as ARENA_TOKEN or --token"
     if tokens_to is not None:
-        who = counted(len(tokens), "bot", "bots")
+        who = format_count(len(tokens), "bot", "bots")
         say(f"{who} registered; their tokens are in {tokens_to}: each bot supplies its own {brings}")
         return
     if len(tokens) == 1:
         say(next(iter(tokens.values())))
         what = f"{next(iter(tokens))} brings this token {brings}; it is"
     else:
-        say(new.document(), end="")
+        say(new.to_csv(), end="")
         what = f"each bot brings its token {brings}; they are"
     say(f"arena: {what} not shown again", err=True)

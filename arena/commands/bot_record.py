@@ -8,9 +8,9 @@ from contextlib import closing
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from arena.commands.output import columns, minute, print_document, table
+from arena.commands.output import terminal_columns, format_minute, print_document, format_table
 from arena.ratings.version_gains import version_gains
-from arena.store.leaderboards import Profile, UnratedStanding, VersionRow, profile_of, versions_page
+from arena.store.leaderboards import Profile, UnratedStanding, VersionRow, find_profile, versions_page
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import Page
 from arena.store.store import Reader
@@ -18,12 +18,12 @@ from machine.terminal import say
 from measuring import score_format
 from measuring.share_intervals import ShareInterval
 from protocol.errors import UsageFault
-from protocol.names import folded
+from protocol.names import fold_name
 from referee.result import Result
 
-VERSIONS = 10
+MAX_VERSIONS = 10
 """Maximum versions shown per pool, newest first."""
-LATEST = 10
+MAX_LATEST_MATCHES = 10
 
 
 class VersionResults(VersionRow, frozen=True, kw_only=True):
@@ -52,19 +52,19 @@ class BotRecord(Struct, frozen=True, kw_only=True):
 def show_bot(where: str, name: str, *, to_json: bool) -> None:
     """Print a bot's record. Raises `UsageFault` if there is no bot of this name."""
     with closing(Reader.open(where)) as reader:
-        profile = reader.read(profile_of, name)
+        profile = reader.read(find_profile, name)
         if profile is None:
             raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
         pools = [*(row.pool for row in profile.standings), *(row.pool for row in profile.unrated)]
         found = BotRecord(
             profile=profile,
-            versions=[_versions(pool, reader.read(versions_page, name, pool, limit=VERSIONS)) for pool in pools],
-            latest=reader.read(search_matches, Search(bot=name), limit=LATEST).rows,
+            versions=[_versions(pool, reader.read(versions_page, name, pool, limit=MAX_VERSIONS)) for pool in pools],
+            latest=reader.read(search_matches, Search(bot=name), limit=MAX_LATEST_MATCHES).rows,
         )
     if to_json:
         print_document(found)
     else:
-        say("\n\n".join(_told(found)))
+        say("\n\n".join(_format_record(found)))
 
 
 def _versions(pool: str, page: Page[VersionRow]) -> PoolVersions:
@@ -75,24 +75,24 @@ def _versions(pool: str, page: Page[VersionRow]) -> PoolVersions:
     return PoolVersions(pool=pool, versions=versions, total=page.total)
 
 
-def _told(found: BotRecord) -> list[str]:
-    profile = found.profile
-    seen = "never came in" if profile.seen is None else f"last came in {minute(profile.seen)}"
+def _format_record(record: BotRecord) -> list[str]:
+    profile = record.profile
+    seen = "never came in" if profile.seen is None else f"last came in {format_minute(profile.seen)}"
     approved = ", revoked" if profile.revoked else ", approved" if profile.approved else ""
-    parts = [f"{profile.name}, registered {minute(profile.created)}, {seen}{approved}"]
+    parts = [f"{profile.name}, registered {format_minute(profile.created)}, {seen}{approved}"]
     if profile.standings:
-        parts.append(_standings(profile))
-    parts += [_by_version(pool, profile.unrated) for pool in found.versions if pool.versions]
-    if found.latest:
+        parts.append(_format_standings(profile))
+    parts += [_format_versions(pool, profile.unrated) for pool in record.versions if pool.versions]
+    if record.latest:
         headers = ("latest matches", "game", "", "reason", "finished")
-        rows = [_match(result, profile.name) for result in found.latest]
-        parts.append(table(headers, rows, elastic=2, left=(0, 1, 3), width=columns()))
+        rows = [_match(result, profile.name) for result in record.latest]
+        parts.append(format_table(headers, rows, wrapped_column=2, left_columns=(0, 1, 3), width=terminal_columns()))
     else:
         parts.append("no matches yet")
     return parts
 
 
-def _standings(profile: Profile) -> str:
+def _format_standings(profile: Profile) -> str:
     headers = ("pool", "#", "of", "score", "rating", "± 3 sigma", "played", "won", "drawn", "lost", "ms a move")
     rows = [
         (
@@ -102,26 +102,26 @@ def _standings(profile: Profile) -> str:
         )
         for row in profile.standings
     ]
-    told = table(headers, rows, elastic=0, width=columns())
+    told = format_table(headers, rows, wrapped_column=0, width=terminal_columns())
     paid = [
         (
-            *(row.pool, score_format.payoff(row.payoff.mean), score_format.payoff_interval(row.payoff)),
+            *(row.pool, score_format.format_payoff(row.payoff.mean), score_format.format_payoff_interval(row.payoff)),
             *(row.payoff.opponents, row.rank, row.bots),
         )
         for row in profile.standings
         if row.payoff is not None
     ]
     if paid:
-        by_payoff = table(("payoff", "a round", "95 %", "rivals", "#", "of"), paid, elastic=0, width=columns())
+        by_payoff = format_table(("payoff", "a round", "95 %", "rivals", "#", "of"), paid, wrapped_column=0, width=terminal_columns())
         told = f"{told}\n\n{by_payoff}"
     return told
 
 
-def _by_version(pool: PoolVersions, unrated: Sequence[UnratedStanding]) -> str:
+def _format_versions(pool: PoolVersions, unrated: Sequence[UnratedStanding]) -> str:
     headers = ("version", "last match", "played", "won", "drawn", "lost", "share", "95 %", "more than before", "95 %")
     rows = [
         (
-            *(row.version or "(none)", minute(row.finished), row.played, row.wins, row.draws, row.losses),
+            *(row.version or "(none)", format_minute(row.finished), row.played, row.wins, row.draws, row.losses),
             *(_interval(row.share) + _interval(row.gain, sign="+")),
         )
         for row in pool.versions
@@ -129,22 +129,22 @@ def _by_version(pool: PoolVersions, unrated: Sequence[UnratedStanding]) -> str:
     of = f", the last {len(rows)} of {pool.total}" if pool.total and pool.total > len(rows) else ""
     left = sum(row.void for row in unrated if row.pool == pool.pool)
     void = f"; {left} called off" if left else ""
-    return f"{pool.pool} by version{of}{void}\n{table(headers, rows, elastic=0, left=(1,), width=columns())}"
+    return f"{pool.pool} by version{of}{void}\n{format_table(headers, rows, wrapped_column=0, left_columns=(1,), width=terminal_columns())}"
 
 
-def _interval(found: ShareInterval | None, sign: str = "") -> tuple[str, str]:
-    if found is None:
+def _interval(interval: ShareInterval | None, sign: str = "") -> tuple[str, str]:
+    if interval is None:
         return "", ""
     if sign:
-        return f"{found.score:+z.3f}", f"{found.low:+z.3f} to {found.high:+z.3f}"
-    return score_format.points(found.score), score_format.interval(found)
+        return f"{interval.score:+z.3f}", f"{interval.low:+z.3f} to {interval.high:+z.3f}"
+    return score_format.format_score(interval.score), score_format.format_interval(interval)
 
 
 def _match(result: Result, name: str) -> tuple[object, ...]:
-    mine = next(seat for seat in result.seats if folded(seat.bot) == folded(name))
+    mine = next(seat for seat in result.seats if fold_name(seat.bot) == fold_name(name))
     others = ", ".join(seat.bot for seat in result.seats if seat is not mine)
     first = [seat for seat in result.seats if seat.rank == 1]
     outcome = "lost to" if mine.rank > 1 else "won against" if len(first) == 1 else "drew with"
     version = f" as version {mine.version}" if mine.version else ""
     reason = mine.reason if result.annulled is None else f"{mine.reason}, annulled"
-    return result.match, result.game, f"{outcome} {others}{version}", reason, minute(result.finished)
+    return result.match, result.game, f"{outcome} {others}{version}", reason, format_minute(result.finished)

@@ -6,34 +6,34 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from arena.commands.output import columns, minute, print_document, table
-from arena.commands.server_or_local import by_server, by_server_or_local
-from arena.operations.names import Delete, Deleted, Rename
-from arena.operator.changes import Approve, Dismissed, Revoke, Rotate, SetDisplay, SetPeople
+from arena.commands.output import terminal_columns, format_minute, print_document, format_table
+from arena.commands.server_or_local import run_on_server, ask_server_or_run
+from arena.operations.names import Delete, DeletionResult, Rename
+from arena.operator.changes import Approve, DisconnectedBots, Revoke, Rotate, SetDisplay, SetPeople
 from arena.operator.client import NoServer
-from arena.operator.status import ALL, BotStatus, ServerStatus, StatusRequest
+from arena.operator.status import MAX_ENTRIES, BotStatus, ServerStatus, StatusRequest
 from arena.store import registry
-from arena.store.archiving import leave_out_removed
+from arena.store.archiving import purge_removed_records
 from arena.store.database import Database
 from arena.store.registry import RegisteredBot
 from arena.store.store import Store
 from arena.store.thinning import RecordsOfBot, remove_all
-from arena.store.tokens import hash_token, new_token
+from arena.store.tokens import hash_token, generate_token
 from machine.terminal import say
-from protocol.display import counted
+from protocol.display import format_count
 from protocol.display_names import normalize_display
 from protocol.errors import ArenaFault, UsageFault
-from protocol.names import folded
+from protocol.names import fold_name
 
-_OF_A_CONNECTION = ("version", "client", "since", "address", "playing")
+_CONNECTION_FIELDS = ("version", "client", "since", "address", "playing")
 
 
 def rotate_bot(where: str, data: Path, name: str) -> None:
     """Give a bot a new token, print it once, and close a connection that uses the old one."""
-    token = new_token()
+    token = generate_token()
     request = Rotate(name=name, token_hash=hash_token(token))
-    found = by_server_or_local(
-        where, data, request, Dismissed, lambda store: store.write(registry.rotate_token, name, request.token_hash)
+    found = ask_server_or_run(
+        where, data, request, DisconnectedBots, lambda store: store.write(registry.rotate_token, name, request.token_hash)
     )
     say(token)  # alone on standard output, for scripts
     say(f"arena: {name} brings this token as ARENA_TOKEN or --token; it is not shown again", err=True)
@@ -44,7 +44,7 @@ def rotate_bot(where: str, data: Path, name: str) -> None:
 def revoke_bots(where: str, data: Path, names: Sequence[str]) -> None:
     """Reject bots from now on, and close their connections."""
     request = Revoke(names=list(names))
-    found = by_server_or_local(where, data, request, Dismissed, lambda store: store.write(registry.revoke_bots, names))
+    found = ask_server_or_run(where, data, request, DisconnectedBots, lambda store: store.write(registry.revoke_bots, names))
     for name in names:
         ended = "; its connection was ended" if found is not None and name in found.bots else ""
         say(f"{name} may not come in any more{ended}; `arena bot rotate {name}` gives it a new token")
@@ -53,7 +53,7 @@ def revoke_bots(where: str, data: Path, names: Sequence[str]) -> None:
 def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool) -> None:
     """Approve bots, or revoke the approval. It matters where only matches between approved bots are rated."""
     request = Approve(names=list(names), approved=approved)
-    by_server_or_local(
+    ask_server_or_run(
         where, data, request, type(None), lambda store: store.write(registry.approve_bots, names, approved=approved)
     )
     say(f"{', '.join(names)}: {'approved' if approved else 'not approved'}, from the next match on")
@@ -62,7 +62,7 @@ def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool
 def set_people(where: str, data: Path, names: Sequence[str], *, person: bool) -> None:
     """Mark names as people, who are rated among people, or as bots."""
     request = SetPeople(names=list(names), person=person)
-    by_server_or_local(
+    ask_server_or_run(
         where, data, request, type(None), lambda store: store.write(registry.set_people, names, person=person)
     )
     say(f"{', '.join(names)}: {'people' if person else 'bots'}, from the next connection on")
@@ -74,7 +74,7 @@ def set_display(where: str, data: Path, name: str, display: str | None, *, off: 
         raise UsageFault("say the display name, or --off for none")
     told = None if display is None else normalize_display(display)
     request = SetDisplay(name=name, display=told)
-    by_server_or_local(
+    ask_server_or_run(
         where, data, request, type(None), lambda store: store.write(registry.set_display, name, request.display)
     )
     say(f"{name} is shown as {told} too, from its next connection on" if told else f"{name} is shown by its name alone")
@@ -87,7 +87,7 @@ def rename_bot(where: str, data: Path, name: str, new: str) -> None:
         _check_journal(data)
         store.write(registry.rename_bot, name, new)
 
-    by_server_or_local(where, data, Rename(name=name, new=new), type(None), rename, alone=True)
+    ask_server_or_run(where, data, Rename(name=name, new=new), type(None), rename, exclusive=True)
     say(f"{name} is {new} now, with the same token and ratings; records of before have {name}")
 
 
@@ -96,23 +96,23 @@ def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
     matches.
     """
 
-    def delete(store: Store) -> Deleted:
+    def delete(store: Store) -> DeletionResult:
         _check_journal(data)
-        placeholder = store.write(registry.delete_bot, name)
+        placeholder = store.write(registry.anonymize_bot, name)
         if not records:
-            return Deleted(placeholder=placeholder)
+            return DeletionResult(placeholder=placeholder)
         removed = remove_all(store, RecordsOfBot(placeholder).remove)
         kept = None
         try:  # even if none was removed: an earlier attempt may have been interrupted
-            leave_out_removed(store)
+            purge_removed_records(store)
         except ArenaFault as fault:
             kept = str(fault)
-        return Deleted(placeholder=placeholder, records=removed.records, kept=kept)
+        return DeletionResult(placeholder=placeholder, records=removed.records, kept=kept)
 
-    done = by_server_or_local(where, data, Delete(name=name, records=records), Deleted, delete, alone=True)
+    done = ask_server_or_run(where, data, Delete(name=name, records=records), DeletionResult, delete, exclusive=True)
     say(f"{name} is deleted, and the name is free; its results are those of {done.placeholder}")
     if records:
-        say(f"{counted(done.records, 'record', 'records')} of its matches removed")
+        say(f"{format_count(done.records, 'record', 'records')} of its matches removed")
     else:
         say(f"records of its matches have the name: `arena bot delete {done.placeholder} --records` removes them")
     if done.kept is not None:
@@ -130,9 +130,9 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
     """Print the registered bots, their tokens' states, and who is online or when they were last seen."""
     with closing(Store.open(where, create=False)) as store:
         bots = store.read(registry.all_bots)
-        online = _online(data, store.database)
+        online = _fetch_online_bots(data, store.database)
     if to_json:
-        print_document([_listed(bot, online.get(folded(bot.name))) for bot in bots])
+        print_document([_bot_as_json(bot, online.get(fold_name(bot.name))) for bot in bots])
     elif not bots:
         say("no bots yet")
     else:
@@ -141,30 +141,30 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
                 f"{bot.name} ({bot.display})" if bot.display else bot.name,
                 "person" if bot.person else "",
                 _token(bot),
-                minute(bot.created),
+                format_minute(bot.created),
                 "yes" if bot.approved else "",
-                "online" if folded(bot.name) in online else minute(bot.seen or ""),
+                "online" if fold_name(bot.name) in online else format_minute(bot.seen or ""),
             )
             for bot in bots
         ]
         headers = ("bot", "", "token", "since", "approved", "last seen")
-        say(table(headers, rows, elastic=0, left=(1, 2, 3, 4, 5), width=columns()))
+        say(format_table(headers, rows, wrapped_column=0, left_columns=(1, 2, 3, 4, 5), width=terminal_columns()))
 
 
-def _online(data: Path, database: Database) -> dict[str, BotStatus]:
+def _fetch_online_bots(data: Path, database: Database) -> dict[str, BotStatus]:
     """Return the bots connected to the server that runs on the data folder, by folded name; none if no server runs."""
     try:
-        found = by_server(database, data, StatusRequest(most=ALL), ServerStatus)
+        found = run_on_server(database, data, StatusRequest(most=MAX_ENTRIES), ServerStatus)
     except NoServer:
         return {}
     except ArenaFault as fault:
         say(f"arena: who is online is not known: {fault}", err=True)
         return {}
-    return {folded(bot.bot): bot for bot in found.bots}
+    return {fold_name(bot.bot): bot for bot in found.bots}
 
 
-def _listed(bot: RegisteredBot, online: BotStatus | None) -> dict[str, object]:
-    connection = None if online is None else {name: getattr(online, name) for name in _OF_A_CONNECTION}
+def _bot_as_json(bot: RegisteredBot, online: BotStatus | None) -> dict[str, object]:
+    connection = None if online is None else {name: getattr(online, name) for name in _CONNECTION_FIELDS}
     return {
         "bot": bot.name,
         "display": bot.display,

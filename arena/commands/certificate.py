@@ -13,13 +13,13 @@ from arena.commands.settings import ServerSettings
 from arena.network.tls import CertificateFault, Encryption
 from machine.service_manager import ServiceManager
 
-LOOK_EVERY = 24 * 3600.0
+CHECK_INTERVAL_S = 24 * 3600.0
 
 log = logging.getLogger("arena")
 
 
-def encryption_of(
-    settings: ServerSettings, others: Sequence[Callable[[], None]], manager: ServiceManager
+def set_up_encryption(
+    settings: ServerSettings, reloaders: Sequence[Callable[[], None]], manager: ServiceManager
 ) -> Encryption | None:
     """Return the configured TLS, or None without a certificate, and install the handler of SIGHUP. SIGHUP reloads the
     certificate, then calls `others`; `manager` is notified of the reload.
@@ -28,12 +28,12 @@ def encryption_of(
     """
     loop = asyncio.get_running_loop()
     if settings.tls_cert is None or settings.tls_key is None:
-        loop.add_signal_handler(signal.SIGHUP, manager.reload, say_nothing_is_read_again)
+        loop.add_signal_handler(signal.SIGHUP, manager.reload, log_no_reload)
         return None
     encryption = Encryption(Path(settings.tls_cert), Path(settings.tls_key))
 
     def look() -> None:
-        trouble, ending = encryption.trouble(), encryption.ending(time.time())
+        trouble, ending = encryption.validity_problem(), encryption.expiry_warning(time.time())
         if trouble is not None:
             log.warning("no client will accept %s: %s", settings.tls_cert, trouble)
         elif ending is not None:
@@ -41,7 +41,7 @@ def encryption_of(
 
     def look_daily() -> None:
         look()
-        loop.call_later(LOOK_EVERY, look_daily)
+        loop.call_later(CHECK_INTERVAL_S, look_daily)
 
     def reload() -> None:
         try:
@@ -51,7 +51,7 @@ def encryption_of(
             return
         log.info("the certificate was read again")
         look()
-        for read_again in others:
+        for read_again in reloaders:
             read_again()
 
     look_daily()
@@ -59,6 +59,6 @@ def encryption_of(
     return encryption
 
 
-def say_nothing_is_read_again() -> None:
+def log_no_reload() -> None:
     """Log that SIGHUP has no effect because there is no certificate."""
     log.info("SIGHUP: there is no certificate to be read again, and settings are read at a start")

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from arena.commands.settings import database
-from arena.store.data_folder import Locked, is_held, lock, restrict_to_owner
+from arena.commands.settings import database_url
+from arena.store.data_folder import DataFolderInUse, is_held, lock, restrict_to_owner
 from arena.store.database import Database
-from arena.store.database_url import database_at
-from arena.store.nodes import nodes_alive
+from arena.store.database_url import open_database_url
+from arena.store.nodes import live_nodes
 from arena.store.store import Reader
 from machine.terminal import say
-from protocol.display import few
+from protocol.display import list_first
 from protocol.errors import ArenaFault
 
-LOOK_AGAIN = 0.2
+NODE_CHECK_INTERVAL_S = 0.2
 """Seconds between two checks whether nodes are alive."""
 
 
@@ -28,8 +28,8 @@ def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
 
     Raises `Locked`, `ArenaFault`, `StoreError`.
     """
-    where = database(db, data)
-    found, ours = database_at(where), False
+    where = database_url(db, data)
+    found, ours = open_database_url(where), False
     with lock(data):
         with suppress(ArenaFault):  # opening it will report what is wrong
             ours = found.file is not None and found.revision() is not None
@@ -40,7 +40,7 @@ def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
         yield where
 
 
-def free_data_dir(data: Path) -> Path:
+def find_free_data_dir(data: Path) -> Path:
     """Return the data folder; if another process holds it, a folder beside it, and say so."""
     if not is_held(data):
         return data
@@ -50,24 +50,24 @@ def free_data_dir(data: Path) -> Path:
 
 
 @contextmanager
-def exclusively(where: str, data: Path, otherwise: str = "stop them") -> Iterator[Database]:
+def exclusive_database(where: str, data: Path, advice: str = "stop them") -> Iterator[Database]:
     """Yield the database while no other process uses the data folder and no node runs. Raises `DatabaseNotFound`, and
     `Locked`, which tells the user what to do about the nodes: `otherwise`.
     """
-    found = database_at(where)
+    found = open_database_url(where)
     if found.revision() is None:
-        raise found.not_found()
+        raise found.not_found_error()
     with lock(data) if data.is_dir() else nullcontext():
         if found.file is None:
-            refuse_beside_nodes(found, otherwise)
+            refuse_beside_nodes(found, advice)
         yield found
 
 
-def refuse_beside_nodes(found: Database, otherwise: str, within: float = 0.0) -> None:
+def refuse_beside_nodes(database: Database, advice: str, timeout_s: float = 0.0) -> None:
     """Raise `Locked` if nodes are alive for longer than `within` seconds; `otherwise` tells the user what to do."""
-    until = time.monotonic() + within
-    with closing(Reader(found, found.reading())) as reader:
-        while names := reader.read(nodes_alive):
+    until = time.monotonic() + timeout_s
+    with closing(Reader(database, database.create_reading_engine())) as reader:
+        while names := reader.read(live_nodes):
             if time.monotonic() > until:
-                raise Locked(f"{found} is in use by nodes that are alive ({few(names)}): {otherwise}")
-            time.sleep(LOOK_AGAIN)
+                raise DataFolderInUse(f"{database} is in use by nodes that are alive ({list_first(names)}): {advice}")
+            time.sleep(NODE_CHECK_INTERVAL_S)

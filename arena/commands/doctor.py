@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from textwrap import wrap
 
-from arena.commands.output import WIDTH, check_is_file, print_document
-from arena.doctor.cases import COURSE, FAILED, PASSED, WARNING, Case, Examined
+from arena.commands.output import DEFAULT_COLUMNS, check_is_file, print_document
+from arena.doctor.cases import CASES, FAILED_VERDICT, PASSED_VERDICT, WARNING_VERDICT, Case, ExaminedCase
 from arena.doctor.cases import examine as examine_bot
 from arena.doctor.timeouts import DoctorTimeouts
-from arena.processes.bot_commands import startable
+from arena.processes.bot_commands import make_startable
 from machine import event_loop
 from machine.terminal import say
-from machine.timeouts import scaled
-from protocol.display import among
+from machine.timeouts import scale_timeouts
+from protocol.display import list_choices
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class
 
@@ -39,9 +39,9 @@ def examine(
     """
     played = game or NAMES[0]
     game_class(played)
-    cases = _chosen(only)
-    timeouts = timeouts or scaled(DoctorTimeouts())
-    command = startable(command)
+    cases = _select_cases(only)
+    timeouts = timeouts or scale_timeouts(DoctorTimeouts())
+    command = make_startable(command)
     if log is not None and log != Path(os.devnull):
         check_is_file("--log", log)
     if log is None:
@@ -56,16 +56,16 @@ def examine(
         print_document({"command": command, "log": str(log), "cases": [_as_json(one) for one in examined]})
     else:
         say(_summary(examined))
-    if any(one.finding.verdict == FAILED for one in examined):
+    if any(one.finding.verdict == FAILED_VERDICT for one in examined):
         raise SystemExit(1)
 
 
-def _chosen(only: Sequence[str]) -> list[Case]:
-    names = [case.name for case in COURSE]
+def _select_cases(only: Sequence[str]) -> list[Case]:
+    names = [case.name for case in CASES]
     for name in only:
         if name not in names:
-            raise UsageFault(f"there is no case {name!r}: {among(names)}")
-    return [case for case in COURSE if not only or case.name in only]
+            raise UsageFault(f"there is no case {name!r}: {list_choices(names)}")
+    return [case for case in CASES if not only or case.name in only]
 
 
 async def _examine(
@@ -76,22 +76,22 @@ async def _examine(
     timeouts: DoctorTimeouts,
     *,
     aloud: bool,
-) -> list[Examined]:
+) -> list[ExaminedCase]:
     examined = []
     async for one in examine_bot(command, game, log, cases, timeouts):
         examined.append(one)
         if aloud:
-            say(_told(one), flush=True)
+            say(_format_case(one), flush=True)
     return examined
 
 
-def _told(one: Examined) -> str:
+def _format_case(one: ExaminedCase) -> str:
     """Return the report of a case: the verdict, what was done, what the bot did and should do, and what to read."""
     case, finding = one.case, one.finding
     lines = [f"{finding.verdict:<{_INDENT}}{case.done} ({case.name}, {one.seconds:.1f} s)"]
     lines += _wrapped("did", finding.did)
     lines += _wrapped("should", one.should)
-    if finding.verdict != PASSED:
+    if finding.verdict != PASSED_VERDICT:
         lines += _wrapped("see", f"{_DOCUMENT}#{case.see}")
     return "\n".join(lines)
 
@@ -99,16 +99,16 @@ def _told(one: Examined) -> str:
 def _wrapped(word: str, text: str) -> list[str]:
     first = f"{'':{_INDENT}}{word + ':':<{_INDENT}}"
     indent = " " * len(first)
-    return wrap(text, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
+    return wrap(text, DEFAULT_COLUMNS, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _summary(examined: Sequence[Examined]) -> str:
+def _summary(examined: Sequence[ExaminedCase]) -> str:
     verdicts = [one.finding.verdict for one in examined]
-    count = {verdict: verdicts.count(verdict) for verdict in (PASSED, WARNING, FAILED)}
-    return f"\n{count[PASSED]} of {len(examined)} passed, {count[WARNING]} warnings, {count[FAILED]} failed"
+    count = {verdict: verdicts.count(verdict) for verdict in (PASSED_VERDICT, WARNING_VERDICT, FAILED_VERDICT)}
+    return f"\n{count[PASSED_VERDICT]} of {len(examined)} passed, {count[WARNING_VERDICT]} warnings, {count[FAILED_VERDICT]} failed"
 
 
-def _as_json(one: Examined) -> dict[str, object]:
+def _as_json(one: ExaminedCase) -> dict[str, object]:
     case, finding = one.case, one.finding
     return {
         "case": case.name,

@@ -10,57 +10,57 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from arena.commands.matches import Selection, selected
-from arena.commands.output import Writer, check_is_file, writing
-from arena.replay.ply_rows import rows as ply_rows
+from arena.commands.matches import Selection, search_of
+from arena.commands.output import CsvWriter, check_is_file, translate_write_errors
+from arena.replay.ply_rows import iter_ply_rows as ply_rows
 from arena.store.export_rows import (
-    BOOLEAN,
-    INTEGER,
-    MATCHES,
-    PLIES,
-    REAL,
-    SEATS,
-    TEXT,
-    TIME,
+    BOOLEAN_TYPE,
+    INTEGER_TYPE,
+    MATCH_COLUMNS,
+    PLY_COLUMNS,
+    REAL_TYPE,
+    SEAT_COLUMNS,
+    TEXT_TYPE,
+    TIME_TYPE,
     Batch,
     Columns,
     export_matches,
 )
 from arena.store.store import Reader
-from machine.atomic_write import folder_in_place_of
+from machine.atomic_write import replacing_folder
 from machine.terminal import say
-from protocol.display import among, counted
+from protocol.display import list_choices, format_count
 from protocol.errors import BadRecord, UsageFault
 from referee import record_reader
 
 FORMATS = ("csv", "parquet")
-ONE_OF = {"matches": "match", "seats": "seat", "plies": "ply"}
-GROUP = 20_000
+SINGULARS = {"matches": "match", "seats": "seat", "plies": "ply"}
+ROW_GROUP_ROWS = 20_000
 """Rows per Parquet row group, which are buffered in memory."""
 
 
-def export(where: str, to: Path, form: str, chosen: Selection, *, plies: bool) -> None:
+def export(where: str, to: Path, form: str, selection: Selection, *, plies: bool) -> None:
     """Write the selected matches to a new folder, all or nothing, from one snapshot of the database.
 
     Raises `BadRecord` if plies are wanted and a record can't be read.
     """
     if form not in FORMATS:
-        raise UsageFault(f"--format is {form!r}: it is {among(FORMATS)}")
+        raise UsageFault(f"--format is {form!r}: it is {list_choices(FORMATS)}")
     check_is_file("--to", to)
     with closing(Reader.open(where)) as reader:
-        search = selected(reader, chosen)
-        with writing(to), folder_in_place_of(to) as folder:
-            counts = _write(folder, form, reader.iterate(export_matches, search, records=plies), plies=plies)
-    say(f"{to}: {', '.join(counted(count, ONE_OF[name], name) for name, count in counts.items())}, as {form}")
+        search = search_of(reader, selection)
+        with translate_write_errors(to), replacing_folder(to) as folder:
+            counts = _write_tables(folder, form, reader.iterate(export_matches, search, records=plies), plies=plies)
+    say(f"{to}: {', '.join(format_count(count, SINGULARS[name], name) for name, count in counts.items())}, as {form}")
 
 
-def _write(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) -> dict[str, int]:
+def _write_tables(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) -> dict[str, int]:
     """Write the tables, and return the number of rows of each."""
-    tables = {"matches": MATCHES, "seats": SEATS} | ({"plies": PLIES} if plies else {})
+    tables = {"matches": MATCH_COLUMNS, "seats": SEAT_COLUMNS} | ({"plies": PLY_COLUMNS} if plies else {})
     counts = dict.fromkeys(tables, 0)
     removed = 0
     with ExitStack() as held:
-        files = {name: _opened(folder, name, columns, form, held) for name, columns in tables.items()}
+        files = {name: _open_table(folder, name, columns, form, held) for name, columns in tables.items()}
 
         def take(name: str, rows: Sequence[Sequence[Any]]) -> None:
             files[name].write(rows)
@@ -74,18 +74,18 @@ def _write(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) ->
             if len(batch.records) != len(batch.matches):
                 missing = {row[1] for row in batch.matches} - {match for _, match, _ in batch.records}
                 raise BadRecord(f"match {min(missing)} has no record: `arena db check` tells what is wrong")
-            at, named = list(SEATS).index("seat"), list(SEATS).index("bot")
+            at, named = list(SEAT_COLUMNS).index("seat"), list(SEAT_COLUMNS).index("bot")
             bots = {(row[0], row[at]): row[named] for row in batch.seats}  # the bots' present names, in every table
             for number, match, data in batch.records:
                 if data is None:
                     removed += 1
                     continue
-                record = record_reader.read(data, f"the record of match {match}")
+                record = record_reader.read_record(data, f"the record of match {match}")
                 told = (row._replace(bot=bots.get((number, row.seat))) for row in ply_rows(record))
                 take("plies", [(number, match, *row) for row in told])
     if removed:
         gone = "has no plies, its record was" if removed == 1 else "have no plies, their records were"
-        say(f"arena: {counted(removed, 'match', 'matches')} {gone} removed", err=True)
+        say(f"arena: {format_count(removed, 'match', 'matches')} {gone} removed", err=True)
     return counts
 
 
@@ -95,11 +95,11 @@ class _Parquet:
         import pyarrow.parquet
 
         kinds = {
-            TEXT: pyarrow.string(),
-            INTEGER: pyarrow.int64(),
-            REAL: pyarrow.float64(),
-            BOOLEAN: pyarrow.bool_(),
-            TIME: pyarrow.timestamp("ms", tz="UTC"),
+            TEXT_TYPE: pyarrow.string(),
+            INTEGER_TYPE: pyarrow.int64(),
+            REAL_TYPE: pyarrow.float64(),
+            BOOLEAN_TYPE: pyarrow.bool_(),
+            TIME_TYPE: pyarrow.timestamp("ms", tz="UTC"),
         }
         self._arrow = pyarrow
         self._columns = list(columns.values())
@@ -111,7 +111,7 @@ class _Parquet:
     def write(self, rows: Iterable[Sequence[Any]]) -> None:
         for row in rows:
             self._waiting.append(row)
-            if len(self._waiting) == GROUP:
+            if len(self._waiting) == ROW_GROUP_ROWS:
                 self._flush()
 
     def _flush(self) -> None:
@@ -121,23 +121,23 @@ class _Parquet:
             self._waiting = []
 
     def _array(self, values: Sequence[Any], kind: str, field: Any) -> Any:
-        if kind == BOOLEAN:
+        if kind == BOOLEAN_TYPE:
             values = [None if value is None else bool(value) for value in values]
-        if kind == TIME:
+        if kind == TIME_TYPE:
             return self._arrow.array(values, self._arrow.string()).cast(field.type)
         return self._arrow.array(values, field.type)
 
 
-def _opened(folder: Path, table: str, columns: Columns, form: str, held: ExitStack) -> Writer | _Parquet:
+def _open_table(folder: Path, table: str, columns: Columns, form: str, stack: ExitStack) -> CsvWriter | _Parquet:
     """Open a new file for a table, in one of `FORMATS`. It is complete when `held` is closed.
 
     Raises `UsageFault` if the package for this format is not installed.
     """
     file = folder / f"{table}.{form}"
     if form == "csv":
-        return Writer(held.enter_context(file.open("w", encoding="utf-8", newline="")), columns)
+        return CsvWriter(stack.enter_context(file.open("w", encoding="utf-8", newline="")), columns)
     try:
-        return _Parquet(file, columns, held)
+        return _Parquet(file, columns, stack)
     except ModuleNotFoundError as exc:
         told = f"--format {form} needs {exc.name}: pip install 'bot-arena[data]'; --format csv needs nothing"
         raise UsageFault(told) from exc

@@ -10,15 +10,15 @@ from msgspec import Struct
 from protocol.errors import ArenaFault
 from protocol.messages import MAX_SLOTS
 
-KEPT = 64
+RESERVED_FILES = 64
 """Files reserved for the store, the log, records being written, and Python itself."""
-WAITING = 1024
-LEAST = 128
+MAX_WAITING_CONNECTIONS = 1024
+MIN_OPEN_FILES = 128
 
 log = logging.getLogger("arena")
 
 
-class Shares(Struct, frozen=True, kw_only=True):
+class FileBudget(Struct, frozen=True, kw_only=True):
     """File descriptors for connections, for connections before their hello, and for the journals of running matches."""
 
     connections: int
@@ -26,29 +26,29 @@ class Shares(Struct, frozen=True, kw_only=True):
     journals: int
 
 
-def needed(connections: int) -> int:
+def files_needed(connections: int) -> int:
     """Return the open files needed for these connections to play as many matches as their slots allow."""
-    return KEPT + WAITING + connections + connections * MAX_SLOTS // 2
+    return RESERVED_FILES + MAX_WAITING_CONNECTIONS + connections + connections * MAX_SLOTS // 2
 
 
-def shares(limit: int, connections: int) -> Shares:
+def divide_files(limit: int, connections: int) -> FileBudget:
     """Divide `limit` open files, giving journals at least as many as connections.
 
     So connections cannot use up the files of matches, nor matches those of connections.
     """
-    rest = limit - KEPT
-    waiting = min(WAITING, rest // 8)
+    rest = limit - RESERVED_FILES
+    waiting = min(MAX_WAITING_CONNECTIONS, rest // 8)
     taken = min(connections, (rest - waiting) // 2)
-    return Shares(connections=taken, waiting=waiting, journals=rest - waiting - taken)
+    return FileBudget(connections=taken, waiting=waiting, journals=rest - waiting - taken)
 
 
-def raise_fd_limit(connections: int) -> Shares:
+def raise_fd_limit(connections: int) -> FileBudget:
     """Raise this process' limit as far as `connections` need and the system allows, and divide what there is.
 
     Log a warning if the limit is too low for all `connections`. Raises `ArenaFault` if it is too low to run at all.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = needed(connections)
+    wanted = files_needed(connections)
     limit = soft
     if soft != resource.RLIM_INFINITY and soft < wanted:
         limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -57,9 +57,9 @@ def raise_fd_limit(connections: int) -> Shares:
         except (OSError, ValueError):
             limit = soft
     limit = wanted if limit == resource.RLIM_INFINITY else limit
-    if limit < LEAST:
-        raise ArenaFault(f"only {limit} files may be open: raise the limit (ulimit -n) to {LEAST} at least")
-    found = shares(limit, connections)
+    if limit < MIN_OPEN_FILES:
+        raise ArenaFault(f"only {limit} files may be open: raise the limit (ulimit -n) to {MIN_OPEN_FILES} at least")
+    found = divide_files(limit, connections)
     if found.connections < connections:
         log.warning(
             "only %d files may be open (ulimit -n): at most %d connections instead of %d, and %d matches",

@@ -10,43 +10,43 @@ from pathlib import Path
 
 from machine.terminal import say
 
-LOOK_EVERY = 0.2
+POLL_INTERVAL_S = 0.2
 """Seconds between two looks at the files."""
-ENDS_WITHIN = 2.0
+TERMINATE_TIMEOUT_S = 2.0
 """Seconds that a command has to end before it is killed."""
 
 
-def again_at_every_save(files: Sequence[Path], command: Sequence[str], note: str) -> None:
+def run_at_every_save(files: Sequence[Path], command: Sequence[str], note: str) -> None:
     """Run a command until Ctrl-C, restarting it when a Python file beside `files` is saved; print `note` in between."""
     folders = {file.parent for file in files}
     names = ", ".join(file.name for file in files)
     while True:
-        seen = _stamps(folders)
+        seen = _read_timestamps(folders)
         process = subprocess.Popen(command)  # noqa: S603 - our own
         try:
             waits = False
-            while _stamps(folders) == seen:
+            while _read_timestamps(folders) == seen:
                 if not waits and process.poll() is not None:
                     say(f"arena: waiting for the next save of {names}; Ctrl-C ends ({note})", err=True)
                     waits = True
-                time.sleep(LOOK_EVERY)
+                time.sleep(POLL_INTERVAL_S)
         finally:
             _end(process)
-        while (last := _stamps(folders)) != seen:  # an editor may still be writing
+        while (last := _read_timestamps(folders)) != seen:  # an editor may still be writing
             seen = last
-            time.sleep(LOOK_EVERY)
+            time.sleep(POLL_INTERVAL_S)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
-        process.wait(ENDS_WITHIN)
+        process.wait(TERMINATE_TIMEOUT_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
 
 
-def _stamps(folders: Iterable[Path]) -> Mapping[Path, tuple[int, int]]:
+def _read_timestamps(folders: Iterable[Path]) -> Mapping[Path, tuple[int, int]]:
     """Return the modification time and size of each Python file in the folders."""
     stamps = {}
     for file in (file for folder in folders for file in folder.glob("*.py")):

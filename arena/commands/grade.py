@@ -7,32 +7,32 @@ from contextlib import closing, contextmanager
 
 from msgspec.structs import replace
 
-from arena.commands.kept_estimates import KeptEstimates
-from arena.commands.output import columns, print_document, print_line, table
-from arena.commands.progress import tracked
-from arena.commands.replay import load, read, stored_record
+from arena.commands.kept_estimates import EstimateCache
+from arena.commands.output import terminal_columns, print_document, print_line, format_table
+from arena.commands.progress import track_progress
+from arena.commands.replay import load, read, read_stored_record
 from arena.replay import grading
 from arena.replay.grading import Costs, Graded, Grades, position_costs
-from arena.replay.luck_report import format_signed, luck_by_move, luck_summary, record_luck
+from arena.replay.luck_report import format_signed, luck_by_move, summarise_luck, record_luck
 from arena.store.registry import is_known_bot
 from arena.store.result_queries import iter_results
 from arena.store.store import Store
 from machine.console import Console
 from machine.terminal import say
 from measuring.luck import Luck
-from protocol.display import counted, printable
+from protocol.display import format_count, escape_unprintable
 from protocol.errors import UsageFault
 from protocol.games import game_class
-from protocol.names import folded
+from protocol.names import fold_name
 from protocol.reasons import VOID
 from referee import record_reader
 from referee.record import Record
-from referee.replay import moves, replay
+from referee.replay import iter_moves, replay
 from referee.result import Result
 
-SIMS = 2000
+DEFAULT_SIMULATIONS = 2000
 """Default simulations per move."""
-LIMIT = 20
+DEFAULT_MATCHES = 20
 """Default number of a bot's newest matches to grade."""
 SCALE = "values are expected results, -1 to +1: 2.000 given away is a win, which pages show as 100 %"
 
@@ -51,25 +51,25 @@ def grade(
     name, body = load(target, database)
     record = read(name, body)
     luck = record_luck(record, value)
-    rows = Rows(record, luck)
+    rows = MoveTable(record, luck)
 
     def told(moves: Iterator[Graded]) -> Iterable[Graded]:
         if to_json or worst is not None:
-            return tracked(moves, len(record.lines), f"grading the moves of {record.header.match}")
-        return rows.shown(moves)
+            return track_progress(moves, len(record.lines), f"grading the moves of {record.header.match}")
+        return rows.print_as_graded(moves)
 
-    with _going_on():
-        report = grading.grade(
-            record, sims=SIMS if sims is None else sims, with_luck=False, told=told, keeping=KeptEstimates
+    with _resumable_hint():
+        report = grading.grade_match(
+            record, sims=DEFAULT_SIMULATIONS if sims is None else sims, with_luck=False, on_moves=told, open_cache=EstimateCache
         )
     report = replace(report, luck=luck)
     if to_json:
         print_line(report)
         return
     if worst is not None:
-        found = _worst(report.moves, worst)
+        found = _find_worst(report.moves, worst)
         if found:
-            for _ in rows.shown(iter(found)):
+            for _ in rows.print_as_graded(iter(found)):
                 pass
         else:
             say("no move gave anything away")
@@ -98,17 +98,17 @@ def grade_bot(
         if not store.read(is_known_bot, bot):
             raise UsageFault(f"there is no bot called {bot}: `arena bot list` names them")
         results = [
-            result for result in store.iterate(iter_results, bot, game, limit=limit or LIMIT) if result.reason != VOID
+            result for result in store.iterate(iter_results, bot, game, limit=limit or DEFAULT_MATCHES) if result.reason != VOID
         ]
         removed: list[str] = []
-        records = tracked(_records(store, results, bot, removed), len(results), f"grading the matches of {bot}")
+        records = track_progress(_records(store, results, bot, removed), len(results), f"grading the matches of {bot}")
         graded: list[Grades] = []
-        with _going_on():
+        with _resumable_hint():
             report = position_costs(
-                bot, records, SIMS if sims is None else sims, told=graded.append, keeping=KeptEstimates
+                bot, records, DEFAULT_SIMULATIONS if sims is None else sims, on_grades=graded.append, open_cache=EstimateCache
             )
     if removed:
-        without = counted(len(removed), f"match of {bot} has", f"matches of {bot} have")
+        without = format_count(len(removed), f"match of {bot} has", f"matches of {bot} have")
         say(f"arena: {without} no record any more", err=True)
     if to_json:
         print_document(report)
@@ -121,12 +121,12 @@ def grade_bot(
 def _records(store: Store, results: Iterable[Result], bot: str, removed: list[str]) -> Iterator[tuple[Record, int]]:
     """Yield each match's record with the seat of the bot; append the ids of matches without a record to `removed`."""
     for result in results:
-        body = stored_record(store, result.match)
+        body = read_stored_record(store, result.match)
         if body is None:
             removed.append(result.match)
         else:
-            seat = next(at for at, each in enumerate(result.seats) if folded(each.bot) == folded(bot))
-            yield record_reader.read(body, result.match), seat
+            seat = next(at for at, each in enumerate(result.seats) if fold_name(each.bot) == fold_name(bot))
+            yield record_reader.read_record(body, result.match), seat
 
 
 def _print_costs(bot: str, report: list[Costs]) -> None:
@@ -134,13 +134,13 @@ def _print_costs(bot: str, report: list[Costs]) -> None:
         say(f"no match of {bot} can be graded: none is of a game that is solved, or that searches estimate")
         return
     for number, costs in enumerate(report):
-        games = counted(costs.matches, "match", "matches")
-        moves = f"{counted(costs.exact + costs.estimated, 'move', 'moves')} in {games}"
+        games = format_count(costs.matches, "match", "matches")
+        moves = f"{format_count(costs.exact + costs.estimated, 'move', 'moves')} in {games}"
         unit = f" {costs.unit}" if costs.unit else ""
         mean = "" if costs.mean is None else f", each gave away {costs.mean:z.4f}{unit} on average"
         say(f"{'' if number == 0 else chr(10)}{costs.game}, {costs.bot}: {moves}{mean}")
         if costs.estimated:
-            say(f"{costs.estimated} of them estimated: {said_of(costs.estimate, costs.noise)}")
+            say(f"{costs.estimated} of them estimated: {describe_estimate(costs.estimate, costs.noise)}")
         headers = ("told apart by", "kind of position", "moves", "each gave away", "of all")
         rows = [
             (
@@ -149,19 +149,19 @@ def _print_costs(bot: str, report: list[Costs]) -> None:
             )
             for row in costs.kinds
         ]
-        say(table(headers, rows, elastic=1, left=(0,), width=columns()))
+        say(format_table(headers, rows, wrapped_column=1, left_columns=(0,), width=terminal_columns()))
     if any(costs.unit is None for costs in report):
         say(f"\n{SCALE}")
 
 
-def said_of(estimate: str | None, noise: float | None) -> str:
+def describe_estimate(estimate: str | None, noise: float | None) -> str:
     """Describe the method of an estimate, and below which loss it is noise."""
     return f"{estimate}" + ("" if noise is None else f"; a single loss under {noise:.3f} is noise")
 
 
 def print_summary(report: Grades) -> None:
     """Print the summary of all moves, wrapped to the width of the terminal if there is one."""
-    console = Console(width=columns())
+    console = Console(width=terminal_columns())
     luck = luck_by_move(report.luck)
     if report.unit:
         console.print(f"values are what the seat is expected to win of the hand, in {report.unit}")
@@ -170,30 +170,30 @@ def print_summary(report: Grades) -> None:
         if luck:
             console.print("luck is in points, 0 to 1: half as much")
     if report.estimate:
-        console.print(f"estimate: {said_of(report.estimate, report.noise)}")
+        console.print(f"estimate: {describe_estimate(report.estimate, report.noise)}")
     unit = f" {report.unit}" if report.unit else ""
     for mark in report.seats:
-        told = "no moves" if mark.mean is None else f"{counted(mark.moves, 'move', 'moves')}, each gave away"
+        told = "no moves" if mark.mean is None else f"{format_count(mark.moves, 'move', 'moves')}, each gave away"
         mean = "" if mark.mean is None else f" {mark.mean:z.4f}{unit} on average"
         console.print(f"seat {mark.seat}  {mark.bot}: {told}{mean}")
     if report.luck and report.luck.events:
-        console.print(luck_summary(report.luck, [mark.bot for mark in report.seats]))
+        console.print(summarise_luck(report.luck, [mark.bot for mark in report.seats]))
 
 
-class Rows:
+class MoveTable:
     """A table of the moves of a match that is printed row by row. Column widths are known beforehand."""
 
     def __init__(self, record: Record, luck: Luck | None) -> None:
         self._luck = luck_by_move(luck)
         lines = replay(record)
         _, course = next(lines)
-        notations = [len(course.game.notation(moved.move)) for moved in moves(course, lines)]
+        notations = [len(course.game.notation(moved.move)) for moved in iter_moves(course, lines)]
         bots = [len(seat.bot) for seat in record.header.seats]
         move = max([4, *notations])
         self._widths = [-4, max([3, *bots]), move, *([-6] if self._luck else []), -6, move, -6, -9]
         """Column widths; negative for columns that are aligned right."""
 
-    def shown(self, moves: Iterator[Graded]) -> Iterator[Graded]:
+    def print_as_graded(self, moves: Iterator[Graded]) -> Iterator[Graded]:
         """Print the column headers, then yield each move after printing its row."""
         self._print("ply", "bot", "move", *(["luck"] if self._luck else []), "value", "better", "value", "gave away")
         for move in moves:
@@ -208,14 +208,14 @@ class Rows:
     def _print(self, *cells: str) -> None:
         aligned = (
             cell.rjust(-width) if width < 0 else cell.ljust(width)
-            for cell, width in zip(map(printable, cells), self._widths, strict=True)
+            for cell, width in zip(map(escape_unprintable, cells), self._widths, strict=True)
         )
         say("  ".join(aligned).rstrip(), flush=True)
 
 
-def _worst(moves: Iterable[Graded], many: int) -> list[Graded]:
+def _find_worst(moves: Iterable[Graded], count: int) -> list[Graded]:
     """Return the moves that gave away most, the worst first."""
-    return sorted((move for move in moves if move.gave_away > 0), key=lambda move: -move.gave_away)[:many]
+    return sorted((move for move in moves if move.gave_away > 0), key=lambda move: -move.gave_away)[:count]
 
 
 def _print_worst(bot: str, graded: Iterable[Grades], many: int) -> None:
@@ -236,7 +236,7 @@ def _print_worst(bot: str, graded: Iterable[Grades], many: int) -> None:
         )
         for move, report in found
     ]
-    say(table(headers, rows, elastic=2, left=(0, 3), width=columns()))
+    say(format_table(headers, rows, wrapped_column=2, left_columns=(0, 3), width=terminal_columns()))
     if not all(report.unit for _, report in found):
         say(SCALE)
     say(f"`arena replay show {found[0][1].match} --boards` shows the match of the first")
@@ -254,7 +254,7 @@ def _check_worst(worst: int | None, *, to_json: bool) -> None:
 
 
 @contextmanager
-def _going_on() -> Iterator[None]:
+def _resumable_hint() -> Iterator[None]:
     """Tell the user on Ctrl-C that the estimates so far are kept."""
     try:
         yield

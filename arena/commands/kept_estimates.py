@@ -10,18 +10,18 @@ import msgspec
 from arena.replay.grading import Graded
 from machine.cache import cache_folder, make_room
 from machine.source_digest import digest_of_all
-from protocol.digest import canonical
+from protocol.digest import encode_canonical
 from referee.record import Record
 
-MOST_BYTES = 64 * 1024 * 1024
+MAX_CACHE_BYTES = 64 * 1024 * 1024
 """Maximum size of the cache; estimates of the matches graded longest ago are dropped first."""
 
 
-class KeptEstimates:
+class EstimateCache:
     """The cached estimates of a match's moves, for this method and version of the code. Write errors are ignored."""
 
     def __init__(self, record: Record, estimate: str) -> None:
-        what = canonical([record.header.match, record.footer.digest, estimate, digest_of_all()])
+        what = encode_canonical([record.header.match, record.footer.digest, estimate, digest_of_all()])
         self._file = cache_folder() / "grades" / f"{hashlib.sha256(what).hexdigest()[:32]}.jsonl"
         self._moves: dict[int, Graded] = {}
         with suppress(OSError, msgspec.MsgspecError):  # a line that was cut off is the last
@@ -31,7 +31,7 @@ class KeptEstimates:
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             self._file.touch()
-            make_room(self._file.parent, "*.jsonl", MOST_BYTES)
+            make_room(self._file.parent, "*.jsonl", MAX_CACHE_BYTES)
             self._file.write_bytes(b"".join(map(_line, self._moves.values())))
 
     def get(self, ply: int) -> Graded | None:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from arena.commands.matches import match_named
-from arena.commands.output import columns, minute, print_document, table
-from arena.commands.server_or_local import by_server_or_local
+from arena.commands.matches import resolve_match_id
+from arena.commands.output import terminal_columns, format_minute, print_document, format_table
+from arena.commands.server_or_local import ask_server_or_run
 from arena.operator.changes import Annul, StartSeason
 from arena.store import seasons
-from arena.store.annulment import Annulment, annul_matches
+from arena.store.annulment import AnnulmentOutcome, annul_matches
 from arena.store.match_search import parse_time_bound
 from arena.store.store import Store
 from machine.terminal import say
@@ -20,13 +20,13 @@ from protocol.errors import UsageFault
 
 def start_season(where: str, data: Path, name: str) -> None:
     """Reset all ratings; earlier leaderboards, records and tokens stay."""
-    by_server_or_local(
+    ask_server_or_run(
         where,
         data,
         StartSeason(name=name),
         type(None),
         lambda store: store.write(seasons.start_season, name),
-        alone=True,
+        exclusive=True,
     )
     say(f"season {name} has begun: ratings start anew; `arena leaderboard --season` shows those before")
 
@@ -38,8 +38,8 @@ def list_seasons(where: str, *, to_json: bool) -> None:
     if to_json:
         print_document(known)
         return
-    rows = [(season.season, minute(season.started or "") or "the beginning", season.matches) for season in known]
-    say(table(("season", "since", "matches"), rows, elastic=0, left=(1,), width=columns()))
+    rows = [(season.season, format_minute(season.started or "") or "the beginning", season.matches) for season in known]
+    say(format_table(("season", "since", "matches"), rows, wrapped_column=0, left_columns=(1,), width=terminal_columns()))
 
 
 def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: str | None, *, undo: bool) -> None:
@@ -49,17 +49,17 @@ def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: st
     if since is not None and bot is None:
         raise UsageFault("--since goes with --bot: the matches of that bot that ended since then")
     request = Annul(
-        ids=[match_named(where, match) for match in ids],
+        ids=[resolve_match_id(where, match) for match in ids],
         bot=bot,
         since=None if since is None else parse_time_bound(since, "--since", days=0),
         undo=undo,
     )
-    done = by_server_or_local(
+    done = ask_server_or_run(
         where,
         data,
         request,
-        Annulment,
+        AnnulmentOutcome,
         lambda store: store.write(annul_matches, request.ids, bot, request.since, undo=undo),
-        alone=True,
+        exclusive=True,
     )
-    say(done.told(undo=undo))
+    say(done.describe(undo=undo))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from arena.commands.output import columns, print_csv, print_document, table
+from arena.commands.output import terminal_columns, print_csv, print_document, format_table
 from arena.ratings.rating_system import game_of
-from arena.store.export_rows import LADDER
+from arena.store.export_rows import LADDER_COLUMNS
 from arena.store.result_queries import LeaderboardRow, leaderboard_of, leaderboard_places, rated_pools
 from arena.store.seasons import season_leaderboards
 from arena.store.store import Store
@@ -15,7 +15,7 @@ from measuring import score_format
 from measuring.payoffs import MeanPayoff
 from protocol.errors import UsageFault
 from protocol.games import game_class, payoff_unit
-from protocol.pools import is_of_people
+from protocol.pools import is_people_pool
 
 
 def leaderboard(where: str, game: str | None, season: str | None, *, people: bool, to_json: bool, to_csv: bool) -> None:
@@ -32,26 +32,26 @@ def leaderboard(where: str, game: str | None, season: str | None, *, people: boo
             boards = [(pool, store.read(leaderboard_of, pool)) for pool in store.read(rated_pools, game)]
         else:
             boards = list(store.read(season_leaderboards, season, game).items())
-    boards = [(pool, rows) for pool, rows in boards if is_of_people(pool) == people]
+    boards = [(pool, rows) for pool, rows in boards if is_people_pool(pool) == people]
     if to_json:
         print_document([{"game": game_of(pool), "pool": pool, "rows": rows} for pool, rows in boards])
     elif to_csv:
-        print_csv(LADDER, (_row(pool, at, row) for pool, rows in boards for at, row in enumerate(rows, 1)))
+        print_csv(LADDER_COLUMNS, (_leaderboard_row(pool, at, row) for pool, rows in boards for at, row in enumerate(rows, 1)))
     elif not boards:
         say(f"no rated matches{' of people' if people else ''}{' yet' if season is None else f' in season {season}'}")
     else:
-        say("\n\n".join(_board(pool, rows) for pool, rows in boards))
+        say("\n\n".join(_format_board(pool, rows) for pool, rows in boards))
 
 
-def _row(pool: str, place: int, row: LeaderboardRow) -> tuple[object, ...]:
+def _leaderboard_row(pool: str, rank: int, row: LeaderboardRow) -> tuple[object, ...]:
     """Return a row with the columns of the view `ladder`."""
     return (
-        *(pool, place, row.bot, row.score, row.mu, row.sigma),
+        *(pool, rank, row.bot, row.score, row.mu, row.sigma),
         *(row.played, row.wins, row.draws, row.losses, row.version, row.payoff and row.payoff.mean),
     )
 
 
-def _board(pool: str, rows: list[LeaderboardRow]) -> str:
+def _format_board(pool: str, rows: list[LeaderboardRow]) -> str:
     unit = payoff_unit(game_of(pool))
     return _payoff_board(pool, rows, unit) if unit else _score_board(pool, rows)
 
@@ -61,8 +61,8 @@ def _payoff_board(pool: str, rows: list[LeaderboardRow], unit: str) -> str:
     cells = [
         (
             place,
-            _named(pool, row),
-            *(_paid(row.payoff) if row.payoff else ("", "", "")),
+            _display_name(pool, row),
+            *(_payoff_cells(row.payoff) if row.payoff else ("", "", "")),
             f"{row.score:.2f}",
             *(row.played, row.wins, row.draws, row.losses),
             "*" if row.few else "",
@@ -71,22 +71,22 @@ def _payoff_board(pool: str, rows: list[LeaderboardRow], unit: str) -> str:
     ]
     lines = [
         f"{pool}, by the mean payoff a {unit}, opponents weighing by their rounds",
-        table(headers, cells, elastic=1, width=columns()),
-        *_few(rows),
+        format_table(headers, cells, wrapped_column=1, width=terminal_columns()),
+        *_few_matches_note(rows),
     ]
     return "\n".join(lines)
 
 
-def _paid(found: MeanPayoff) -> tuple[object, ...]:
-    return score_format.payoff(found.mean), score_format.payoff_interval(found), found.opponents
+def _payoff_cells(found: MeanPayoff) -> tuple[object, ...]:
+    return score_format.format_payoff(found.mean), score_format.format_payoff_interval(found), found.opponents
 
 
-def _named(pool: str, row: LeaderboardRow) -> str:
+def _display_name(pool: str, row: LeaderboardRow) -> str:
     """Return a bot's name; among people, bots are marked."""
-    return f"{row.bot} (bot)" if is_of_people(pool) and not row.person else row.bot
+    return f"{row.bot} (bot)" if is_people_pool(pool) and not row.person else row.bot
 
 
-def _few(rows: list[LeaderboardRow]) -> list[str]:
+def _few_matches_note(rows: list[LeaderboardRow]) -> list[str]:
     if not any(row.few for row in rows):
         return []
     by_payoff = any(row.payoff is not None for row in rows)
@@ -98,12 +98,12 @@ def _score_board(pool: str, rows: list[LeaderboardRow]) -> str:
     cells = [
         (
             place,
-            _named(pool, row),
+            _display_name(pool, row),
             *(f"{number:.2f}" for number in (row.score, row.mu, row.sigma)),
             *(row.played, row.wins, row.draws, row.losses),
             "*" if row.few else "",
         )
         for place, row in zip(leaderboard_places(rows), rows, strict=True)
     ]
-    lines = [f"{pool}, by score = mu - 3 sigma", table(headers, cells, elastic=1, width=columns()), *_few(rows)]
+    lines = [f"{pool}, by score = mu - 3 sigma", format_table(headers, cells, wrapped_column=1, width=terminal_columns()), *_few_matches_note(rows)]
     return "\n".join(lines)

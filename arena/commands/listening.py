@@ -7,14 +7,14 @@ import socket
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from arena.commands.fd_limits import Shares
-from arena.commands.metrics import metrics_sockets
+from arena.commands.fd_limits import FileBudget
+from arena.commands.metrics import bind_metrics
 from arena.commands.settings import ServerSettings
-from arena.commands.web import web_scheme, web_sockets
-from arena.network.addresses import OwnPage, networks, origins
+from arena.commands.web import web_scheme, bind_web
+from arena.network.addresses import OwnPage, parse_networks, parse_origins
 from arena.network.admission import Access
-from arena.network.binding import ARENA, PAGE, HandedOver, bound, port_of
-from arena.network.connection_limits import Bounds
+from arena.network.binding import ARENA_SOCKET, PAGE_SOCKET, InheritedSockets, bind_sockets, port_of
+from arena.network.connection_limits import ConnectionBounds
 
 
 class Ports(NamedTuple):
@@ -26,38 +26,38 @@ class Ports(NamedTuple):
 
 
 @contextlib.contextmanager
-def listening(settings: ServerSettings, handed: HandedOver | None = None) -> Iterator[Ports]:
+def bind_ports(settings: ServerSettings, inherited: InheritedSockets | None = None) -> Iterator[Ports]:
     """Bind a server's ports, reusing the inherited sockets `handed`, and close them on exit. Call it before the data
     folder is created.
 
     Raises `PortFault`.
     """
-    found = HandedOver({}) if handed is None else handed
+    found = InheritedSockets({}) if inherited is None else inherited
     with contextlib.ExitStack() as stack:
-        page = found.take(PAGE, settings.web_port) if settings.web else []
-        page = [stack.enter_context(one) for one in page or web_sockets(settings)]
-        metrics = [stack.enter_context(one) for one in metrics_sockets(settings)]
-        arena = found.take(ARENA, settings.port)
-        arena = [stack.enter_context(one) for one in arena or bound(settings.host, settings.port)]
+        page = found.take(PAGE_SOCKET, settings.web_port) if settings.web else []
+        page = [stack.enter_context(one) for one in page or bind_web(settings)]
+        metrics = [stack.enter_context(one) for one in bind_metrics(settings)]
+        arena = found.take(ARENA_SOCKET, settings.port)
+        arena = [stack.enter_context(one) for one in arena or bind_sockets(settings.host, settings.port)]
         if settings.shared_port and all(port_of([one]) != settings.shared_port for one in arena):
-            arena += [stack.enter_context(one) for one in bound(settings.host, settings.shared_port, shared=True)]
+            arena += [stack.enter_context(one) for one in bind_sockets(settings.host, settings.shared_port, shared=True)]
         found.close()
         yield Ports(arena, page, metrics)
 
 
-def access(settings: ServerSettings, files: Shares, page: list[socket.socket], operator: str) -> Access:
+def access(settings: ServerSettings, file_budget: FileBudget, page: list[socket.socket], operator: str) -> Access:
     """Return the admission rules for a server that may open `files`. `operator` is the operator's token."""
     return Access(
-        bounds=Bounds(
-            connections=files.connections,
+        bounds=ConnectionBounds(
+            connections=file_budget.connections,
             per_address=settings.max_per_address,
-            waiting=files.waiting,
+            waiting=file_budget.waiting,
             waiting_per_address=settings.max_per_address,
         ),
-        proxies=networks(settings.trusted_proxy),
-        origins=origins(settings.allow_origin),
+        proxies=parse_networks(settings.trusted_proxy),
+        origins=parse_origins(settings.allow_origin),
         page=_own_page(settings, page),
-        operator=operator,
+        operator_token=operator,
     )
 
 

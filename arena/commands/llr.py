@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arena.commands.output import print_document
-from arena.sprt.counts import PENTANOMIAL, CountFindings, check_counts, findings_of_counts
+from arena.sprt.counts import PENTANOMIAL_SIZE, CountFindings, check_counts, findings_of_counts
 from arena.sprt.hypotheses import hypotheses_of
-from arena.sprt.summary import amount
+from arena.sprt.summary import format_amount
 from machine.terminal import say
 from measuring import score_format
 from measuring.elo import EloDifference
@@ -30,14 +30,14 @@ def run(
     if to_json:
         print_document({"counts": list(counts), "hypotheses": hypotheses, **_fields(found)})
         return
-    pairs = f" in {_counted(found.units, 'pair')}" if len(counts) == PENTANOMIAL else ""
-    say(f"{_counted(found.games, 'game')}{pairs}")
+    pairs = f" in {_format_count(found.units, 'pair')}" if len(counts) == PENTANOMIAL_SIZE else ""
+    say(f"{_format_count(found.games, 'game')}{pairs}")
     score = found.score
-    say(f"score           {score.score:.5f} ({score.low:.5f}-{score.high:.5f})  better {score_format.better(score)}")
-    say(f"Elo             {_elo(score.elo, score.score)}")
+    say(f"score           {score.score:.5f} ({score.low:.5f}-{score.high:.5f})  better {score_format.format_superiority(score)}")
+    say(f"Elo             {_format_elo(score.elo, score.score)}")
     if found.normalised is not None:
-        say(f"normalised Elo  {_elo(found.normalised, score.score)}")
-    low, high = (amount(edge, hypotheses.unit) for edge in (hypotheses.h0, hypotheses.h1))
+        say(f"normalised Elo  {_format_elo(found.normalised, score.score)}")
+    low, high = (format_amount(edge, hypotheses.unit) for edge in (hypotheses.h0, hypotheses.h1))
     say(f"LLR {found.llr:z.4f}: h0 ({low}) below {found.lower:.2f}, h1 ({high}) above {found.upper:.2f}")
     say("undecided" if found.verdict is None else f"{found.verdict} is accepted")
 
@@ -46,11 +46,11 @@ def _fields(found: CountFindings) -> dict[str, object]:
     return {name: getattr(found, name) for name in found.__struct_fields__}
 
 
-def _counted(number: int, word: str) -> str:
+def _format_count(number: int, word: str) -> str:
     return f"{number:,} {word if number == 1 else f'{word}s'}"
 
 
-def _elo(found: EloDifference, score: float) -> str:
+def _format_elo(found: EloDifference, score: float) -> str:
     """Format an Elo difference with two digits, as other engine testers do; infinite ends are shown as such."""
     all_or_nothing = "+inf" if score > 0.5 else "-inf"
     elo, low, high = (

@@ -6,24 +6,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
 from measuring import score_format
-from protocol.display import counted, printable
+from protocol.display import format_count, escape_unprintable
 from protocol.games import payoff_unit
-from protocol.reasons import FAILED, PLAYED_OUT
+from protocol.reasons import FAILED, NATURAL_ENDINGS
 from referee.record import Header
 
 Failures = Mapping[int, str]
-NONE_FAILED: Failures = {}
+NO_FAILURES: Failures = {}
 
 
-def frame(board: str, title: str, move: str, header: Header, clock: Sequence[int], width: int) -> list[str]:
+def format_frame(board: str, title: str, event_text: str, header: Header, clock: Sequence[int], width: int) -> list[str]:
     """Return the lines of a board with the title, the last event, and the clocks (in milliseconds), wrapped to `width`.
 
     The last event stands at the same line for every board.
     """
-    return [*board.split("\n"), "", title, *wrap(move, width), *clocks(header, clock, width)]
+    return [*board.split("\n"), "", title, *wrap(event_text, width), *format_clocks(header, clock, width)]
 
 
-def clocks(header: Header, clock: Sequence[int], width: int) -> list[str]:
+def format_clocks(header: Header, clock: Sequence[int], width: int) -> list[str]:
     """Return the lines that show each seat's seconds left, wrapped to `width`; `clock` is in milliseconds."""
     words = "s left:"
     left = [words]
@@ -35,27 +35,27 @@ def clocks(header: Header, clock: Sequence[int], width: int) -> list[str]:
     return left
 
 
-def outcome(
+def format_outcome(
     game: str,
     reason: str,
     plies: int,
     seats: Iterable[tuple[int, str, str, float | None]],
-    failures: Failures = NONE_FAILED,
+    failures: Failures = NO_FAILURES,
 ) -> list[str]:
     """Return the lines of a match's outcome, best seat first. Each seat is (rank, bot, reason, mean payoff or None).
 
     `failures` gives by seat how a bot's program failed.
     """
-    lines = [f"{'a program failed' if reason == FAILED else reason} after {counted(plies, 'ply', 'plies')}"]
+    lines = [f"{'a program failed' if reason == FAILED else reason} after {format_count(plies, 'ply', 'plies')}"]
     for number, (rank, bot, why, payoff) in sorted(enumerate(seats), key=lambda seat: seat[1][0]):
-        told = "" if why in PLAYED_OUT else f" ({seat_reason(why, failures.get(number))})"
-        paid = "" if payoff is None else f"  {score_format.payoff(payoff)} a {payoff_unit(game)}"
+        told = "" if why in NATURAL_ENDINGS else f" ({format_seat_reason(why, failures.get(number))})"
+        paid = "" if payoff is None else f"  {score_format.format_payoff(payoff)} a {payoff_unit(game)}"
         lines.append(f"  {rank}. {bot}{told}{paid}")
     return lines
 
 
-def seat_reason(reason: str, failure: str | None = None) -> str:
+def format_seat_reason(reason: str, failure: str | None = None) -> str:
     """Return the reason why a seat left, with the failure of its program if there was one."""
     if reason != FAILED:
         return reason
-    return "its program failed" + (f": {printable(failure)}" if failure else "")
+    return "its program failed" + (f": {escape_unprintable(failure)}" if failure else "")

@@ -9,25 +9,25 @@ from contextlib import closing
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from arena.commands.output import columns, minute, print_csv, print_list, table
-from arena.store.export_rows import MATCHES, export_matches
+from arena.commands.output import terminal_columns, format_minute, print_csv, print_list, format_table
+from arena.store.export_rows import MATCH_COLUMNS, export_matches
 from arena.store.match_search import Search, parse_time_bound, search_matches
-from arena.store.paging import MOST_ROWS
+from arena.store.paging import MAX_PAGE_ROWS
 from arena.store.registry import is_known_bot
 from arena.store.result_queries import DRAWN, LOST, WON
 from arena.store.store import Reader
-from arena.store.tournaments import has_tournament, tournaments_page
+from arena.store.tournaments import tournament_exists, tournaments_page
 from machine.terminal import say
-from protocol.display import among, shown
+from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 from protocol.games import game_class
-from protocol.reasons import LEAVING, PLAYED_OUT, VOID
+from protocol.reasons import DROP_OUT_REASONS, NATURAL_ENDINGS, VOID
 from referee.result import Result
 
-LATEST = "latest"
+LATEST_WORD = "latest"
 """The word that stands for the newest match."""
-REASONS = (*PLAYED_OUT, *LEAVING, VOID)
-SHOWN = 50
+REASONS = (*NATURAL_ENDINGS, *DROP_OUT_REASONS, VOID)
+DEFAULT_ROWS = 50
 """Default number of matches in a table."""
 
 
@@ -46,25 +46,25 @@ class Selection(Struct, frozen=True, kw_only=True):
     tournament: str | None = None
 
 
-def matches(where: str, chosen: Selection, limit: int | None, *, to_json: bool, to_csv: bool) -> None:
+def matches(where: str, selection: Selection, limit: int | None, *, to_json: bool, to_csv: bool) -> None:
     """Print matches, newest first."""
     if limit is not None and limit < 1:
         raise UsageFault(f"--limit is {limit}: it is 1 or more")
     if to_json and to_csv:
         raise UsageFault("--json and --csv: choose one of them")
     with closing(Reader.open(where)) as reader:
-        search = selected(reader, chosen)
+        search = search_of(reader, selection)
         if to_json:
             print_list(iter_matches(reader, search, limit))
             return
         if to_csv:
             rows = (row for batch in reader.iterate(export_matches, search, newest_first=True) for row in batch.matches)
-            print_csv(MATCHES, itertools.islice(rows, limit))
+            print_csv(MATCH_COLUMNS, itertools.islice(rows, limit))
             return
-        found = list(iter_matches(reader, search, SHOWN if limit is None else limit))
+        found = list(iter_matches(reader, search, DEFAULT_ROWS if limit is None else limit))
     if found:
         headers = ("match", "game", "best first", "reason", "plies", "finished")
-        say(table(headers, [_match(result) for result in found], elastic=2, left=(0, 1, 3), width=columns()))
+        say(format_table(headers, [_match(result) for result in found], wrapped_column=2, left_columns=(0, 1, 3), width=terminal_columns()))
     else:
         say("no matches yet" if search == Search() else "no match fits")
 
@@ -75,18 +75,18 @@ def _match(result: Result) -> tuple[object, ...]:
     for better, worse in itertools.pairwise(ranked):
         names += (" = " if better.rank == worse.rank else " > ") + worse.bot
     reason = result.reason if result.annulled is None else f"{result.reason}, annulled"
-    return result.match, result.game, names, reason, result.plies, minute(result.finished)[5:]
+    return result.match, result.game, names, reason, result.plies, format_minute(result.finished)[5:]
 
 
-def selected(reader: Reader, chosen: Selection) -> Search:
+def search_of(reader: Reader, selection: Selection) -> Search:
     """Convert options to a search of the store. Raises `UsageFault` for invalid combinations and unknown names."""
-    if chosen.game is not None:
-        game_class(chosen.game)
-    search = replace(convert(chosen, Search, from_attributes=True), outcome=_outcome(chosen))
+    if selection.game is not None:
+        game_class(selection.game)
+    search = replace(convert(selection, Search, from_attributes=True), outcome=_outcome(selection))
     if search.opponent is not None and search.bot is None:
-        raise UsageFault(f"--opponent {shown(search.opponent)} goes with --bot: whose opponent?")
+        raise UsageFault(f"--opponent {short_repr(search.opponent)} goes with --bot: whose opponent?")
     if search.reason not in (None, *REASONS):
-        raise UsageFault(f"--reason is {shown(search.reason)}: it is {among(REASONS)}")
+        raise UsageFault(f"--reason is {short_repr(search.reason)}: it is {list_choices(REASONS)}")
     bounds = [
         parse_time_bound(said, f"--{name}", days=days)
         for name, said, days in (("since", search.since, 0), ("until", search.until, 1))
@@ -97,20 +97,20 @@ def selected(reader: Reader, chosen: Selection) -> Search:
     for name in (search.bot, search.opponent):
         if name is not None and not reader.read(is_known_bot, name):
             raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
-    if search.tournament is not None and not reader.read(has_tournament, search.tournament):
+    if search.tournament is not None and not reader.read(tournament_exists, search.tournament):
         known = [row.tournament for row in reader.read(tournaments_page, limit=8).rows]
         latest = f"the latest are {', '.join(known)}" if known else "there is none yet"
-        raise UsageFault(f"there is no tournament {shown(search.tournament)}: {latest}")
+        raise UsageFault(f"there is no tournament {short_repr(search.tournament)}: {latest}")
     return search
 
 
-def iter_matches(reader: Reader, wanted: Search, limit: int | None = None) -> Iterator[Result]:
+def iter_matches(reader: Reader, search: Search, limit: int | None = None) -> Iterator[Result]:
     """Yield the matches that fit, or the first `limit` of them, newest first, page by page."""
     after = None
     left = limit
     while left is None or left > 0:
-        rows = MOST_ROWS if left is None else min(left, MOST_ROWS)
-        page = reader.read(search_matches, wanted, after=after, limit=rows)
+        rows = MAX_PAGE_ROWS if left is None else min(left, MAX_PAGE_ROWS)
+        page = reader.read(search_matches, search, after=after, limit=rows)
         yield from page.rows
         after = page.next
         if after is None:
@@ -118,9 +118,9 @@ def iter_matches(reader: Reader, wanted: Search, limit: int | None = None) -> It
         left = None if left is None else left - len(page.rows)
 
 
-def match_named(where: str, target: str) -> str:
+def resolve_match_id(where: str, target: str) -> str:
     """Return the id of a match, resolving `LATEST`. Raises `UsageFault` if there is no match yet."""
-    if target != LATEST:
+    if target != LATEST_WORD:
         return target
     with closing(Reader.open(where)) as reader:
         for newest in iter_matches(reader, Search(), limit=1):
@@ -128,13 +128,13 @@ def match_named(where: str, target: str) -> str:
     raise UsageFault(f"there is no match in {where} yet")
 
 
-def _outcome(chosen: Selection) -> str | None:
-    flags = {WON: chosen.won, LOST: chosen.lost, DRAWN: chosen.drawn}
+def _outcome(selection: Selection) -> str | None:
+    flags = {WON: selection.won, LOST: selection.lost, DRAWN: selection.drawn}
     given = [name for name, there in flags.items() if there]
     if not given:
         return None
     if len(given) > 1:
         raise UsageFault(f"{' and '.join(f'--{name}' for name in given)}: no match is both")
-    if chosen.bot is None:
+    if selection.bot is None:
         raise UsageFault(f"--{given[0]} goes with --bot: who {given[0] if given[0] != DRAWN else 'drew'}?")
     return given[0]

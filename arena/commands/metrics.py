@@ -12,7 +12,7 @@ from pathlib import Path
 from arena.commands.settings import ServerSettings, node_of
 from arena.feed import Feed
 from arena.host.meters import Meters
-from arena.network.binding import bound, port_of, url_of
+from arena.network.binding import bind_sockets, port_of, url_of
 from arena.server.arena import Arena
 from arena.store.database import Database
 from protocol.errors import UsageFault
@@ -20,7 +20,7 @@ from protocol.errors import UsageFault
 log = logging.getLogger("arena")
 
 
-def metrics_sockets(settings: ServerSettings) -> list[socket.socket]:
+def bind_metrics(settings: ServerSettings) -> list[socket.socket]:
     """Bind the sockets for metrics, none if they are off. Raises `PortFault`, and `UsageFault` without
     `prometheus_client`.
     """
@@ -30,13 +30,13 @@ def metrics_sockets(settings: ServerSettings) -> list[socket.socket]:
         raise UsageFault(
             "metrics are told by prometheus_client, which is not installed: pip install 'bot-arena[metrics]'"
         )
-    return bound(
+    return bind_sockets(
         settings.metrics_host, settings.metrics_port, "choose another one with --metrics-port, or 0 for a free one"
     )
 
 
 @contextlib.asynccontextmanager
-async def answering_metrics(
+async def serve_metrics(
     settings: ServerSettings,
     sockets: list[socket.socket],
     arena: Arena,
@@ -45,13 +45,13 @@ async def answering_metrics(
     database: Database,
 ) -> AsyncIterator[None]:
     """Serve the metrics of an arena on these sockets within the context."""
-    from arena.operations.metrics import Sources
-    from arena.operations.prometheus import PATH, served
+    from arena.operations.metrics import MetricSources
+    from arena.operations.prometheus import METRICS_PATH, serve_metrics
 
     folders = {"data": Path(settings.data)}
     if database.file is not None:
         folders["database"] = database.file.parent
-    sources = Sources(
+    sources = MetricSources(
         arena,
         meters,
         feed,
@@ -59,6 +59,6 @@ async def answering_metrics(
         "postgresql" if database.file is None else "sqlite",
         node_of(settings) or "",
     )
-    async with served(sources, sockets):
-        log.info("the metrics are at %s%s", url_of("http", settings.metrics_host, port_of(sockets)), PATH)
+    async with serve_metrics(sources, sockets):
+        log.info("the metrics are at %s%s", url_of("http", settings.metrics_host, port_of(sockets)), METRICS_PATH)
         yield

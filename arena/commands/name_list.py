@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from arena.operator.name_list import DISPLAY, NAME, NameList, mistakes_fault, parse_name_list
+from arena.operator.name_list import DISPLAY, NAME_COLUMN, NameList, mistakes_fault, parse_name_list
 from machine.arguments import parse_toml
 from machine.input_file import read_text
-from protocol.display import among, shown
+from protocol.display import list_choices, short_repr
 from protocol.display_names import no_bot_name
 from protocol.errors import UsageFault
-from protocol.names import folded, is_bot_name
+from protocol.names import fold_name, is_bot_name
 
 COMMAND, BOT, SETTINGS = "command", "bot", "settings"
-_KEYS = (NAME, COMMAND, BOT, SETTINGS)
+_KEYS = (NAME_COLUMN, COMMAND, BOT, SETTINGS)
 """The keys of an entrant."""
 
 _NO_DISPLAY = (
@@ -38,14 +38,14 @@ def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> Name
 
 def read_entrants(file: Path) -> list[str]:
     """Return entrants as `NAME`, `NAME=COMMAND` or `NAME=BOT:KEY=VALUE,…`. Raises `UsageFault` with all mistakes."""
-    entries = list(_of_toml(file) if file.suffix.lower() == ".toml" else _of_csv(file))
-    wrong = list(_wrong(entries))
+    entries = list(_read_toml_entries(file) if file.suffix.lower() == ".toml" else _read_csv_entries(file))
+    wrong = list(_find_errors(entries))
     if wrong:
         raise mistakes_fault([f"{file}, {line}" for line in wrong])
-    return [_word(entry) for _, entry in entries]
+    return [_entrant_word(entry) for _, entry in entries]
 
 
-def _of_csv(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _read_csv_entries(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     listed = read_name_list(file)
     lines = [line for row, line in zip(listed.rows, listed.lines, strict=True) if row.get(DISPLAY)]
     if lines:
@@ -54,7 +54,7 @@ def _of_csv(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
         yield f"line {line}", {key: row[key] for key in _KEYS if row.get(key)}
 
 
-def _of_toml(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _read_toml_entries(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     try:
         document = parse_toml(read_text(file))
     except OSError as exc:
@@ -77,25 +77,25 @@ def _text(file: Path, number: int, key: str, value: Any) -> str:
     if key == DISPLAY:
         raise UsageFault(f"{file}, entrant {number}: {_NO_DISPLAY}")
     if key not in _KEYS:
-        raise UsageFault(f"{file}, entrant {number}: there is no key {shown(key)}: {among(_KEYS)}")
+        raise UsageFault(f"{file}, entrant {number}: there is no key {short_repr(key)}: {list_choices(_KEYS)}")
     if key == SETTINGS and isinstance(value, dict):
-        return ",".join(f"{name}={_plain(setting)}" for name, setting in value.items())
+        return ",".join(f"{name}={_format_setting(setting)}" for name, setting in value.items())
     if not isinstance(value, str):
-        raise UsageFault(f"{file}, entrant {number}: {key} is {shown(value)}: it is text")
+        raise UsageFault(f"{file}, entrant {number}: {key} is {short_repr(value)}: it is text")
     return value
 
 
-def _plain(value: Any) -> str:
+def _format_setting(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _wrong(entries: list[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
+def _find_errors(entries: list[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
     """Yield what is wrong with the entries, each with its line."""
     first: dict[str, str] = {}
     for where, entry in entries:
-        name = entry.get(NAME, "")
+        name = entry.get(NAME_COLUMN, "")
         if not is_bot_name(name):
             yield f"{where}: {no_bot_name(name)}" if name else f"{where}: there is no name"
             continue
@@ -103,13 +103,13 @@ def _wrong(entries: list[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
             yield f"{where}: {name} has a command and a {BOT if BOT in entry else SETTINGS}: it is one of them"
         elif SETTINGS in entry and BOT not in entry:
             yield f"{where}: {name} has settings and no bot whose they are"
-        if folded(name) in first:
-            yield f"{where}: {name} is there twice, first in {first[folded(name)]}"
-        first.setdefault(folded(name), where)
+        if fold_name(name) in first:
+            yield f"{where}: {name} is there twice, first in {first[fold_name(name)]}"
+        first.setdefault(fold_name(name), where)
 
 
-def _word(entry: Mapping[str, str]) -> str:
-    name, settings = entry[NAME], entry.get(SETTINGS)
+def _entrant_word(entry: Mapping[str, str]) -> str:
+    name, settings = entry[NAME_COLUMN], entry.get(SETTINGS)
     if COMMAND in entry:
         return f"{name}={entry[COMMAND]}"
     if BOT in entry:

@@ -13,22 +13,22 @@ from functools import partial
 from typing import Any
 
 from arena.server.arena import Arena
-from arena.server.nodes import Nodes, NodeTimeouts
+from arena.server.nodes import ClusterView, NodeTimeouts
 from arena.server.stall_guard import StallGuard
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
-from arena.store.node_store import LEASE, NodeStore, NodeTaken
+from arena.store.node_store import LEASE_S, NodeStore, NodeTaken
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.store import Store
-from machine.event_loop import running
-from machine.timeouts import scaled
+from machine.event_loop import background_task
+from machine.timeouts import scale_timeouts
 from protocol.errors import ArenaFault
 
-AGAIN = 0.2
+RETRY_DELAY_S = 0.2
 """Seconds between two attempts to claim a name that is taken, or to look up an announcement."""
 MAX_SILENCE_S = 3.0
 """A node that works asks the database something every second."""
-LOST = os.EX_TEMPFAIL
+NODE_LOST_EXIT_CODE = os.EX_TEMPFAIL
 """Exit code of a node that must be restarted: 75."""
 
 log = logging.getLogger("arena.node")
@@ -39,7 +39,7 @@ async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
 
     Raises `NodeTaken`, and as `Store.open` does.
     """
-    until = asyncio.get_running_loop().time() + LEASE + 2.0
+    until = asyncio.get_running_loop().time() + LEASE_S + 2.0
     timeouts = database.limit.timeouts
     longest = until + timeouts.statement_timeout_s + timeouts.answer_timeout_s
     told = False
@@ -53,66 +53,66 @@ async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
             if not told:
                 log.info("node %s runs already, or did a moment ago: waiting for its name", name)
             told = True
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(RETRY_DELAY_S)
 
 
-def nodes_of(store: Store, archive: AsyncStore, url: str) -> Nodes | None:
+def cluster_view_of(store: Store, async_store: AsyncStore, url: str) -> ClusterView | None:
     """Return this node's view of the cluster; None if the store belongs to no node."""
     if not isinstance(store, NodeStore) or not isinstance(store.database, PostgresDatabase):
         return None
-    return Nodes(archive, store.database, store.name, store.node, url, timeouts=scaled(NodeTimeouts()))
+    return ClusterView(async_store, store.database, store.name, store.node, url, timeouts=scale_timeouts(NodeTimeouts()))
 
 
 @contextlib.asynccontextmanager
-async def being_a_node(nodes: Nodes, arena: Arena) -> AsyncIterator[None]:
+async def run_as_node(nodes: ClusterView, arena: Arena) -> AsyncIterator[None]:
     """Run as a node within the context. Raises `StoreError`, and `ArenaFault` if this machine's clock is far off."""
-    guard = StallGuard(lambda seconds: _end(f"this process stood still for {seconds:.1f} s"))
+    guard = StallGuard(lambda seconds: _exit_node(f"this process stood still for {seconds:.1f} s"))
     announced: asyncio.Queue[Announcement | None] = asyncio.Queue()
-    nodes.heard = announced.put_nowait
-    nodes.changed = arena.nodes_changed
-    nodes.warn = partial(arena.warnings.tell, "nodes that are away")
-    nodes.warn_of_clock = partial(arena.warnings.tell, "the clock of this machine")
-    nodes.warn_of_deafness = partial(arena.warnings.tell, "announcements")
-    nodes.taken = lambda fault: _end(str(fault))
-    async with running(_for_ever(guard.run())):
-        arena.host.before_frames(guard.look)
+    nodes.on_announcement = announced.put_nowait
+    nodes.on_changed = arena.on_nodes_changed
+    nodes.on_warning = partial(arena.warnings.update, "nodes that are away")
+    nodes.on_clock_warning = partial(arena.warnings.update, "the clock of this machine")
+    nodes.warn_of_deafness = partial(arena.warnings.update, "announcements")
+    nodes.on_name_taken = lambda fault: _exit_node(str(fault))
+    async with background_task(_run_essential(guard.run())):
+        arena.host.call_before_flush(guard.check)
         try:
-            await nodes.beat()
+            await nodes.send_heartbeat()
             nodes.check_clock()
             async with contextlib.AsyncExitStack() as stack:
-                for work in (nodes.run(), nodes.listen(), nodes.hear(), _hear(arena, announced)):
-                    await stack.enter_async_context(running(_for_ever(work)))
+                for work in (nodes.run(), nodes.listen(), nodes.read_when_woken(), _apply_announcements(arena, announced)):
+                    await stack.enter_async_context(background_task(_run_essential(work)))
                 yield
         finally:
             await nodes.leave()
-            arena.host.before_frames(lambda: None)
+            arena.host.call_before_flush(lambda: None)
 
 
-async def _for_ever(work: Coroutine[Any, Any, None]) -> None:
+async def _run_essential(work: Coroutine[Any, Any, None]) -> None:
     """Run a task that a node cannot do without; end the process if it fails."""
     try:
         await work
     except Exception:
         log.exception("what a node does for ever has failed")
-        _end("a defect of the arena")
+        _exit_node("a defect of the arena")
 
 
-async def _hear(arena: Arena, announced: asyncio.Queue[Announcement | None]) -> None:
+async def _apply_announcements(arena: Arena, announced: asyncio.Queue[Announcement | None]) -> None:
     """Apply announcements in order."""
     while True:
         announcement = await announced.get()
         try:
-            await arena.heard(announcement)
+            await arena.on_announcement(announcement)
         except ArenaFault as fault:
             log.warning("what was announced could not be looked up: %s", fault)
             announced.put_nowait(None)
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(RETRY_DELAY_S)
         except Exception:  # no announcement ends a node
             log.exception("what was announced is left out: %s", announcement)
 
 
-def _end(why: str) -> None:
+def _exit_node(why: str) -> None:
     """Exit at once, without closing connections: matches continue from the journal after a restart."""
-    log.critical("%s: this node ends (%d); started again, its matches go on from the journal", why, LOST)
+    log.critical("%s: this node ends (%d); started again, its matches go on from the journal", why, NODE_LOST_EXIT_CODE)
     logging.shutdown()
-    os._exit(LOST)
+    os._exit(NODE_LOST_EXIT_CODE)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arena.commands.output import minute, table
-from arena.store.nodes import Node
+from arena.commands.output import format_minute, format_table
+from arena.store.nodes import NodeStatus
 
 
-def node_table(nodes: Sequence[Node], width: int) -> list[str]:
+def node_table(nodes: Sequence[NodeStatus], width: int) -> list[str]:
     """Return the lines of the table, within `width` columns."""
-    rows = [(node.name, state_of(node), node.matches, node.url) for node in nodes]
-    return table(("node", "state", "matches", "url"), rows, elastic=3, left=(0, 1), width=width).split("\n")
+    rows = [(node.name, describe_state(node), node.matches, node.url) for node in nodes]
+    return format_table(("node", "state", "matches", "url"), rows, wrapped_column=3, left_columns=(0, 1), width=width).split("\n")
 
 
-def state_of(node: Node) -> str:
+def describe_state(node: NodeStatus) -> str:
     """Return a node's state and, if it is gone, since when."""
-    return node.state if node.state != "gone" or node.seen is None else f"gone since {minute(node.seen)}"
+    return node.state if node.state != "gone" or node.seen is None else f"gone since {format_minute(node.seen)}"

@@ -8,31 +8,31 @@ from time import monotonic, sleep
 
 import msgspec
 
-from arena.commands.node_table import node_table, state_of
-from arena.commands.output import columns, print_list
-from arena.operator.requests import COMMAND_LINE
+from arena.commands.node_table import node_table, describe_state
+from arena.commands.output import terminal_columns, print_list
+from arena.operator.requests import COMMAND_LINE_ORIGIN
 from arena.store.database import Database
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.node_store import NodeStore, NodeTaken
-from arena.store.nodes import Node, drain_node, end_matches, forget, list_nodes, matches_of
+from arena.store.nodes import NodeStatus, drain_node, end_matches, forget_node, list_nodes, matches_of
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.store import Reader, Store
 from machine.terminal import say
-from machine.timestamps import utc
-from protocol.display import counted, few
+from machine.timestamps import utc_now
+from protocol.display import format_count, list_first
 from protocol.errors import UsageFault
-from referee.called_off import called_off
+from referee.called_off import call_off_match
 from referee.record import Header
 
-LOOK_AGAIN = 0.5
-TELL_AGAIN = 60.0
+POLL_INTERVAL_S = 0.5
+MESSAGE_INTERVAL_S = 60.0
 """Seconds between two messages about what is being waited for."""
 
 
 def show_nodes(where: str, *, json: bool) -> None:
     """List the nodes. Raises `Fault`."""
-    with closing(Reader.open(_shared(where))) as reader:
+    with closing(Reader.open(_shared_database(where))) as reader:
         nodes = reader.read(list_nodes)
     if json:
         print_list(nodes)
@@ -40,20 +40,20 @@ def show_nodes(where: str, *, json: bool) -> None:
     if not nodes:
         say("no node ever ran on this database: `arena serve --node NAME` is one")
         return
-    say("\n".join(node_table(nodes, columns())))
+    say("\n".join(node_table(nodes, terminal_columns())))
 
 
 def drain(where: str, name: str, *, undo: bool, wait: bool) -> None:
     """Make a node take no new matches, or take them again; with `wait`, return when it has none. Raises `Fault`."""
     if undo and wait:
         raise UsageFault("--undo and --wait don't go together")
-    with closing(Store.open(_shared(where), create=False)) as store:
-        node = _running(store, name)
-        store.write(drain_node, name, COMMAND_LINE, undo=undo)
+    with closing(Store.open(_shared_database(where), create=False)) as store:
+        node = _find_running(store, name)
+        store.write(drain_node, name, COMMAND_LINE_ORIGIN, undo=undo)
         if undo:
             say(f"{name} takes new matches again")
             return
-        under_way = counted(node.matches, "match is", "matches are") + " under way"
+        under_way = format_count(node.matches, "match is", "matches are") + " under way"
         say(f"{name} takes no new matches; {under_way} there")
         if wait:
             _wait(store, name)
@@ -64,36 +64,36 @@ def _wait(store: Store, name: str) -> None:
     """Wait until no match is under way on a draining node. Raises `Fault`."""
     tell_at = monotonic()
     while matches := [one.match for one in store.read(matches_of, name)]:
-        if not _running(store, name).draining:
+        if not _find_running(store, name).draining:
             raise UsageFault(f"{name} takes new matches again: it was started anew, or somebody took the draining back")
         if monotonic() >= tell_at:
-            tell_at += TELL_AGAIN
+            tell_at += MESSAGE_INTERVAL_S
             say(
-                f"waiting for {counted(len(matches), 'match', 'matches')}: {few(matches)}; those that are not in its "
+                f"waiting for {format_count(len(matches), 'match', 'matches')}: {list_first(matches)}; those that are not in its "
                 f"journal, of which `arena status` warns, never end: stop {name} then, and `arena node lost {name}` "
                 "calls them off",
                 flush=True,
             )
-        sleep(LOOK_AGAIN)
+        sleep(POLL_INTERVAL_S)
 
 
-def _running(store: Store, name: str) -> Node:
+def _find_running(store: Store, name: str) -> NodeStatus:
     """Return a node that is alive. Raises `UsageFault` otherwise."""
-    node = _named(store.read(list_nodes), name)
+    node = _find_node(store.read(list_nodes), name)
     if not node.alive:
-        how = "has stopped" if node.state == "stopped" else f"is {state_of(node)}"
-        matches = counted(node.matches, "match", "matches")
+        how = "has stopped" if node.state == "stopped" else f"is {describe_state(node)}"
+        matches = format_count(node.matches, "match", "matches")
         raise UsageFault(
             f"node {name} {how}, with {matches} under way: start it, or give it up by `arena node lost {name}`"
         )
     return node
 
 
-def give_up(where: str, name: str) -> None:
+def declare_lost(where: str, name: str) -> None:
     """Void the matches of a node whose journals are lost, and remove the node. Raises `Fault`, also if it runs."""
-    database = _shared(where)
+    database = _shared_database(where)
     with closing(Reader.open(database)) as reader:
-        _named(reader.read(list_nodes), name)
+        _find_node(reader.read(list_nodes), name)
     try:
         store = NodeStore.open_as(database, name)
     except NodeTaken as exc:
@@ -105,26 +105,26 @@ def give_up(where: str, name: str) -> None:
             if header.tournament is not None:
                 played_again.append(match.match)
             else:
-                closed = called_off(header, bytes.fromhex(match.secret), utc())
-                void.append(StorableMatch(closed.result, closed.record))
+                closed = call_off_match(header, bytes.fromhex(match.secret), utc_now())
+                void.append(StorableMatch(closed.result, closed.pack_record))
         store.write(finish_matches, void, store.node)
         store.write(end_matches, played_again)
-        store.write(forget, name, COMMAND_LINE)
+        store.write(forget_node, name, COMMAND_LINE_ORIGIN)
     again = f"; of tournaments, to be played again: {len(played_again)}" if played_again else ""
-    say(f"{counted(len(void), 'match', 'matches')} of {name} called off{again}")
+    say(f"{format_count(len(void), 'match', 'matches')} of {name} called off{again}")
     for one in void:
         say(f"  {one.result.match}: {' - '.join(seat.bot for seat in one.result.seats)}")
 
 
-def _shared(where: str) -> Database:
+def _shared_database(where: str) -> Database:
     """Return a database that nodes can share. Raises `UsageFault` for a file."""
-    database = database_at(where)
+    database = open_database_url(where)
     if not isinstance(database, PostgresDatabase):
         raise UsageFault(f"{database} is a file, and has no nodes: they share a database at postgresql://…, see --db")
     return database
 
 
-def _named(nodes: Sequence[Node], name: str) -> Node:
+def _find_node(nodes: Sequence[NodeStatus], name: str) -> NodeStatus:
     found = next((node for node in nodes if node.name == name), None)
     if found is None:
         raise UsageFault(f"there is no node {name!r}: {', '.join(node.name for node in nodes) or 'there are none'}")

@@ -18,31 +18,31 @@ import msgspec
 from machine.atomic_write import check_replaceable
 from machine.output_file import STDOUT, write_output
 from machine.terminal import say
-from protocol.display import csv_cell, printable, printable_json
+from protocol.display import csv_cell, escape_unprintable, printable_json
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
 
 if TYPE_CHECKING:
     from arena.store.export_rows import Columns
 
-WIDTH = 80
+DEFAULT_COLUMNS = 80
 """Columns that fit on every terminal."""
-ENDLESS = 100_000
+UNLIMITED_COLUMNS = 100_000
 """Width of output that is not wrapped: programs that read a pipe expect one line per row."""
 
 
-def columns() -> int:
+def terminal_columns() -> int:
     """Return the width of the terminal on standard output, or `ENDLESS` if it is no terminal."""
-    return screen_size()[0] if sys.stdout.isatty() else ENDLESS
+    return screen_size()[0] if sys.stdout.isatty() else UNLIMITED_COLUMNS
 
 
 def screen_size() -> tuple[int, int]:
     """Return the columns and lines of the terminal on standard output; 80 and 24 if it does not know them."""
     found = os.get_terminal_size(sys.stdout.fileno())
-    return found.columns or WIDTH, found.lines or 24
+    return found.columns or DEFAULT_COLUMNS, found.lines or 24
 
 
-def table(
-    headers: Sequence[str], rows: Iterable[Sequence[object]], *, elastic: int, left: Iterable[int] = (), width: int
+def format_table(
+    headers: Sequence[str], rows: Iterable[Sequence[object]], *, wrapped_column: int, left_columns: Iterable[int] = (), width: int
 ) -> str:
     """Format rows below their headers, aligned right except for the columns in `left`. Column `elastic` is aligned left
     and wraps to keep the table within `width`.
@@ -51,13 +51,13 @@ def table(
 
     from machine.console import Console
 
-    to_left = {elastic, *left}
+    to_left = {wrapped_column, *left_columns}
     shown = Table(box=None, pad_edge=False)
     for column, header in enumerate(headers):
-        folds = column == elastic
+        folds = column == wrapped_column
         shown.add_column(header, justify="left" if column in to_left else "right", no_wrap=not folds, overflow="fold")
     for row in rows:
-        shown.add_row(*(printable(str(cell)) for cell in row))
+        shown.add_row(*(escape_unprintable(str(cell)) for cell in row))
     console = Console(width=width, file=io.StringIO(), color_system=None)
     with console.capture() as captured:
         console.print(shown)
@@ -73,31 +73,31 @@ def redraw(lines: Sequence[str]) -> None:
         lines = [*lines[:-1], f"{lines[-1]} ({len(lines)} lines, the terminal shows {height})"]
     console = Console(width=width, height=height)
     console.clear()
-    console.print("\n".join(map(printable, lines)), no_wrap=True, overflow="crop", crop=True, end="")
+    console.print("\n".join(map(escape_unprintable, lines)), no_wrap=True, overflow="crop", crop=True, end="")
 
 
-def minute(time: str) -> str:
+def format_minute(time: str) -> str:
     """Format the time of a record to the minute."""
     return time[:16].replace("T", " ")
 
 
-class Writer:
+class CsvWriter:
     """Writes rows to a CSV file that was opened with `newline=""`. Cells that a spreadsheet would take for formulas are
     escaped by `csv_cell`.
     """
 
     def __init__(self, file: TextIO, columns: Columns) -> None:
-        from arena.store.export_rows import BOOLEAN  # loads the database code, which not every command needs
+        from arena.store.export_rows import BOOLEAN_TYPE  # loads the database code, which not every command needs
 
         self._writer = csv.writer(file, lineterminator="\n")
-        self._truths = [at for at, kind in enumerate(columns.values()) if kind == BOOLEAN]
+        self._truths = [at for at, kind in enumerate(columns.values()) if kind == BOOLEAN_TYPE]
         self._writer.writerow(columns)
 
     def write(self, rows: Iterable[Sequence[Any]]) -> None:
         """Write more rows."""
-        self._writer.writerows(map(self._told, rows))
+        self._writer.writerows(map(self._convert_row, rows))
 
-    def _told(self, row: Sequence[Any]) -> Sequence[Any]:
+    def _convert_row(self, row: Sequence[Any]) -> Sequence[Any]:
         told = [csv_cell(cell) if type(cell) is str else cell for cell in row]
         for at in self._truths:
             told[at] = "true" if row[at] else "false"
@@ -106,20 +106,20 @@ class Writer:
 
 def print_csv(columns: Columns, rows: Iterable[Sequence[Any]]) -> None:
     """Print rows as CSV with a header. Control characters in the text are escaped."""
-    Writer(sys.stdout, columns).write(map(_printable, rows))
+    CsvWriter(sys.stdout, columns).write(map(_printable, rows))
 
 
 def _printable(row: Sequence[Any]) -> Sequence[Any]:
-    return [printable(value) if isinstance(value, str) else value for value in row]
+    return [escape_unprintable(value) if isinstance(value, str) else value for value in row]
 
 
-def document(value: Any) -> bytes:
+def encode_document(value: Any) -> bytes:
     """Encode a value as indented JSON."""
     return (printable_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()) + "\n").encode()
 
 
 @contextmanager
-def writing(to: Path) -> Iterator[None]:
+def translate_write_errors(to: Path) -> Iterator[None]:
     """Translate errors of writing `to` within the context.
 
     Raises `UsageFault` if `to` exists already, and `ArenaFault` for other OS errors.
@@ -134,8 +134,8 @@ def writing(to: Path) -> Iterator[None]:
 
 def write_document(file: Path, value: Any) -> None:
     """Write a value as indented JSON to a file, all or nothing. Raises `ArenaFault`."""
-    with writing(file):
-        write_output(file, document(value))
+    with translate_write_errors(file):
+        write_output(file, encode_document(value))
 
 
 def check_is_file(option: str, path: Path) -> None:
@@ -148,14 +148,14 @@ def check_is_file(option: str, path: Path) -> None:
 
 def print_document(value: Any) -> None:
     """Print a value as indented JSON."""
-    say(document(value).decode(), end="")
+    say(encode_document(value).decode(), end="")
 
 
 def print_list(values: Iterable[Any]) -> None:
     """Stream values as an indented JSON list."""
     before = "["
     for value in values:
-        indented = document(value).decode().rstrip().replace("\n", "\n  ")
+        indented = encode_document(value).decode().rstrip().replace("\n", "\n  ")
         say(f"{before}\n  {indented}", end="")
         before = ","
     say("[]" if before == "[" else "\n]")

@@ -12,25 +12,25 @@ from machine.console import Console
 from machine.terminal import say
 
 T = TypeVar("T")
-TELL_AFTER, TELL_AGAIN = 5.0, 30.0
+FIRST_MESSAGE_DELAY_S, MESSAGE_INTERVAL_S = 5.0, 30.0
 """Seconds until the first message, and between later ones, without a terminal."""
 
 
-def tracked(things: Iterable[T], count: int, doing: str) -> Iterable[T]:
+def track_progress(items: Iterable[T], count: int, description: str) -> Iterable[T]:
     """Yield the things and report progress: a bar on a terminal, else a line now and then. `doing` names the work."""
     console = Console(stderr=True)
     if console.is_terminal:
-        return track(things, doing, total=count, console=console, transient=True)
-    return _told_now_and_then(things, count, doing)
+        return track(items, description, total=count, console=console, transient=True)
+    return _report_progress(items, count, description)
 
 
-def _told_now_and_then(things: Iterable[T], count: int, doing: str) -> Iterator[T]:
+def _report_progress(things: Iterable[T], count: int, doing: str) -> Iterator[T]:
     began = time.monotonic()
-    due = began + TELL_AFTER
+    due = began + FIRST_MESSAGE_DELAY_S
     for done, thing in enumerate(things):
         yield thing
         now = time.monotonic()
         if now >= due:
             left = (now - began) / (done + 1) * (count - done - 1)
             say(f"arena: {doing}: {done + 1} of {count}, some {left:.0f} s left", err=True)
-            due = now + TELL_AGAIN
+            due = now + MESSAGE_INTERVAL_S

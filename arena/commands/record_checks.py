@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from arena.commands.output import check_is_file
-from arena.replay.verify import differences
+from arena.replay.verify import iter_differences
 from arena.store.database import DatabaseNotFound
 from arena.store.integrity_check import as_recorded
 from arena.store.result_queries import RecordRemoved, record_of, result_with_seats
@@ -29,21 +29,21 @@ from arena.transparency_log.signed_log import (
     check_head,
     check_inclusion,
 )
-from machine.atomic_write import in_place_of
-from machine.bounded_fetch import Fetched, fetch
+from machine.atomic_write import replacing_file
+from machine.bounded_fetch import HttpAnswer, fetch
 from machine.input_file import read_bytes
 from machine.text_encoding import decode
-from protocol.display import counted, shown
+from protocol.display import format_count, short_repr
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault, os_errors_as
 from protocol.reasons import VOID
 from referee import record_reader
 from referee.record import Record
 
-WITHIN = 10
+LOG_TIMEOUT_S = 10
 """Seconds that a log has to answer."""
-MOST_BYTES = 64 * 1024
+MAX_PROOF_BYTES = 64 * 1024
 """Maximum size of a proof."""
-NOTHING = (
+NOT_COMPARED_MESSAGE = (
     "compared with nothing: it is consistent with itself, which does not show that it is the match that was played "
     "(--digest, --log)"
 )
@@ -66,7 +66,7 @@ class ExpectedDigest(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for name, said in (("--digest", self.digest), ("--key", self.key)):
             if said is not None and not _HEX.fullmatch(said.lower()):
-                raise UsageFault(f"{name} is {shown(said)}: it is 64 hex digits")
+                raise UsageFault(f"{name} is {short_repr(said)}: it is 64 hex digits")
         if self.key is not None and self.log is None:
             raise UsageFault("--key is that of a log: it goes with --log")
         if self.head is not None and (self.log is None or not _is_url(self.log)):
@@ -75,7 +75,7 @@ class ExpectedDigest(Struct, frozen=True, kw_only=True):
             check_is_file("--head", self.head)
 
 
-def compare(record: Record, name: str, database: str, expected: ExpectedDigest) -> Iterator[str]:
+def compare_record(record: Record, name: str, database: str, expected: ExpectedDigest) -> Iterator[str]:
     """Compare a record with every source given, and yield what agrees. Raises `BadRecord` if one differs, and `Fault`
     if a log gives no answer.
     """
@@ -105,13 +105,13 @@ def _compare_with_database(record: Record, name: str, database: str) -> str | No
         stored = reader.read(result_with_seats, match)
         if stored is None:
             return None
-        wrong = next(differences(record, *as_recorded(*stored)), None) or _other_line(record, reader)
+        wrong = next(iter_differences(record, *as_recorded(*stored)), None) or _find_different_line(record, reader)
         if wrong is not None:
             raise BadRecord(f"{name}: this is not match {match} as {reader.database} has it: {wrong}")
         return f"it is match {match} as {reader.database} has it"
 
 
-def _other_line(record: Record, reader: Reader) -> str | None:
+def _find_different_line(record: Record, reader: Reader) -> str | None:
     """Return where a record differs from the stored one, if there is one."""
     match = record.header.match
     try:
@@ -120,10 +120,10 @@ def _other_line(record: Record, reader: Reader) -> str | None:
         return None
     if body is None:
         return None
-    kept = record_reader.read(body, f"the record of match {match}")
+    kept = record_reader.read_record(body, f"the record of match {match}")
     ours, theirs = ([one.header, *one.lines, one.footer] for one in (record, kept))
     if len(ours) != len(theirs):
-        return f"there are {counted(len(theirs), 'line', 'lines')} in its record, {len(ours)} here"
+        return f"there are {format_count(len(theirs), 'line', 'lines')} in its record, {len(ours)} here"
     return next(
         (f"line {at} differs" for at, pair in enumerate(zip(ours, theirs, strict=True), 1) if pair[0] != pair[1]), None
     )
@@ -132,8 +132,8 @@ def _other_line(record: Record, reader: Reader) -> str | None:
 def _compare_with_log(record: Record, name: str, log: str, key: str | None, file: Path | None) -> Iterator[str]:
     header, footer = record.header, record.footer
     url = log if not _is_url(log) or _API in log else f"{log.rstrip('/')}{_API}matches/{header.match}/proof"
-    earlier = _kept_head(file)
-    proof = _asked(url, InclusionProof, _PROOF.format(header.match))
+    earlier = _read_known_head(file)
+    proof = _fetch_and_decode(url, InclusionProof, _PROOF.format(header.match))
     known = earlier.key if key is None and earlier is not None else key
     try:
         check_inclusion(proof, known)
@@ -155,43 +155,43 @@ def _compare_with_log(record: Record, name: str, log: str, key: str | None, file
     if file is None:
         return
     if earlier is not None:
-        _check_continued(url.partition(_API)[0], earlier, head, f"{log}: this is not the log that {file} is of")
-        yield f"that log goes on from the {counted(earlier.size, 'entry', 'entries')} that {file} has seen"
+        _check_consistency(url.partition(_API)[0], earlier, head, f"{log}: this is not the log that {file} is of")
+        yield f"that log goes on from the {format_count(earlier.size, 'entry', 'entries')} that {file} has seen"
     if earlier is None or head.size > earlier.size or head.key != earlier.key:
-        with os_errors_as(ArenaFault, f"{file} can't be written"), in_place_of(file) as part:
+        with os_errors_as(ArenaFault, f"{file} can't be written"), replacing_file(file) as part:
             part.write_bytes(msgspec.json.encode(head) + b"\n")
 
 
-def _kept_head(file: Path | None) -> SignedTreeHead | None:
+def _read_known_head(file: Path | None) -> SignedTreeHead | None:
     """Return the head stored in a file, or None without one. Raises `BadRecord`."""
     if file is None or not file.exists():
         return None
-    head = _asked(str(file), SignedTreeHead, "the head of a log, as --head saves it")
+    head = _fetch_and_decode(str(file), SignedTreeHead, "the head of a log, as --head saves it")
     check_head(head)
     return head
 
 
-def _check_continued(arena: str, earlier: SignedTreeHead, head: SignedTreeHead, what: str) -> None:
+def _check_consistency(arena: str, earlier: SignedTreeHead, head: SignedTreeHead, what: str) -> None:
     """Raise `BadRecord` unless the log at `arena` is a continuation of its earlier head."""
     if head.size < earlier.size:
-        raise BadRecord(f"{what}: it has {counted(head.size, 'entry', 'entries')}, and had {earlier.size}")
+        raise BadRecord(f"{what}: it has {format_count(head.size, 'entry', 'entries')}, and had {earlier.size}")
     root = head.root
     if head.size > earlier.size:
         url = f"{arena}{_API}log/consistency?size={earlier.size}&of={head.size}"
-        told = _asked(url, ConsistencyProof, "a proof that the log goes on")
+        told = _fetch_and_decode(url, ConsistencyProof, "a proof that the log goes on")
         check_consistency(told, head.key)
         if (told.size, told.head.size, told.head.root) != (earlier.size, head.size, head.root):
             raise BadRecord(f"{what}: it proves that of another head")
         root = told.root
     if root != earlier.root:
-        raise BadRecord(f"{what}: its first {counted(earlier.size, 'entry', 'entries')} are others")
+        raise BadRecord(f"{what}: its first {format_count(earlier.size, 'entry', 'entries')} are others")
 
 
 def _is_url(log: str) -> bool:
     return log.startswith(("http://", "https://"))
 
 
-def _asked(where: str, form: type[T], wanted: str) -> T:
+def _fetch_and_decode(where: str, form: type[T], wanted: str) -> T:
     """Fetch a file or URL and decode it as `form`. Raises `BadRecord` and `ArenaFault`."""
     said = _read(where)
     try:
@@ -200,28 +200,28 @@ def _asked(where: str, form: type[T], wanted: str) -> T:
         raise BadRecord(f"{where} is not {wanted} ({exc})") from exc
 
 
-def _read(where: str, timeout_s: float = WITHIN) -> bytes:
+def _read(where: str, timeout_s: float = LOG_TIMEOUT_S) -> bytes:
     try:
         if not _is_url(where):
-            return decode(read_bytes(Path(where), MOST_BYTES, timeout_s)).encode()
-        told = fetch(where, MOST_BYTES, timeout_s)
+            return decode(read_bytes(Path(where), MAX_PROOF_BYTES, timeout_s)).encode()
+        told = fetch(where, MAX_PROOF_BYTES, timeout_s)
     except UnicodeDecodeError as exc:
         raise BadRecord(f"{where} is not JSON: it is not text in UTF-8") from exc
     except (OSError, HTTPException, ValueError) as exc:
-        raise ArenaFault(f"{where} can't be read: {_why(exc)}") from exc
+        raise ArenaFault(f"{where} can't be read: {_error_reason(exc)}") from exc
     if told.status >= HTTPStatus.BAD_REQUEST:
         raise ArenaFault(f"{where} answers {told.status}: {_message(told)}")
     return told.body
 
 
-def _why(exc: Exception) -> str:
+def _error_reason(exc: Exception) -> str:
     """Return the reason of an error without its number and names."""
     if isinstance(exc, URLError) and isinstance(exc.reason, Exception):
-        return _why(exc.reason)
+        return _error_reason(exc.reason)
     return exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
 
 
-def _message(answer: Fetched) -> str:
+def _message(answer: HttpAnswer) -> str:
     """Return the error message of the API."""
     try:
         return str(json.loads(answer.body)["error"]["message"])

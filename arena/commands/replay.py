@@ -11,33 +11,33 @@ from msgspec.structs import replace
 from rich.table import Table
 
 from arena.commands import step_viewer
-from arena.commands.match_view import Failures, outcome
-from arena.commands.matches import match_named
-from arena.commands.output import columns, document, print_line, writing
+from arena.commands.match_view import Failures, format_outcome
+from arena.commands.matches import resolve_match_id
+from arena.commands.output import terminal_columns, encode_document, print_line, translate_write_errors
 from arena.replay import match_document as documents
 from arena.replay import verify as verifying
-from arena.replay.luck_report import luck_summary, luck_told, record_luck
+from arena.replay.luck_report import summarise_luck, luck_text_by_move, record_luck
 from arena.replay.match_document import Document
 from arena.replay.transcript import TranscriptLine, describe_line
-from arena.store.annulment import annulled_pool
+from arena.store.annulment import pool_of_annulled
 from arena.store.result_queries import RecordRemoved, iter_results, match_failures, record_of
 from arena.store.store import Store
 from machine.console import Console
 from machine.terminal import say
 from measuring.luck import Luck
-from protocol.display import counted, rating
+from protocol.display import format_count, format_rating
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 from referee import record_reader
-from referee.record import MOST_BYTES, Header, Record, Strike
+from referee.record import MAX_RECORD_BYTES, Header, Record, Strike
 from referee.replay import replay
 
 if TYPE_CHECKING:
     from arena.commands.record_checks import ExpectedDigest
 
-MADE_OF_RECORDS = (".json", ".html")
-ALWAYS = (0, 1, 2, 4)
+EXPORT_SUFFIXES = (".json", ".html")
+PERMANENT_COLUMNS = (0, 1, 2, 4)
 """Columns shown even if they are empty: ply, bot, move and the time left."""
-SUFFIXES = (".jsonl", ".jsonl.gz", *MADE_OF_RECORDS)
+SUFFIXES = (".jsonl", ".jsonl.gz", *EXPORT_SUFFIXES)
 
 
 def load(target: str, database: str) -> tuple[str, bytes]:
@@ -45,10 +45,10 @@ def load(target: str, database: str) -> tuple[str, bytes]:
     if _is_file(target):
         try:
             with Path(target).open("rb") as file:
-                return target, file.read(MOST_BYTES + 1)  # the reader refuses longer ones
+                return target, file.read(MAX_RECORD_BYTES + 1)  # the reader refuses longer ones
         except OSError as exc:
             raise ArenaFault(f"{target} can't be read: {exc.strerror}") from exc
-    target = match_named(database, target)
+    target = resolve_match_id(database, target)
     with closing(Store.open(database, create=False)) as store:
         body = store.read(record_of, target)
     if body is None:
@@ -63,9 +63,9 @@ def _is_file(target: str) -> bool:
 def read(name: str, body: bytes) -> Record:
     """Parse a record that `load` returned. Raises `BadRecord`."""
     try:
-        return record_reader.read(body, name)
+        return record_reader.read_record(body, name)
     except BadRecord as fault:
-        if name.endswith(MADE_OF_RECORDS):
+        if name.endswith(EXPORT_SUFFIXES):
             told = f"{name} is made of a record, and is none: name the match's .jsonl or .jsonl.gz, or its id"
             raise BadRecord(told) from fault
         raise
@@ -77,7 +77,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
 
     Raises `BadRecord` if any is wrong.
     """
-    from arena.commands.record_checks import NOTHING, compare  # imports an HTTP client
+    from arena.commands.record_checks import NOT_COMPARED_MESSAGE, compare_record  # imports an HTTP client
 
     if expected.digest is not None and len(targets) != 1:
         raise UsageFault("--digest is of one match: name that")
@@ -86,7 +86,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
     wrong = 0
     count = 0
     removed = 0
-    for name, body, stored in _bodies(targets, database):
+    for name, body, stored in _read_bodies(targets, database):
         if body is None:
             removed += 1
             continue
@@ -94,12 +94,12 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
         try:
             record = read(name, body)
             record_reader.check_keys(body, name)
-            verifying.verify(record)
+            verifying.verify_record(record)
             if stored not in (None, record.footer.digest):
                 raise BadRecord(f"{name}: the last digest is {record.footer.digest}, the database has {stored}")
-            compared = list(compare(record, name, database, expected)) if targets else []
+            compared = list(compare_record(record, name, database, expected)) if targets else []
             if targets and strict and not compared:
-                raise BadRecord(f"{name}: {NOTHING}")
+                raise BadRecord(f"{name}: {NOT_COMPARED_MESSAGE}")
         except BadRecord as fault:
             if len(targets) == 1:
                 raise
@@ -109,18 +109,18 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
         if targets:
             taken = verifying.believed(record)
             word = f"; on the arena's word: {', '.join(taken)}" if taken else ""
-            many = counted(record.footer.plies, "ply", "plies")
+            many = format_count(record.footer.plies, "ply", "plies")
             say(f"{name}: verified, {many}, digest {record.footer.digest}{word}")
-            for told in compared or [NOTHING]:
+            for told in compared or [NOT_COMPARED_MESSAGE]:
                 say(f"  {told}")
     if wrong:
         raise BadRecord(f"{wrong} of {count} records did not verify")
     if not targets:
-        gone = f"; {counted(removed, 'match has', 'matches have')} none any more" if removed else ""
-        say(f"{counted(count, 'record', 'records')} verified{gone}")
+        gone = f"; {format_count(removed, 'match has', 'matches have')} none any more" if removed else ""
+        say(f"{format_count(count, 'record', 'records')} verified{gone}")
 
 
-def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None, str | None]]:
+def _read_bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None, str | None]]:
     """Yield (name, record or None if it was removed, last digest or None). Only the store's records have a digest."""
     if targets:
         for target in targets:
@@ -128,10 +128,10 @@ def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes 
         return
     with closing(Store.open(database, create=False)) as store:
         for match in store.iterate(iter_results):
-            yield match.match, stored_record(store, match.match), match.digest
+            yield match.match, read_stored_record(store, match.match), match.digest
 
 
-def stored_record(store: Store, match: str) -> bytes | None:
+def read_stored_record(store: Store, match: str) -> bytes | None:
     """Return the record of a match in the store; None if it was removed. Raises `ArenaFault` if it is missing."""
     try:
         body = store.read(record_of, match)
@@ -150,21 +150,21 @@ def export(target: str, to: Path, database: str) -> None:
     elif to.suffix == ".jsonl":
         data = record_reader.unpack(body, name)
     elif to.suffix == ".json":
-        data = document(_whole(read(name, body)))
+        data = encode_document(_full_document(read(name, body)))
     elif to.suffix == ".html":
         from arena.web.offline import offline_page  # imports the page templates
 
         data = offline_page(read(name, body))
     else:
         raise UsageFault(f"--to {to}: its name ends in one of {', '.join(SUFFIXES)}")
-    with writing(to), to.open("xb") as file:
+    with translate_write_errors(to), to.open("xb") as file:
         file.write(data)
     say(f"{to}: {name}")
 
 
-def _whole(record: Record, value: str | None = None) -> Document:
+def _full_document(record: Record, value: str | None = None) -> Document:
     """Return the match with its states and luck. Raises `BadRecord` if the referee does not accept the record."""
-    made = documents.document(record)
+    made = documents.make_document(record)
     if made.fault is not None:
         raise BadRecord(made.fault)
     return replace(made, luck=record_luck(record, value))
@@ -186,50 +186,50 @@ def show(
     each board), shows the boards in place and raises `UsageFault` without a terminal.
     """
     if step or play is not None:
-        step_viewer.check(step=step, play=play, others=boards or to_json)
+        step_viewer.check_terminal(step=step, play=play, others=boards or to_json)
     name, body = load(target, database)
     record = read(name, body)
     annulled = None  # the pool in which it was rated before
     failures: Failures = {}
     if not _is_file(name):
         with closing(Store.open(database, create=False)) as store:
-            annulled = store.read(annulled_pool, name)
+            annulled = store.read(pool_of_annulled, name)
             failures = store.read(match_failures, name)
     if to_json:
-        print_line(replace(_whole(record, value), annulled=annulled))
+        print_line(replace(_full_document(record, value), annulled=annulled))
         return
     luck = None
     with suppress(BadRecord):  # reported where the fault would be shown
         luck = record_luck(record, value)
     if step or play is not None:
-        step_viewer.step(record, _end(record, luck, failures), luck_told(luck), play)
+        step_viewer.show_steps(record, _format_ending(record, luck, failures), luck_text_by_move(luck), play)
     else:
         _print(record, boards, luck, annulled, failures)
 
 
 def _print(record: Record, boards: bool, luck: Luck | None, annulled: str | None, failures: Failures) -> None:
-    console = Console(width=columns())
-    for text in _opening(record.header, rated=record.footer.ratings is not None):
+    console = Console(width=terminal_columns())
+    for text in _format_header(record.header, rated=record.footer.ratings is not None):
         console.print(text)
     if annulled is not None:
         console.print(f"annulled: it counts for no rating, though it was rated in {annulled}")
     told: list[TranscriptLine] = []
-    gave = luck_told(luck)
+    gave = luck_text_by_move(luck)
     for line, course in replay(record):
         if line is not None:
             told.append(describe_line(line, course.game, record.header, gave))
         if boards and line is not None:
             console.print(f"\n{told[-1].sentence()}")
         if boards and course.state is not None and not isinstance(line, Strike):
-            console.print(course.game.board(course.state))
+            console.print(course.game.draw_board(course.state))
     if not boards:
         console.print(_table(told, estimate=luck is not None and luck.estimate))
-        console.print("" if course.state is None else course.game.board(course.state))
-    for text in _end(record, luck, failures):
+        console.print("" if course.state is None else course.game.draw_board(course.state))
+    for text in _format_ending(record, luck, failures):
         console.print(text)
 
 
-def _opening(header: Header, *, rated: bool) -> list[str]:
+def _format_header(header: Header, *, rated: bool) -> list[str]:
     clock = f"{header.clock.bank_ms / 1000:g}+{header.clock.increment_ms / 1000:g}"
     kind = "rated" if rated else "unrated"
     seats = [f"  seat {seat}  {player.bot} {player.version}".rstrip() for seat, player in enumerate(header.seats)]
@@ -240,7 +240,7 @@ def _table(told: Sequence[TranscriptLine], *, estimate: bool) -> Table:
     """Return the plies as a table without empty columns."""
     table = Table(box=None, pad_edge=False)
     columns = ("ply", "bot", "move", "est. luck" if estimate else "luck", "s left", "s back", "value", "note")
-    used = [at for at in range(len(columns)) if at in ALWAYS or any(line[at] for line in told)]
+    used = [at for at in range(len(columns)) if at in PERMANENT_COLUMNS or any(line[at] for line in told)]
     for at in used:
         table.add_column(columns[at], justify="left" if columns[at] in ("bot", "move", "note") else "right")
     for line in told:
@@ -248,17 +248,17 @@ def _table(told: Sequence[TranscriptLine], *, estimate: bool) -> Table:
     return table
 
 
-def _end(record: Record, luck: Luck | None, failures: Failures) -> list[str]:
+def _format_ending(record: Record, luck: Luck | None, failures: Failures) -> list[str]:
     header, footer = record.header, record.footer
     bots = [seat.bot for seat in header.seats]
     payoffs = [payoff for payoff, _ in record.payoffs]
     seats = zip(footer.ranks, bots, footer.reasons, payoffs, strict=True)
-    lines = outcome(header.game, footer.reason, footer.plies, seats, failures)
+    lines = format_outcome(header.game, footer.reason, footer.plies, seats, failures)
     if footer.ratings:
         best_first = sorted(zip(footer.ranks, footer.ratings.seats, strict=True), key=lambda seat: seat[0])
         for at, (_, rated) in enumerate(best_first, 1):
-            before, after = rating(rated.mu_before, rated.sigma_before), rating(rated.mu_after, rated.sigma_after)
+            before, after = format_rating(rated.mu_before, rated.sigma_before), format_rating(rated.mu_after, rated.sigma_after)
             lines[at] += f"  {before} -> {after}"
     if luck is not None and luck.events:
-        lines.append(luck_summary(luck, [seat.bot for seat in header.seats]))
+        lines.append(summarise_luck(luck, [seat.bot for seat in header.seats]))
     return lines

@@ -12,33 +12,33 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.json import encode
 
-from arena.commands.matches import Selection, iter_matches, selected
+from arena.commands.matches import Selection, iter_matches, search_of
 from arena.commands.output import write_document
-from arena.commands.progress import tracked
-from arena.commands.replay import load, read, stored_record
+from arena.commands.progress import track_progress
+from arena.commands.replay import load, read, read_stored_record
 from arena.commands.rerun_report import print_one, print_programs, print_total
-from arena.commands.tournament_options import MOST_JOBS, check_writable
+from arena.commands.tournament_options import MAX_JOBS, check_writable
 from arena.rerun.lineup import BotResolver, Lineup
-from arena.rerun.workers import Reply, Task, perform_all
-from arena.rerun.worth import Worth, totals, worth_of
+from arena.rerun.workers import RerunReply, RerunTask, run_tasks
+from arena.rerun.worth import Worth, total_worths, measure_worth
 from arena.store.database import DatabaseNotFound
 from arena.store.store import Reader, Store
-from arena.store.tournament_state import Origin, tournament_origin
+from arena.store.tournament_state import TournamentOrigin, tournament_origin
 from machine.cores import warn_of_excess
 from machine.terminal import say
-from measuring.value_registry import value_of
-from protocol.bot_launch import bot_name_in
-from protocol.display import counted
+from measuring.value_registry import load_value
+from protocol.bot_launch import bot_name_of
+from protocol.display import format_count
 from protocol.errors import UsageFault
-from protocol.games import rules_of
-from protocol.names import folded
+from protocol.games import shared_game
+from protocol.names import fold_name
 from protocol.reasons import VOID
 from referee import record_reader
 from referee.record import Header, Record
 from referee.result import Result
 
-LEAST_CONTINUATIONS, MOST_CONTINUATIONS = 2, 100_000
-CONTINUATIONS_A_TASK = 10
+MIN_CONTINUATIONS, MAX_CONTINUATIONS = 2, 100_000
+CONTINUATIONS_PER_TASK = 10
 """Continuations per task; an interrupt loses at most this many of one match."""
 
 
@@ -48,7 +48,7 @@ class RerunOptions(Struct, frozen=True, kw_only=True):
     database: str
     target: str | None
     bot: str
-    chosen: Selection
+    selection: Selection
     limit: int | None
     seat: str | None
     old: str | None
@@ -68,35 +68,35 @@ class MatchRerun(NamedTuple):
     seat: int
     lineup: Lineup
 
-    def task(self, body: bytes, options: RerunOptions, seed: str, numbers: tuple[int, int]) -> Task:
+    def task(self, body: bytes, options: RerunOptions, seed: str, numbers: tuple[int, int]) -> RerunTask:
         """Return the task that plays continuations `numbers[0]` to `numbers[1] - 1`; `body` is the match's record."""
         lineup = self.lineup
-        return Task(
+        return RerunTask(
             name=self.header.match,
             body=body,
             seat=self.seat,
             new=encode(lineup.new),
             old=None if lineup.old is None else encode(lineup.old),
             seeds=lineup.seeds,
-            known=lineup.known,
-            numbers=numbers,
+            known_seats=lineup.known,
+            continuation_range=numbers,
             seed=seed,
             value=options.value,
             bot=options.bot,
         )
 
-    def worth(self, found: Sequence[Reply], value: str | None) -> Worth:
+    def compute_worth(self, replies: Sequence[RerunReply], value: str | None) -> Worth:
         """Combine the replies to the match's tasks."""
-        game = rules_of(self.header.game, self.header.config)
-        continuations = [each for reply in found for each in reply.continuations]
-        return worth_of(found[0].first, continuations, value_of(game, value), game)
+        game = shared_game(self.header.game, self.header.config)
+        continuations = [each for reply in replies for each in reply.continuations]
+        return measure_worth(replies[0].first, continuations, load_value(game, value), game)
 
 
 def run(options: RerunOptions) -> None:
     """Replay matches and print what the new bot was worth in them. Raises `Fault`."""
     _check(options)
     seed = options.seed or secrets.token_hex(4)
-    origin = lru_cache(partial(_origin, options.database))
+    origin = lru_cache(partial(_read_origin, options.database))
     resolver = BotResolver(options.bot, options.old, options.opponents, options.stand_in, seed, origin)
     (_run_all if options.target is None else _run_one)(options, resolver, seed)
     if options.seed is None:
@@ -104,25 +104,25 @@ def run(options: RerunOptions) -> None:
 
 
 def _check(options: RerunOptions) -> None:
-    chosen = options.chosen
+    chosen = options.selection
     if (options.target is None) == (chosen.bot is None):
         raise UsageFault("play one match again, by its ID or FILE, or all of a bot, by --all NAME: one of them")
     if chosen.bot is None and (chosen != Selection() or options.limit is not None):
         raise UsageFault("--game, --won, --lost, --drawn, --tournament and --limit are for --all NAME")
     if chosen.bot is not None and options.seat is not None:
         raise UsageFault(f"--seat is for one match: with --all the new bot has the seat of {chosen.bot}")
-    if not LEAST_CONTINUATIONS <= options.continuations <= MOST_CONTINUATIONS:
-        bounds = f"{LEAST_CONTINUATIONS} to {MOST_CONTINUATIONS}"
+    if not MIN_CONTINUATIONS <= options.continuations <= MAX_CONTINUATIONS:
+        bounds = f"{MIN_CONTINUATIONS} to {MAX_CONTINUATIONS}"
         raise UsageFault(f"--continuations is {options.continuations}: it is {bounds}")
-    if not 1 <= options.jobs <= MOST_JOBS:
-        raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MOST_JOBS}")
+    if not 1 <= options.jobs <= MAX_JOBS:
+        raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MAX_JOBS}")
     warn_of_excess("--jobs", options.jobs)
     if options.limit is not None and options.limit < 1:
         raise UsageFault(f"--limit is {options.limit}: it is 1 or more")
     check_writable(options.to_json)
 
 
-def _origin(database: str, tournament: str) -> Origin | None:
+def _read_origin(database: str, tournament: str) -> TournamentOrigin | None:
     """Return the arguments and randomness of a tournament, if the database knows it."""
     try:
         with closing(Reader.open(database)) as reader:
@@ -140,26 +140,26 @@ def _run_one(options: RerunOptions, resolver: BotResolver, seed: str) -> None:
         raise UsageFault(f"{header.match} was called off: there is no result that another bot could have changed")
     resolver.check_games({header.game: header.match})
     resolver.check_opponents([each.bot for each in header.seats])
-    seat = _seat_of(record, options.seat, options.bot)
-    rerun = MatchRerun(header, seat, resolver.lineup(header, seat))
+    seat = _find_seat(record, options.seat, options.bot)
+    rerun = MatchRerun(header, seat, resolver.resolve(header, seat))
     most = options.continuations
-    parts = [(at, min(at + CONTINUATIONS_A_TASK, most)) for at in range(0, most, CONTINUATIONS_A_TASK)]
+    parts = [(at, min(at + CONTINUATIONS_PER_TASK, most)) for at in range(0, most, CONTINUATIONS_PER_TASK)]
     tasks = [rerun.task(body, options, seed, part) for part in parts]
-    found: dict[int, Reply] = {}
+    found: dict[int, RerunReply] = {}
     stopped = False
     try:
-        with closing(perform_all(tasks, options.jobs)) as replies:
-            for number, reply in tracked(replies, len(tasks), f"playing {header.match} on"):
+        with closing(run_tasks(tasks, options.jobs)) as replies:
+            for number, reply in track_progress(replies, len(tasks), f"playing {header.match} on"):
                 found[number] = reply
                 if reply.first.ply is None:
                     break
     except KeyboardInterrupt:
         played = sum(len(reply.continuations) for reply in found.values())
-        if played < LEAST_CONTINUATIONS:
+        if played < MIN_CONTINUATIONS:
             raise
         stopped = True
         say(f"arena: stopped after {played} of {most} continuations", err=True)
-    worth = rerun.worth([found[number] for number in sorted(found)], options.value)
+    worth = rerun.compute_worth([found[number] for number in sorted(found)], options.value)
     if options.to_json is not None:
         write_document(options.to_json, {"seed": seed, **_document(rerun, worth)})
     print_one(worth, options.bot, rerun.lineup, record)
@@ -168,48 +168,48 @@ def _run_one(options: RerunOptions, resolver: BotResolver, seed: str) -> None:
 
 
 def _run_all(options: RerunOptions, resolver: BotResolver, seed: str) -> None:
-    bot = options.chosen.bot
+    bot = options.selection.bot
     assert bot is not None
     reruns: list[MatchRerun] = []
     found: dict[int, Worth] = {}
     stopped = False
     with closing(Store.open(options.database, create=False)) as store:
-        search = selected(store, options.chosen)
+        search = search_of(store, options.selection)
         results = [result for result in iter_matches(store, search, options.limit) if result.reason != VOID]
         if not results:
             raise UsageFault(f"no match of {bot} fits: `arena matches --bot {bot}` lists those there are")
         resolver.check_games({result.game: result.match for result in results})
         resolver.check_opponents({seat.bot for result in results for seat in result.seats})
 
-        def tasks() -> Iterator[Task]:
-            for rerun, body in _reruns(store, results, bot, resolver):
+        def tasks() -> Iterator[RerunTask]:
+            for rerun, body in _iter_reruns(store, results, bot, resolver):
                 reruns.append(rerun)
                 yield rerun.task(body, options, seed, (0, options.continuations))
 
         try:
-            with closing(perform_all(tasks(), options.jobs)) as replies:
-                for number, reply in tracked(replies, len(results), f"playing the matches of {bot} again"):
-                    found[number] = reruns[number].worth([reply], options.value)
+            with closing(run_tasks(tasks(), options.jobs)) as replies:
+                for number, reply in track_progress(replies, len(results), f"playing the matches of {bot} again"):
+                    found[number] = reruns[number].compute_worth([reply], options.value)
         except KeyboardInterrupt:
             if not found:
                 raise
             stopped = True
-            say(f"arena: stopped after {len(found)} of {counted(len(results), 'match', 'matches')}", err=True)
+            say(f"arena: stopped after {len(found)} of {format_count(len(results), 'match', 'matches')}", err=True)
     if not stopped and len(reruns) < len(results):
-        gone = counted(len(results) - len(reruns), "match has", "matches have")
+        gone = format_count(len(results) - len(reruns), "match has", "matches have")
         say(f"arena: {gone} no record any more", err=True)
     numbers = sorted(found)
-    _tell_all([reruns[number] for number in numbers], [found[number] for number in numbers], options, seed)
+    _print_all([reruns[number] for number in numbers], [found[number] for number in numbers], options, seed)
     if stopped:
         raise KeyboardInterrupt
 
 
-def _tell_all(reruns: Sequence[MatchRerun], worths: Sequence[Worth], options: RerunOptions, seed: str) -> None:
-    summed = totals(worths)
+def _print_all(reruns: Sequence[MatchRerun], worths: Sequence[Worth], options: RerunOptions, seed: str) -> None:
+    summed = total_worths(worths)
     if options.to_json is not None:
         each = [_document(*pair) for pair in zip(reruns, worths, strict=True)]
         write_document(options.to_json, {"seed": seed, "totals": summed, "matches": each})
-    chosen = options.chosen
+    chosen = options.selection
     for total in summed:
         of_game = [worth for worth in worths if worth.game == total.game]
         print_total(total, of_game, options.bot, by_outcome=chosen.won or chosen.lost or chosen.drawn)
@@ -217,32 +217,32 @@ def _tell_all(reruns: Sequence[MatchRerun], worths: Sequence[Worth], options: Re
     print_programs([(rerun.lineup, rerun.seat) for rerun in reruns], worths)
 
 
-def _reruns(
+def _iter_reruns(
     store: Store, results: Sequence[Result], bot: str, resolver: BotResolver
 ) -> Iterator[tuple[MatchRerun, bytes]]:
     """Yield the matches that have a record, with that record."""
     for result in results:
-        body = stored_record(store, result.match)
+        body = read_stored_record(store, result.match)
         if body is not None:
-            header = record_reader.read(body, result.match).header
-            seat = next(at for at, each in enumerate(result.seats) if folded(each.bot) == folded(bot))
-            yield MatchRerun(header, seat, resolver.lineup(header, seat, [each.bot for each in result.seats])), body
+            header = record_reader.read_record(body, result.match).header
+            seat = next(at for at, each in enumerate(result.seats) if fold_name(each.bot) == fold_name(bot))
+            yield MatchRerun(header, seat, resolver.resolve(header, seat, [each.bot for each in result.seats])), body
 
 
-def _seat_of(record: Record, given: str | None, bot: str) -> int:
+def _find_seat(record: Record, given: str | None, bot: str) -> int:
     """Return the requested seat, by number or bot name; by default that of a bot with the new bot's name, else that of
     the only loser. Raises `UsageFault`.
     """
-    match, names = record.header.match, [folded(each.bot) for each in record.header.seats]
+    match, names = record.header.match, [fold_name(each.bot) for each in record.header.seats]
     there = ", ".join(f"{seat} ({each.bot})" for seat, each in enumerate(record.header.seats))
     if given is not None:
         if given in map(str, range(len(names))):
             return int(given)
-        if folded(given) not in names:
+        if fold_name(given) not in names:
             raise UsageFault(f"--seat {given}: the seats of {match} are {there}")
-        return names.index(folded(given))
-    if folded(bot_name_in(bot)) in names:
-        return names.index(folded(bot_name_in(bot)))
+        return names.index(fold_name(given))
+    if fold_name(bot_name_of(bot)) in names:
+        return names.index(fold_name(bot_name_of(bot)))
     ranks = record.footer.ranks
     if ranks.count(max(ranks)) > 1:
         raise UsageFault(f"nobody lost {match} alone: name the seat, --seat with one of {there}")
@@ -252,5 +252,5 @@ def _seat_of(record: Record, given: str | None, bot: str) -> int:
 def _document(rerun: MatchRerun, worth: Worth) -> dict[str, object]:
     """Return a match's part of the JSON document."""
     lineup = rerun.lineup
-    played_on = {"old": lineup.old_told, **{f"seat {seat}": told for seat, told in lineup.others.items()}}
+    played_on = {"old": lineup.old_description, **{f"seat {seat}": told for seat, told in lineup.others.items()}}
     return {"match": worth, "played_on_by": played_on}

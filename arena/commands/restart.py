@@ -10,11 +10,11 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping, Sequence
 
-from arena.network.binding import ARENA, PAGE
-from machine.service_manager import Handed, run_instead
+from arena.network.binding import ARENA_SOCKET, PAGE_SOCKET
+from machine.service_manager import InheritedSocket, replace_process
 from protocol.errors import ArenaFault
 
-CHECK_WITHIN = 30.0
+CHECK_TIMEOUT_S = 30.0
 """Time limit for the check of settings and code before a restart."""
 _SERVE, _CHECK = "serve", "config"
 
@@ -30,18 +30,18 @@ class Restart:
         self._environment = dict(environment)
         self._arguments = list(arguments)
         self._checking = False
-        self.wanted = False
-        self._sockets: list[Handed] = []
+        self.is_wanted = False
+        self._sockets: list[InheritedSocket] = []
 
-    async def prepare(self, arena: Sequence[socket.socket], page: Sequence[socket.socket], stop: asyncio.Event) -> None:
+    async def prepare(self, arena_sockets: Sequence[socket.socket], page_sockets: Sequence[socket.socket], stop: asyncio.Event) -> None:
         """Keep the sockets and set `stop` if the new server would start; else log why not. Do nothing if `stop` is set
         by then.
         """
-        if self._checking or self.wanted:
+        if self._checking or self.is_wanted:
             return
         self._checking = True
         try:
-            complaint = await self._complaint()
+            complaint = await self._check_new_server()
         finally:
             self._checking = False
         if stop.is_set():
@@ -50,14 +50,14 @@ class Restart:
             log.error("the server goes on as it is, for it would not start anew: %s", complaint)
             return
         log.info("the server starts anew")
-        for name, sockets in ((ARENA, arena), (PAGE, page)):
-            self._sockets += [Handed(name, one.dup()) for one in sockets]
-        self.wanted = True
+        for name, sockets in ((ARENA_SOCKET, arena_sockets), (PAGE_SOCKET, page_sockets)):
+            self._sockets += [InheritedSocket(name, one.dup()) for one in sockets]
+        self.is_wanted = True
         stop.set()
 
-    def forget(self) -> None:
+    def cancel(self) -> None:
         """Cancel the restart, because the server was told to stop."""
-        self.wanted = False
+        self.is_wanted = False
         for one in self._sockets:
             one.socket.close()
         self._sockets = []
@@ -65,11 +65,11 @@ class Restart:
     def perform(self) -> None:
         """Replace this process by the new server. Returns only by raising `ArenaFault`."""
         try:
-            run_instead(sys.executable, self._arguments, self._environment, self._sockets)
+            replace_process(sys.executable, self._arguments, self._environment, self._sockets)
         except OSError as exc:
             raise ArenaFault(f"the server can't be started anew: {exc.strerror}") from exc
 
-    async def _complaint(self) -> str | None:
+    async def _check_new_server(self) -> str | None:
         """Return why the new code would not start with its settings, as `arena config` reports it; None if it would."""
         if _SERVE not in self._arguments:
             return "it was not started by `arena serve`"
@@ -82,10 +82,10 @@ class Restart:
         except OSError as exc:
             return f"{sys.executable} can't be run: {exc.strerror}"
         try:
-            async with asyncio.timeout(CHECK_WITHIN):
+            async with asyncio.timeout(CHECK_TIMEOUT_S):
                 _, said = await process.communicate()
         except TimeoutError:
-            return f"`arena {_CHECK}` has not ended within {CHECK_WITHIN:g} s"
+            return f"`arena {_CHECK}` has not ended within {CHECK_TIMEOUT_S:g} s"
         finally:  # also if the server is told to stop meanwhile
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from arena.commands.db import look
-from arena.store.record_restore import find_complaint, is_broken, restore_records
+from arena.commands.db import check_match
+from arena.store.record_restore import find_complaint, is_record_broken, restore_records
 from arena.store.result_queries import RecordRemoved, record_of, result_with_seats
 from arena.store.store import Reader, Store
 from machine.terminal import say
-from protocol.display import counted, few
+from protocol.display import format_count, list_first
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 
 
@@ -30,20 +30,20 @@ def restore(where: str, ids: Sequence[str], backup: Path) -> None:
     ):
         if missing := [match for match in wanted if store.read(result_with_seats, match) is None]:
             raise UsageFault(
-                f"not in {store.database}: {few(missing)}; a record is put back beside its result alone: for a match "
+                f"not in {store.database}: {list_first(missing)}; a record is put back beside its result alone: for a match "
                 "that is missing restore the whole backup"
             )
-        broken = [match for match in wanted if store.read(is_broken, match, look)]
-        bodies = {match: _found(store, copy, match) for match in broken}
+        broken = [match for match in wanted if store.read(is_record_broken, match, check_match)]
+        bodies = {match: _read_backup_record(store, copy, match) for match in broken}
         if bodies:
             store.write(restore_records, bodies)
     if bodies:
-        say(f"{counted(len(bodies), 'record', 'records')} restored, verified: {few(bodies)}")
+        say(f"{format_count(len(bodies), 'record', 'records')} restored, verified: {list_first(bodies)}")
     if whole := [match for match in wanted if match not in bodies]:
-        say(f"nothing to restore, the record is there and verifies: {few(whole)}")
+        say(f"nothing to restore, the record is there and verifies: {list_first(whole)}")
 
 
-def _found(store: Store, copy: Reader, match: str) -> bytes:
+def _read_backup_record(store: Store, copy: Reader, match: str) -> bytes:
     """Return a match's record from the backup, checked against the result in the store."""
     try:
         body = copy.read(record_of, match)
@@ -53,6 +53,6 @@ def _found(store: Store, copy: Reader, match: str) -> bytes:
         ) from exc
     if body is None:
         raise UsageFault(f"there is no match {match!r} with a record in {copy.database}: try another backup")
-    if complaint := store.read(find_complaint, match, body, look):
+    if complaint := store.read(find_complaint, match, body, check_match):
         raise BadRecord(f"the record of match {match} in {copy.database} is not that of its result: {complaint}")
     return body

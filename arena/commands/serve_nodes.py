@@ -15,29 +15,29 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from arena.commands.settings import ServerSettings
-from arena.network.binding import bound, port_of, reserved
+from arena.network.binding import bind_sockets, port_of, reserve_port
 from arena.operator import credentials
-from arena.store.data_folder import FILE, FOLDER
+from arena.store.data_folder import FILE_MODE, FOLDER_MODE
 from machine import held_signals, standard_streams
-from machine.atomic_write import in_place_of
+from machine.atomic_write import replacing_file
 from machine.backoff import Backoff
 from machine.cores import excess_warning
-from machine.event_loop import Tasks, running
-from machine.log_output import write_log
+from machine.event_loop import BackgroundTasks, background_task
+from machine.log_output import configure_logging
 from machine.service_manager import ServiceManager
-from machine.subprocesses import die_with_parent, ending
-from protocol.display import counted
+from machine.subprocesses import die_with_parent, describe_exit
+from protocol.display import format_count
 from protocol.errors import ArenaFault, os_errors_as
 
-FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+MIN_RESTART_DELAY_S, MAX_RESTART_DELAY_S = 0.5, 30.0
 """Minimum and maximum delay in seconds before a node is restarted."""
-SILENT_MOST = 20.0
+WATCHDOG_TIMEOUT_S = 20.0
 """Seconds without a watchdog message after which a node is killed: more than twice the lease of its name."""
-RESTARTED_WITHIN = 60.0
+RESTART_TIMEOUT_S = 60.0
 """Time limit in seconds for a node's planned restart."""
-LONGEST_NOTICE = 4096
+MAX_NOTICE_BYTES = 4096
 """Maximum size of a message in bytes."""
-FAULTS = (1, 2)
+FATAL_EXIT_CODES = (1, 2)
 """Exit codes of faults that were already printed and that a restart would not fix."""
 
 log = logging.getLogger("arena.nodes")
@@ -46,29 +46,29 @@ log = logging.getLogger("arena.nodes")
 def run_nodes(settings: ServerSettings) -> None:
     """Run the nodes until SIGINT or SIGTERM. Raises `Fault` if they can't start."""
     standard_streams.tolerate_lost_output()
-    write_log(settings.log_level, settings.log)
+    configure_logging(settings.log_level, settings.log)
     excess = excess_warning("--nodes", settings.nodes)
     if excess is not None:
         log.warning("%s", excess)
     data = Path(settings.data)
     with contextlib.ExitStack() as stack:
-        ports = [stack.enter_context(one) for one in reserved(settings.host, settings.port)]
+        ports = [stack.enter_context(one) for one in reserve_port(settings.host, settings.port)]
         with os_errors_as(ArenaFault, f"the data folder {data} can't be made"):
-            data.mkdir(mode=FOLDER, parents=True, exist_ok=True)
+            data.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         notices = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-"))
-        code = asyncio.run(Nodes(settings, port_of(ports), data, Path(notices)).run())
+        code = asyncio.run(NodeSupervisor(settings, port_of(ports), data, Path(notices)).run())
     if code:
         raise SystemExit(code)
     log.info("stopped")
 
 
-class Nodes:
+class NodeSupervisor:
     """The nodes of a machine behind a shared port; `notices` is the folder for their messages to the supervisor."""
 
     def __init__(self, settings: ServerSettings, port: int, data: Path, notices: Path) -> None:
         token = settings.operator_token_file or str(_token_file(data))
         page = settings.web_port or _free_port(settings.web_host or settings.host)
-        words = words_of(settings, port, page, token)
+        words = node_arguments(settings, port, page, token)
         self._nodes = [NodeProcess(name, told, notices) for name, told in words.items()]
         self._where = f"{settings.host}:{port}"
         self._manager = ServiceManager(os.environ)
@@ -80,26 +80,26 @@ class Nodes:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload)
-        restarts = Tasks()
-        loop.add_signal_handler(signal.SIGUSR2, lambda: restarts or restarts.begin(self._restart()))
-        held_signals.release()
-        async with running(self._tell()):
+        restarts = BackgroundTasks()
+        loop.add_signal_handler(signal.SIGUSR2, lambda: restarts or restarts.start(self._restart()))
+        held_signals.unblock_signals()
+        async with background_task(self._tell()):
             async with asyncio.TaskGroup() as group:
-                keeping = [group.create_task(node.keep(stop)) for node in self._nodes]
-            self._manager.tell("STOPPING=1")
+                keeping = [group.create_task(node.keep_running(stop)) for node in self._nodes]
+            self._manager.notify("STOPPING=1")
         await restarts.cancel()
         return max(task.result() for task in keeping)
 
     async def _tell(self) -> None:
         for node in self._nodes:
-            await node.ready.wait()
-        log.info("%s on %s", counted(len(self._nodes), "node", "nodes"), self._where)
-        self._manager.tell("READY=1")
-        await self._manager.watch(self._status)
+            await node.is_ready.wait()
+        log.info("%s on %s", format_count(len(self._nodes), "node", "nodes"), self._where)
+        self._manager.notify("READY=1")
+        await self._manager.send_status(self._status)
 
     def _status(self) -> str:
-        ready = sum(node.ready.is_set() for node in self._nodes)
-        return f"{ready} of {counted(len(self._nodes), 'node', 'nodes')} ready"
+        ready = sum(node.is_ready.is_set() for node in self._nodes)
+        return f"{ready} of {format_count(len(self._nodes), 'node', 'nodes')} ready"
 
     def _reload(self) -> None:
         for node in self._nodes:
@@ -118,7 +118,7 @@ class NodeProcess:
     """A node's process, started with `words` after the options of `arena serve`. It sends its state to `notices`."""
 
     def __init__(self, name: str, words: Sequence[str], notices: Path) -> None:
-        self.ready = asyncio.Event()
+        self.is_ready = asyncio.Event()
         """Set while the node serves."""
         self.name = name
         self._leaving = asyncio.Event()
@@ -127,22 +127,22 @@ class NodeProcess:
         self._notices = notices / name
         self._process: asyncio.subprocess.Process | None = None
 
-    async def keep(self, stop: asyncio.Event) -> int:
+    async def keep_running(self, stop: asyncio.Event) -> int:
         """Run the node until it ends normally or `stop` is set, restarting it after crashes. If it fails to start, set
         `stop` and return its exit code; otherwise return 0.
         """
-        backoff = Backoff(FIRST_WAIT, LONGEST_WAIT)
+        backoff = Backoff(MIN_RESTART_DELAY_S, MAX_RESTART_DELAY_S)
         while True:
             began = time.monotonic()
             code, served = await self._run(stop)
             if stop.is_set() or not code:
                 return 0
-            if not served and code in FAULTS:
+            if not served and code in FATAL_EXIT_CODES:
                 stop.set()
                 return code
             backoff.reset(time.monotonic() - began)
-            wait = backoff.delay()
-            log.warning("node %s %s; it is started again in %g s", self.name, ending(code), wait)
+            wait = backoff.next_delay()
+            log.warning("node %s %s; it is started again in %g s", self.name, describe_exit(code), wait)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), wait)
 
@@ -157,57 +157,57 @@ class NodeProcess:
         self._leaving.clear()
         self.send(signal.SIGUSR2)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(RESTARTED_WITHIN):
+            async with asyncio.timeout(RESTART_TIMEOUT_S):
                 await self._leaving.wait()
-                await self.ready.wait()
+                await self.is_ready.wait()
                 return True
         return False
 
     async def _run(self, stop: asyncio.Event) -> tuple[int, bool]:
         """Run the process once. Return its exit code, and whether it served."""
-        words = {"NOTIFY_SOCKET": str(self._notices), "WATCHDOG_USEC": str(int(SILENT_MOST * 1e6))}
+        words = {"NOTIFY_SOCKET": str(self._notices), "WATCHDOG_USEC": str(int(WATCHDOG_TIMEOUT_S * 1e6))}
         with contextlib.closing(_listening(self._notices)) as notices:
             self._process = process = await asyncio.create_subprocess_exec(
                 *self._command, env={**os.environ, **words}, process_group=0, preexec_fn=_begin_as_node
             )
             try:
-                async with running(self._hear(notices)), running(self._end_with(stop)):
+                async with background_task(self._follow_notices(notices)), background_task(self._terminate_on(stop)):
                     code = await process.wait()
             finally:
                 self._process = None
-                served = self.ready.is_set()
-                self.ready.clear()
+                served = self.is_ready.is_set()
+                self.is_ready.clear()
         return code, served
 
-    async def _end_with(self, stop: asyncio.Event) -> None:
+    async def _terminate_on(self, stop: asyncio.Event) -> None:
         await stop.wait()
         self.send(signal.SIGTERM)
 
-    async def _hear(self, notices: socket.socket) -> None:
+    async def _follow_notices(self, notices: socket.socket) -> None:
         """Follow the node's messages. Kill it if it was ready and sends nothing for too long."""
         while True:
             try:
-                async with asyncio.timeout(SILENT_MOST if self.ready.is_set() else None):
-                    told = await asyncio.get_running_loop().sock_recv(notices, LONGEST_NOTICE)
+                async with asyncio.timeout(WATCHDOG_TIMEOUT_S if self.is_ready.is_set() else None):
+                    told = await asyncio.get_running_loop().sock_recv(notices, MAX_NOTICE_BYTES)
             except TimeoutError:
-                log.warning("node %s gave no sign of life for %g s: it is killed", self.name, SILENT_MOST)
+                log.warning("node %s gave no sign of life for %g s: it is killed", self.name, WATCHDOG_TIMEOUT_S)
                 self.send(signal.SIGKILL)
                 return
             lines = told.split(b"\n")
             if b"RELOADING=1" in lines:
-                self.ready.clear()
+                self.is_ready.clear()
                 self._leaving.set()
             if b"READY=1" in lines:
-                self.ready.set()
+                self.is_ready.set()
 
 
 def _begin_as_node() -> None:
     """Block signals until the node has installed its handlers."""
-    held_signals.hold()
+    held_signals.block_signals()
     die_with_parent()
 
 
-def words_of(settings: ServerSettings, port: int, page: int, token: str) -> dict[str, list[str]]:
+def node_arguments(settings: ServerSettings, port: int, page: int, token: str) -> dict[str, list[str]]:
     """Return the extra command-line options of each node, by name. The first node has the name, data folder and `page`
     port of a single server.
     """
@@ -229,17 +229,17 @@ def words_of(settings: ServerSettings, port: int, page: int, token: str) -> dict
 def _token_file(data: Path) -> Path:
     """Return the file with the operator's token in the data folder, creating it if needed. Raises `Fault`."""
     file = data / "operator-token"
-    token = credentials.token_of(data)
+    token = credentials.read_or_make_token(data)
     if not file.exists():
-        with os_errors_as(ArenaFault, f"{file} can't be written"), in_place_of(file) as part:
-            part.touch(mode=FILE)
+        with os_errors_as(ArenaFault, f"{file} can't be written"), replacing_file(file) as part:
+            part.touch(mode=FILE_MODE)
             part.write_text(f"{token}\n")
     return file
 
 
 def _free_port(host: str) -> int:
     with contextlib.ExitStack() as stack:
-        return port_of([stack.enter_context(one) for one in bound(host, 0)])
+        return port_of([stack.enter_context(one) for one in bind_sockets(host, 0)])
 
 
 def _listening(address: Path) -> socket.socket:

@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 from arena.store.answer_limit import SERVER_STATEMENT_TIMEOUT_S
-from arena.store.server_url import is_on_server
-from machine.arguments import text_or_file
-from protocol import PORT
-from protocol.display import among
+from arena.store.server_url import is_server_url
+from machine.arguments import read_text_or_file
+from protocol import DEFAULT_PORT
+from protocol.display import list_choices
 from protocol.errors import UsageFault
-from protocol.names import NAME_FORM
+from protocol.names import NAME_DESCRIPTION
 
 DEFAULT_DATA = "arena-data"
-NAME = "{node}"
+NODE_PLACEHOLDER = "{node}"
 """The placeholder for the node's name in its URL."""
-RENAMED = {"away": "reconnect_timeout", "pace": "max_matches_per_hour"}
+RENAMED_SETTINGS = {"away": "reconnect_timeout", "pace": "max_matches_per_hour"}
 """Former names of settings, with their present names."""
 _LEVELS = ("debug", "info", "warning", "error")
-_FORMS = ("text", "json")
+_LOG_FORMATS = ("text", "json")
 _MIB = "a number of MiB from 1"
 _CLOCK = "seconds and increment, like 60+0.5"
 
@@ -35,12 +35,12 @@ class Setting(NamedTuple):
     """
 
     help: str
-    takes: str
+    value_form: str
     metavar: str | None = None
     choices: tuple[str, ...] = ()
-    least: int = 0
-    most: int = sys.maxsize
-    many: bool = False
+    minimum: int = 0
+    maximum: int = sys.maxsize
+    is_list: bool = False
     flags: tuple[str, ...] = ()
 
 
@@ -49,8 +49,8 @@ class ServerSettings:
     """The settings of `arena serve`."""
 
     host: Annotated[str, Setting("The address to listen on.", "a host name or address")] = "127.0.0.1"
-    port: Annotated[int, Setting("The port to listen on; 0: any free one.", "a port from 0 to 65535", most=65535)] = (
-        PORT
+    port: Annotated[int, Setting("The port to listen on; 0: any free one.", "a port from 0 to 65535", maximum=65535)] = (
+        DEFAULT_PORT
     )
     data: Annotated[str, Setting("The data folder.", "a folder")] = DEFAULT_DATA
     db: Annotated[str | None, Setting("The database, or @FILE that has its URL.", "a database URL or file", "URL")] = (
@@ -59,23 +59,23 @@ class ServerSettings:
     database_timeout: Annotated[
         int,
         Setting(
-            "When a statement of a database on a server is given up.", "seconds from 1", "SECONDS", least=1, most=86400
+            "When a statement of a database on a server is given up.", "seconds from 1", "SECONDS", minimum=1, maximum=86400
         ),
     ] = SERVER_STATEMENT_TIMEOUT_S
     node: Annotated[
         str,
         Setting(
             "Its name among several servers on one PostgreSQL database.",
-            f"a name like a or arena-0, {NAME_FORM}",
+            f"a name like a or arena-0, {NAME_DESCRIPTION}",
             "NAME",
         ),
     ] = "main"
     nodes: Annotated[
         int,
-        Setting("Servers on this machine, on one PostgreSQL database.", "a number from 1 to 64", least=1, most=64),
+        Setting("Servers on this machine, on one PostgreSQL database.", "a number from 1 to 64", minimum=1, maximum=64),
     ] = 1
     shared_port: Annotated[
-        int, Setting("A port that servers of this machine share; 0: none.", "a port from 0 to 65535", most=65535)
+        int, Setting("A port that servers of this machine share; 0: none.", "a port from 0 to 65535", maximum=65535)
     ] = 0
     public_url: Annotated[
         str | None,
@@ -102,18 +102,18 @@ class ServerSettings:
         Setting("mqtt://host:1883/prefix for live events, or @FILE.", "a broker like mqtt://host:1883/prefix", "URL"),
     ] = None
     registration: Annotated[str, Setting("open or closed.", '"open" or "closed"', choices=("open", "closed"))] = "open"
-    registrations_per_hour: Annotated[int, Setting("New names from one address.", "a number from 1", least=1)] = 100
+    registrations_per_hour: Annotated[int, Setting("New names from one address.", "a number from 1", minimum=1)] = 100
     free_names_after: Annotated[
         int,
         Setting(
             "When a name that never played is free again; 0: never.",
             "days from 0 to 36500, 0 for never",
             "DAYS",
-            most=36500,
+            maximum=36500,
         ),
     ] = 30
-    max_connections: Annotated[int, Setting("Connections at once.", "a number from 1", least=1)] = 1000
-    max_per_address: Annotated[int, Setting("Connections at once from one address.", "a number from 1", least=1)] = 100
+    max_connections: Annotated[int, Setting("Connections at once.", "a number from 1", minimum=1)] = 1000
+    max_per_address: Annotated[int, Setting("Connections at once from one address.", "a number from 1", minimum=1)] = 100
     max_matches: Annotated[
         int,
         Setting(
@@ -122,7 +122,7 @@ class ServerSettings:
             "MATCHES",
         ),
     ] = 0
-    max_matches_per_address: Annotated[int, Setting("Matches at once of one address.", "a number from 1", least=1)] = (
+    max_matches_per_address: Annotated[int, Setting("Matches at once of one address.", "a number from 1", minimum=1)] = (
         1000
     )
     match_memory: Annotated[
@@ -133,9 +133,9 @@ class ServerSettings:
             "MIB",
         ),
     ] = 0
-    match_memory_per_address: Annotated[int, Setting("The same of one address.", _MIB, "MIB", least=1)] = 256
+    match_memory_per_address: Annotated[int, Setting("The same of one address.", _MIB, "MIB", minimum=1)] = 256
     max_match_size: Annotated[
-        int, Setting("The longest record where no preset is played, in MiB.", _MIB, "MIB", least=1)
+        int, Setting("The longest record where no preset is played, in MiB.", _MIB, "MIB", minimum=1)
     ] = 24
     stored_per_day: Annotated[
         int,
@@ -145,7 +145,7 @@ class ServerSettings:
             "MIB",
         ),
     ] = 0
-    stored_per_day_per_address: Annotated[int, Setting("The same of one address.", _MIB, "MIB", least=1)] = 2048
+    stored_per_day_per_address: Annotated[int, Setting("The same of one address.", _MIB, "MIB", minimum=1)] = 2048
     trusted_proxy: Annotated[
         str,
         Setting(
@@ -160,7 +160,7 @@ class ServerSettings:
             "Web pages that may connect, like https://example.org.",
             "origins of web pages, like https://example.org,http://localhost:8000",
             "ORIGIN",
-            many=True,
+            is_list=True,
         ),
     ] = ""
     tls_cert: Annotated[
@@ -192,7 +192,7 @@ class ServerSettings:
             "When records of unrated matches are removed; 0: never.",
             "days from 0 to 36500, 0 for never",
             "DAYS",
-            most=36500,
+            maximum=36500,
         ),
     ] = 30
     keep_rated_records: Annotated[
@@ -201,7 +201,7 @@ class ServerSettings:
             "When records of rated matches are removed; 0: never.",
             "days from 0 to 36500, 0 for never",
             "DAYS",
-            most=36500,
+            maximum=36500,
         ),
     ] = 0
     max_unrated_records: Annotated[
@@ -210,21 +210,21 @@ class ServerSettings:
             "What records of unrated matches have in all; 0: any size.",
             "MiB, or 0 for any size",
             "MIB",
-            most=2**40,
+            maximum=2**40,
         ),
     ] = 10 * 1024
     backup_to: Annotated[
         str | None, Setting("A folder for backups alone, which are made by themselves.", "a folder", "FOLDER")
     ] = None
-    backup_every: Annotated[int, Setting("Hours between two backups.", "hours from 1", "HOURS", least=1)] = 24
-    backup_keep: Annotated[int, Setting("How many backups are kept.", "a number from 1", least=1)] = 7
+    backup_every: Annotated[int, Setting("Hours between two backups.", "hours from 1", "HOURS", minimum=1)] = 24
+    backup_keep: Annotated[int, Setting("How many backups are kept.", "a number from 1", minimum=1)] = 7
     upgrade: Annotated[
         bool, Setting("Upgrade an older database first, after a backup.", "true or false", flags=("--upgrade",))
     ] = False
     web: Annotated[
         bool, Setting("A page for browsers beside it, or none.", "true or false", flags=("--web/--no-web",))
     ] = True
-    web_port: Annotated[int, Setting("The page's port; 0: any free one.", "a port from 0 to 65535", most=65535)] = 8080
+    web_port: Annotated[int, Setting("The page's port; 0: any free one.", "a port from 0 to 65535", maximum=65535)] = 8080
     web_host: Annotated[str | None, Setting("The page's address, else that of --host.", "a host name or address")] = (
         None
     )
@@ -238,7 +238,7 @@ class ServerSettings:
     ] = None
     metrics_port: Annotated[
         int | None,
-        Setting("Where Prometheus finds metrics; 0: any free port.", "a port from 0 to 65535", "PORT", most=65535),
+        Setting("Where Prometheus finds metrics; 0: any free port.", "a port from 0 to 65535", "PORT", maximum=65535),
     ] = None
     metrics_host: Annotated[str, Setting("The address of that port.", "a host name or address")] = "127.0.0.1"
     admin: Annotated[
@@ -250,7 +250,7 @@ class ServerSettings:
             "Names by which /admin is asked for, like arena.example.org.",
             "names of hosts without a port, like arena.example.org,arena.lan",
             "NAME",
-            many=True,
+            is_list=True,
         ),
     ] = ""
     operator_token_file: Annotated[
@@ -263,41 +263,41 @@ class ServerSettings:
             "Bots that play whoever comes: random,ga:nodes=9000.",
             "bots like random,greedy,alphabeta:nodes=20000",
             "BOT,…",
-            many=True,
+            is_list=True,
         ),
     ] = ""
     demo: Annotated[
         bool, Setting("The whole show: bots, and matches that go on.", "true or false", flags=("--demo",))
     ] = False
-    log_level: Annotated[str, Setting("debug, info, warning or error.", among(_LEVELS), choices=_LEVELS)] = "info"
-    log: Annotated[str, Setting("text, or json: an object a line.", among(_FORMS), choices=_FORMS)] = "text"
+    log_level: Annotated[str, Setting("debug, info, warning or error.", list_choices(_LEVELS), choices=_LEVELS)] = "info"
+    log: Annotated[str, Setting("text, or json: an object a line.", list_choices(_LOG_FORMATS), choices=_LOG_FORMATS)] = "text"
 
 
-class Described(NamedTuple):
+class TypedSetting(NamedTuple):
     """A setting with the type of its value."""
 
     kind: type
     setting: Setting
 
 
-def _kind(hint: Any) -> Any:
+def _type_of(hint: Any) -> Any:
     """Return the type of a setting's value, without None."""
     return next((one for one in get_args(hint.__origin__) if one is not type(None)), hint.__origin__)
 
 
 SETTINGS = {
-    name: Described(_kind(hint), hint.__metadata__[0])
+    name: TypedSetting(_type_of(hint), hint.__metadata__[0])
     for name, hint in get_type_hints(ServerSettings, include_extras=True).items()
 }
 """All settings by name, in the order of display."""
 
-OF_RECORDS = ("keep_unrated_records", "keep_rated_records", "max_unrated_records")
+RETENTION_SETTINGS = ("keep_unrated_records", "keep_rated_records", "max_unrated_records")
 """The settings that define how long records are kept."""
 
 
 def node_of(settings: ServerSettings) -> str | None:
     """Return the server's name as a node; None for a single server with its database in a file."""
-    return settings.node if is_on_server(database(settings.db, Path(settings.data))) else None
+    return settings.node if is_server_url(database_url(settings.db, Path(settings.data))) else None
 
 
 def data_folder(flag: Path | None) -> Path:
@@ -305,12 +305,12 @@ def data_folder(flag: Path | None) -> Path:
     return flag if flag is not None else Path(os.environ.get("ARENA_DATA", DEFAULT_DATA))
 
 
-def database(flag: str | None, data: Path) -> str:
+def database_url(flag: str | None, data: Path) -> str:
     """Return the database's URL: the flag, `ARENA_DB`, or the SQLite file in the data folder. Raises `UsageFault` if
     the flag or variable is `@FILE` and the file can't be read or contains no URL.
     """
     given = flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}"
-    told = text_or_file(given, "db")
+    told = read_text_or_file(given, "db")
     if told != given and "://" not in told:  # the file may contain another secret, which must not end up as a file name
         raise UsageFault(f"db: {given.removeprefix('@')} holds no URL like postgresql://USER:PASSWORD@HOST/NAME")
     return told

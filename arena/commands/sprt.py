@@ -16,50 +16,50 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from arena.commands.data_dir import free_data_dir, hold_data_dir
-from arena.commands.output import columns, write_document
-from arena.commands.settings import database
-from arena.commands.sprt_display import Display, shown, standing
+from arena.commands.data_dir import find_free_data_dir, hold_data_dir
+from arena.commands.output import terminal_columns, write_document
+from arena.commands.settings import database_url
+from arena.commands.sprt_display import Display, format_findings, summarise_findings
 from arena.commands.tournament import TournamentRun, tournament_run
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_any_format, read_sets
 from arena.commands.tournament_report import print_uncontested_losses
-from arena.ratings.tournament_pairing import TEST
+from arena.ratings.tournament_pairing import TEST_FORMAT
 from arena.sprt.evidence import Evidence, Question, Sample
 from arena.sprt.hypotheses import hypotheses_of
-from arena.sprt.summary import before_it_starts, conclusion, joint_conclusion, warnings
+from arena.sprt.summary import format_expected_length, format_conclusion, format_joint_conclusion, find_warnings
 from arena.store.answer_limit import of_server
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.match_luck import luck_of_tournament
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
-from arena.store.tournament_state import finish_tournament, stored_seeds
+from arena.store.tournament_state import finish_tournament, find_seeds
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan
 from arena.tournament.result_writer import luck_of_records
-from arena.tournament.schedule_limits import MOST_ROUNDS
+from arena.tournament.schedule_limits import MAX_ROUNDS
 from machine.console import Console
 from machine.terminal import say
 from measuring.sequential import Verdict
-from measuring.value_function import POINTS
-from measuring.value_registry import names_in_points, value_of
-from protocol.bot_launch import bot_name_in, split_bot_word
+from measuring.value_function import POINTS_UNIT
+from measuring.value_registry import default_value_names, load_value
+from protocol.bot_launch import bot_name_of, split_bot_word
 from protocol.dice import Dice
-from protocol.display import counted
+from protocol.display import format_count
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.reasons import VOID
 
-MOST_PAIRS = 10_000
-NO_VALUE = "none"
+DEFAULT_MAX_PAIRS = 10_000
+NO_VALUE_NAME = "none"
 
 
 class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
     """The options of the command: those of a tournament of pairs, and its own."""
 
-    form: str = TEST
+    form: str = TEST_FORMAT
     paired: bool = True
-    rounds: int = MOST_PAIRS
+    rounds: int = DEFAULT_MAX_PAIRS
     h0: float | None = None
     h1: float | None = None
     unit: str = "score"
@@ -83,8 +83,8 @@ def run(options: SprtOptions) -> None:
     """Play a test, or the rest of it, and print the result. Raises `Fault`."""
     if options.pilot is not None:
         raise UsageFault(f"--pilot {options.pilot} is what --plan looks at: add --plan")
-    against = _under_one_seed([read_options(each) for each in one_by_one(in_free_folder(options))])
-    console = Console(width=columns())
+    against = _set_seed([read_options(each) for each in split_by_opponent(in_free_folder(options))])
+    console = Console(width=terminal_columns())
     documents: list[dict[str, Any]] = []
     verdicts: dict[str, Verdict | None] = {}
     for setup, question in against:
@@ -96,14 +96,14 @@ def run(options: SprtOptions) -> None:
     if len(against) == 1:
         document = documents[0]
     else:
-        joint = joint_conclusion(bot_name_in(options.bots[0]), verdicts, options.h0 or 0.0, options.alpha)
+        joint = format_joint_conclusion(bot_name_of(options.bots[0]), verdicts, options.h0 or 0.0, options.alpha)
         console.print(f"\n{joint}")
         document = {"conclusion": joint, "tests": documents}
     if options.to_json is not None:
         write_document(options.to_json, document)
 
 
-def _under_one_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple[TournamentSetup, Question]]:
+def _set_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple[TournamentSetup, Question]]:
     """Set the seed of all parts of a test: the given one, else that of the newest unfinished test with these parts,
     else a new one. Raises `ArenaFault`.
     """
@@ -112,9 +112,9 @@ def _under_one_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list
         return [*against]
     with (
         hold_data_dir(options.data, options.db) as where,
-        closing(Store.open(database_at(where, of_server()))) as store,
+        closing(Store.open(open_database_url(where, of_server()))) as store,
     ):
-        stored = store.read(stored_seeds, [setup.key for setup, _ in against])
+        stored = store.read(find_seeds, [setup.key for setup, _ in against])
     if stored.open is None and stored.finished is not None:
         say(f"arena: a test like this was finished, --seed {stored.finished} shows it; this is another one", err=True)
     seed = stored.open or secrets.token_hex(16)
@@ -127,21 +127,21 @@ def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[s
     with tournament_run(setup, question.value) as test:
         plan, store = test.plan, test.store
         evidence = Evidence((sides[0][0], sides[1][0]), question, sides)
-        evidence.take(stored(store, plan, question.value))
+        evidence.add_matches(read_samples(store, plan, question.value))
         played = len(evidence.matches)
         if played:
-            games = counted(played, "game was", "games were")
+            games = format_count(played, "game was", "games were")
             say(f"arena: {games} played before, and count: has a bot changed, take another --seed", err=True)
-        elif (told := before_it_starts(question, evidence.seats, len(sides[0]))) is not None:
+        elif (told := format_expected_length(question, evidence.seats, len(sides[0]))) is not None:
             say(f"arena: {told}", err=True)
-        if evidence.verdict is None and played < plan.count:
+        if evidence.verdict is None and played < plan.match_count:
             play_on(test, evidence)
         if evidence.verdict is not None or question.hypotheses is None:
             store.write(finish_tournament, plan.id)
     findings = evidence.findings()
-    found = conclusion(evidence.bots, question, findings)
-    warned = list(warnings(evidence.bots, findings, *_other_presets(plan)))
-    console.print(shown(plan, evidence, findings))
+    found = format_conclusion(evidence.bots, question, findings)
+    warned = list(find_warnings(evidence.bots, findings, *_find_other_presets(plan)))
+    console.print(format_findings(plan, evidence, findings))
     console.print(plan.origin)
     results = [sample.result for sample in evidence.matches]
     print_uncontested_losses(console, plan, results, setup.options.data)
@@ -155,25 +155,25 @@ def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[s
         "warnings": warned,
         "findings": findings,
         "matches": [
-            {"luck": _told(sample.luck), "result": plan.with_start(sample.result)} for sample in evidence.matches
+            {"luck": _luck_as_json(sample.luck), "result": plan.with_start(sample.result)} for sample in evidence.matches
         ],
     }
 
 
 def in_free_folder(options: SprtOptions) -> SprtOptions:
     """Return the options, with a free data folder if any will do."""
-    file = database_at(database(options.db, options.data)).file
+    file = open_database_url(database_url(options.db, options.data)).file
     if options.any_folder and file is not None and file.parent == options.data:
-        return replace(options, data=free_data_dir(options.data))
+        return replace(options, data=find_free_data_dir(options.data))
     return options
 
 
-def _told(luck: tuple[float, ...] | None) -> float | tuple[float, ...] | None:
+def _luck_as_json(luck: tuple[float, ...] | None) -> float | tuple[float, ...] | None:
     """Return the luck of the first of two seats, from which the other's follows; else the luck of all seats."""
     return luck[0] if luck is not None and len(luck) == 2 else luck
 
 
-def one_by_one(options: SprtOptions) -> list[SprtOptions]:
+def split_by_opponent(options: SprtOptions) -> list[SprtOptions]:
     """Split a test of one bot against several into tests of two. Each gets an equal share of the error probabilities,
     so that their sum bounds the probability of any error (Bonferroni's inequality). Raises `UsageFault`.
     """
@@ -182,11 +182,11 @@ def one_by_one(options: SprtOptions) -> list[SprtOptions]:
         return [options]
     if options.pairs is not None:
         raise UsageFault("--pairs is for two bots: a test of one against several asks which of two hypotheses holds")
-    alpha, beta = (_share(error, len(others)) for error in (options.alpha, options.beta))
+    alpha, beta = (_share_error(error, len(others)) for error in (options.alpha, options.beta))
     return [replace(options, bots=(one, other), against=others, alpha=alpha, beta=beta) for other in others]
 
 
-def _share(error: float, tests: int) -> float:
+def _share_error(error: float, tests: int) -> float:
     """Return one test's share of an error probability, rounded down to three digits. Raises `UsageFault`."""
     if not 0 < error < 0.5:
         raise UsageFault(f"--alpha and --beta are above 0 and below 0.5: {error:g} is not")
@@ -201,9 +201,9 @@ def _sides(setup: TournamentSetup) -> tuple[list[str], list[str]]:
     return names[:own], names[own:]
 
 
-def stored(store: Store, plan: Plan, value: str | None = None) -> Iterable[Sample]:
+def read_samples(store: Store, plan: Plan, value: str | None = None) -> Iterable[Sample]:
     """Return the matches already played, which are the first of the schedule."""
-    results = plan.named(store.read(tournament_results, plan.id))
+    results = plan.with_plan_names(store.read(tournament_results, plan.id))
     if plan.rules.seats == 2 or value is None:
         lucks = store.read(luck_of_tournament, plan.id)
     else:
@@ -213,29 +213,29 @@ def stored(store: Store, plan: Plan, value: str | None = None) -> Iterable[Sampl
         yield Sample(result, None if luck is None else luck.by_seat)
 
 
-def play_on(test: TournamentRun, evidence: Evidence) -> None:
+def play_on(run: TournamentRun, evidence: Evidence) -> None:
     """Play until the test is decided or all matches are played. Matches after the deciding one do not count."""
-    missing = test.plan.schedule(())[len(evidence.matches) :]
-    display = Display(test, evidence)
+    missing = run.plan.schedule(())[len(evidence.matches) :]
+    display = Display(run, evidence)
     try:
         with display:
-            for reports in test.play(missing, test.save_pending):
-                test.finish(_take(evidence, reports))
-                display.look()
+            for reports in run.play(missing, run.save_pending):
+                run.finish(_take_reports(evidence, reports))
+                display.update()
                 if evidence.verdict is not None:
                     break
     except KeyboardInterrupt:
-        say(f"arena: stopped after {standing(evidence.findings())}; the same command goes on", err=True)
+        say(f"arena: stopped after {summarise_findings(evidence.findings())}; the same command goes on", err=True)
         raise
 
 
-def _take(evidence: Evidence, reports: Iterable[MatchReport]) -> list[MatchReport]:
+def _take_reports(evidence: Evidence, reports: Iterable[MatchReport]) -> list[MatchReport]:
     """Add matches to the evidence up to the deciding one, and return those."""
     needed = []
     for report in reports:
         if evidence.verdict is not None:
             break
-        evidence.take([Sample(report.result, None if report.luck is None else report.luck.by_seat)])
+        evidence.add_matches([Sample(report.result, None if report.luck is None else report.luck.by_seat)])
         needed.append(report)
     return needed
 
@@ -250,11 +250,11 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
         raise UsageFault(f"a test is of two bots or more: {len(options.bots)} given")
     fixed = options.pairs is not None
     for word, count in (("--pairs", options.pairs), ("--most", options.most)):
-        if count is not None and not 1 <= count <= MOST_ROUNDS:
-            raise UsageFault(f"{word} is {count}: it is 1 to {MOST_ROUNDS}")
+        if count is not None and not 1 <= count <= MAX_ROUNDS:
+            raise UsageFault(f"{word} is {count}: it is 1 to {MAX_ROUNDS}")
     if fixed and not (options.h0 is options.h1 is options.most is None):
         raise UsageFault("--pairs is for so many pairs, whatever they show: without --h0, --h1 and --most")
-    rounds = options.pairs or options.most or MOST_PAIRS
+    rounds = options.pairs or options.most or DEFAULT_MAX_PAIRS
     setup = read_any_format(replace(_with_copies(options), rounds=rounds))
     if not setup.rules.zero_sum:
         name = setup.rules.name
@@ -263,7 +263,7 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
             f"{name} don't sum to zero under this config: `arena tournament` compares payoffs"
         )
     asked = None if fixed else hypotheses_of(options.h0, options.h1, options.unit, options.alpha, options.beta)
-    question = Question(hypotheses=asked, value=_value(options, setup.rules))
+    question = Question(hypotheses=asked, value=_choose_value(options, setup.rules))
     told = msgspec.to_builtins(question) | ({"against": sorted(options.against)} if options.against else {})
     own = {"rounds": rounds if fixed else None, "test": told}
     return replace(setup, arguments=setup.arguments | own), question
@@ -271,7 +271,7 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
 
 def _with_copies(options: SprtOptions) -> SprtOptions:
     """Fill all seats with numbered copies of the two bots, in a game for more than two. Raises `UsageFault`."""
-    seats = load(options.game, read_sets(options.game, options.sets)[0]).seats
+    seats = load_game(options.game, read_sets(options.game, options.sets)[0]).seats
     own = options.seats or 1
     if seats == 2:
         if own != 1:
@@ -289,28 +289,28 @@ def _with_copies(options: SprtOptions) -> SprtOptions:
 
 
 def _copies(word: str, count: int) -> list[str]:
-    name, (_, bot) = bot_name_in(word), split_bot_word(word)
+    name, (_, bot) = bot_name_of(word), split_bot_word(word)
     return [word, *(f"{name}-{number}={bot}" for number in range(2, count + 1))]
 
 
-def _value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
+def _choose_value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
     """Return the value function that luck is measured by, or None for raw results. Raises `UsageFault`."""
     if options.raw and options.value is not None:
         raise UsageFault(f"--raw takes no luck out of results, --value {options.value} does: one of them")
-    if options.raw or (options.value is None and names_in_points(rules)[0] == NO_VALUE):
+    if options.raw or (options.value is None and default_value_names(rules)[0] == NO_VALUE_NAME):
         return None
     if options.unit == "nelo":
         raise UsageFault("normalised Elo is of results with luck left in: --unit nelo goes with --raw")
-    value = value_of(rules, options.value)
-    if value.unit != POINTS:
+    value = load_value(rules, options.value)
+    if value.unit != POINTS_UNIT:
         told = f"luck in {rules.name} is counted in what it pays, which is taken from no result in points"
         raise UsageFault(f"--value {value.name}: {told}")
     name = value.name
-    return None if name == NO_VALUE else name
+    return None if name == NO_VALUE_NAME else name
 
 
-def _other_presets(plan: Plan) -> tuple[list[str], list[str]]:
+def _find_other_presets(plan: Plan) -> tuple[list[str], list[str]]:
     """Return the game's other presets, and those of them whose starting positions are drawn at random."""
     others = [name for name in plan.rules.presets if name != plan.rules.preset]
-    games = {name: load(plan.rules.name, {"preset": name}) for name in others}
+    games = {name: load_game(plan.rules.name, {"preset": name}) for name in others}
     return others, [name for name, game in games.items() if game.config_of_deal(Dice(b"", 0)) != game.config]

@@ -10,29 +10,29 @@ from rich.text import Text
 
 from arena.commands.tournament import TournamentRun
 from arena.sprt.evidence import Evidence, Findings
-from arena.sprt.summary import amount, units
+from arena.sprt.summary import format_amount, format_units
 from arena.tournament.plan import Plan
 from machine.terminal import say
 from measuring import score_format
 from measuring.elo import Comparison
-from protocol.display import counted
+from protocol.display import format_count
 
-SHOWN_EVERY = 0.25
+UPDATE_INTERVAL_S = 0.25
 """Minimum seconds between two updates on a terminal."""
-SHOWN_FOR = 0.05
+MAX_UPDATE_FRACTION = 0.05
 """Maximum fraction of the time that updates may take; each is computed from all matches so far."""
-FIRST_TOLD = 16
+FIRST_MESSAGE_PAIRS = 16
 """Pairs before the first line of progress without a terminal."""
 
 
 class Display:
     """Follows a test on standard error: live on a terminal, else by a line whenever the number of pairs has doubled."""
 
-    def __init__(self, test: TournamentRun, evidence: Evidence) -> None:
-        self._plan = test.plan
+    def __init__(self, run: TournamentRun, evidence: Evidence) -> None:
+        self._plan = run.plan
         self._evidence = evidence
-        self._terminal = test.console.is_terminal
-        self._live = Live(console=test.console, auto_refresh=False, transient=True)
+        self._terminal = run.console.is_terminal
+        self._live = Live(console=run.console, auto_refresh=False, transient=True)
         self._due = 0.0
         self._told = len(evidence.matches) // evidence.seats
 
@@ -45,7 +45,7 @@ class Display:
             self._show()
         self._live.stop()
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Update the display if it is due."""
         pairs = len(self._evidence.matches) // self._evidence.seats
         if self._terminal:
@@ -53,32 +53,32 @@ class Display:
             if began >= self._due:
                 self._show()
                 now = time.monotonic()
-                self._due = now + max(SHOWN_EVERY, (now - began) / SHOWN_FOR)
-        elif pairs >= max(FIRST_TOLD, 2 * self._told):
-            say(f"arena: {standing(self._evidence.findings())}", err=True)
+                self._due = now + max(UPDATE_INTERVAL_S, (now - began) / MAX_UPDATE_FRACTION)
+        elif pairs >= max(FIRST_MESSAGE_PAIRS, 2 * self._told):
+            say(f"arena: {summarise_findings(self._evidence.findings())}", err=True)
             self._told = pairs
 
     def _show(self) -> None:
-        self._live.update(shown(self._plan, self._evidence, self._evidence.findings()), refresh=True)
+        self._live.update(format_findings(self._plan, self._evidence, self._evidence.findings()), refresh=True)
 
 
-def standing(findings: Findings) -> str:
+def summarise_findings(findings: Findings) -> str:
     """Return a one-line summary of the findings."""
-    said = [units(findings, findings.pairs)]
+    said = [format_units(findings, findings.pairs)]
     if findings.score is not None:
-        said.append(f"score {score_format.share(findings.score)}")
+        said.append(f"score {score_format.format_score_with_interval(findings.score)}")
     if findings.adjusted is not None:
-        said.append(f"less luck {score_format.share(findings.adjusted)}")
+        said.append(f"less luck {score_format.format_score_with_interval(findings.adjusted)}")
     if findings.ratio is not None:
         said.append(f"LLR {findings.ratio.llr:z.2f} of {findings.ratio.lower:.2f} to {findings.ratio.upper:.2f}")
     return ", ".join(said)
 
 
-def shown(plan: Plan, evidence: Evidence, findings: Findings) -> RenderableType:
+def format_findings(plan: Plan, evidence: Evidence, findings: Findings) -> RenderableType:
     """Return the findings as a table, with the bots above it and the LLR and its bounds below."""
     question, (one, other) = evidence.question, evidence.bots
     reasons = ", ".join(f"{reason} {times}" for reason, times in findings.reasons.items())
-    games = counted(sum(findings.reasons.values()), "game", "games")
+    games = format_count(sum(findings.reasons.values()), "game", "games")
     against = (
         f"{one} against {other}"
         if findings.seats == 2
@@ -91,25 +91,25 @@ def shown(plan: Plan, evidence: Evidence, findings: Findings) -> RenderableType:
     if findings.adjusted is not None:
         rows.append(_row("less luck", findings.adjusted))
         worth = (
-            "" if findings.worth is None else f", worth {score_format.games(findings.worth)} games with luck left in"
+            "" if findings.worth is None else f", worth {score_format.format_games(findings.worth)} games with luck left in"
         )
         rows.append(Text(f"luck by the value {question.value}{worth}"))
     if findings.any_time is not None:
-        rows.append(Text(f"at any time     {score_format.interval(findings.any_time)}, {_validity(findings)}"))
+        rows.append(Text(f"at any time     {score_format.format_interval(findings.any_time)}, {_describe_assumptions(findings)}"))
     if question.hypotheses is not None and findings.ratio is not None:
         asked, ratio = question.hypotheses, findings.ratio
         if asked.unit == "nelo" and findings.normalised is not None:
             found = findings.normalised
             rows.append(Text(f"normalised Elo {found.elo:+z.1f} ({found.low:+z.1f} to {found.high:+z.1f})"))
-        h0, h1 = (amount(edge, asked.unit) for edge in (asked.h0, asked.h1))
+        h0, h1 = (format_amount(edge, asked.unit) for edge in (asked.h0, asked.h1))
         rows.append(Text(f"LLR {ratio.llr:z.2f}: h0 ({h0}) below {ratio.lower:.2f}, h1 ({h1}) above {ratio.upper:.2f}"))
     return Group(*rows)
 
 
-def _validity(findings: Findings) -> str:
+def _describe_assumptions(findings: Findings) -> str:
     """Say what the anytime-valid interval assumes."""
     if findings.outside:
-        return f"which may be wrong: {units(findings, findings.outside)} left 0 to 1"
+        return f"which may be wrong: {format_units(findings, findings.outside)} left 0 to 1"
     if findings.adjusted is not None:
         return f"valid whenever one stops,\n{'':<15} if bots stay as they are and pairs within 0 to 1"
     return "valid whenever one stops, if bots stay as they are"
@@ -117,5 +117,5 @@ def _validity(findings: Findings) -> str:
 
 def _row(what: str, found: Comparison) -> Text:
     return Text(
-        f"{what:<15} {score_format.share(found)}  {score_format.elo(found)}  better {score_format.better(found)}"
+        f"{what:<15} {score_format.format_score_with_interval(found)}  {score_format.format_elo_with_interval(found)}  better {score_format.format_superiority(found)}"
     )

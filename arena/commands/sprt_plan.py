@@ -17,25 +17,25 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from arena.commands.data_dir import hold_data_dir
-from arena.commands.output import columns, table, write_document
-from arena.commands.sprt import SprtOptions, in_free_folder, play_on, read_options, stored
+from arena.commands.output import terminal_columns, format_table, write_document
+from arena.commands.sprt import SprtOptions, in_free_folder, play_on, read_options, read_samples
 from arena.commands.tournament import tournament_run
 from arena.commands.tournament_options import TournamentSetup
 from arena.sprt.evidence import Evidence, Question
-from arena.sprt.pilot import RAW, Prospect, pair_means, prospects
-from arena.sprt.summary import amount
+from arena.sprt.pilot import RAW_NAME, TestForecast, pair_means, forecast_by_value
+from arena.sprt.summary import format_amount
 from arena.store.answer_limit import of_server
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.result_queries import RecordRemoved, record_of, tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import (
     StoredTournament,
     finish_tournament,
     tournament_randomness,
-    tournaments_alike,
+    find_similar_tournaments,
 )
 from arena.tournament.plan import place_of
-from arena.tournament.schedule_limits import MOST_ROUNDS
+from arena.tournament.schedule_limits import MAX_ROUNDS
 from machine.console import Console
 from machine.input_file import read_bytes
 from machine.terminal import say
@@ -44,44 +44,44 @@ from measuring import score_format
 from measuring.luck import luck_of
 from measuring.pair_scores import MIN_UNITS
 from measuring.sequential import Hypotheses
-from measuring.value_registry import quick_names_in_points
+from measuring.value_registry import quick_value_names
 from protocol.errors import UsageFault
 from protocol.reasons import VOID
 from referee.record import Record
-from referee.record_reader import read
+from referee.record_reader import read_record
 from referee.result import Result
 
 PILOT_PAIRS = 50
 MAX_DOCUMENT_BYTES = 1024**3
 """Maximum size of the file of a test, from which the pairs of a pilot are read."""
-OWN = ("rounds", "test")
+VARYING_ARGUMENTS = ("rounds", "test")
 """The arguments in which tests of the same bots in the same games may differ."""
 
 
-class _WrittenMatch(Struct):
+class _TestFileMatch(Struct):
     result: Result
     luck: float | tuple[float, ...] | None
 
 
-class _Written(Struct):
+class _TestFile(Struct):
     """The part that is read of the file that `arena test --json` writes."""
 
     seed: str
     arguments: dict[str, Any]
-    matches: list[_WrittenMatch]
+    matches: list[_TestFileMatch]
 
 
 class Pilot(NamedTuple):
     """Scores of pairs that do not count for the test, raw and by value function, with a description of their origin."""
 
     pairs: Mapping[str, Sequence[float]]
-    said: str
+    origin: str
 
 
 def run_plan(options: SprtOptions) -> None:
     """Read or play a pilot, and print the forecast. Raises `Fault`."""
-    if options.pairs is not None and not MIN_UNITS <= options.pairs <= MOST_ROUNDS:
-        raise UsageFault(f"--pairs is {options.pairs}: of a plan it is {MIN_UNITS} to {MOST_ROUNDS}")
+    if options.pairs is not None and not MIN_UNITS <= options.pairs <= MAX_ROUNDS:
+        raise UsageFault(f"--pairs is {options.pairs}: of a plan it is {MIN_UNITS} to {MAX_ROUNDS}")
     if len(options.bots) > 2:
         raise UsageFault(
             f"--plan is of two bots, {len(options.bots)} given: plan each test of one against several by itself"
@@ -93,34 +93,34 @@ def run_plan(options: SprtOptions) -> None:
         )
     assert question.hypotheses is not None
     most = setup.options.rounds
-    pilot = _of_file(options.pilot, setup) if options.pilot is not None else _of_matches(options, setup, question)
+    pilot = _read_pilot_file(options.pilot, setup) if options.pilot is not None else _find_or_play_pilot(options, setup, question)
     few = min(map(len, pilot.pairs.values()))
     if few < MIN_UNITS:
-        raise UsageFault(f"{pilot.said}: {few} pairs count, and it takes {MIN_UNITS} to know how they spread")
-    found = prospects(pilot.pairs, question.hypotheses, most, setup.key)
+        raise UsageFault(f"{pilot.origin}: {few} pairs count, and it takes {MIN_UNITS} to know how they spread")
+    found = forecast_by_value(pilot.pairs, question.hypotheses, most, setup.key)
     advice = _advice(found, question.hypotheses, setup.options.seed or secrets.token_hex(4))
     if options.to_json is not None:
-        document = {"arguments": setup.arguments, "pilot": pilot.said, "pairs": pilot.pairs, "most": most}
+        document = {"arguments": setup.arguments, "pilot": pilot.origin, "pairs": pilot.pairs, "most": most}
         write_document(options.to_json, {**document, "prospects": found, "advice": advice})
-    console = Console(width=columns())
-    console.print(f"{pilot.said}: {few} pairs")
+    console = Console(width=terminal_columns())
+    console.print(f"{pilot.origin}: {few} pairs")
     console.print(_scored(_name(setup), found[0]))
     console.print(_asked(question.hypotheses, most))
     say(f"\n{_shown(found, most)}\n")
     console.print(advice)
 
 
-def _of_file(file: Path, setup: TournamentSetup) -> Pilot:
+def _read_pilot_file(file: Path, setup: TournamentSetup) -> Pilot:
     """Read the pairs from a file that `arena test --json` wrote. Raises `UsageFault`."""
     try:
-        written = msgspec.json.decode(decode(read_bytes(file, MAX_DOCUMENT_BYTES)), type=_Written)
+        written = msgspec.json.decode(decode(read_bytes(file, MAX_DOCUMENT_BYTES)), type=_TestFile)
         value = written.arguments["test"]["value"]
     except OSError as exc:
         raise UsageFault(f"--pilot {file} can't be read: {exc.strerror}") from exc
     except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as exc:
         why = f"its arguments have no {exc}" if isinstance(exc, KeyError) else exc
         raise UsageFault(f"--pilot {file} is not what `arena test --json` writes: {why}") from exc
-    if _but_own(written.arguments) != _but_own(json.loads(setup.key)):
+    if _without_varying_arguments(written.arguments) != _without_varying_arguments(json.loads(setup.key)):
         raise UsageFault(f"--pilot {file} is of other bots, or of another game, config or clock than this test")
     if written.seed == setup.options.seed:
         raise UsageFault(f"--pilot {file} has --seed {written.seed}, as this test: its games would count twice")
@@ -129,54 +129,54 @@ def _of_file(file: Path, setup: TournamentSetup) -> Pilot:
     return Pilot(_by_value(results, _name(setup), {value: luck} if value else {}), f"the pairs of {file}")
 
 
-def _but_own(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if name not in OWN}
+def _without_varying_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name not in VARYING_ARGUMENTS}
 
 
-def _of_matches(options: SprtOptions, setup: TournamentSetup, question: Question) -> Pilot:
+def _find_or_play_pilot(options: SprtOptions, setup: TournamentSetup, question: Question) -> Pilot:
     """Return the pairs of an earlier test in the data folder, else play a pilot. Raises `Fault`."""
     with (
         hold_data_dir(setup.options.data, setup.options.db) as where,
-        closing(Store.open(database_at(where, of_server()))) as store,
+        closing(Store.open(open_database_url(where, of_server()))) as store,
     ):
-        former = _former(store, setup)
+        former = _find_former_test(store, setup)
         if former is not None:
             said = f"a former test of these bots, seed {former.seed}, id {former.id}"
-            return Pilot(_freed(store, former.id, former.seed, setup, question), said)
+            return Pilot(_scores_by_value(store, former.id, former.seed, setup, question), said)
     pairs = PILOT_PAIRS if options.pairs is None else options.pairs
     arguments = {**setup.arguments, "rounds": pairs, "test": "pilot"}
     seed = None if options.seed is None else f"{options.seed}-pilot"  # its games are not to be those of the test
     played = replace(setup, options=replace(setup.options, rounds=pairs, seed=seed), arguments=arguments)
     with tournament_run(played, None) as test:
         evidence = Evidence((test.plan.names[0], test.plan.names[1]), Question(hypotheses=None, value=None))
-        evidence.take(stored(test.store, test.plan))
-        if len(evidence.matches) < test.plan.count:
+        evidence.add_matches(read_samples(test.store, test.plan))
+        if len(evidence.matches) < test.plan.match_count:
             play_on(test, evidence)
         test.store.write(finish_tournament, test.plan.id)
         said = f"a pilot, seed {test.plan.seed}, id {test.plan.id}"
-        return Pilot(_freed(test.store, test.plan.id, test.plan.seed, setup, question), said)
+        return Pilot(_scores_by_value(test.store, test.plan.id, test.plan.seed, setup, question), said)
 
 
-def _former(store: Store, setup: TournamentSetup) -> StoredTournament | None:
+def _find_former_test(store: Store, setup: TournamentSetup) -> StoredTournament | None:
     """Return the newest test of these bots with enough pairs, but none that the planned test would continue or that has
     the same seed, because those pairs would count twice.
     """
-    for one in store.read(tournaments_alike, setup.key, OWN):
+    for one in store.read(find_similar_tournaments, setup.key, VARYING_ARGUMENTS):
         goes_on = not one.finished and one.arguments == setup.key
         if one.seed != setup.options.seed and not goes_on and one.matches >= 2 * MIN_UNITS:
             return one
     return None
 
 
-def _freed(
+def _scores_by_value(
     store: Store, tournament: str, seed: str, setup: TournamentSetup, question: Question
 ) -> dict[str, list[float]]:
     """Return the raw and luck-adjusted scores of a tournament's pairs, for every value function or the given one."""
     results = store.read(tournament_results, tournament)
     rounds = 1 + max((place_of(result) for result in results), default=0) // setup.rules.seats
     of_them = replace(setup, options=replace(setup.options, rounds=rounds))
-    results = of_them.plan(tournament, seed, *store.read(tournament_randomness, tournament)).named(results)
-    luck: dict[str, dict[str, float]] = {value: {} for value in _values(setup, question)}
+    results = of_them.plan(tournament, seed, *store.read(tournament_randomness, tournament)).with_plan_names(results)
+    luck: dict[str, dict[str, float]] = {value: {} for value in _value_names(setup, question)}
     for result in results:
         record = None if result.reason == VOID else _record(store, result.match)
         for value, gave in luck.items():
@@ -189,21 +189,21 @@ def _record(store: Store, match: str) -> Record | None:
     """Return the record of a match, or None if it was removed."""
     with suppress(RecordRemoved):
         body = store.read(record_of, match)
-        return None if body is None else read(body, match)
+        return None if body is None else read_record(body, match)
     return None
 
 
-def _values(setup: TournamentSetup, question: Question) -> Iterable[str]:
+def _value_names(setup: TournamentSetup, question: Question) -> Iterable[str]:
     """Return the value functions to measure luck by."""
     options = setup.options
     assert isinstance(options, SprtOptions)
     if question.value is None:
         return ()
-    return quick_names_in_points(setup.rules) if options.value is None else (question.value,)
+    return quick_value_names(setup.rules) if options.value is None else (question.value,)
 
 
 def _by_value(results: Sequence[Result], bot: str, luck: Mapping[str, Mapping[str, float]]) -> dict[str, list[float]]:
-    return {RAW: pair_means(results, bot), **{value: pair_means(results, bot, of) for value, of in luck.items()}}
+    return {RAW_NAME: pair_means(results, bot), **{value: pair_means(results, bot, of) for value, of in luck.items()}}
 
 
 def _name(setup: TournamentSetup) -> str:
@@ -211,17 +211,17 @@ def _name(setup: TournamentSetup) -> str:
 
 
 def _asked(hypotheses: Hypotheses, most: int) -> str:
-    h0, h1 = (amount(edge, hypotheses.unit) for edge in (hypotheses.h0, hypotheses.h1))
+    h0, h1 = (format_amount(edge, hypotheses.unit) for edge in (hypotheses.h0, hypotheses.h1))
     errors = f"alpha {hypotheses.alpha:g}, beta {hypotheses.beta:g}"
     return f"h0 ({h0}) against h1 ({h1}), {errors}, at most {most:,} pairs"
 
 
-def _scored(bot: str, best: Prospect) -> str:
-    by = "" if best.value == RAW else f" less luck, by {best.value}"
-    return f"{bot} scored {score_format.share(best.score)} in them{by}"
+def _scored(bot: str, best: TestForecast) -> str:
+    by = "" if best.value == RAW_NAME else f" less luck, by {best.value}"
+    return f"{bot} scored {score_format.format_score_with_interval(best.score)} in them{by}"
 
 
-def _shown(found: Sequence[Prospect], most: int) -> str:
+def _shown(found: Sequence[TestForecast], most: int) -> str:
     """Return a table: by each value function the spread of the pairs, and two rows of tests, for h0 and for h1 true."""
     headers = ("value", "spread", "holds", "half", "90 %", "errors", "open", "tests")
     rows = []
@@ -232,24 +232,24 @@ def _shown(found: Sequence[Prospect], most: int) -> str:
             shares = (f"{simulated.errors:.3f}", f"{simulated.undecided:.3f}")
             named = (one.value, f"{one.spread:.4f}") if truth == "h0" else ("", "")
             rows.append((*named, truth, *ends, *shares, simulated.tests))
-    return table(headers, rows, elastic=0, width=columns())
+    return format_table(headers, rows, wrapped_column=0, width=terminal_columns())
 
 
-def _advice(found: Sequence[Prospect], hypotheses: Hypotheses, seed: str) -> str:
+def _advice(found: Sequence[TestForecast], hypotheses: Hypotheses, seed: str) -> str:
     """Suggest options for the test, with reasons."""
     best = found[0]
     others = f"--seed {seed}, whose games are others than these"
     if len(found) == 1:
         said = f"take {others}: {best.value} is all that is asked for, or known of these pairs"
     else:
-        word = "--raw" if best.value == RAW else f"--value {best.value}"
+        word = "--raw" if best.value == RAW_NAME else f"--value {best.value}"
         spreads = f"pairs spread {best.spread:.4f} by it, {found[1].spread:.4f} by {found[1].value}"
         said = f"take {word} {others}: {spreads}"
-    larger = _larger(best, hypotheses)
+    larger = _suggest_larger_h1(best, hypotheses)
     return said if larger is None else f"{said}; with --h1 {larger:g} it takes fewer, as the bots look so far apart"
 
 
-def _larger(best: Prospect, hypotheses: Hypotheses) -> float | None:
+def _suggest_larger_h1(best: TestForecast, hypotheses: Hypotheses) -> float | None:
     """Suggest a larger h1 for bots far apart: the lower end of the pilot's interval, rounded down to one digit."""
     least = best.score.low - 0.5
     if hypotheses.unit != "score" or least < 2 * hypotheses.h1:

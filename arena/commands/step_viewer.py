@@ -9,40 +9,40 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from arena.commands.match_view import frame
-from arena.commands.output import columns, redraw
-from arena.replay.luck_report import ToldByMove
-from arena.replay.seat_view import line_seen, state_seen
+from arena.commands.match_view import format_frame
+from arena.commands.output import terminal_columns, redraw
+from arena.replay.luck_report import LuckTextByMove
+from arena.replay.seat_view import view_line, view_state
 from arena.replay.transcript import describe_line
 from protocol.errors import UsageFault
 from protocol.games.base import Game
-from referee.record import Between, Header, Ply, Record, Sealed
+from referee.record import EventLine, Header, Ply, Record, Sealed
 from referee.replay import replay
 
-NEXT = "\r\n nC"
-BACK = "bpD"
+NEXT_KEYS = "\r\n nC"
+BACK_KEYS = "bpD"
 """C and D end the escape sequences of the right and left arrow keys."""
-QUIT = "q\x04"
+QUIT_KEYS = "q\x04"
 """The second character is Ctrl-D."""
-ALL = "a"
-KEYS = "Enter next, b back, q quit"
-VIEWS = "0 to {last} what that seat saw, a all"
+ALL_KEY = "a"
+KEYS_HELP = "Enter next, b back, q quit"
+VIEWS_HELP = "0 to {last} what that seat saw, a all"
 """Further keys, in games with hidden information."""
-LONGEST = 3600.0
+MAX_PAUSE_S = 3600.0
 
 
-def check(*, step: bool, play: float | None, others: bool) -> None:
+def check_terminal(*, step: bool, play: float | None, others: bool) -> None:
     """Raise `UsageFault` for options that exclude each other, or without a terminal to show boards and read keys."""
     option = "--step" if step else "--play"
     if others or (step and play is not None):
         raise UsageFault(f"{option} goes without --boards, --json and {'--play' if step else '--step'}: choose one")
-    if play is not None and not 0 < play <= LONGEST:
-        raise UsageFault(f"--play {play:g}: seconds for each board, more than 0 and at most {LONGEST:g}")
+    if play is not None and not 0 < play <= MAX_PAUSE_S:
+        raise UsageFault(f"--play {play:g}: seconds for each board, more than 0 and at most {MAX_PAUSE_S:g}")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageFault(f"{option} needs a terminal for its input and output; --boards prints every board anywhere")
 
 
-def step(record: Record, end: Sequence[str], luck: ToldByMove, pause: float | None = None) -> None:
+def show_steps(record: Record, end: Sequence[str], luck: LuckTextByMove, pause: float | None = None) -> None:
     """Show the boards one after the other, with `end` below the last. With `pause` (seconds) they advance alone."""
     header, clock = record.header, [record.header.clock.bank_ms] * len(record.header.seats)
     frames = []
@@ -51,47 +51,47 @@ def step(record: Record, end: Sequence[str], luck: ToldByMove, pause: float | No
             clock = line.clock
         frames.append((line, course.state, clock))
     game = course.game
-    keys = f"{KEYS}, {VIEWS.format(last=game.seats - 1)}" if game.hidden else KEYS
+    keys = f"{KEYS_HELP}, {VIEWS_HELP.format(last=game.seats - 1)}" if game.hidden else KEYS_HELP
     seats = [str(seat) for seat in range(game.seats)] if game.hidden else []
     at, seat = 0, None
-    with _keys() as pressed:
+    with _read_keys() as pressed:
         while at < len(frames):
             last = at == len(frames) - 1
             line, state, clock = frames[at]
             if state is not None and seat is not None:
-                state = state_seen(game, state, seat)
-            board = "" if state is None else game.board(state)
+                state = view_state(game, state, seat)
+            board = "" if state is None else game.draw_board(state)
             title = f"{header.match}: {header.game}, {at} of {len(frames) - 1}"
             if seat is not None:
                 title += f", as seat {seat} saw it"
-            move = _told(line, seat, game, header, luck)
-            lines = frame(board, title, move, header, clock, columns())
+            move = _describe_event(line, seat, game, header, luck)
+            lines = format_frame(board, title, move, header, clock, terminal_columns())
             redraw([*lines, *(["", *end] if last else []), "", keys])
             if last and pause is not None:
                 break
             key = pressed(pause)
-            if key in NEXT:
+            if key in NEXT_KEYS:
                 at += 1
-            elif key in BACK:
+            elif key in BACK_KEYS:
                 at = max(0, at - 1)
-            elif key in seats or key == ALL:
+            elif key in seats or key == ALL_KEY:
                 seat = int(key) if key in seats else None
-            elif key in QUIT:
+            elif key in QUIT_KEYS:
                 break
 
 
-def _told(line: Between | None, seat: int | None, game: Game[Any, Any], header: Header, luck: ToldByMove) -> str:
+def _describe_event(line: EventLine | None, seat: int | None, game: Game[Any, Any], header: Header, luck: LuckTextByMove) -> str:
     """Describe a line of the record as `seat` saw it, or completely if `seat` is None."""
     if line is None:
         return "before the first move"
     if seat is None:
         return describe_line(line, game, header, luck).sentence()
-    seen = line_seen(game, line, seat)
+    seen = view_line(game, line, seat)
     return "another seat chooses" if seen is None else describe_line(seen, game, header, {}).sentence()
 
 
 @contextlib.contextmanager
-def _keys() -> Iterator[Callable[[float | None], str]]:
+def _read_keys() -> Iterator[Callable[[float | None], str]]:
     """Yield a function that waits for a key, or returns Enter after a timeout in seconds. Restore the terminal."""
     try:
         import termios
@@ -103,7 +103,7 @@ def _keys() -> Iterator[Callable[[float | None], str]]:
 
     def pressed(within: float | None) -> str:
         ready, _, _ = select.select([keyboard], [], [], within)
-        return (os.read(keyboard, 1) or b"q").decode("latin-1") if ready else NEXT[0]
+        return (os.read(keyboard, 1) or b"q").decode("latin-1") if ready else NEXT_KEYS[0]
 
     try:
         tty.setcbreak(keyboard)

@@ -19,35 +19,35 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from arena.commands.data_dir import hold_data_dir
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_options
 from arena.commands.tournament_report import Report
-from arena.processes.warmup_notice import tell_warm_ups
+from arena.processes.warmup_notice import announce_warmups
 from arena.ratings.tournament_pairing import Pairing
 from arena.store.answer_limit import of_server
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.result_queries import bot_failures, tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament, tournament_randomness
-from arena.tournament.dispatch import play
+from arena.tournament.dispatch import play_matches
 from arena.tournament.job import MatchJob, MatchReport
 from arena.tournament.plan import Plan, place_of
-from arena.tournament.result_writer import luck_by_match, pending_reports, save_pending_reports, store_reports
+from arena.tournament.result_writer import luck_by_match, load_pending_reports, save_pending_reports, store_reports
 from arena.tournament.sandbox import BotEnvironment
-from arena.tournament.sandbox_users import drawn_users
+from arena.tournament.sandbox_users import reserved_users
 from machine.console import Console
-from machine.log_output import write_log
+from machine.log_output import configure_logging
 from machine.source_digest import digest_of_all
 from machine.subprocesses import keep_private
 from machine.terminal import say
-from machine.workers.cluster import cluster
-from machine.workers.local import WorkerPool, processes
-from measuring.value_registry import names_in_points
-from protocol.display import counted
+from machine.workers.cluster import cluster_pool
+from machine.workers.local import WorkerPool, process_pool
+from measuring.value_registry import default_value_names
+from protocol.display import format_count
 from referee.result import Result
 
 
 def run(options: TournamentOptions) -> None:
     """Play a tournament, or the rest of it, and print its table. Raises `Fault`."""
     setup = read_options(options)
-    value = names_in_points(setup.rules)[0] if setup.rules.seats == 2 else None
+    value = default_value_names(setup.rules)[0] if setup.rules.seats == 2 else None
     for bot, why in setup.failing.items():
         say(f"arena: {bot} {why}; it forfeits its matches", err=True)
     with tournament_run(setup, value) as tournament:
@@ -62,17 +62,17 @@ def run(options: TournamentOptions) -> None:
 
 def _play(tournament: TournamentRun) -> list[Result]:
     plan, store = tournament.plan, tournament.store
-    played = plan.named(store.read(tournament_results, plan.id))
+    played = plan.with_plan_names(store.read(tournament_results, plan.id))
     pending = {place_of(report.result) for report in tournament.pending()}
     before = len(played) + len(pending)
     if before:
-        again = "" if before < plan.count else ": another --seed or --data plays new ones"
-        said = f"{before} of {counted(plan.count, 'match was', 'matches were')} played before{again}"
+        again = "" if before < plan.match_count else ": another --seed or --data plays new ones"
+        said = f"{before} of {format_count(plan.match_count, 'match was', 'matches were')} played before{again}"
         say(f"arena: {said}", err=True)
-    if len(played) < plan.count:
+    if len(played) < plan.match_count:
         _play_missing(tournament, list(played), pending)
         store.write(finish_tournament, plan.id)
-    return plan.named(store.read(tournament_results, plan.id))
+    return plan.with_plan_names(store.read(tournament_results, plan.id))
 
 
 def _play_missing(tournament: TournamentRun, results: list[Result], pending: set[int]) -> None:
@@ -82,7 +82,7 @@ def _play_missing(tournament: TournamentRun, results: list[Result], pending: set
     progress = Progress(*bar, TimeRemainingColumn(), console=tournament.console)
     # The description stays until the first match is over: bots may take half a minute to compile the first time.
     task = progress.add_task(
-        f"{plan.rules.name}: bots get ready", total=plan.count, completed=len(results) + len(pending)
+        f"{plan.rules.name}: bots get ready", total=plan.match_count, completed=len(results) + len(pending)
     )
 
     def show() -> None:
@@ -95,7 +95,7 @@ def _play_missing(tournament: TournamentRun, results: list[Result], pending: set
 
     try:
         with progress:
-            while missing := _missing(plan, results):
+            while missing := _missing_pairings(plan, results):
                 for reports in tournament.play(missing, save_pending):
                     tournament.finish(reports)
                     results += [report.result for report in reports]
@@ -104,12 +104,12 @@ def _play_missing(tournament: TournamentRun, results: list[Result], pending: set
     except KeyboardInterrupt:
         # Count what is stored: the signal may arrive between storing a match and noting it here.
         stored = len(tournament.store.read(tournament_results, plan.id)) + len(tournament.pending())
-        matches = counted(plan.count, "match", "matches")
+        matches = format_count(plan.match_count, "match", "matches")
         say(f"arena: stopped after {stored} of {matches}; the same command goes on", err=True)
         raise
 
 
-def _missing(plan: Plan, results: Sequence[Result]) -> list[Pairing]:
+def _missing_pairings(plan: Plan, results: Sequence[Result]) -> list[Pairing]:
     done = set(map(place_of, results))
     return [match for match in plan.schedule(sorted(results, key=place_of)) if match.place not in done]
 
@@ -128,21 +128,21 @@ class TournamentRun(NamedTuple):
         return self.job.plan
 
     def play(
-        self, matches: Sequence[Pairing], hold: Callable[[Sequence[MatchReport]], object]
+        self, matches: Sequence[Pairing], on_early: Callable[[Sequence[MatchReport]], object]
     ) -> Iterator[Sequence[MatchReport]]:
         """Play matches and yield their reports in the given order. The caller may stop at any time. Raises
         `ArenaFault`.
 
         `hold` gets reports of matches that finish before their turn.
         """
-        with tell_warm_ups(self.job.logs) as enough:
-            for reports in play(self.job, matches, self.workers, self.pending(), hold):
+        with announce_warmups(self.job.logs) as enough:
+            for reports in play_matches(self.job, matches, self.workers, self.pending(), on_early):
                 enough.set()
                 yield reports
 
     def pending(self) -> list[MatchReport]:
         """Return the stored matches that wait for their turn to be rated."""
-        return pending_reports(self.store, self.plan.id)
+        return load_pending_reports(self.store, self.plan.id)
 
     def save_pending(self, reports: Sequence[MatchReport]) -> None:
         """Store matches before their turn, and print their notes."""
@@ -166,24 +166,24 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
     `value` names the value function that luck is measured by. Raises `UsageFault` and `ArenaFault`.
     """
     keep_private()
-    write_log("warning", "text")
+    configure_logging("warning", "text")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = setup.options
     with (
-        _with_users(setup) as environment,
-        processes(setup.jobs) if options.dask is None else cluster(options.dask) as workers,
+        _sandbox_users(setup) as environment,
+        process_pool(setup.jobs) if options.dask is None else cluster_pool(options.dask) as workers,
         hold_data_dir(options.data, options.db) as where,
-        closing(Store.open(database_at(where, of_server()))) as store,
+        closing(Store.open(open_database_url(where, of_server()))) as store,
     ):
-        tournament, seed = store.write(open_tournament, setup.key, options.seed, setup.chance)
+        tournament, seed = store.write(open_tournament, setup.key, options.seed, setup.randomness_key)
         plan = setup.plan(tournament, seed, *store.read(tournament_randomness, tournament))
         job = MatchJob(
             key=secrets.token_hex(8),
             plan=plan,
             environment=environment,
-            logs=plan.logs(options.data).absolute(),
+            logs=plan.log_folder(options.data).absolute(),
             value=value,
-            connect_timeout=options.connect_timeout,
+            connect_timeout_s=options.connect_timeout,
             in_process=options.in_process,
             strict=setup.strict,
             sources=None if options.dask is None else digest_of_all(),
@@ -193,11 +193,11 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
 
 
 @contextmanager
-def _with_users(setup: TournamentSetup) -> Iterator[BotEnvironment]:
+def _sandbox_users(setup: TournamentSetup) -> Iterator[BotEnvironment]:
     """Yield the bots' environment; as root, each bot in a sandbox gets a user of its own. Raises `ArenaFault`."""
     around = setup.environment
     if around.sandbox is None or os.geteuid() != 0:
         yield around
         return
-    with drawn_users(len(setup.contestants)) as users:
+    with reserved_users(len(setup.contestants)) as users:
         yield replace(around, sandbox=replace(around.sandbox, users=users))

@@ -10,34 +10,34 @@ from typing import Any
 
 from msgspec import Struct
 
-from arena.commands.settings import database
+from arena.commands.settings import database_url
 from arena.operator import credentials
 from arena.operator.client import no_server
 from arena.processes.bot_commands import BOT_SETTINGS, check_names
-from arena.processes.launch_spec import passed
-from arena.store.database_url import database_at
-from arena.tournament.contestants import Contestant, contestants
-from arena.tournament.in_process import check
-from arena.tournament.job import CONNECT_TIMEOUT, Server, ServerAt, ServerOn
+from arena.processes.launch_spec import allowed_environment
+from arena.store.database_url import open_database_url
+from arena.tournament.contestants import Contestant, parse_contestants
+from arena.tournament.in_process import check_bots
+from arena.tournament.job import CONNECT_TIMEOUT_S, Server, RemoteServer, LocalServer
 from arena.tournament.plan import Plan
-from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, BotEnvironment, Sandbox, check_bubblewrap
-from arena.tournament.schedule_limits import FORMATS, MOST_ROUNDS, at_once, check_size
+from arena.tournament.sandbox import BWRAP_SANDBOX, SANDBOX_KINDS, NO_SANDBOX, USERS_SANDBOX, BotEnvironment, Sandbox, check_bubblewrap
+from arena.tournament.schedule_limits import FORMATS, MAX_ROUNDS, default_concurrency, check_size
 from machine.arguments import read_clock, read_value
 from machine.cores import usable_cores, warn_of_excess
-from machine.output_file import refusal_of
-from protocol.display import shown
+from machine.output_file import why_not_writable
+from protocol.display import short_repr
 from protocol.errors import BadConfig, UsageFault
-from protocol.games import config_keys, load
+from protocol.games import config_keys, load_game
 from protocol.games.base import Game
 from protocol.messages import Clock
 from protocol.names import is_bot_name
 from protocol.secret_text import strip_invisible
 
-LEAST_MEMORY_MIB = 64
-MOST_JOBS = 1024
-MOST_ON_A_MACHINE = 64
+MIN_MEMORY_MIB = 64
+MAX_JOBS = 1024
+MAX_THREADS_PER_MACHINE = 64
 """Assumed maximum of worker threads on one machine of a cluster; it sets the process limit of a sandboxed bot."""
-LEAST_CONNECT_TIMEOUT, MOST_CONNECT_TIMEOUT = 1.0, 3600.0
+MIN_CONNECT_TIMEOUT_S, MAX_CONNECT_TIMEOUT_S = 1.0, 3600.0
 
 
 class TournamentOptions(Struct, frozen=True, kw_only=True):
@@ -56,13 +56,13 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     data: Path
     to_json: Path | None
     pass_env: Sequence[str] = ()
-    sandbox: str = NONE
+    sandbox: str = NO_SANDBOX
     read: Sequence[Path] = ()
     memory: int = 2048
     dask: str | None = None
     in_process: bool = False
     strict: bool | None = None
-    connect_timeout: float = CONNECT_TIMEOUT
+    connect_timeout: float = CONNECT_TIMEOUT_S
     at: str | None = None
     operator_token: str | None = None
     raw: bool = False
@@ -94,7 +94,7 @@ class TournamentSetup(Struct, frozen=True, kw_only=True):
         return _canonical(self.arguments)
 
     @property
-    def chance(self) -> str:
+    def randomness_key(self) -> str:
         """The arguments that randomness depends on besides the seed, in canonical JSON; not how bots are started."""
         played = {name: self.arguments[name] for name in ("game", "config", "format", "paired")}
         return _canonical({**played, "names": [contestant.name for contestant in self.contestants]})
@@ -119,8 +119,8 @@ def read_options(options: TournamentOptions) -> TournamentSetup:
     """Check the options. Raises `UsageFault`, `BotFault` for an invalid game, `ArenaFault` without a sandbox."""
     if options.form not in FORMATS:
         raise UsageFault(f"there is no format {options.form!r}: one of {', '.join(FORMATS)}")
-    if not 1 <= options.rounds <= MOST_ROUNDS:
-        raise UsageFault(f"--rounds is {options.rounds}: it is 1 to {MOST_ROUNDS}")
+    if not 1 <= options.rounds <= MAX_ROUNDS:
+        raise UsageFault(f"--rounds is {options.rounds}: it is 1 to {MAX_ROUNDS}")
     return read_any_format(options)
 
 
@@ -129,10 +129,10 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
     _check_resources(options)
     game_config, bot_settings = read_sets(options.game, options.sets)
     if options.at is None:
-        bots = tuple(contestants(options.bots, bot_settings, in_process=options.in_process))
+        bots = tuple(parse_contestants(options.bots, bot_settings, in_process=options.in_process))
     else:
-        bots = _connected(options, bot_settings)
-    rules = load(options.game, game_config)
+        bots = _connected_contestants(options, bot_settings)
+    rules = load_game(options.game, game_config)
     check_size(rules, options.form, len(bots), options.rounds, paired=options.paired)
     arguments = {
         "bots": list(options.bots),
@@ -154,10 +154,10 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
         clock=read_clock(options.clock),
         contestants=bots,
         strict=strict,
-        failing=check(bots, rules, strict=strict),
-        jobs=_jobs(options),
-        environment=_environment(options),
-        server=_server(options),
+        failing=check_bots(bots, rules, strict=strict),
+        jobs=_choose_jobs(options),
+        environment=_make_environment(options),
+        server=_server_of(options),
     )
 
 
@@ -165,30 +165,30 @@ def _check_resources(options: TournamentOptions) -> None:
     """Raise `UsageFault` for options that exclude each other or are out of bounds."""
     if options.jobs is not None and options.dask is not None:
         raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")
-    if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
-        raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MOST_JOBS}")
+    if options.jobs is not None and not 1 <= options.jobs <= MAX_JOBS:
+        raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MAX_JOBS}")
     if options.jobs is not None and options.at is None:
         warn_of_excess("--jobs", options.jobs)
-    if options.in_process and options.sandbox != NONE:
+    if options.in_process and options.sandbox != NO_SANDBOX:
         raise UsageFault("--sandbox is for processes: with --in-process bots have none of their own")
-    if not LEAST_CONNECT_TIMEOUT <= options.connect_timeout <= MOST_CONNECT_TIMEOUT:
+    if not MIN_CONNECT_TIMEOUT_S <= options.connect_timeout <= MAX_CONNECT_TIMEOUT_S:
         raise UsageFault(
             f"--connect-timeout is {options.connect_timeout:g}: "
-            f"it is {LEAST_CONNECT_TIMEOUT:g} to {MOST_CONNECT_TIMEOUT:g} seconds"
+            f"it is {MIN_CONNECT_TIMEOUT_S:g} to {MAX_CONNECT_TIMEOUT_S:g} seconds"
         )
 
 
-def _jobs(options: TournamentOptions) -> int:
+def _choose_jobs(options: TournamentOptions) -> int:
     """Return the number of worker processes on this machine: by default one fewer than its cores.
 
     If the bots run elsewhere, workers only wait: then as many as matches can run at a time, up to a limit.
     """
     if options.at is not None:
-        return options.jobs or at_once(len(options.bots))
+        return options.jobs or default_concurrency(len(options.bots))
     return options.jobs or max(1, usable_cores() - 1)
 
 
-def _server(options: TournamentOptions) -> Server | None:
+def _server_of(options: TournamentOptions) -> Server | None:
     """Return the server that `--at` names, if any. Raises `UsageFault` and `NoServer`."""
     if options.at is None:
         return None
@@ -197,52 +197,52 @@ def _server(options: TournamentOptions) -> Server | None:
             raise UsageFault(
                 "--at URL needs --operator-token or ARENA_OPERATOR_TOKEN: it is in the server's operator.json"
             )
-        return ServerAt(options.at, strip_invisible(options.operator_token))
+        return RemoteServer(options.at, strip_invisible(options.operator_token))
     folder = Path(options.at).absolute()
-    if credentials.of_running(folder) is None:
+    if credentials.running_credentials(folder) is None:
         raise no_server(Path(options.at), "--at takes a server's data folder, or its URL")
-    return ServerOn(folder)
+    return LocalServer(folder)
 
 
-def _environment(options: TournamentOptions) -> BotEnvironment:
+def _make_environment(options: TournamentOptions) -> BotEnvironment:
     """Return the bots' environment. Raises `UsageFault` for conflicting options, `ArenaFault` without a sandbox."""
-    variables = passed(os.environ, options.pass_env)
+    variables = allowed_environment(os.environ, options.pass_env)
     if options.dask is not None:  # a cluster's workers pass on their own variables
         variables = {name: variables[name] for name in options.pass_env}
-    if options.sandbox not in KINDS:
-        raise UsageFault(f"there is no sandbox {options.sandbox!r}: one of {', '.join(KINDS)}")
-    if options.memory < LEAST_MEMORY_MIB:
-        raise UsageFault(f"--memory is {options.memory}: it is {LEAST_MEMORY_MIB} or more, in MiB")
+    if options.sandbox not in SANDBOX_KINDS:
+        raise UsageFault(f"there is no sandbox {options.sandbox!r}: one of {', '.join(SANDBOX_KINDS)}")
+    if options.memory < MIN_MEMORY_MIB:
+        raise UsageFault(f"--memory is {options.memory}: it is {MIN_MEMORY_MIB} or more, in MiB")
     for path in options.read:
         if not path.exists():
             raise UsageFault(f"--read {path}: there is no such file or folder")
-    if options.sandbox == NONE:
+    if options.sandbox == NO_SANDBOX:
         return BotEnvironment(variables=variables)
-    if options.sandbox == USERS and os.geteuid() != 0:
+    if options.sandbox == USERS_SANDBOX and os.geteuid() != 0:
         raise UsageFault("--sandbox users is for root, who can run programs as other users: take bwrap")
-    if options.sandbox == BWRAP:
+    if options.sandbox == BWRAP_SANDBOX:
         check_bubblewrap()
     sandbox = Sandbox(
         kind=options.sandbox,
         data=options.data,
-        database=database_at(database(options.db, options.data)).file,
+        database=open_database_url(database_url(options.db, options.data)).file,
         readable=tuple(options.read),
         memory_mib=options.memory,
-        copies=_jobs(options) if options.dask is None else MOST_ON_A_MACHINE,
+        copies=_choose_jobs(options) if options.dask is None else MAX_THREADS_PER_MACHINE,
     )
     return BotEnvironment(variables=variables, sandbox=sandbox)
 
 
-def _connected(options: TournamentOptions, settings: Mapping[str, str]) -> tuple[Contestant, ...]:
+def _connected_contestants(options: TournamentOptions, settings: Mapping[str, str]) -> tuple[Contestant, ...]:
     """Return the bots of a running server, which are given by name only. Raises `UsageFault`."""
     for word in options.bots:
         if not is_bot_name(word):
-            raise UsageFault(f"{shown(word)} is no bot's name: with --at bots are names, their programs run elsewhere")
+            raise UsageFault(f"{short_repr(word)} is no bot's name: with --at bots are names, their programs run elsewhere")
     check_names(list(options.bots))
     for given, what in (
         (options.in_process, "--in-process"),
         (options.dask, "--dask"),
-        (options.sandbox != NONE, "--sandbox"),
+        (options.sandbox != NO_SANDBOX, "--sandbox"),
     ):
         if given:
             raise UsageFault(f"{what} is for bots that are started here: with --at they run elsewhere")
@@ -271,27 +271,27 @@ def read_sets(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str,
         if key in keys or key == "preset":
             game_config[key] = read_value(value)
             if key in BOT_SETTINGS:
-                _check_meant(game, key, game_config[key])
+                _check_game_value(game, key, game_config[key])
         elif key in BOT_SETTINGS:
             bot_settings[key] = value
         else:
             raise UsageFault(
-                f"{game} has no config key {shown(key)}: one of {', '.join((*keys, 'preset'))}; "
+                f"{game} has no config key {short_repr(key)}: one of {', '.join((*keys, 'preset'))}; "
                 f"bots have {', '.join(BOT_SETTINGS)}"
             )
     return game_config, bot_settings
 
 
-def _check_meant(game: str, key: str, value: Any) -> None:
+def _check_game_value(game: str, key: str, value: Any) -> None:
     """Raise `UsageFault` if a game's key gets an invalid value, mentioning the bots' setting of the same name."""
     try:
-        load(game, {key: value})
+        load_game(game, {key: value})
     except BadConfig as exc:
         raise UsageFault(f"{exc}; a bot's goes with the bot, like x=alphabeta:{key}=VALUE") from exc
 
 
 def check_writable(file: Path | None) -> None:
     """Raise `UsageFault` before the first match if the results could not be written."""
-    refusal = None if file is None else refusal_of(file)
+    refusal = None if file is None else why_not_writable(file)
     if refusal is not None:
         raise UsageFault(f"--json {file} can't be written: {refusal}")

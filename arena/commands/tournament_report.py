@@ -11,24 +11,24 @@ from typing import Any, TypeVar
 
 from rich.table import Table
 
-from arena.commands.output import columns, write_document
+from arena.commands.output import terminal_columns, write_document
 from arena.ratings.standings import HeadToHead, MatchSample, TableRow, head_to_heads, uncontested_losses
 from arena.ratings.tournament_standings import ADJUSTED, chance_note, compute_standings
 from arena.tournament.plan import Plan
 from machine.console import Console
 from measuring.elo import Comparison
 from measuring.payoffs import MeanPayoff
-from measuring.score_format import better, elo_interval, elo_of, games, interval, payoff, payoff_interval, points
-from protocol.display import counted
+from measuring.score_format import format_superiority, format_elo_interval, format_elo, format_games, format_interval, format_payoff, format_payoff_interval, format_score
+from protocol.display import format_count
 from referee.result import Result
 
 T = TypeVar("T")
-MOST_DUELS = 10
+MAX_LISTED_PAIRS = 10
 """Maximum number of pairs of bots that are listed; with more, cross tables are shown."""
-WIDEST_CROSS_TABLE = 8
-_WIDEST_CELL, _GAP = 9, 2
+MAX_CROSS_TABLE_BOTS = 8
+_MAX_CELL_COLUMNS, _GAP_COLUMNS = 9, 2
 _NOTE_COLUMNS = 80
-MOST_FAILURES = 5
+MAX_FAILURES = 5
 """Maximum number of failures listed per bot, the most frequent first; the JSON file has all."""
 
 
@@ -82,9 +82,9 @@ class Report:
     def show(self, data: Path) -> None:
         """Print the tables, and which log files in the data folder to read."""
         plan, results = self._plan, self._results
-        console = Console(width=columns())
+        console = Console(width=terminal_columns())
         reasons = ", ".join(f"{reason} {times}" for reason, times in Counter(r.reason for r in results).most_common())
-        played = counted(len(results), "match", "matches")
+        played = format_count(len(results), "match", "matches")
         console.print(f"{plan.rules.name} {plan.format}, {played} ({reasons})\n{plan.origin}")
         if plan.pool is None:
             console.print("not rated: no preset has this config")
@@ -93,7 +93,7 @@ class Report:
             console.print(f"in the order of scores less luck, by {self._value}; --raw ranks by results as they are")
         console.print(_payoff_table(self._rows, unit) if unit else _standing_table(self._rows))
         if note := chance_note(self._standings):
-            console.print(textwrap.fill(note, min(_NOTE_COLUMNS, columns())))
+            console.print(textwrap.fill(note, min(_NOTE_COLUMNS, terminal_columns())))
         if any(row.place is not None for row in self._rows):
             console.print(f"\nplaces, 1 to {plan.rules.seats}")
             console.print(_places_table(self._rows))
@@ -111,37 +111,37 @@ class Report:
             self._show_payoffs(console, names)
             return
         pairs = [(bot, other) for bot, other in combinations(names, 2) if other in self._duels.get(bot, {})]
-        if 0 < len(pairs) <= MOST_DUELS:
+        if 0 < len(pairs) <= MAX_LISTED_PAIRS:
             console.print("\none against another")
             console.print(_duel_table([(bot, other, self._duels[bot][other]) for bot, other in pairs]))
-        elif 2 < len(names) <= WIDEST_CROSS_TABLE:
+        elif 2 < len(names) <= MAX_CROSS_TABLE_BOTS:
             if self._duels:
                 for title, table in _cross_tables(names, self._duels):
                     console.print(f"\n{title}, row against column, and half of its 95 % interval")
                     console.print(table)
             else:
                 console.print("\nshare of points, row against column")
-                console.print(_matrix(names, self._standings.head_to_head, "{:.2f}".format))
+                console.print(_make_cross_table(names, self._standings.head_to_head, "{:.2f}".format))
 
     def _show_payoffs(self, console: Console, names: Sequence[str]) -> None:
-        if 2 < len(names) <= WIDEST_CROSS_TABLE and self._standings.payoffs:
+        if 2 < len(names) <= MAX_CROSS_TABLE_BOTS and self._standings.payoffs:
             varied = any(row.payoff is not None and row.payoff.low != row.payoff.high for row in self._rows)
             half = ", and half of its 95 % interval" if varied else ""
             console.print(f"\npayoff a {self._plan.rules.payoff_unit}, row against column{half}")
-            console.print(_matrix(names, self._standings.payoffs, _spread_payoff if varied else _mean_payoff))
+            console.print(_make_cross_table(names, self._standings.payoffs, _format_payoff_interval if varied else _mean_payoff))
 
 
 def _mean_payoff(found: MeanPayoff) -> str:
     return f"{found.mean:z.2f}"
 
 
-def _spread_payoff(found: MeanPayoff) -> str:
+def _format_payoff_interval(found: MeanPayoff) -> str:
     if found.low is None or found.high is None:
         return f"{_mean_payoff(found)}\n"
     return f"{_mean_payoff(found)}\n±{(found.high - found.low) / 2:.2f}"
 
 
-def _place(row: TableRow) -> str:
+def _format_place(row: TableRow) -> str:
     """Return a bot's place, or a dash if none of its matches counts."""
     return "-" if row.rank is None else str(row.rank)
 
@@ -157,8 +157,8 @@ def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
     """Return a table of payoffs per round, opponents weighted by rounds, and of results; best first."""
     table = _table("#", "range", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
-        found = ("", "") if row.payoff is None else (payoff(row.payoff.mean), payoff_interval(row.payoff))
-        cells = (_place(row), _range(row), row.bot, *found, row.played, row.won, row.drawn, row.lost, row.forfeits)
+        found = ("", "") if row.payoff is None else (format_payoff(row.payoff.mean), format_payoff_interval(row.payoff))
+        cells = (_format_place(row), _range(row), row.bot, *found, row.played, row.won, row.drawn, row.lost, row.forfeits)
         table.add_row(*map(str, cells))
     return table
 
@@ -168,7 +168,7 @@ def _standing_table(rows: Sequence[TableRow]) -> Table:
     table = _table("#", "range", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits")
     for row in rows:
         counts = (row.played, row.won, row.drawn, row.lost)
-        cells = (_place(row), _range(row), row.bot, *counts, points(row.score), interval(row), row.forfeits)
+        cells = (_format_place(row), _range(row), row.bot, *counts, format_score(row.score), format_interval(row), row.forfeits)
         table.add_row(*map(str, cells))
     return table
 
@@ -177,9 +177,9 @@ def _less_luck_table(rows: Sequence[TableRow], *, worth: bool) -> Table:
     """Return the table of scores and luck-adjusted scores; with `worth`, also how many raw matches these are worth."""
     table = _table("#", "bot", "score", "95 %", "less luck", "95 %", *(["worth"] if worth else []))
     for row in rows:
-        found = ("", "") if row.adjusted is None else (points(row.adjusted.score), interval(row.adjusted))
-        as_many = [games(row.worth)] if row.worth is not None else []
-        table.add_row(_place(row), row.bot, points(row.score), interval(row), *found, *as_many)
+        found = ("", "") if row.adjusted is None else (format_score(row.adjusted.score), format_interval(row.adjusted))
+        as_many = [format_games(row.worth)] if row.worth is not None else []
+        table.add_row(_format_place(row), row.bot, format_score(row.score), format_interval(row), *found, *as_many)
     return table
 
 
@@ -189,7 +189,7 @@ def _places_table(rows: Iterable[TableRow]) -> Table:
     for row in rows:
         if row.place is not None and row.first is not None:
             place = (f"{row.place.place:.2f}", f"{row.place.low:.2f}-{row.place.high:.2f}")
-            table.add_row(_place(row), row.bot, *place, points(row.first.score), interval(row.first))
+            table.add_row(_format_place(row), row.bot, *place, format_score(row.first.score), format_interval(row.first))
     return table
 
 
@@ -197,14 +197,14 @@ def _duel_table(duels: Iterable[tuple[str, str, HeadToHead]]) -> Table:
     """Return the table of pairs of bots, with a second row for the luck-adjusted score where luck is known."""
     table = _table("", "played", "score", "95 %", "Elo", "95 %", "better", folded="")
     for bot, other, duel in duels:
-        table.add_row(f"{bot} - {other}", str(duel.matches), *_compared(duel.score))
+        table.add_row(f"{bot} - {other}", str(duel.matches), *_comparison_cells(duel.score))
         if duel.adjusted is not None:
-            table.add_row("  less luck", "", *_compared(duel.adjusted))
+            table.add_row("  less luck", "", *_comparison_cells(duel.adjusted))
     return table
 
 
-def _compared(found: Comparison) -> tuple[str, ...]:
-    return points(found.score), interval(found), elo_of(found), elo_interval(found), better(found)
+def _comparison_cells(found: Comparison) -> tuple[str, ...]:
+    return format_score(found.score), format_interval(found), format_elo(found), format_elo_interval(found), format_superiority(found)
 
 
 def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToHead]]) -> Iterator[tuple[str, Table]]:
@@ -215,19 +215,19 @@ def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToH
         return f"{found.score:z.2f}\n±{half.removeprefix('0')}"
 
     shares = {bot: {other: duel.score for other, duel in theirs.items()} for bot, theirs in duels.items()}
-    yield "share of points", _matrix(names, shares, spread)
+    yield "share of points", _make_cross_table(names, shares, spread)
     freed = {bot: {other: duel.adjusted for other, duel in theirs.items()} for bot, theirs in duels.items()}
     if any(share is not None for theirs in freed.values() for share in theirs.values()):
-        yield "less luck", _matrix(names, freed, spread)
+        yield "less luck", _make_cross_table(names, freed, spread)
 
 
-def _matrix(names: Sequence[str], found: Mapping[str, Mapping[str, T | None]], cell: Callable[[T], str]) -> Table:
+def _make_cross_table(names: Sequence[str], values: Mapping[str, Mapping[str, T | None]], cell: Callable[[T], str]) -> Table:
     """Return a cross table, empty for pairs without a value. Row numbers head its columns if names are too long."""
-    width = min(_WIDEST_CELL, (columns() - max(map(len, names))) // len(names) - _GAP)
+    width = min(_MAX_CELL_COLUMNS, (terminal_columns() - max(map(len, names))) // len(names) - _GAP_COLUMNS)
     named = all(len(name) <= width for name in names)
     table = _table("", *(name if named else str(place) for place, name in enumerate(names, 1)), folded="")
     for place, name in enumerate(names, 1):
-        line = [found.get(name, {}).get(other) for other in names]
+        line = [values.get(name, {}).get(other) for other in names]
         cells = ("" if one is None else cell(one) for one in line)
         table.add_row(name if named else f"{place} {name}", *cells)
     return table
@@ -257,13 +257,13 @@ def print_uncontested_losses(
         if not lost and not failed:
             continue
         why = ", ".join(f"{reason} {times}" for reason, times in lost.most_common())
-        many = counted(lost.total(), "match", "matches")
-        logs = plan.bot_logs(data, bot) if plan.logs(data).is_dir() else []  # none of bots that run elsewhere
+        many = format_count(lost.total(), "match", "matches")
+        logs = plan.bot_logs(data, bot) if plan.log_folder(data).is_dir() else []  # none of bots that run elsewhere
         its_log = "; log:" if logs else ""
         console.print(f"\n{bot}: {many} lost by forfeit or resignation{f' ({why})' if why else ''}{its_log}")
-        told = failed.most_common(MOST_FAILURES)
+        told = failed.most_common(MAX_FAILURES)
         others = failed.total() - sum(times for _, times in told)
         for text, times in [*told, *([("in other ways", others)] if others else [])]:
-            console.print(f"  {text} ({counted(times, 'match', 'matches')})", soft_wrap=True)
+            console.print(f"  {text} ({format_count(times, 'match', 'matches')})", soft_wrap=True)
         for log in logs:
             console.print(f"  {log}", soft_wrap=True)

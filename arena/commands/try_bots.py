@@ -19,31 +19,31 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from arena.commands.file_watch import again_at_every_save
-from arena.commands.match_view import frame, outcome
-from arena.commands.output import columns, redraw
+from arena.commands.file_watch import run_at_every_save
+from arena.commands.match_view import format_frame, format_outcome
+from arena.commands.output import terminal_columns, redraw
 from arena.commands.tournament_options import read_sets
-from arena.replay.seat_view import line_seen, state_seen
+from arena.replay.seat_view import view_line, view_state
 from arena.replay.transcript import describe_line
-from arena.tournament.contestants import Contestant, contestants
-from arena.tournament.in_process import players_of
+from arena.tournament.contestants import Contestant, parse_contestants
+from arena.tournament.in_process import make_players
 from machine.arguments import read_clock
 from machine.terminal import say
-from machine.timestamps import utc
-from protocol.digest import canonical
-from protocol.display import counted
+from machine.timestamps import utc_now
+from protocol.digest import encode_canonical
+from protocol.display import format_count
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import Game
-from referee.footer import Closed
-from referee.record import Header, Ply, RecordedSeat, Sealed, Strike, header_of
+from referee.footer import ClosedMatch
+from referee.record import Header, Ply, RecordedSeat, Sealed, Strike, make_header
 
-MOVES_PER_SECOND = 4.0
+DEFAULT_MOVES_PER_SECOND = 4.0
 """The default speed of the display on a terminal."""
-FASTEST = 1000.0
-PERSON = "human"
+MAX_MOVES_PER_SECOND = 1000.0
+HUMAN_BOT = "human"
 """The built-in bot that asks the person at the terminal."""
-PRINTS_BELOW, PRINTS_AFTER = 5, 100
+MAX_LINES_BELOW_BOARD, MAX_LINES_AT_END = 5, 100
 """Maximum printed lines of bots shown: below a board, and after the match."""
 
 
@@ -60,7 +60,7 @@ class TryOptions(Struct, frozen=True, kw_only=True):
     quiet: bool
     moves_per_second: float | None
 
-    def words(self) -> list[str]:
+    def to_arguments(self) -> list[str]:
         """Return the command line with these options, except for `--watch`."""
         words = ["try", *self.bots, "--game", self.game, "--clock", self.clock]
         for option, value in (("--preset", self.preset), ("--seed", self.seed)):
@@ -76,45 +76,45 @@ def run(options: TryOptions) -> None:
     """Play a match and show it. Exits with code 1 if a bot has a mistake to fix. Raises `Fault`."""
     sets = [*options.sets, *([] if options.preset is None else [f"preset={options.preset}"])]
     config, settings = read_sets(options.game, sets)
-    rules = load(options.game, config)
+    rules = load_game(options.game, config)
     if len(options.bots) != rules.seats:
-        given = counted(len(options.bots), "bot is", "bots are")
+        given = format_count(len(options.bots), "bot is", "bots are")
         raise UsageFault(f"a match of {rules.name} has {rules.seats} seats under this config: {given} given")
-    bots = contestants(options.bots, settings, in_process=True)
-    people = [seat for seat, bot in enumerate(bots) if bot.reference and bot.spec and bot.spec.bot == PERSON]
+    bots = parse_contestants(options.bots, settings, in_process=True)
+    people = [seat for seat, bot in enumerate(bots) if bot.reference and bot.spec and bot.spec.bot == HUMAN_BOT]
     if people and not config and rules.preset_for_people is not None:
-        rules = load(options.game, {"preset": rules.preset_for_people})
+        rules = load_game(options.game, {"preset": rules.preset_for_people})
     told = read_clock(options.clock)
     pace = options.moves_per_second
-    if pace is not None and not 0 < pace <= FASTEST:
-        raise UsageFault(f"--moves-per-second is {pace:g}: more than 0 and at most {FASTEST:g}")
+    if pace is not None and not 0 < pace <= MAX_MOVES_PER_SECOND:
+        raise UsageFault(f"--moves-per-second is {pace:g}: more than 0 and at most {MAX_MOVES_PER_SECOND:g}")
     seed = options.seed or secrets.token_hex(4)
     if options.watch:
         files = _files(bots)
         if not files:
             raise UsageFault("--watch plays again when a bot's file is saved: name a FILE.py among the bots")
-        command = [sys.executable, "-P", "-m", "arena", *replace(options, seed=seed).words()]
-        again_at_every_save(files, command, f"the same dice each time, by seed {seed}")
+        command = [sys.executable, "-P", "-m", "arena", *replace(options, seed=seed).to_arguments()]
+        run_at_every_save(files, command, f"the same dice each time, by seed {seed}")
         return
-    secret = hashlib.sha256(canonical(["try", seed, rules.name, rules.config, [bot.name for bot in bots]])).digest()
+    secret = hashlib.sha256(encode_canonical(["try", seed, rules.name, rules.config, [bot.name for bot in bots]])).digest()
     dice = hashlib.sha256(secret).digest()
-    header = header_of(
+    header = make_header(
         match=f"try-{secret[:4].hex()}",
         game=rules,
         seats=[RecordedSeat(bot=bot.name) for bot in bots],
         seed=dice,
         pool=None,
         clock=told,
-        started=utc(),
+        started=utc_now(),
     )
-    shown = _Shown(header, rules, people, quiet=options.quiet, pace=pace)
+    shown = MatchDisplay(header, rules, people, quiet=options.quiet, pace=pace)
     specs = [replace(bot.spec, seed=f"{seed}/{bot.name}") for bot in bots if bot.spec is not None]
-    with shown.heard(), _placed(_files(bots)):
-        closed = players_of(specs, rules, shown.note, strict=True).play(header, dice, shown)
-    shown.ended(closed)
+    with shown.capture_prints(), _locate_faults(_files(bots)):
+        closed = make_players(specs, rules, shown.note, strict=True).play(header, dice, shown)
+    shown.show_end(closed)
     if options.seed is None:
         say(f"seed {seed}: `--seed {seed}` plays it again")
-    if shown.noted:
+    if shown.notes:
         raise SystemExit(1)
 
 
@@ -125,7 +125,7 @@ def _files(bots: Sequence[Contestant]) -> list[Path]:
 
 
 @contextmanager
-def _placed(files: Sequence[Path]) -> Iterator[None]:
+def _locate_faults(files: Sequence[Path]) -> Iterator[None]:
     """Add the file and line of a bot's file to a fault that does not name it."""
     try:
         yield
@@ -138,7 +138,7 @@ def _placed(files: Sequence[Path]) -> Iterator[None]:
         raise
 
 
-class _Shown:
+class MatchDisplay:
     """Shows a match as it is played, in place on a terminal, else as lines; what bots print appears below the board.
 
     A person who plays at this terminal sees their own hidden information; two people see only what both may see.
@@ -154,15 +154,15 @@ class _Shown:
         self._quiet = quiet
         self._screen = sys.stdout
         self._terminal = sys.stdout.isatty()
-        self._pause = 1 / (pace or MOVES_PER_SECOND) if not quiet and (pace or self._terminal) else 0.0
+        self._pause = 1 / (pace or DEFAULT_MOVES_PER_SECOND) if not quiet and (pace or self._terminal) else 0.0
         self._clock = [header.clock.bank_ms] * len(header.seats)
         self._title = f"{header.game}, {', '.join(seat.bot for seat in header.seats)}"
         self._prints = StringIO()
-        self.noted: list[str] = []
+        self.notes: list[str] = []
         """Messages for the bots' authors."""
 
     @contextmanager
-    def heard(self) -> Iterator[None]:
+    def capture_prints(self) -> Iterator[None]:
         """While boards are drawn in place, capture what bots print, and print its end afterwards."""
         if self._quiet or not self._terminal:
             yield
@@ -172,13 +172,13 @@ class _Shown:
                 yield
         finally:
             if lines := self._prints.getvalue().splitlines():
-                before = counted(len(lines) - PRINTS_AFTER, "line", "lines")
-                more = [f"… {before} before"] if len(lines) > PRINTS_AFTER else []
-                say("\n".join(["", "", "printed meanwhile:", *more, *lines[-PRINTS_AFTER:]]))
+                before = format_count(len(lines) - MAX_LINES_AT_END, "line", "lines")
+                more = [f"… {before} before"] if len(lines) > MAX_LINES_AT_END else []
+                say("\n".join(["", "", "printed meanwhile:", *more, *lines[-MAX_LINES_AT_END:]]))
 
     def note(self, bot: str, line: str) -> None:
         """Keep a message for a bot's author."""
-        self.noted.append(line)
+        self.notes.append(line)
 
     def __call__(self, line: Ply | Strike | None, state: Any) -> None:
         """Show the board after a line of the record."""
@@ -188,22 +188,22 @@ class _Shown:
             self._clock = line.clock
         seen: Ply | Strike | Sealed | None = line
         if self._played_here:
-            state = state_seen(self._game, state, self._seat)
-            seen = None if line is None else line_seen(self._game, line, self._seat)
+            state = view_state(self._game, state, self._seat)
+            seen = None if line is None else view_line(self._game, line, self._seat)
         move = "" if seen is None else describe_line(seen, self._game, self._header, {}).sentence()
-        board = self._game.board(state)
+        board = self._game.draw_board(state)
         if not self._terminal:
             say("\n".join(["", *filter(None, [move]), board]), flush=True)
         else:
-            lines = frame(board, self._title, move or "before the first move", self._header, self._clock, columns())
-            prints = self._prints.getvalue().splitlines()[-PRINTS_BELOW:]
+            lines = format_frame(board, self._title, move or "before the first move", self._header, self._clock, terminal_columns())
+            prints = self._prints.getvalue().splitlines()[-MAX_LINES_BELOW_BOARD:]
             with redirect_stdout(self._screen):
                 redraw([*lines, *(["", *prints] if prints else [])])
         time.sleep(self._pause)
 
-    def ended(self, closed: Closed) -> None:
+    def show_end(self, closed: ClosedMatch) -> None:
         """Print the outcome and the messages for the bots' authors."""
         result = closed.result
         seats = [(seat.rank, seat.bot, seat.reason, seat.payoff) for seat in result.seats]
-        ended = outcome(result.game, result.reason, result.plies, seats, closed.failures)
-        say("\n".join(["", *ended, *self.noted]), flush=True)
+        ended = format_outcome(result.game, result.reason, result.plies, seats, closed.failures)
+        say("\n".join(["", *ended, *self.notes]), flush=True)

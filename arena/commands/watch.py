@@ -15,8 +15,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 from websockets.typing import Subprotocol
 
-from arena.commands.match_view import clocks, outcome
-from arena.commands.output import columns, redraw
+from arena.commands.match_view import format_clocks, format_outcome
+from arena.commands.output import terminal_columns, redraw
 from arena.operator import credentials
 from arena.operator.client import no_server
 from arena.replay.transcript import describe_line
@@ -25,11 +25,11 @@ from machine.terminal import say
 from protocol import games
 from protocol.close_codes import RESTARTING
 from protocol.codec import MSGPACK
-from protocol.display import counted, printable
+from protocol.display import format_count, escape_unprintable
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games.base import Game
 from protocol.messages import (
-    MAX_SERVER_FRAME,
+    MAX_SERVER_FRAME_BYTES,
     End,
     Error,
     Event,
@@ -45,15 +45,15 @@ from protocol.messages import (
 )
 from referee.record import Header, Ply, RecordedSeat
 
-OPEN_WITHIN = 10.0
-LOOK_EVERY = 1.0
+CONNECT_TIMEOUT_S = 10.0
+POLL_INTERVAL_S = 1.0
 """Seconds between two checks for a new match."""
-FIRST_WAIT = 0.1
-PATIENCE = 30.0
+MIN_RETRY_DELAY_S = 0.1
+RECONNECT_TIMEOUT_S = 30.0
 """Seconds for which a lost connection to a node is retried."""
 
 
-class NotUnderWay(UsageFault):
+class MatchNotRunning(UsageFault):
     """Raised if the match is not under way; `url` is that of the node on which it is, if any."""
 
     def __init__(self, text: str, url: str | None = None) -> None:
@@ -61,7 +61,7 @@ class NotUnderWay(UsageFault):
         self.url = url
 
 
-class Lost(ArenaFault):
+class ConnectionLost(ArenaFault):
     """Raised if the connection to a node has ended."""
 
 
@@ -77,7 +77,7 @@ def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> No
 
 def _url_of(data: Path) -> str:
     """Return the public URL of the server of a data folder."""
-    found = credentials.of_running(data)
+    found = credentials.running_credentials(data)
     if found is None or not found.public:
         raise no_server(data, "--url names one elsewhere, like wss://arena.example.org:8765")
     return found.public
@@ -86,21 +86,21 @@ def _url_of(data: Path) -> str:
 async def _watch(url: str, named: str | None, follow: bool) -> None:
     seen, match = "", named
     async with AsyncExitStack() as stack:
-        nodes = Nodes(stack)
+        nodes = SpectatorPool(stack)
         while True:
             if match is None:
-                spectator, seen = await _newest(nodes, url, seen)
+                spectator, seen = await _wait_for_match(nodes, url, seen)
             else:
-                spectator, seen = await nodes.at(url), match
+                spectator, seen = await nodes.get(url), match
             try:
                 await _show(spectator, seen)
-            except Lost as fault:
+            except ConnectionLost as fault:
                 say(f"{fault}; trying again", err=True)
                 url, match = spectator.url, seen
                 named = named if follow else seen
-                await nodes.again(url)
+                await nodes.reconnect(url)
                 continue
-            except NotUnderWay as fault:
+            except MatchNotRunning as fault:
                 if fault.url is not None:
                     url, match = fault.url, seen
                     continue
@@ -113,48 +113,48 @@ async def _watch(url: str, named: str | None, follow: bool) -> None:
             named = match = None
 
 
-async def _newest(nodes: Nodes, url: str, seen: str) -> tuple[Spectator, str]:
+async def _wait_for_match(nodes: SpectatorPool, url: str, previous: str) -> tuple[Spectator, str]:
     """Wait for a running match other than `seen`, and return its spectator and id. The node at `url` is asked first."""
     said = False
     while True:
         here, *others = [found async for found in nodes.listings(url)]
         for spectator, listing in (here, *others):
-            found = next((one.match for one in listing.matches if one.match != seen), None)
+            found = next((one.match for one in listing.matches if one.match != previous), None)
             if found is not None:
                 return spectator, found
         if not said:
             bots = len({bot.bot for _, listing in (here, *others) for bot in listing.bots}) + here[1].more_bots
-            say(f"waiting for a match to begin; {counted(bots, 'bot', 'bots')} online", err=True)
+            say(f"waiting for a match to begin; {format_count(bots, 'bot', 'bots')} online", err=True)
             said = True
-        await asyncio.sleep(LOOK_EVERY)
+        await asyncio.sleep(POLL_INTERVAL_S)
 
 
 async def _show(spectator: Spectator, match: str) -> None:
     """Show one match to its end. Raises `NotUnderWay`."""
-    await spectator.ask(Watch(match=match))
-    shown: _Shown | None = None
+    await spectator.send(Watch(match=match))
+    shown: MatchDisplay | None = None
     while True:
-        message = await spectator.hear()
+        message = await spectator.receive()
         if isinstance(message, Error) and message.ref == match:
             over = f"if it is over, `arena replay show {match} --boards` tells it"
-            raise NotUnderWay(f"{printable(message.message)}: {over}", message.url)
+            raise MatchNotRunning(f"{escape_unprintable(message.message)}: {over}", message.url)
         if getattr(message, "match", None) != match:
             continue
         if isinstance(message, Start):
-            shown = shown or _Shown(message)
+            shown = shown or MatchDisplay(message)
         elif isinstance(message, Turn) and shown is not None:
-            shown.turned(message)
+            shown.show_turn(message)
         elif isinstance(message, End) and shown is not None:
-            shown.ended(message)
-            await spectator.ask(Unwatch(match=match))
+            shown.show_end(message)
+            await spectator.send(Unwatch(match=match))
             return
 
 
-class _Shown:
+class MatchDisplay:
     """Shows a match in place on a terminal, or as lines."""
 
     def __init__(self, start: Start) -> None:
-        self._game: Game[Any, Any] = games.load(start.game, start.config)
+        self._game: Game[Any, Any] = games.load_game(start.game, start.config)
         self._header = Header(
             format=0,
             version="",
@@ -174,17 +174,17 @@ class _Shown:
         if not self._terminal:
             say(self._title, flush=True)
 
-    def turned(self, turn: Turn) -> None:
+    def show_turn(self, turn: Turn) -> None:
         """Show the events since the last turn, and the board."""
         self._clock = turn.clock
         movers = [self._header.seats[seat].bot for seat in turn.movers]
         waits = f"{' and '.join(movers)} {'is' if len(movers) == 1 else 'are'} to move"
         self._show(turn.events, turn.state, turn.digest, [waits])
 
-    def ended(self, end: End) -> None:
+    def show_end(self, end: End) -> None:
         """Show the last events, the board and the result."""
         seats = [(seat.rank, seat.bot, seat.reason, seat.payoff) for seat in end.seats]
-        lines = outcome(self._header.game, end.reason, end.ply, seats)
+        lines = format_outcome(self._header.game, end.reason, end.ply, seats)
         lines.append(f"`arena replay show {end.match} --step` shows it again")
         self._show(end.events, end.state, end.digest, lines)
 
@@ -193,9 +193,9 @@ class _Shown:
             describe_line(Ply(event=event, clock=self._clock, digest=digest), self._game, self._header, {}).sentence()
             for event in events
         ]
-        board = self._game.board(self._game.decode_state(state)) if state else ""
+        board = self._game.draw_board(self._game.decode_state(state)) if state else ""
         if self._terminal:
-            left = clocks(self._header, self._clock, columns())
+            left = format_clocks(self._header, self._clock, terminal_columns())
             redraw([*board.split("\n"), "", self._title, *told[-1:], *left, *below])
         else:
             say("\n".join(["", *told, board, *below]), flush=True)
@@ -204,8 +204,8 @@ class _Shown:
 class Spectator:
     """A spectator's connection to an arena, which it joined without a name."""
 
-    def __init__(self, wire: ClientConnection, url: str) -> None:
-        self._wire = wire
+    def __init__(self, connection: ClientConnection, url: str) -> None:
+        self._wire = connection
         self.url = url
 
     @property
@@ -213,14 +213,14 @@ class Spectator:
         """True if the connection has ended."""
         return self._wire.close_code is not None
 
-    async def ask(self, message: FromClient) -> None:
+    async def send(self, message: FromClient) -> None:
         """Send a message. Raises `Lost`."""
         try:
             await self._wire.send(MSGPACK.encode(message))
         except ConnectionClosed as exc:
             raise self._lost() from exc
 
-    async def hear(self) -> FromServer:
+    async def receive(self) -> FromServer:
         """Return the next message. Raises `Lost`, and `ArenaFault` if it can't be decoded."""
         while True:
             try:
@@ -232,56 +232,56 @@ class Spectator:
 
     async def list(self) -> Listing:
         """Return the listing of bots and matches. Raises as `hear` does."""
-        await self.ask(List())
-        while not isinstance(listing := await self.hear(), Listing):
+        await self.send(List())
+        while not isinstance(listing := await self.receive(), Listing):
             pass
         return listing
 
-    def _lost(self) -> Lost:
+    def _lost(self) -> ConnectionLost:
         code = self._wire.close_code
         why = "was stopped, or starts anew" if code == RESTARTING else f"ended the connection ({code})"
-        return Lost(f"the arena at {self.url} {why}")
+        return ConnectionLost(f"the arena at {self.url} {why}")
 
 
-class Nodes:
+class SpectatorPool:
     """Spectators of an arena's nodes, connected when first needed and closed with the stack."""
 
     def __init__(self, stack: AsyncExitStack) -> None:
         self._stack = stack
         self._spectators: dict[str, Spectator] = {}
 
-    async def at(self, url: str) -> Spectator:
+    async def get(self, url: str) -> Spectator:
         """Return the spectator at a URL, connecting if needed. Raises as `spectating` does."""
         if url not in self._spectators or self._spectators[url].is_lost:
-            self._spectators[url] = await self._stack.enter_async_context(spectating(url))
+            self._spectators[url] = await self._stack.enter_async_context(connect_spectator(url))
         return self._spectators[url]
 
-    async def again(self, url: str) -> None:
+    async def reconnect(self, url: str) -> None:
         """Reconnect to a URL, retrying for `PATIENCE` seconds. Raises as `spectating` does."""
-        backoff, until = Backoff(FIRST_WAIT, LOOK_EVERY), asyncio.get_running_loop().time() + PATIENCE
+        backoff, until = Backoff(MIN_RETRY_DELAY_S, POLL_INTERVAL_S), asyncio.get_running_loop().time() + RECONNECT_TIMEOUT_S
         while True:
             try:
-                await self.at(url)
+                await self.get(url)
             except ArenaFault:
                 if asyncio.get_running_loop().time() > until:
                     raise
-                await asyncio.sleep(backoff.delay())
+                await asyncio.sleep(backoff.next_delay())
             else:
                 return
 
     async def listings(self, url: str) -> AsyncIterator[tuple[Spectator, Listing]]:
         """Yield the listing of the node at a URL, then those of the other nodes that answer."""
-        spectator = await self.at(url)
+        spectator = await self.get(url)
         listing = await spectator.list()
         yield spectator, listing
         for other in listing.elsewhere:
             with contextlib.suppress(ArenaFault):
-                spectator = await self.at(other)
+                spectator = await self.get(other)
                 yield spectator, await spectator.list()
 
 
 @asynccontextmanager
-async def spectating(url: str) -> AsyncIterator[Spectator]:
+async def connect_spectator(url: str) -> AsyncIterator[Spectator]:
     """Connect to the arena at a URL as a spectator. Raises `UsageFault` if the URL is invalid, `ArenaFault` if it
     fails.
     """
@@ -290,8 +290,8 @@ async def spectating(url: str) -> AsyncIterator[Spectator]:
             url,
             subprotocols=[Subprotocol(MSGPACK.subprotocol)],
             compression=None,
-            max_size=MAX_SERVER_FRAME,
-            open_timeout=OPEN_WITHIN,
+            max_size=MAX_SERVER_FRAME_BYTES,
+            open_timeout=CONNECT_TIMEOUT_S,
         )
     except InvalidURI as exc:
         raise UsageFault(f"{url!r} is no URL of an arena: it is like wss://arena.example.org:8765") from exc
@@ -299,11 +299,11 @@ async def spectating(url: str) -> AsyncIterator[Spectator]:
         raise ArenaFault(f"no arena answers at {url}: it takes too long") from exc
     except (OSError, InvalidHandshake, ValueError, EOFError) as exc:
         why = os.strerror(exc.errno).lower() if isinstance(exc, OSError) and exc.errno else str(exc)
-        raise ArenaFault(f"no arena answers at {url}: {printable(why)}") from exc
+        raise ArenaFault(f"no arena answers at {url}: {escape_unprintable(why)}") from exc
     async with wire:
         spectator = Spectator(wire, url)
-        await spectator.ask(Hello(client="arena watch"))
-        answer = await spectator.hear()
+        await spectator.send(Hello(client="arena watch"))
+        answer = await spectator.receive()
         if isinstance(answer, Error):
-            raise ArenaFault(f"the arena at {url} says: {printable(answer.message)}")
+            raise ArenaFault(f"the arena at {url} says: {escape_unprintable(answer.message)}")
         yield spectator

@@ -12,32 +12,32 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 
-from arena.commands.certificate import say_nothing_is_read_again
+from arena.commands.certificate import log_no_reload
 from arena.commands.settings import ServerSettings, node_of
-from arena.network.addresses import host_names
-from arena.network.binding import bound, port_of, url_of
+from arena.network.addresses import parse_host_names
+from arena.network.binding import bind_sockets, port_of, url_of
 from arena.processes.process import keep_running
 from arena.store.answer_limit import of_server
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.store import Reader
 from arena.store.tokens import hash_token
 from arena.web.admin_config import PREFIX, AdminConfig
-from arena.web.process_messages import RELOAD, WebServerConfig
+from arena.web.process_messages import RELOAD_LINE, WebServerConfig
 from machine import event_loop, standard_streams
-from machine.event_loop import running, until_first
+from machine.event_loop import background_task, run_until_first
 from machine.host_names import host_of_url
-from machine.log_output import write_log
-from machine.subprocesses import ending, give_memory_back, leave_process_group
+from machine.log_output import configure_logging
+from machine.subprocesses import describe_exit, trim_malloc, leave_process_group
 
-FIRST_WAIT = 0.5
+RESTART_DELAY_S = 0.5
 """Seconds before the first restart of the process."""
-SHUTDOWN_TIMEOUT = 3.0
-ASK_EVERY = 10.0
+SHUTDOWN_TIMEOUT_S = 3.0
+HEALTH_CHECK_INTERVAL_S = 10.0
 """Seconds between two health checks, and their timeout."""
-SILENT_MOST = 60.0
+HEALTH_CHECK_TIMEOUT_S = 60.0
 """Seconds without an answer after which the pages' process is killed."""
-_NO_PORT = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
-_CHILD = (sys.executable, "-P", "-m", "arena.web.process")
+_PORT_ADVICE = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
+_COMMAND = (sys.executable, "-P", "-m", "arena.web.process")
 
 log = logging.getLogger("arena.web")
 
@@ -52,19 +52,19 @@ def web(where: str, host: str, port: int) -> None:
     async def serve() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, leave)
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, say_nothing_is_read_again)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, log_no_reload)
         log.info("the page is at %s", url_of("http", host, port_of(listening)))
         await server.serve(listening)
 
     def leave() -> None:
-        server.leave()
+        server.stop()
         reader.hurry()
 
     standard_streams.tolerate_lost_output()
-    write_log("info", "text")
-    give_memory_back()
-    with contextlib.closing(Reader.open(database_at(where, of_server()))) as reader:
-        listening = bound(host, port, "choose another one with --web-port, or 0 for a free one")
+    configure_logging("info", "text")
+    trim_malloc()
+    with contextlib.closing(Reader.open(open_database_url(where, of_server()))) as reader:
+        listening = bind_sockets(host, port, "choose another one with --web-port, or 0 for a free one")
         server = PageServer(Site(reader))
         event_loop.run(serve())
 
@@ -72,43 +72,43 @@ def web(where: str, host: str, port: int) -> None:
 class PageProcess:
     """The process that serves the pages at `address`. Its sockets stay open here: visitors wait while it restarts."""
 
-    def __init__(self, order: WebServerConfig, address: tuple[str, int]) -> None:
-        self._order = order
+    def __init__(self, config: WebServerConfig, address: tuple[str, int]) -> None:
+        self._order = config
         self._address = address
         self._process: Process | None = None
 
     def reload(self) -> None:
         """Make the process reload its certificate."""
-        self._say(RELOAD)
+        self._say(RELOAD_LINE)
 
     async def run(self) -> str:
         """Run the process once and return in words how it ended. It is killed if it hangs or if this is cancelled."""
         try:
             process = await asyncio.create_subprocess_exec(
-                *_CHILD, stdin=PIPE, pass_fds=self._order.descriptors, preexec_fn=leave_process_group
+                *_COMMAND, stdin=PIPE, pass_fds=self._order.descriptors, preexec_fn=leave_process_group
             )
         except OSError as exc:
             return f"can't be started: {exc.strerror}"
         self._process = process
         try:
-            self._say(self._order.line())
-            await until_first(process.wait(), self._silence())
+            self._say(self._order.encode())
+            await run_until_first(process.wait(), self._wait_for_silence())
             code = process.returncode
         finally:
             self._process = None
-            await _ended(process)
-        return f"has not answered for {SILENT_MOST:g} s" if code is None else ending(code)
+            await _end_process(process)
+        return f"has not answered for {HEALTH_CHECK_TIMEOUT_S:g} s" if code is None else describe_exit(code)
 
-    async def _silence(self) -> None:
+    async def _wait_for_silence(self) -> None:
         """Return when the process has not answered for `SILENT_MOST` seconds."""
         loop = asyncio.get_running_loop()
         answered = loop.time()
-        while loop.time() - answered < SILENT_MOST:
-            await asyncio.sleep(ASK_EVERY)
-            if await self._answers():
+        while loop.time() - answered < HEALTH_CHECK_TIMEOUT_S:
+            await asyncio.sleep(HEALTH_CHECK_INTERVAL_S)
+            if await self._is_answering():
                 answered = loop.time()
 
-    async def _answers(self) -> bool:
+    async def _is_answering(self) -> bool:
         """Return whether the process answers at all now."""
         encryption = None
         if self._order.certificate is not None:  # the name in the certificate does not matter here
@@ -116,7 +116,7 @@ class PageProcess:
             encryption.check_hostname = False
             encryption.verify_mode = ssl.CERT_NONE
         with contextlib.suppress(OSError, TimeoutError):
-            async with asyncio.timeout(ASK_EVERY):
+            async with asyncio.timeout(HEALTH_CHECK_INTERVAL_S):
                 reader, writer = await asyncio.open_connection(*self._address, ssl=encryption)
                 try:
                     writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -130,12 +130,12 @@ class PageProcess:
             self._process.stdin.write(line)
 
 
-async def _ended(process: Process) -> None:
+async def _end_process(process: Process) -> None:
     """Close the input of a process, which ends it, and kill it after a timeout."""
     assert process.stdin is not None
     process.stdin.close()
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(SHUTDOWN_TIMEOUT):
+        async with asyncio.timeout(SHUTDOWN_TIMEOUT_S):
             await process.wait()
     if process.returncode is None:
         process.kill()
@@ -151,9 +151,9 @@ def page_url(settings: ServerSettings, sockets: list[socket.socket]) -> str:
     return url_of(web_scheme(settings), settings.web_host or settings.host, port_of(sockets))
 
 
-def web_sockets(settings: ServerSettings) -> list[socket.socket]:
+def bind_web(settings: ServerSettings) -> list[socket.socket]:
     """Bind the sockets for the pages; return an empty list if there are none. Raises `PortFault`."""
-    return bound(settings.web_host or settings.host, settings.web_port, _NO_PORT) if settings.web else []
+    return bind_sockets(settings.web_host or settings.host, settings.web_port, _PORT_ADVICE) if settings.web else []
 
 
 def admin_config(settings: ServerSettings, url: str, token: str) -> AdminConfig | None:
@@ -161,12 +161,12 @@ def admin_config(settings: ServerSettings, url: str, token: str) -> AdminConfig 
     if not settings.admin:
         return None
     named = [settings.web_host or settings.host, host_of_url(settings.socket_url or "")]
-    hosts = (*host_names(settings.admin_host), *(name.lower() for name in named if name))
+    hosts = (*parse_host_names(settings.admin_host), *(name.lower() for name in named if name))
     return AdminConfig(url=url, token_hash=hash_token(token), hosts=hosts)
 
 
 @contextlib.asynccontextmanager
-async def shown(
+async def serve_pages(
     settings: ServerSettings, where: str, sockets: list[socket.socket], port: int, admin: AdminConfig | None = None
 ) -> AsyncIterator[PageProcess]:
     """Serve the pages of the database `where` within the context, with admin pages if `admin` is given. `port` is the
@@ -190,5 +190,5 @@ async def shown(
     log.info("the page is at %s", page_url(settings, sockets))
     if admin is not None:
         log.info("the operator's page is at %s%s", page_url(settings, sockets), PREFIX)
-    async with running(keep_running(page.run, FIRST_WAIT, log, "the page")):
+    async with background_task(keep_running(page.run, RESTART_DELAY_S, log, "the page")):
         yield page

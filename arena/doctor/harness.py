@@ -21,23 +21,23 @@ from websockets.typing import Subprotocol
 
 from arena.doctor.tcp_proxy import HOST, TcpProxy
 from arena.doctor.timeouts import DoctorTimeouts
-from arena.doctor.websocket_proxy import ARENA, BOT, OWN_SEEK, Message, Seen, WebSocketProxy, connection_to
+from arena.doctor.websocket_proxy import FROM_ARENA, FROM_BOT, PROXY_SEEK_ID, Message, RecordedMessage, WebSocketProxy, connect_to
 from arena.processes.launch_spec import LaunchSpec
-from arena.processes.process import BotProcess, Crash, ended
+from arena.processes.process import BotProcess, Crash, wait_for_exit
 from machine.timeouts import FACTOR_VARIABLE
 from protocol import bot_launch
 from protocol.codec import MSGPACK
 from protocol.errors import ArenaFault, BotFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import MAX_SLOTS
 
 T = TypeVar("T")
-NAME = "patient"
-AFTERWARDS = 0.1
-CLOCK = "60+0.5"
+BOT_NAME = "patient"
+SETTLE_DELAY_S = 0.1
+CLOCK_OPTION = "60+0.5"
 
 
-class TestServer:
+class DoctorServer:
     """`arena serve` in a process and a folder of its own, on a free port; `start` after `stop` resumes its matches."""
 
     def __init__(self, data: Path, timeouts: DoctorTimeouts) -> None:
@@ -49,7 +49,7 @@ class TestServer:
 
     async def start(self) -> None:
         """Start the server and wait until it listens. Raises `ArenaFault` if it does not."""
-        command = ["-m", "arena", "serve", "--no-web", "--clock", CLOCK]
+        command = ["-m", "arena", "serve", "--no-web", "--clock", CLOCK_OPTION]
         command += ["--port", str(self.port), "--data", str(self._data)]
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -85,14 +85,14 @@ class TestServer:
         if process is None or process.returncode is not None:
             return
         process.terminate()
-        if not await ended(process, self._timeouts.server_stop_timeout_s):
+        if not await wait_for_exit(process, self._timeouts.server_stop_timeout_s):
             process.kill()
             await process.wait()
         if self._reading is not None:
             await self._reading
 
 
-def _asks(turn: Message, seat: object) -> bool:
+def _is_turn_of(turn: Message, seat: object) -> bool:
     """Return whether a turn is for this seat, alone or with others in a simultaneous round."""
     to_move = turn["to_move"]
     return seat in to_move if isinstance(to_move, list) else bool(seat == to_move)
@@ -106,37 +106,37 @@ async def _discard(stream: asyncio.StreamReader) -> None:
 class Opponent:
     """A bot that seeks the same matches as the bot under test and plays the first legal move, with slots to spare."""
 
-    def __init__(self, name: str, relay: WebSocketProxy, *, holds: bool) -> None:
-        self.holds = holds
+    def __init__(self, name: str, proxy: WebSocketProxy, *, holds_turns: bool) -> None:
+        self.holds_turns = holds_turns
         """True while it does not answer its turns."""
-        self.held: dict[str, Message] = {}
+        self.held_turns: dict[str, Message] = {}
         """Turns that it has not answered, by match."""
         self.matches: set[str] = set()
         self.welcomed = asyncio.Event()
         self._name = name
         self._token = secrets.token_urlsafe(24)
-        self._relay = relay
-        self._wire: ClientConnection | None = None
+        self._relay = proxy
+        self._connection: ClientConnection | None = None
         self._playing = asyncio.create_task(self._play())
 
-    async def seek(self, like: Message) -> None:
+    async def seek(self, seek: Message) -> None:
         """Seek the same match as another seek, which may have named an opponent."""
-        rated = bool(like.get("rated", True)) and "opponent" not in like
-        await self._send(type="seek", id="house", game=like["game"], config=like.get("config", {}), rated=rated)
+        rated = bool(seek.get("rated", True)) and "opponent" not in seek
+        await self._send(type="seek", id="house", game=seek["game"], config=seek.get("config", {}), rated=rated)
 
     async def unseek(self) -> None:
         """Withdraw the seek."""
         await self._send(type="unseek", id="house")
 
-    async def go_on(self) -> None:
+    async def release_turns(self) -> None:
         """Answer all held turns, and all later ones at once."""
-        self.holds = False
-        for match in list(self.held):
-            await self._move(self.held.pop(match))
+        self.holds_turns = False
+        for match in list(self.held_turns):
+            await self._move(self.held_turns.pop(match))
 
-    async def resign(self) -> None:
+    async def resign_all(self) -> None:
         """Resign all its matches."""
-        self.held.clear()
+        self.held_turns.clear()
         for match in list(self.matches):
             await self._send(type="resign", match=match)
 
@@ -149,54 +149,54 @@ class Opponent:
     async def _play(self) -> None:
         while True:
             with contextlib.suppress(OSError, ConnectionClosed, InvalidHandshake):
-                async with connection_to(self._relay.arena, Subprotocol(MSGPACK.subprotocol)) as self._wire:
+                async with connect_to(self._relay.arena, Subprotocol(MSGPACK.subprotocol)) as self._connection:
                     await self._send(type="hello", bot=self._name, token=self._token, slots=MAX_SLOTS)
                     while True:
-                        await self._hear(msgspec.msgpack.decode(await self._wire.recv(decode=False)))
-            self._wire = None
+                        await self._receive(msgspec.msgpack.decode(await self._connection.recv(decode=False)))
+            self._connection = None
             await asyncio.sleep(0.1)
 
-    async def _hear(self, message: Message) -> None:
+    async def _receive(self, message: Message) -> None:
         match message["type"]:
             case "welcome":
                 self.welcomed.set()
             case "start":
                 self.matches.add(message["match"])
                 await self._send(type="ready", match=message["match"])
-            case "turn" if self.holds:
-                self.held[message["match"]] = message
+            case "turn" if self.holds_turns:
+                self.held_turns[message["match"]] = message
             case "turn":
                 await self._move(message)
             case "end":
                 self.matches.discard(message["match"])
-                self.held.pop(message["match"], None)
+                self.held_turns.pop(message["match"], None)
         self._relay.wake()
 
     async def _move(self, turn: Message) -> None:
         await self._send(type="move", match=turn["match"], ply=turn["ply"], move=turn["legal"][0])
 
     async def _send(self, **message: object) -> None:
-        if self._wire is not None:
+        if self._connection is not None:
             with contextlib.suppress(ConnectionClosed):
-                await self._wire.send(msgspec.msgpack.encode(message))
+                await self._connection.send(msgspec.msgpack.encode(message))
 
 
 class BotUnderTest:
     """Runs a command as its author would, each time with a new name and token; calls `happened` when it ends."""
 
-    def __init__(self, command: Sequence[str], port: int, game: str, log: Path, happened: Callable[[], None]) -> None:
+    def __init__(self, command: Sequence[str], port: int, game: str, log: Path, on_ended: Callable[[], None]) -> None:
         self.crash: Crash | None = None
         """The crash if the process ended by itself, else None."""
         self._log = log
         self._command = tuple(command)
         self._url = f"ws://{HOST}:{port}"
         self._game = game
-        self._happened = happened
+        self._happened = on_ended
         self._process: BotProcess | None = None
         self._runs = 0
 
     @property
-    def ended(self) -> str | None:
+    def exit_description(self) -> str | None:
         """The end of the process in words; None while it runs."""
         return None if self.crash is None else self.crash.how
 
@@ -204,7 +204,7 @@ class BotUnderTest:
         """Run the program again, after `stop`. Raises `BotCrashed` if it is missing, and `ArenaFault` for its log."""
         self.crash = None
         self._runs += 1
-        name = NAME if self._runs == 1 else f"{NAME}-{self._runs}"
+        name = BOT_NAME if self._runs == 1 else f"{BOT_NAME}-{self._runs}"
         token = secrets.token_urlsafe(24)
         environment = {
             **{key: value for key, value in os.environ.items() if not key.startswith("ARENA_")},
@@ -220,7 +220,7 @@ class BotUnderTest:
 
     async def stop(self) -> None:
         if self._process is not None:
-            await self._process.stop(leave_within=0.0)
+            await self._process.stop(exit_timeout_s=0.0)
 
     def _crashed(self, process: BotProcess, crash: Crash) -> None:
         if process is self._process:
@@ -228,7 +228,7 @@ class BotUnderTest:
             self._happened()
 
 
-class Failed(Exception):
+class CaseFailed(Exception):
     """The bot did not react as it must; the message continues a sentence that begins with "it"."""
 
 
@@ -238,16 +238,16 @@ class Harness:
     def __init__(
         self,
         game: str,
-        server: TestServer,
-        relay: WebSocketProxy,
-        cable: TcpProxy,
+        server: DoctorServer,
+        websocket_proxy: WebSocketProxy,
+        tcp_proxy: TcpProxy,
         bot: BotUnderTest,
         timeouts: DoctorTimeouts,
     ) -> None:
         self.timeouts = timeouts
         self.server = server
-        self.relay = relay
-        self.cable = cable
+        self.websocket_proxy = websocket_proxy
+        self.tcp_proxy = tcp_proxy
         self.bot = bot
         self.opponents: list[Opponent] = []
         self.seeks = True
@@ -257,160 +257,160 @@ class Harness:
         self.was_welcomed = False
         """True if the bot was welcomed in any of its runs."""
         self._holds = False
-        self._run = 0
+        self._run_mark = 0
         """The mark at which the bot's process started."""
 
     @property
     def mark(self) -> int:
         """The number of messages seen so far; `since` a mark means after it."""
-        return len(self.relay.seen)
+        return len(self.websocket_proxy.messages)
 
-    async def present(self) -> None:
+    async def ensure_welcomed(self) -> None:
         """Make sure that the bot runs, is connected and welcomed."""
-        if self.bot.ended is not None:
-            await self.renew()
+        if self.bot.exit_description is not None:
+            await self.restart_bot()
         within = self.timeouts.welcome_timeout_s if self.was_welcomed else self.timeouts.first_welcome_timeout_s
-        if await self._until(self._welcomed, within) is None:
-            raise Failed(f"was not welcomed within {within:g} s: it has to connect and say hello")
+        if await self._until(self._find_welcome, within) is None:
+            raise CaseFailed(f"was not welcomed within {within:g} s: it has to connect and say hello")
         self.was_welcomed = True
 
-    async def renew(self) -> None:
+    async def restart_bot(self) -> None:
         """Start the bot again, after everything of the earlier run has ended."""
         await self.bot.stop()
-        self.cable.cut()
-        await asyncio.sleep(AFTERWARDS)
-        self._run = self.mark
+        self.tcp_proxy.cut()
+        await asyncio.sleep(SETTLE_DELAY_S)
+        self._run_mark = self.mark
         await self.bot.start()
 
-    async def summon(self) -> None:
+    async def seek_match(self) -> None:
         """Have the arena start a match of the bot against the opponents."""
-        await self.present()
-        sought = await self._until(self._seek, self.timeouts.seek_timeout_s if self.seeks else 0.0)
+        await self.ensure_welcomed()
+        sought = await self._until(self._find_seek, self.timeouts.seek_timeout_s if self.seeks else 0.0)
         if sought is None:
             self.seeks = False
-            sought = {"type": "seek", "id": OWN_SEEK, "game": self._game}
-            self.relay.ask(sought)
+            sought = {"type": "seek", "id": PROXY_SEEK_ID, "game": self._game}
+            self.websocket_proxy.send_to_arena(sought)
         try:
-            seats = load(sought["game"], sought.get("config", {})).seats
+            seats = load_game(sought["game"], sought.get("config", {})).seats
         except (BotFault, KeyError, TypeError) as exc:
-            raise Failed(f"seeks what the arena does not play: {exc}") from exc
-        for opponent in await self._opponents(seats - 1):
+            raise CaseFailed(f"seeks what the arena does not play: {exc}") from exc
+        for opponent in await self._ensure_opponents(seats - 1):
             await opponent.seek(sought)
 
-    async def match(self) -> str:
+    async def start_match(self) -> str:
         """Start a match, check that the bot is ready, and return the match's id."""
         mark = self.mark
-        await self.summon()
+        await self.seek_match()
         start = await self.expect(
-            "start", by=ARENA, since=mark, within=self.timeouts.start_timeout_s, instead="met no opponent"
+            "start", by=FROM_ARENA, since=mark, timeout_s=self.timeouts.start_timeout_s, failure="met no opponent"
         )
         match: str = start.message["match"]
-        await self.ready(match, mark)
+        await self.expect_ready(match, mark)
         return match
 
-    async def ready(self, match: str, since: int) -> None:
+    async def expect_ready(self, match: str, since: int) -> None:
         """Check that the bot is ready in time."""
         instead = f"said no ready within {self.timeouts.ready_timeout_s:g} s"
-        await self.expect("ready", since=since, within=self.timeouts.ready_timeout_s, instead=instead, match=match)
+        await self.expect("ready", since=since, timeout_s=self.timeouts.ready_timeout_s, failure=instead, match=match)
 
-    async def moves(self, match: str, since: int, count: int = 1) -> None:
+    async def expect_moves(self, match: str, since: int, count: int = 1) -> None:
         """Check that the bot answers the next `count` turns, or fewer if the match ends."""
         for _ in range(count):
-            move = await self.move(match, since)
+            move = await self.expect_move(match, since)
             if move is None:
                 return
-            since = self.relay.seen.index(move) + 1
+            since = self.websocket_proxy.messages.index(move) + 1
 
-    async def move(self, match: str, since: int) -> Seen | None:
+    async def expect_move(self, match: str, since: int) -> RecordedMessage | None:
         """Return the bot's answer to its first turn since a mark, or None if the match is over."""
-        turn = await self._until(lambda: self._turn(match, since), self.timeouts.move_timeout_s)
+        turn = await self._until(lambda: self._find_turn(match, since), self.timeouts.move_timeout_s)
         if turn is None:
-            raise Failed("got no turn, since the match did not go on")
+            raise CaseFailed("got no turn, since the match did not go on")
         if turn.type == "end":
             return None
         ply = turn.message["ply"]
         instead = f"did not move within {self.timeouts.move_timeout_s:g} s of its turn"
         found = await self.expect(
-            "move", since=since, within=self.timeouts.move_timeout_s, instead=instead, match=match, ply=ply
+            "move", since=since, timeout_s=self.timeouts.move_timeout_s, failure=instead, match=match, ply=ply
         )
         self.slowest_move = max(self.slowest_move, found.at - turn.at)
         return found
 
-    def hold(self) -> None:
+    def hold_turns(self) -> None:
         """Have the opponents hold their turns."""
         self._holds = True
         for opponent in self.opponents:
-            opponent.holds = True
+            opponent.holds_turns = True
 
-    async def until_opponent_moves(self, match: str) -> None:
+    async def wait_for_opponent_turn(self, match: str) -> None:
         """Wait until an opponent holds its turn."""
         if not await self._until(
-            lambda: any(match in opponent.held for opponent in self.opponents) or None, self.timeouts.move_timeout_s
+            lambda: any(match in opponent.held_turns for opponent in self.opponents) or None, self.timeouts.move_timeout_s
         ):
-            raise Failed(f"did not move within {self.timeouts.move_timeout_s:g} s of its turn")
+            raise CaseFailed(f"did not move within {self.timeouts.move_timeout_s:g} s of its turn")
 
-    def all_move_at_once(self, match: str) -> bool:
+    def is_simultaneous(self, match: str) -> bool:
         """Return whether the held turn is one of a simultaneous round, and so also the bot's."""
-        return any(isinstance(one.held[match]["to_move"], list) for one in self.opponents if match in one.held)
+        return any(isinstance(one.held_turns[match]["to_move"], list) for one in self.opponents if match in one.held_turns)
 
-    async def comes_back(self, since: int, within: float | None = None) -> float:
+    async def expect_return(self, since: int, timeout_s: float | None = None) -> float:
         """Check that the bot reconnects with the same name and token; return the seconds it took."""
-        within = self.timeouts.return_timeout_s if within is None else within
+        timeout_s = self.timeouts.return_timeout_s if timeout_s is None else timeout_s
         begun = time.monotonic()
         first = self._first_hello()
-        instead = f"did not come back within {within:g} s"
-        hello = await self.expect("hello", since=since, within=within, instead=instead)
+        instead = f"did not come back within {timeout_s:g} s"
+        hello = await self.expect("hello", since=since, timeout_s=timeout_s, failure=instead)
         if str(hello.message.get("bot")).lower() != str(first.get("bot")).lower():
-            raise Failed(f"came back as {hello.message.get('bot')}, and was {first.get('bot')} before")
+            raise CaseFailed(f"came back as {hello.message.get('bot')}, and was {first.get('bot')} before")
         if hello.message.get("token") != first.get("token"):
-            raise Failed("came back without its token, or with another one")
+            raise CaseFailed("came back without its token, or with another one")
         return max(0.0, hello.at - begun)
 
-    async def expect(self, kind: str, *, by: str = BOT, since: int, within: float, instead: str, **fields: Any) -> Seen:
+    async def expect(self, kind: str, *, by: str = FROM_BOT, since: int, timeout_s: float, failure: str, **fields: Any) -> RecordedMessage:
         """Return the first matching message since a mark. Raises `Failed` with `instead` without one or on a crash."""
-        found = await self._until(lambda: self.said(kind, by=by, since=since, **fields), within)
+        found = await self._until(lambda: self.find_message(kind, by=by, since=since, **fields), timeout_s)
         if found is None:
-            raise Failed(instead)
+            raise CaseFailed(failure)
         return found
 
-    def said(self, kind: str, *, by: str = BOT, since: int, **fields: Any) -> Seen | None:
+    def find_message(self, kind: str, *, by: str = FROM_BOT, since: int, **fields: Any) -> RecordedMessage | None:
         """Return the first matching message since a mark, or None."""
-        return next(self.all_said(kind, by=by, since=since, **fields), None)
+        return next(self.find_messages(kind, by=by, since=since, **fields), None)
 
-    def all_said(self, kind: str, *, by: str = BOT, since: int, **fields: Any) -> Iterator[Seen]:
+    def find_messages(self, kind: str, *, by: str = FROM_BOT, since: int, **fields: Any) -> Iterator[RecordedMessage]:
         """Yield all matching messages since a mark."""
-        for seen in self.relay.seen[since:]:
-            told = seen.by == by and seen.type == kind
+        for seen in self.websocket_proxy.messages[since:]:
+            told = seen.sender == by and seen.type == kind
             if told and all(seen.message.get(key) == value for key, value in fields.items()):
                 yield seen
 
-    def cut(self, message: Message) -> Sequence[Message]:
+    def cut_connections(self, message: Message) -> Sequence[Message]:
         """Cut the bot's connections and drop the message."""
-        self.cable.cut()
+        self.tcp_proxy.cut()
         return []
 
     def fall_silent(self) -> None:
         """Stop passing on data on the bot's connection, without closing it."""
-        if self.relay.line is not None:
-            self.relay.line.silent = True
-        self.cable.fall_silent()
+        if self.websocket_proxy.connection is not None:
+            self.websocket_proxy.connection.is_silent = True
+        self.tcp_proxy.fall_silent()
 
-    async def settle(self) -> None:
+    async def undo_faults(self) -> None:
         """Undo all faults and end the bot's match. Raises `Failed` if the bot's process fails because of that."""
-        self.relay.reset()
-        self.cable.hangs_up = False
+        self.websocket_proxy.reset()
+        self.tcp_proxy.closes_new_connections = False
         self._holds = False
         mark = self.mark
         playing = any(opponent.matches for opponent in self.opponents)
         for opponent in self.opponents:
-            opponent.holds = False
+            opponent.holds_turns = False
             await opponent.unseek()
-            await opponent.resign()
-        if playing and self.relay.line is not None and self.bot.ended is None:
-            await self.relay.until(lambda: self.said("end", by=ARENA, since=mark), self.timeouts.settle_timeout_s)
-            crash = await self.relay.until(lambda: self.bot.crash, AFTERWARDS)
+            await opponent.resign_all()
+        if playing and self.websocket_proxy.connection is not None and self.bot.exit_description is None:
+            await self.websocket_proxy.until(lambda: self.find_message("end", by=FROM_ARENA, since=mark), self.timeouts.settle_timeout_s)
+            crash = await self.websocket_proxy.until(lambda: self.bot.crash, SETTLE_DELAY_S)
             if crash is not None and crash.code != 0:
-                raise Failed(f"ended when the match was over: its process {crash.how}")
+                raise CaseFailed(f"ended when the match was over: its process {crash.how}")
 
     async def close(self) -> None:
         """Stop the bot and the opponents."""
@@ -418,37 +418,37 @@ class Harness:
         for opponent in self.opponents:
             await opponent.close()
 
-    async def _until(self, found: Callable[[], T | None], within: float) -> T | None:
+    async def _until(self, found: Callable[[], T | None], timeout_s: float) -> T | None:
         """Wait like the proxy's `until`; raises `Failed` if the bot's process ends in the meantime."""
 
         def look() -> tuple[T | None] | None:
             it = found()
-            return None if it is None and self.bot.ended is None else (it,)
+            return None if it is None and self.bot.exit_description is None else (it,)
 
-        (it,) = await self.relay.until(look, within) or (None,)
-        if it is None and self.bot.ended is not None:
-            raise Failed(f"ended: its process {self.bot.ended}")
+        (it,) = await self.websocket_proxy.until(look, timeout_s) or (None,)
+        if it is None and self.bot.exit_description is not None:
+            raise CaseFailed(f"ended: its process {self.bot.exit_description}")
         return it
 
-    async def _opponents(self, count: int) -> list[Opponent]:
+    async def _ensure_opponents(self, count: int) -> list[Opponent]:
         while len(self.opponents) < count:
-            self.opponents.append(Opponent(f"house-{len(self.opponents) + 1}", self.relay, holds=self._holds))
+            self.opponents.append(Opponent(f"house-{len(self.opponents) + 1}", self.websocket_proxy, holds_turns=self._holds))
         async with asyncio.timeout(self.timeouts.welcome_timeout_s):
             for opponent in self.opponents[:count]:
                 await opponent.welcomed.wait()
         return self.opponents[:count]
 
-    def _welcomed(self) -> Seen | None:
-        line, since = self.relay.line, self.relay.seen[self._run :]
-        if line is None or not any(it.line == line.number and it.type == "opened" for it in since):
+    def _find_welcome(self) -> RecordedMessage | None:
+        line, since = self.websocket_proxy.connection, self.websocket_proxy.messages[self._run_mark :]
+        if line is None or not any(it.connection == line.number and it.type == "opened" for it in since):
             return None
-        return next((it for it in since if it.line == line.number and it.type == "welcome"), None)
+        return next((it for it in since if it.connection == line.number and it.type == "welcome"), None)
 
-    def _seek(self) -> Message | None:
-        line = self.relay.line
+    def _find_seek(self) -> Message | None:
+        line = self.websocket_proxy.connection
         seeks: dict[object, Message] = {}
-        for seen in self.relay.seen:
-            if line is None or seen.line != line.number:
+        for seen in self.websocket_proxy.messages:
+            if line is None or seen.connection != line.number:
                 continue
             if seen.type == "seek":
                 seeks[seen.message.get("id")] = seen.message
@@ -456,32 +456,32 @@ class Harness:
                 seeks.pop(seen.message.get({"start": "seek", "error": "ref", "unseek": "id"}[seen.type]), None)
         return next(iter(seeks.values()), None)
 
-    def _turn(self, match: str, since: int) -> Seen | None:
+    def _find_turn(self, match: str, since: int) -> RecordedMessage | None:
         """Return the bot's next turn or the end of the match, or None."""
-        start = self.said("start", by=ARENA, since=0, match=match)
+        start = self.find_message("start", by=FROM_ARENA, since=0, match=match)
         seat = None if start is None else start.message.get("seat")
-        for seen in self.relay.seen[since:]:
-            told = seen.by == ARENA and seen.message.get("match") == match
-            if told and (seen.type == "end" or (seen.type == "turn" and _asks(seen.message, seat))):
+        for seen in self.websocket_proxy.messages[since:]:
+            told = seen.sender == FROM_ARENA and seen.message.get("match") == match
+            if told and (seen.type == "end" or (seen.type == "turn" and _is_turn_of(seen.message, seat))):
                 return seen
         return None
 
     def _first_hello(self) -> Message:
         """Return the first hello of the bot's process, with the token that it sent or was given."""
-        hello = self.said("hello", since=self._run)
+        hello = self.find_message("hello", since=self._run_mark)
         if hello is None:
             return {}
-        welcome = self.said("welcome", by=ARENA, since=self._run)
+        welcome = self.find_message("welcome", by=FROM_ARENA, since=self._run_mark)
         given = None if welcome is None else welcome.message.get("token")
         return {**hello.message, "token": hello.message.get("token") or given}
 
 
 @contextlib.asynccontextmanager
-async def harness_of(command: Sequence[str], game: str, log: Path, timeouts: DoctorTimeouts) -> AsyncIterator[Harness]:
+async def run_harness(command: Sequence[str], game: str, log: Path, timeouts: DoctorTimeouts) -> AsyncIterator[Harness]:
     """Yield a running bot on an arena of its own, which is removed at the end. Raises `ArenaFault`."""
     async with contextlib.AsyncExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-doctor-"))
-        server = TestServer(Path(data), timeouts)
+        server = DoctorServer(Path(data), timeouts)
         stack.push_async_callback(server.stop)
         await server.start()
         relay = WebSocketProxy(server.port, timeouts)
@@ -491,5 +491,5 @@ async def harness_of(command: Sequence[str], game: str, log: Path, timeouts: Doc
         bot = BotUnderTest(command, await cable.open(), game, log, relay.wake)
         harness = Harness(game, server, relay, cable, bot, timeouts)
         stack.push_async_callback(harness.close)
-        await harness.renew()
+        await harness.restart_bot()
         yield harness

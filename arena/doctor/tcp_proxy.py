@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 
 HOST = "127.0.0.1"
-_PIECE = 65536
+_READ_CHUNK_BYTES = 65536
 
 
-class Link:
+class ProxiedTcpConnection:
     """A proxied connection: its near end, which was accepted, and its far end."""
 
     def __init__(self, near: asyncio.StreamWriter, far: asyncio.StreamWriter) -> None:
         self.near, self.far = near, far
-        self.silent = False
+        self.is_silent = False
         """True if nothing is passed on any more, while both ends stay open."""
         self._over = asyncio.Event()
 
@@ -23,9 +23,9 @@ class Link:
         self.near.transport.abort()
         self.far.transport.abort()
 
-    async def passes(self) -> bool:
+    async def wait_to_pass(self) -> bool:
         """Return whether incoming data is passed on; a silent link waits until it is cut."""
-        if self.silent:
+        if self.is_silent:
             await self._over.wait()
         return not self._over.is_set()
 
@@ -35,17 +35,17 @@ class TcpProxy:
 
     def __init__(self, port: int) -> None:
         self._port = port
-        self.hangs_up = False
+        self.closes_new_connections = False
         """True if connections are accepted and closed at once, as by a load balancer whose server is down."""
-        self.hung_up = 0
+        self.closed_connections = 0
         """Number of connections closed so."""
-        self.links: set[Link] = set()
+        self.links: set[ProxiedTcpConnection] = set()
         self._server: asyncio.Server | None = None
-        self._joined: set[asyncio.Task[None]] = set()
+        self._connection_tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> int:
         """Listen and return the port."""
-        self._server = await asyncio.start_server(self._take, HOST, 0)
+        self._server = await asyncio.start_server(self._accept, HOST, 0)
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 
@@ -57,26 +57,26 @@ class TcpProxy:
     def fall_silent(self) -> None:
         """Make all current connections silent; new ones work."""
         for link in self.links:
-            link.silent = True
+            link.is_silent = True
 
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
         self.cut()
-        await asyncio.gather(*self._joined)
+        await asyncio.gather(*self._connection_tasks)
 
-    async def carry(self, link: Link, data: bytes, to: asyncio.StreamWriter) -> None:
+    async def forward(self, link: ProxiedTcpConnection, data: bytes, to: asyncio.StreamWriter) -> None:
         """Pass data on."""
         to.write(data)
         await to.drain()
 
-    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._joined.add(task)
-        task.add_done_callback(self._joined.discard)
-        if self.hangs_up:
-            self.hung_up += 1
+        self._connection_tasks.add(task)
+        task.add_done_callback(self._connection_tasks.discard)
+        if self.closes_new_connections:
+            self.closed_connections += 1
             writer.close()
             return
         try:
@@ -84,22 +84,22 @@ class TcpProxy:
         except OSError:
             writer.transport.abort()
             return
-        link = Link(writer, far_writer)
+        link = ProxiedTcpConnection(writer, far_writer)
         self.links.add(link)
         try:
-            await asyncio.gather(self._pass_on(link, reader, far_writer), self._pass_on(link, far_reader, writer))
+            await asyncio.gather(self._forward_all(link, reader, far_writer), self._forward_all(link, far_reader, writer))
         finally:
             self.links.discard(link)
             writer.close()
             far_writer.close()
 
-    async def _pass_on(self, link: Link, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _forward_all(self, link: ProxiedTcpConnection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while data := await reader.read(_PIECE):
-                if not await link.passes():
+            while data := await reader.read(_READ_CHUNK_BYTES):
+                if not await link.wait_to_pass():
                     return
-                await self.carry(link, data, writer)
-            if await link.passes():
+                await self.forward(link, data, writer)
+            if await link.wait_to_pass():
                 writer.write_eof()
         except (OSError, RuntimeError):  # uvloop raises `RuntimeError` if the other side has ended meanwhile
             link.cut()

@@ -16,27 +16,27 @@ from websockets.typing import Subprotocol
 
 from arena.doctor.tcp_proxy import HOST
 from arena.doctor.timeouts import DoctorTimeouts
-from machine.event_loop import until_first
+from machine.event_loop import run_until_first
 from protocol.codec import JSON, MSGPACK, Frame
-from protocol.messages import MAX_SERVER_FRAME
+from protocol.messages import MAX_SERVER_FRAME_BYTES
 
 Message = dict[str, Any]
 T = TypeVar("T")
-NO_CODE, BROKEN = 1005, 1006
+NO_CLOSE_CODE, BROKEN_CODE = 1005, 1006
 """Close codes of connections that ended without one."""
-PING_EVERY = 0.25
+PING_INTERVAL_S = 0.25
 SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]
-BOT, ARENA, RELAY = "bot", "arena", "relay"
-OWN_SEEK = "doctor"
+FROM_BOT, FROM_ARENA, FROM_PROXY = "bot", "arena", "relay"
+PROXY_SEEK_ID = "doctor"
 """The id of a seek that the proxy makes for a bot that seeks nothing: the bot sees an assigned match."""
 
 
-class Seen(NamedTuple):
+class RecordedMessage(NamedTuple):
     """A recorded message: its sender, the bot's connection, and the time in seconds of the monotonic clock."""
 
     at: float
-    line: int
-    by: str
+    connection: int
+    sender: str
     message: Message
 
     @property
@@ -45,32 +45,32 @@ class Seen(NamedTuple):
         return str(self.message.get("type"))
 
 
-class Visit:
+class ProxiedConnection:
     """One connection of the bot, with the messages to send in both directions."""
 
     def __init__(self, number: int, wire: ServerConnection) -> None:
         self.number = number
-        self.wire = wire
-        self.silent = False
+        self.socket = wire
+        self.is_silent = False
         """True if nothing is passed on, so that missing pongs do not count."""
         self.to_bot: asyncio.Queue[tuple[float, Message]] = asyncio.Queue()
         self.to_arena: asyncio.Queue[Message] = asyncio.Queue()
 
 
-def connection_to(port: int, subprotocol: Subprotocol | None) -> connect:
+def connect_to(port: int, subprotocol: Subprotocol | None) -> connect:
     """Return a connection to the arena on a local port, to be awaited or entered."""
     return connect(
         f"ws://{HOST}:{port}",
         subprotocols=None if subprotocol is None else [subprotocol],
         compression=None,
-        max_size=MAX_SERVER_FRAME,
+        max_size=MAX_SERVER_FRAME_BYTES,
         proxy=None,
         ping_interval=None,
         close_timeout=1,
     )
 
 
-def unchanged(message: Message) -> Sequence[Message]:
+def pass_unchanged(message: Message) -> Sequence[Message]:
     """Return a message unchanged, the default of `from_bot` and `from_arena`."""
     return [message]
 
@@ -81,23 +81,23 @@ class WebSocketProxy:
     `from_bot` and `from_arena` return the messages to pass on in place of a message: one, several or none.
     """
 
-    def __init__(self, arena: int, timeouts: DoctorTimeouts) -> None:
-        self.arena = arena
+    def __init__(self, arena_port: int, timeouts: DoctorTimeouts) -> None:
+        self.arena = arena_port
         self._timeouts = timeouts
-        self.seen: list[Seen] = []
-        self.line: Visit | None = None
+        self.messages: list[RecordedMessage] = []
+        self.connection: ProxiedConnection | None = None
         """The bot's newest connection while it is open."""
         self.slowest_pong = 0.0
         """The longest time that the bot took to answer a ping, in seconds."""
         self._server: Server | None = None
         self._lines = 0
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
         self.reset()
 
     def reset(self) -> None:
         """Stop changing, delaying and refusing anything."""
-        self.from_bot: Callable[[Message], Iterable[Message]] = unchanged
-        self.from_arena: Callable[[Message], Iterable[Message]] = unchanged
+        self.from_bot: Callable[[Message], Iterable[Message]] = pass_unchanged
+        self.from_arena: Callable[[Message], Iterable[Message]] = pass_unchanged
         self.delays: dict[str, float] = {}
         """Delays in seconds of messages to the bot, by type."""
         self.closes_with: int | None = None
@@ -112,7 +112,7 @@ class WebSocketProxy:
             subprotocols=SUBPROTOCOLS,
             select_subprotocol=lambda _, offered: next((name for name in offered if name in SUBPROTOCOLS), None),
             compression=None,
-            max_size=MAX_SERVER_FRAME,
+            max_size=MAX_SERVER_FRAME_BYTES,
             ping_interval=None,
             close_timeout=1,
         )
@@ -124,116 +124,116 @@ class WebSocketProxy:
             self._server.close()
             await self._server.wait_closed()
 
-    async def until(self, found: Callable[[], T | None], within: float) -> T | None:
+    async def until(self, found: Callable[[], T | None], timeout_s: float) -> T | None:
         """Call `found` after each event until it returns something, and return that; None after `within` seconds."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(timeout_s):
                 while (it := found()) is None:
-                    self._news.clear()
-                    await self._news.wait()
+                    self._changed.clear()
+                    await self._changed.wait()
                 return it
         return None
 
     def wake(self) -> None:
         """Notify `until` of an event outside the proxy."""
-        self._news.set()
+        self._changed.set()
 
-    def tell(self, message: Message) -> None:
+    def send_to_bot(self, message: Message) -> None:
         """Send the bot a message that the arena did not send."""
-        if self.line is not None:
-            self.line.to_bot.put_nowait((time.monotonic(), message))
+        if self.connection is not None:
+            self.connection.to_bot.put_nowait((time.monotonic(), message))
 
-    def ask(self, message: Message) -> None:
+    def send_to_arena(self, message: Message) -> None:
         """Send the arena a message that the bot did not send."""
-        if self.line is not None:
-            self.line.to_arena.put_nowait(message)
+        if self.connection is not None:
+            self.connection.to_arena.put_nowait(message)
 
-    async def hang_up(self, code: int) -> None:
+    async def close_connection(self, code: int) -> None:
         """Close the bot's connection with a code."""
-        if self.line is not None:
-            await self.line.wire.close(code)
+        if self.connection is not None:
+            await self.connection.socket.close(code)
 
-    def _note(self, line: Visit, by: str, message: Message) -> None:
-        self.seen.append(Seen(time.monotonic(), line.number, by, message))
-        self._news.set()
+    def _record(self, connection: ProxiedConnection, by: str, message: Message) -> None:
+        self.messages.append(RecordedMessage(time.monotonic(), connection.number, by, message))
+        self._changed.set()
 
     async def _serve(self, wire: ServerConnection) -> None:
         self._lines += 1
-        line = Visit(self._lines, wire)
-        self._note(line, RELAY, {"type": "opened"})
+        line = ProxiedConnection(self._lines, wire)
+        self._record(line, FROM_PROXY, {"type": "opened"})
         try:
             if self.closes_with is not None:
                 await wire.close(self.closes_with)
                 return
-            self.line = line
-            upstream = await self._reach(wire.subprotocol)
+            self.connection = line
+            upstream = await self._connect_to_arena(wire.subprotocol)
             async with upstream:
-                await until_first(
-                    self._hear_bot(line),
-                    self._hear_arena(line, upstream),
-                    self._tell_bot(line),
-                    self._tell_arena(line, upstream),
+                await run_until_first(
+                    self._receive_from_bot(line),
+                    self._receive_from_arena(line, upstream),
+                    self._send_to_bot(line),
+                    self._send_to_arena(line, upstream),
                     self._ping(line),
                 )
                 code = upstream.close_code
-            if code is not None and code not in (NO_CODE, BROKEN):
+            if code is not None and code not in (NO_CLOSE_CODE, BROKEN_CODE):
                 await wire.close(code)
         except (OSError, TimeoutError, ConnectionClosed):
             wire.transport.abort()
         finally:
-            if self.line is line:
-                self.line = None
-            self._note(line, RELAY, {"type": "closed"})
+            if self.connection is line:
+                self.connection = None
+            self._record(line, FROM_PROXY, {"type": "closed"})
 
-    async def _reach(self, subprotocol: Subprotocol | None) -> ClientConnection:
+    async def _connect_to_arena(self, subprotocol: Subprotocol | None) -> ClientConnection:
         """Connect to the arena, with retries while it restarts. Raises `TimeoutError`."""
         async with asyncio.timeout(self._timeouts.arena_timeout_s):
             while True:
                 with contextlib.suppress(OSError, InvalidHandshake, ConnectionClosed):
-                    return await connection_to(self.arena, subprotocol)
+                    return await connect_to(self.arena, subprotocol)
                 await asyncio.sleep(0.1)
 
-    async def _hear_bot(self, line: Visit) -> None:
-        async for frame in line.wire:
-            message = _read(frame)
-            self._note(line, BOT, message)
+    async def _receive_from_bot(self, connection: ProxiedConnection) -> None:
+        async for frame in connection.socket:
+            message = _decode(frame)
+            self._record(connection, FROM_BOT, message)
             for passed in self.from_bot(message):
-                line.to_arena.put_nowait(passed)
+                connection.to_arena.put_nowait(passed)
 
-    async def _hear_arena(self, line: Visit, upstream: ClientConnection) -> None:
+    async def _receive_from_arena(self, connection: ProxiedConnection, upstream: ClientConnection) -> None:
         async for frame in upstream:
-            message = _read(frame)
-            if message.get("seek") == OWN_SEEK:
+            message = _decode(frame)
+            if message.get("seek") == PROXY_SEEK_ID:
                 del message["seek"]
             for passed in self.from_arena(message):
                 due = time.monotonic() + self.delays.get(passed["type"], 0.0)
-                line.to_bot.put_nowait((due, passed))
-        await line.to_bot.join()  # deliver everything that came before the end
+                connection.to_bot.put_nowait((due, passed))
+        await connection.to_bot.join()  # deliver everything that came before the end
 
-    async def _tell_bot(self, line: Visit) -> None:
+    async def _send_to_bot(self, connection: ProxiedConnection) -> None:
         while True:
-            due, message = await line.to_bot.get()
+            due, message = await connection.to_bot.get()
             await asyncio.sleep(max(0.0, due - time.monotonic()))
-            self._note(line, ARENA, message)
-            await line.wire.send(_frame(message, line.wire.subprotocol))
-            line.to_bot.task_done()
+            self._record(connection, FROM_ARENA, message)
+            await connection.socket.send(_encode(message, connection.socket.subprotocol))
+            connection.to_bot.task_done()
 
-    async def _tell_arena(self, line: Visit, upstream: ClientConnection) -> None:
+    async def _send_to_arena(self, connection: ProxiedConnection, upstream: ClientConnection) -> None:
         while True:
-            await upstream.send(_frame(await line.to_arena.get(), line.wire.subprotocol))
+            await upstream.send(_encode(await connection.to_arena.get(), connection.socket.subprotocol))
 
-    async def _ping(self, line: Visit) -> None:
+    async def _ping(self, connection: ProxiedConnection) -> None:
         while True:
             sent = time.monotonic()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._timeouts.pong_timeout_s):
-                    await (await line.wire.ping())
-            if not line.silent:
+                    await (await connection.socket.ping())
+            if not connection.is_silent:
                 self.slowest_pong = max(self.slowest_pong, time.monotonic() - sent)
-            await asyncio.sleep(PING_EVERY)
+            await asyncio.sleep(PING_INTERVAL_S)
 
 
-def _read(frame: Frame) -> Message:
+def _decode(frame: Frame) -> Message:
     """Decode a frame as a map; anything else becomes a message that the arena refuses in its own words."""
     try:
         read = msgspec.json.decode(frame) if isinstance(frame, str) else msgspec.msgpack.decode(frame)
@@ -242,7 +242,7 @@ def _read(frame: Frame) -> Message:
     return read if isinstance(read, dict) else {"type": "no message"}
 
 
-def _frame(message: Message, subprotocol: str | None) -> Frame:
+def _encode(message: Message, subprotocol: str | None) -> Frame:
     if subprotocol == JSON.subprotocol:
         return msgspec.json.encode(message).decode()
     return msgspec.msgpack.encode(message)

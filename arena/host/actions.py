@@ -6,73 +6,73 @@ from collections.abc import Callable
 from typing import Any
 
 from arena.host.client_registry import ClientRegistry
-from arena.host.handler import NotAllowed, NotUnderWay, Unavailable
+from arena.host.handler import NotAllowed, NotRunning, Unavailable
 from arena.host.session import Session
 from protocol import error_codes
 from protocol.errors import MalformedMessage
 from protocol.games import NAMES
 from protocol.messages import ClientMessage, Hello, List, Move, Ready, Rejected, Resign, Unwatch, Warming, Watch
-from referee.effects import Played, Readied, Resigned
+from referee.effects import MoveReceived, SeatReady, Resignation
 
 EVERY_MATCH = "*"
-LOOKING = 0.0005
+LOOKUP_COST_S = 0.0005
 """Seconds charged to a client for one database lookup."""
-RESIGNING = 0.0013
+RESIGN_COST_S = 0.0013
 """Seconds charged to a client that resigns: the arena's work for a match from seek to storage, without its plies."""
 
 
-def act(clients: ClientRegistry, session: Session, message: ClientMessage) -> None:
+def handle_message(clients: ClientRegistry, session: Session, message: ClientMessage) -> None:
     """Handle a message from a client; seeks go to `clients.handler`. Raise `BotFault` if the client may not do it."""
-    action = _ACTIONS.get(type(message))
+    action = _MESSAGE_HANDLERS.get(type(message))
     if action is None:
-        clients.handler.request(session, message)
+        clients.handler.handle_message(session, message)
     else:
         action(clients, session, message)
 
 
-def _second_hello(clients: ClientRegistry, session: Session, message: Hello) -> None:
+def _refuse_second_hello(clients: ClientRegistry, session: Session, message: Hello) -> None:
     raise MalformedMessage("hello: it is said once, as the first message of a connection")
 
 
-def _ready(clients: ClientRegistry, session: Session, message: Ready) -> None:
+def _handle_ready(clients: ClientRegistry, session: Session, message: Ready) -> None:
     """Mark a seat as ready. A `ready` for a match that has just ended is ignored."""
-    place = clients.seat(session, message.match) if session.bot is not None else None
+    place = clients.find_seat(session, message.match) if session.bot is not None else None
     if place is None:
-        if session.told_end_of(message.match):
+        if session.was_sent_end(message.match):
             return
         if message.match in clients.runners:
             raise Unavailable(f"ready: you have no seat in {message.match!r}: spectators do not send ready")
         require_bot(session)
         raise Unavailable(f"ready: you are in no match {message.match!r}: it is over, or was never yours")
     runner, seat = place
-    clients.handler.seat_ready(session)
-    runner.receive(Readied(seat, bytes.fromhex(message.nonce or "")))
+    clients.handler.on_seat_ready(session)
+    runner.receive(SeatReady(seat, bytes.fromhex(message.nonce or "")))
 
 
-def _move(clients: ClientRegistry, session: Session, message: Move) -> None:
-    place = clients.seat(session, message.match)
+def _handle_move(clients: ClientRegistry, session: Session, message: Move) -> None:
+    place = clients.find_seat(session, message.match)
     if place is None:
         require_bot(session)
         text = f"you are in no match {message.match!r}: it is over, or was never yours"
         session.send(Rejected(match=message.match, ply=message.ply, code=error_codes.NO_SUCH_MATCH, message=text))
         return
     runner, seat = place
-    runner.receive(Played(seat, message.ply, message.move, message.info, session.round_trip, session.wire.waited))
+    runner.receive(MoveReceived(seat, message.ply, message.move, message.info, session.round_trip_s, session.connection.unread_s))
 
 
-def _resign(clients: ClientRegistry, session: Session, message: Resign) -> None:
+def _handle_resign(clients: ClientRegistry, session: Session, message: Resign) -> None:
     """Resign for a seat, or report that its program failed. A resignation from a match that is over is ignored."""
     require_bot(session)
-    place = clients.seat(session, message.match)
+    place = clients.find_seat(session, message.match)
     if place is not None:
         runner, seat = place
-        session.wire.charge(RESIGNING)
+        session.connection.charge(RESIGN_COST_S)
         if message.failure is not None:
             runner.failures.setdefault(seat, message.failure)
-        runner.receive(Resigned(seat, failed=message.failure is not None))
+        runner.receive(Resignation(seat, failed=message.failure is not None))
 
 
-def _watch(clients: ClientRegistry, session: Session, message: Watch) -> None:
+def _handle_watch(clients: ClientRegistry, session: Session, message: Watch) -> None:
     """Subscribe to one match, or to the starts and ends of all matches."""
     if message.match == EVERY_MATCH:
         clients.subscribers[session] = None
@@ -80,14 +80,14 @@ def _watch(clients: ClientRegistry, session: Session, message: Watch) -> None:
     runner = clients.runners.get(message.match)
     if runner is not None:
         clients.watch(session, runner)
-    elif clients.handler.others():
-        session.wire.charge(LOOKING)
-        clients.handler.watch_elsewhere(session, message.match)
+    elif clients.handler.other_hosts():
+        session.connection.charge(LOOKUP_COST_S)
+        clients.handler.redirect_spectator(session, message.match)
     else:
-        raise NotUnderWay(message.match)
+        raise NotRunning(message.match)
 
 
-def _unwatch(clients: ClientRegistry, session: Session, message: Unwatch) -> None:
+def _handle_unwatch(clients: ClientRegistry, session: Session, message: Unwatch) -> None:
     if message.match == EVERY_MATCH:
         clients.subscribers.pop(session, None)
     else:
@@ -103,8 +103,8 @@ def _warming(clients: ClientRegistry, session: Session, message: Warming) -> Non
     session.warming = games
 
 
-def _list(clients: ClientRegistry, session: Session, message: List) -> None:
-    session.show(clients.listing())
+def _handle_list(clients: ClientRegistry, session: Session, message: List) -> None:
+    session.send_shared(clients.get_listing())
 
 
 def require_bot(session: Session) -> str:
@@ -114,13 +114,13 @@ def require_bot(session: Session) -> str:
     return session.key
 
 
-_ACTIONS: dict[type[ClientMessage], Callable[[ClientRegistry, Session, Any], None]] = {
-    Hello: _second_hello,
-    Ready: _ready,
-    Move: _move,
-    Resign: _resign,
-    Watch: _watch,
-    Unwatch: _unwatch,
-    List: _list,
+_MESSAGE_HANDLERS: dict[type[ClientMessage], Callable[[ClientRegistry, Session, Any], None]] = {
+    Hello: _refuse_second_hello,
+    Ready: _handle_ready,
+    Move: _handle_move,
+    Resign: _handle_resign,
+    Watch: _handle_watch,
+    Unwatch: _handle_unwatch,
+    List: _handle_list,
     Warming: _warming,
 }

@@ -10,21 +10,21 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from machine.log_output import about
+from machine.log_output import log_fields
 from protocol.codec import Codec, Frame
 from protocol.messages import End, FromServer, Start, Turn
 
-PORTION = 32
+BATCH_SIZE = 32
 """Spectators served in one turn of the event loop. That takes half a millisecond, and as long again in the kernel."""
-BETWEEN = 0.003
+MIN_BATCH_INTERVAL_S = 0.003
 """Minimum seconds between two batches. The pause is also at least `REST` times as long as the batch took: the kernel
 takes several times as long again, and playing bots should keep nine tenths of the time however many watch.
 """
-REST = 40
-MOST_WAITING, MOST_EVENTS = 64, 256
+IDLE_RATIO = 40
+MAX_QUEUED_MESSAGES, MAX_MERGED_EVENTS = 64, 256
 """The number of turns that queue one by one, and how many events the last of them collects beyond that."""
 
-Report = Callable[[FromServer], None]
+Reporter = Callable[[FromServer], None]
 """A function that gets every message shown to spectators. It must return quickly and not wait."""
 
 log = logging.getLogger("arena.host.broadcast")
@@ -35,13 +35,13 @@ class EncodedMessages:
 
     def __init__(self, messages: Sequence[FromServer]) -> None:
         self.messages = messages
-        self._ready: dict[Codec, bytes] = {}
+        self._encoded: dict[Codec, bytes] = {}
 
-    def ready(self, codec: Codec, framed: Callable[[Frame], bytes]) -> bytes:
+    def encode(self, codec: Codec, framed: Callable[[Frame], bytes]) -> bytes:
         """Return all messages in one encoding, as consecutive frames."""
-        ready = self._ready.get(codec)
+        ready = self._encoded.get(codec)
         if ready is None:
-            ready = self._ready[codec] = b"".join(framed(codec.encode(message)) for message in self.messages)
+            ready = self._encoded[codec] = b"".join(framed(codec.encode(message)) for message in self.messages)
         return ready
 
 
@@ -51,7 +51,7 @@ class Peer(Protocol):
     def send(self, message: FromServer) -> None:
         """Send a message without waiting."""
 
-    def show(self, shown: EncodedMessages) -> None:
+    def send_shared(self, messages: EncodedMessages) -> None:
         """Send messages that other peers get as well."""
 
 
@@ -61,25 +61,25 @@ class Broadcaster:
     def __init__(self) -> None:
         self.subscribers: dict[Peer, None] = {}
         """Peers that get the start and the end of every match."""
-        self._under_way: deque[Iterator[None]] = deque()
-        self._waits = False
+        self._queue: deque[Iterator[None]] = deque()
+        self._is_busy = False
         """True from the start of a batch to the end of the pause after it."""
         self._loop = asyncio.get_running_loop()
 
-    def begin(self, portions: Iterator[None]) -> None:
+    def enqueue(self, batches: Iterator[None]) -> None:
         """Queue batches. The first is sent now, unless a pause is running; each of the others gets its own turn."""
-        self._under_way.append(portions)
-        if not self._waits:
-            self._tell()
+        self._queue.append(batches)
+        if not self._is_busy:
+            self._send_batch()
 
-    def _tell(self) -> None:
-        self._waits = bool(self._under_way)
-        if self._waits:
+    def _send_batch(self) -> None:
+        self._is_busy = bool(self._queue)
+        if self._is_busy:
             began = self._loop.time()
-            portions = self._under_way.popleft()
+            portions = self._queue.popleft()
             if next(portions, self) is None:
-                self._under_way.append(portions)
-            self._loop.call_later(max(BETWEEN, REST * (self._loop.time() - began)), self._tell)
+                self._queue.append(portions)
+            self._loop.call_later(max(MIN_BATCH_INTERVAL_S, IDLE_RATIO * (self._loop.time() - began)), self._send_batch)
 
 
 class Audience:
@@ -90,106 +90,106 @@ class Audience:
     get each message immediately.
     """
 
-    def __init__(self, rounds: Broadcaster, name: str) -> None:
-        self.rounds = rounds
-        self._name = name
-        self._watchers: dict[Peer, int] = {}
+    def __init__(self, broadcaster: Broadcaster, match_id: str) -> None:
+        self.broadcaster = broadcaster
+        self._match_id = match_id
+        self._next_message_numbers: dict[Peer, int] = {}
         """The spectators, each with the number of the first message not yet sent to it."""
-        self._reporters: list[Report] = []
-        self._shown: list[FromServer] = []
+        self._reporters: list[Reporter] = []
+        self._queued: list[FromServer] = []
         """The messages that are in no round yet, and the number of those before them."""
-        self._before = 0
-        self._newcomers = False
+        self._sent_count = 0
+        self._has_newcomers = False
         """True if a spectator joined after the last message in `_shown`, which must then not be replaced."""
-        self._in_round = False
+        self._is_sending = False
 
     @property
-    def watchers(self) -> Collection[Peer]:
+    def spectators(self) -> Collection[Peer]:
         """The spectators, without the reporters."""
-        return self._watchers
+        return self._next_message_numbers
 
     @property
     def wants_turns(self) -> bool:
         """True if anyone receives every turn."""
-        return bool(self._watchers or self._reporters)
+        return bool(self._next_message_numbers or self._reporters)
 
-    def report_to(self, report: Report) -> None:
+    def add_reporter(self, reporter: Reporter) -> None:
         """Pass every message from now on to a reporter."""
-        self._reporters.append(report)
+        self._reporters.append(reporter)
 
-    def watch(self, peer: Peer) -> None:
+    def add_spectator(self, peer: Peer) -> None:
         """Send a peer every message from now on."""
-        self._watchers[peer] = self._before + len(self._shown)
-        self._newcomers = True
+        self._next_message_numbers[peer] = self._sent_count + len(self._queued)
+        self._has_newcomers = True
 
-    def unwatch(self, peer: Peer) -> None:
-        self._watchers.pop(peer, None)
+    def remove_spectator(self, peer: Peer) -> None:
+        self._next_message_numbers.pop(peer, None)
 
-    def show(self, message: FromServer) -> None:
+    def publish(self, message: FromServer) -> None:
         """Send a message to reporters, spectators and, if it is a start or an end, subscribers."""
         for report in self._reporters:
             try:
                 report(message)
             except Exception:
-                log.exception("match %s: it could not be reported", self._name, extra=about(match=self._name))
-        if self._watchers or (self.rounds.subscribers and isinstance(message, Start | End)):
-            self._append(message)
-            if not self._in_round:
-                self._in_round = True
-                self.rounds.begin(self._portions())
+                log.exception("match %s: it could not be reported", self._match_id, extra=log_fields(match=self._match_id))
+        if self._next_message_numbers or (self.broadcaster.subscribers and isinstance(message, Start | End)):
+            self._enqueue(message)
+            if not self._is_sending:
+                self._is_sending = True
+                self.broadcaster.enqueue(self._send_rounds())
 
-    def _append(self, message: FromServer) -> None:
+    def _enqueue(self, message: FromServer) -> None:
         """Queue a message. When the queue is full, a turn replaces the last queued turn and takes over its events."""
-        shown = self._shown
-        if len(shown) >= MOST_WAITING and not self._newcomers:
+        shown = self._queued
+        if len(shown) >= MAX_QUEUED_MESSAGES and not self._has_newcomers:
             last = shown[-1]
             if type(message) is Turn and type(last) is Turn:
-                shown[-1] = replace(message, events=[*last.events, *message.events][-MOST_EVENTS:])
+                shown[-1] = replace(message, events=[*last.events, *message.events][-MAX_MERGED_EVENTS:])
                 return
-        self._newcomers = False
+        self._has_newcomers = False
         shown.append(message)
 
-    def _portions(self) -> Iterator[None]:
+    def _send_rounds(self) -> Iterator[None]:
         """Send rounds until there are no new messages. Yield after each batch but the last."""
         told = 0
-        while self._shown:
-            one = _Round(self._before, self._shown)
-            self._before += len(self._shown)
-            self._shown = []
-            for peer in list(self._watchers | self.rounds.subscribers if one.news else self._watchers):
-                if told == PORTION:
+        while self._queued:
+            one = _Round(self._sent_count, self._queued)
+            self._sent_count += len(self._queued)
+            self._queued = []
+            for peer in list(self._next_message_numbers | self.broadcaster.subscribers if one.starts_and_ends else self._next_message_numbers):
+                if told == BATCH_SIZE:
                     yield
                     told = 0
                 told += 1
-                self._tell(peer, one)
-        self._in_round = False
+                self._send_round(peer, one)
+        self._is_sending = False
 
-    def _tell(self, peer: Peer, one: _Round) -> None:
+    def _send_round(self, peer: Peer, round_: _Round) -> None:
         """Send a round to one peer. An error affects only this peer."""
-        first = self._watchers.get(peer)
-        shown = one.news if first is None and peer in self.rounds.subscribers else one.since(first)
+        first = self._next_message_numbers.get(peer)
+        shown = round_.starts_and_ends if first is None and peer in self.broadcaster.subscribers else round_.messages_since(first)
         try:
             if shown is not None:
-                peer.show(shown)
+                peer.send_shared(shown)
         except Exception:
-            log.exception("match %s: a watcher could not be told", self._name, extra=about(match=self._name))
+            log.exception("match %s: a watcher could not be told", self._match_id, extra=log_fields(match=self._match_id))
 
 
 class _Round:
     """The messages of one round. `news` are its starts and ends, None if it has none."""
 
-    def __init__(self, first: int, messages: list[FromServer]) -> None:
-        self._first = first
+    def __init__(self, first_number: int, messages: list[FromServer]) -> None:
+        self._first = first_number
         self._messages = messages
-        self._made: dict[int, EncodedMessages] = {}
+        self._encoded_since: dict[int, EncodedMessages] = {}
         news = [message for message in messages if isinstance(message, Start | End)]
-        self.news = EncodedMessages(news) if news else None
+        self.starts_and_ends = EncodedMessages(news) if news else None
 
-    def since(self, number: int | None) -> EncodedMessages | None:
+    def messages_since(self, number: int | None) -> EncodedMessages | None:
         """Return the messages from a number on; None if there are none, or the number is None."""
         if number is None or number >= self._first + len(self._messages):
             return None
         at = max(number - self._first, 0)
-        if at not in self._made:
-            self._made[at] = EncodedMessages(self._messages[at:])
-        return self._made[at]
+        if at not in self._encoded_since:
+            self._encoded_since[at] = EncodedMessages(self._messages[at:])
+        return self._encoded_since[at]

@@ -19,12 +19,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from machine.atomic_write import sync
+from machine.atomic_write import flush_to_disk
 
-FULL = 4 * 1024 * 1024
+SEGMENT_BYTES = 4 * 1024 * 1024
 """The size at which the other log takes over and the journals named in this one are synced."""
-_NAMES = ("commits-0", "commits-1")
-_HEAD = struct.Struct("<QII")
+_SEGMENT_NAMES = ("commits-0", "commits-1")
+_GROUP_HEADER = struct.Struct("<QII")
 """The header of a group: its number, and the size and CRC-32 of its payload."""
 
 log = logging.getLogger("arena.host.commit_log")
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
     """Data appended to the journal of a match, with its offset."""
 
     match: str
-    at: int
+    offset: int
     data: bytes
 
 
@@ -50,31 +50,31 @@ class CommitLog:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._number = 0
+        self._next_group_number = 0
         self._size = 0
         self._matches: set[str] = set()
         """The matches with entries in the current log."""
-        self._files = [os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600) for name in _NAMES]
-        self._at = 0
-        self._others: set[str] = set()
+        self._files = [os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600) for name in _SEGMENT_NAMES]
+        self._current = 0
+        self._other_matches: set[str] = set()
         """The matches with entries in the other log, until that is empty."""
-        self._look_at = FULL
+        self._check_at_bytes = SEGMENT_BYTES
         """The size at which the other log should be empty; if it is not, emptying it is tried again."""
-        self._emptying: threading.Thread | None = None
+        self._emptying_thread: threading.Thread | None = None
         self._lock = threading.Lock()
-        sync(folder)
+        flush_to_disk(folder)
 
     def commit(self, entries: Sequence[Entry]) -> None:
         """Write entries to disk, all or none; raise `OSError` if none. Blocks; may be called in any thread."""
         with self._lock:
             self._commit(entries)
-            if self._size >= self._look_at and (self._emptying is None or not self._emptying.is_alive()):
-                self._empty_one()
+            if self._size >= self._check_at_bytes and (self._emptying_thread is None or not self._emptying_thread.is_alive()):
+                self._start_emptying()
 
     def _commit(self, entries: Sequence[Entry]) -> None:
         payload = _encode(entries)
-        group = _HEAD.pack(self._number, len(payload), zlib.crc32(payload)) + payload
-        file = self._files[self._at]
+        group = _GROUP_HEADER.pack(self._next_group_number, len(payload), zlib.crc32(payload)) + payload
+        file = self._files[self._current]
         try:
             _write_at(file, group, self._size)
             os.fdatasync(file)
@@ -82,103 +82,103 @@ class CommitLog:
             with contextlib.suppress(OSError):  # the next group is written over it
                 os.ftruncate(file, self._size)
             raise
-        self._number += 1
+        self._next_group_number += 1
         self._size += len(group)
         self._matches.update(entry.match for entry in entries)
 
-    def _empty_one(self) -> None:
+    def _start_emptying(self) -> None:
         """Start to empty the other log if that failed before. Otherwise switch to the other log and empty this one."""
-        again = bool(self._others)
-        which = 1 - self._at if again else self._at
-        thread = threading.Thread(target=self._empty, args=(which, self._others or self._matches, again))
+        again = bool(self._other_matches)
+        which = 1 - self._current if again else self._current
+        thread = threading.Thread(target=self._empty, args=(which, self._other_matches or self._matches, again))
         try:
             thread.start()
         except RuntimeError:  # the system has no more threads
-            self._look_at += FULL
+            self._check_at_bytes += SEGMENT_BYTES
             return
-        self._emptying = thread
+        self._emptying_thread = thread
         if again:
-            self._look_at += FULL
+            self._check_at_bytes += SEGMENT_BYTES
         else:
-            self._others, self._matches = self._matches, set()
-            self._at, self._size, self._look_at = 1 - self._at, 0, FULL
+            self._other_matches, self._matches = self._matches, set()
+            self._current, self._size, self._check_at_bytes = 1 - self._current, 0, SEGMENT_BYTES
 
-    def _empty(self, which: int, matches: Iterable[str], again: bool) -> None:
+    def _empty(self, index: int, matches: Iterable[str], rewrite: bool) -> None:
         """Sync the journals of some matches, and empty the log that they no longer need.
 
         A disk drops data that it failed to sync. So with `again` the entries are first written once more.
         """
         try:
-            if again:
-                _write_entries(self._folder, _entries(_groups(self._folder / _NAMES[which])))
-            self._sync(matches)
-            os.ftruncate(self._files[which], 0)
-            os.fdatasync(self._files[which])  # it must not reappear after the other log is gone
+            if rewrite:
+                _write_entries(self._folder, _entries_by_match(_read_groups(self._folder / _SEGMENT_NAMES[index])))
+            self._sync_journals(matches)
+            os.ftruncate(self._files[index], 0)
+            os.fdatasync(self._files[index])  # it must not reappear after the other log is gone
         except OSError as exc:  # its groups stay, and the current log grows
-            log.warning("the journals in %s can't be synced: %s", self._folder / _NAMES[which], exc.strerror)
+            log.warning("the journals in %s can't be synced: %s", self._folder / _SEGMENT_NAMES[index], exc.strerror)
         else:
-            self._others = set()
+            self._other_matches = set()
 
-    def _sync(self, matches: Iterable[str]) -> None:
+    def _sync_journals(self, matches: Iterable[str]) -> None:
         for match in matches:
             with contextlib.suppress(FileNotFoundError):  # the match has ended
-                sync(journal_path(self._folder, match))
+                flush_to_disk(journal_path(self._folder, match))
 
     def close(self) -> None:
         """Sync all journals and remove the logs. The host can then continue without them."""
-        if self._emptying is not None:
-            self._emptying.join()
+        if self._emptying_thread is not None:
+            self._emptying_thread.join()
         try:
-            self._sync(self._matches | self._others)
-            _remove(self._folder, [self._folder / _NAMES[1 - self._at], self._folder / _NAMES[self._at]])
+            self._sync_journals(self._matches | self._other_matches)
+            _remove_logs(self._folder, [self._folder / _SEGMENT_NAMES[1 - self._current], self._folder / _SEGMENT_NAMES[self._current]])
         except OSError as exc:
             log.warning("the journals in %s can't be synced: %s; its logs stay", self._folder, exc.strerror)
         for file in self._files:
             os.close(file)
 
 
-def mend(folder: Path) -> None:
+def restore_journals(folder: Path) -> None:
     """Restore the journals in a folder from its logs, and remove the logs. Raise `OSError`.
 
     Data in a journal beyond its last log entry was never synced or sent to anyone, and is cut off. A missing journal
     belonged to a finished match.
     """
-    logs = {path: list(_groups(path)) for path in (folder / name for name in _NAMES) if path.exists()}
-    _write_entries(folder, _entries(chain.from_iterable(logs.values())), cut=True)
-    _remove(folder, sorted(logs, key=lambda path: logs[path][:1]))
+    logs = {path: list(_read_groups(path)) for path in (folder / name for name in _SEGMENT_NAMES) if path.exists()}
+    _write_entries(folder, _entries_by_match(chain.from_iterable(logs.values())), truncate=True)
+    _remove_logs(folder, sorted(logs, key=lambda path: logs[path][:1]))
 
 
-def _remove(folder: Path, paths: Iterable[Path]) -> None:
+def _remove_logs(folder: Path, paths: Iterable[Path]) -> None:
     """Remove logs, the older one first: on its own it would set the journals back to its own state."""
     for path in paths:
         path.unlink(missing_ok=True)
-        sync(folder)
+        flush_to_disk(folder)
 
 
-def _entries(groups: Iterable[_Group]) -> dict[str, list[Entry]]:
+def _entries_by_match(groups: Iterable[_Group]) -> dict[str, list[Entry]]:
     """Return, by match, the logged entries since its journal began."""
     found: dict[str, list[Entry]] = {}
     for _, entries in sorted(groups):
         for entry in entries:
-            if entry.at == 0:  # the journal was started again
+            if entry.offset == 0:  # the journal was started again
                 found[entry.match] = []
             found.setdefault(entry.match, []).append(entry)
     return found
 
 
-def _groups(path: Path) -> Iterator[_Group]:
+def _read_groups(path: Path) -> Iterator[_Group]:
     """Yield the complete groups of a log, with their numbers."""
     data, at = path.read_bytes(), 0
-    while at + _HEAD.size <= len(data):
-        number, size, check = _HEAD.unpack_from(data, at)
-        payload = data[at + _HEAD.size : at + _HEAD.size + size]
+    while at + _GROUP_HEADER.size <= len(data):
+        number, size, check = _GROUP_HEADER.unpack_from(data, at)
+        payload = data[at + _GROUP_HEADER.size : at + _GROUP_HEADER.size + size]
         if not size or len(payload) < size or zlib.crc32(payload) != check:
             return
         yield number, _decode(payload)
-        at += _HEAD.size + size
+        at += _GROUP_HEADER.size + size
 
 
-def _write_entries(folder: Path, entries: dict[str, list[Entry]], *, cut: bool = False) -> None:
+def _write_entries(folder: Path, entries: dict[str, list[Entry]], *, truncate: bool = False) -> None:
     """Write logged entries to their journals and sync; `cut` truncates each after its last entry. Raise `OSError`."""
     for match, of_it in entries.items():
         path = journal_path(folder, match)
@@ -191,17 +191,17 @@ def _write_entries(folder: Path, entries: dict[str, list[Entry]], *, cut: bool =
             continue
         try:
             for entry in of_it:
-                _write_at(file, entry.data, entry.at)
-            if cut:
-                os.ftruncate(file, of_it[-1].at + len(of_it[-1].data))
+                _write_at(file, entry.data, entry.offset)
+            if truncate:
+                os.ftruncate(file, of_it[-1].offset + len(of_it[-1].data))
             os.fdatasync(file)
         finally:
             os.close(file)
 
 
-def _write_at(file: int, data: bytes, at: int) -> None:
+def _write_at(file: int, data: bytes, offset: int) -> None:
     """Write all of the data. Raise `OSError`."""
-    if os.pwrite(file, data, at) != len(data):
+    if os.pwrite(file, data, offset) != len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 

@@ -9,16 +9,16 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from arena.host.journal import Journal, JournalFault
-from arena.host.runner import Runner
+from arena.host.runner import MatchRunner
 from arena.host.session import Session
 from arena.ratings.rating_system import INITIAL
 from arena.store.incident import Incident
-from machine.log_output import about
-from machine.timestamps import utc
+from machine.log_output import log_fields
+from machine.timestamps import utc_now
 from protocol import error_codes
 from protocol.errors import BotFault, Fault
 from protocol.messages import ClientMessage, Error, Hello, ListedSeek, Player
-from referee.footer import Closed
+from referee.footer import ClosedMatch
 from referee.record import Header
 from referee.result import Ratings
 
@@ -37,7 +37,7 @@ class Unavailable(BotFault):
     code = error_codes.UNAVAILABLE
 
 
-class Elsewhere(BotFault):
+class OnAnotherNode(BotFault):
     """Another node, at `url`, does what the client asked for."""
 
     code = error_codes.ELSEWHERE
@@ -47,7 +47,7 @@ class Elsewhere(BotFault):
         self.url = url
 
 
-class NotUnderWay(Unavailable):
+class NotRunning(Unavailable):
     """A client asked to watch a match that is not running."""
 
     def __init__(self, match: str) -> None:
@@ -70,25 +70,25 @@ class FinishedMatch:
     `finalize` calls `tell` once, and `forget` after the match is stored.
     """
 
-    def __init__(self, runner: Runner, journal: Journal, tell: Callable[[Ratings | None], None]) -> None:
-        self.result = runner.result(utc())
+    def __init__(self, runner: MatchRunner, journal: Journal, send_end: Callable[[Ratings | None], None]) -> None:
+        self.result = runner.result(utc_now())
         self.failures = runner.failures
         """The reasons why bots' programs failed, by seat, as their clients reported."""
-        self.tell = tell
+        self.send_end = send_end
         """Sends the end to everyone, with ratings or without. Call it once."""
-        self.size = 0
+        self.record_bytes = 0
         """The size of its record in bytes; 0 until `record` is called."""
         self._runner = runner
         self._journal = journal
 
-    def closed(self) -> Closed:
+    def close_record(self) -> ClosedMatch:
         """Return the match with its record. Raise `JournalFault`."""
-        return self._runner.closed(self.result)
+        return self._runner.close_record(self.result)
 
-    def record(self, ratings: Ratings | None) -> bytes:
+    def encode_record(self, ratings: Ratings | None) -> bytes:
         """Return the record, with ratings or without. Raise `JournalFault`."""
-        record = self.closed().record(ratings)
-        self.size = len(record)
+        record = self.close_record().pack_record(ratings)
+        self.record_bytes = len(record)
         return record
 
     def announce_wait(self) -> None:
@@ -96,13 +96,13 @@ class FinishedMatch:
         text = "the arena can't store the result of this match now: its end is told when it can"
         self._runner.announce(Error(code=error_codes.UNAVAILABLE, message=text, ref=self.result.match))
 
-    def forget(self) -> None:
+    def remove_journal(self) -> None:
         """Remove the journal of a stored match. If that fails, the next start removes it."""
         try:
-            self._journal.forget(self.result.match)
+            self._journal.remove(self.result.match)
         except JournalFault as fault:
             match = self.result.match
-            log.error("match %s is stored, but %s", match, fault, extra=about(match=match))
+            log.error("match %s is stored, but %s", match, fault, extra=log_fields(match=match))
 
 
 class Identity(NamedTuple):
@@ -130,40 +130,40 @@ class HostHandler(ABC):
         """Identify a client. Raise `BotFault` for one that must stay out, `ArenaFault` if it can't be looked up."""
 
     @abstractmethod
-    def request(self, session: Session, message: ClientMessage) -> None:
+    def handle_message(self, session: Session, message: ClientMessage) -> None:
         """Handle a seek, or another message that the host does not handle itself. Raise `BotFault`."""
 
     @abstractmethod
     async def finalize(self, match: FinishedMatch) -> None:
         """Store a finished match and tell its players. If this raises, the match stays in the journal."""
 
-    async def note(self, bot: str, incident: Incident) -> None:
+    async def record_incident(self, bot: str, incident: Incident) -> None:
         """Record an incident that a bot caused. Raise `ArenaFault`."""
 
-    async def resumes(self, header: Header, seed: bytes) -> bool:
+    async def should_resume(self, header: Header, seed: bytes) -> bool:
         """Return whether a match in the journal continues; if not, its journal is removed. Raise `ArenaFault`."""
         return False
 
-    def seeks(self, bot: str) -> tuple[list[ListedSeek], int]:
+    def seeks_of(self, bot: str) -> tuple[list[ListedSeek], int]:
         """Return the seeks of a bot (by folded name) for a listing, and the seconds until it may start one of them."""
         return [], 0
 
-    def players(self, header: Header) -> list[Player]:
+    def players_of(self, header: Header) -> list[Player]:
         """Return the players of a match with their current ratings. Raise `BotFault`."""
         return [Player(bot=seat.bot, version=seat.version, mu=INITIAL.mu, sigma=INITIAL.sigma) for seat in header.seats]
 
-    def unready(self) -> str | None:
+    def unready_reason(self) -> str | None:
         """Return in one line why clients should not connect now; None if they may."""
         return None
 
-    def others(self) -> list[str]:
+    def other_hosts(self) -> list[str]:
         """Return the URLs of the other hosts of this arena."""
         return []
 
-    def watch_elsewhere(self, session: Session, match: str) -> None:
+    def redirect_spectator(self, session: Session, match: str) -> None:
         """Tell a client which other host runs a match, if one does. The answer may come later."""
 
-    def before_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
+    def prepare_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         """Return a future for work that must finish before the match is announced; None if there is none."""
         return None
 
@@ -173,23 +173,23 @@ class HostHandler(ABC):
     def not_begun(self, match: str, fault: Fault) -> None:
         """A match does not begin after all, as what had to be done before says: there is nothing left of it."""
 
-    def match_added(self, runner: Runner) -> None:
+    def on_match_added(self, runner: MatchRunner) -> None:
         """Handle a match that is about to start, or to resume after a restart."""
 
-    def connected(self, session: Session) -> None:
+    def on_connected(self, session: Session) -> None:
         """Handle a bot that has connected and is about to be welcomed."""
 
-    def disconnected(self, session: Session) -> None:
+    def on_disconnected(self, session: Session) -> None:
         """Handle the end of a bot's connection, or its replacement by a newer one. The bot's matches continue."""
 
-    def seated(self, session: Session) -> None:
+    def on_seated(self, session: Session) -> None:
         """Handle a connected bot's new seat in a match."""
 
-    def seat_ready(self, session: Session) -> None:
+    def on_seat_ready(self, session: Session) -> None:
         """Handle a bot's report that it is ready for a match."""
 
-    def room_again(self) -> None:
+    def on_capacity_available(self) -> None:
         """Handle that an address which had used up its quota may start a match again."""
 
-    def seat_released(self, runner: Runner, seat: int) -> None:
+    def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
         """Handle the release of a seat: its bot has the slot back. The match may continue."""

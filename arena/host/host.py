@@ -10,17 +10,17 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
-from arena.host.actions import act
+from arena.host.actions import handle_message
 from arena.host.broadcast import Broadcaster
 from arena.host.client_registry import ClientRegistry
 from arena.host.event_log import EventLog
 from arena.host.handler import FinishedMatch, HostHandler, TooOften, Unavailable
 from arena.host.journal import Journal, JournalFault, MatchJournal
-from arena.host.journal_weights import weigh_journals
+from arena.host.journal_weights import enforce_disk_quota
 from arena.host.meters import MeasuredRunner, Meters
 from arena.host.quotas import QuotaLimits, Quotas
 from arena.host.recorder import Recorder
-from arena.host.runner import Runner
+from arena.host.runner import MatchRunner
 from arena.host.session import Session
 from arena.host.timeouts import HostTimeouts
 from arena.host.work_queue import WorkQueue
@@ -28,20 +28,20 @@ from arena.network.admission import Access, Admission
 from arena.network.connection import Connection
 from arena.network.listener import Listener
 from arena.network.tls import Encryption
-from machine.event_loop import Tasks, until_first
-from machine.log_output import about
+from machine.event_loop import BackgroundTasks, run_until_first
+from machine.log_output import log_fields
 from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY
 from protocol.codec import Codec, Frame
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
 from protocol.games import NAMES
-from protocol.messages import MAX_CLIENT_FRAME, MAX_STRIKES, Error, Hello, Limits, Welcome
-from referee.effects import Absent, Voided
+from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_STRIKES, Error, Hello, Limits, Welcome
+from referee.effects import NoShow, Abort
 from referee.match import Match, MatchTimeouts
 from referee.record import Header, Secret
-from referee.replay import Recalled
+from referee.replay import JournalSummary
 from referee.result import Ratings
 
-SILENT = "no_hello"
+NO_HELLO_LABEL = "no_hello"
 """The code in metrics for clients that never said hello; there is no error code for them."""
 
 log = logging.getLogger("arena.host")
@@ -52,27 +52,27 @@ class Health:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._troubles: dict[str, str] = {}
+        self._problems: dict[str, str] = {}
         self._since = 0.0
 
     @property
     def reason(self) -> str | None:
         """The first problem, in one line; None if there is none."""
-        return next(iter(self._troubles.values()), None)
+        return next(iter(self._problems.values()), None)
 
     @property
     def places(self) -> Collection[str]:
         """The places with a problem: `store`, `seeks`, and the ids of matches that can't be recorded."""
-        return self._troubles.keys()
+        return self._problems.keys()
 
-    def tell(self, where: str, reason: str | None) -> None:
+    def set_problem(self, place: str, reason: str | None) -> None:
         """Set the problem at a place; None clears it."""
         if reason is not None:
-            if not self._troubles:
+            if not self._problems:
                 self._since = self._clock()
                 log.error("new matches paused; retrying every second: %s", reason)
-            self._troubles[where] = reason
-        elif self._troubles.pop(where, None) is not None and not self._troubles:
+            self._problems[place] = reason
+        elif self._problems.pop(place, None) is not None and not self._problems:
             log.warning("play goes on after %.1f s", self._clock() - self._since)
 
 
@@ -90,7 +90,7 @@ class MatchHost:
         journal: Journal,
         access: Access | None = None,
         encryption: Encryption | None = None,
-        operate: Callable[[Connection], Awaitable[None]] | None = None,
+        serve_operator: Callable[[Connection], Awaitable[None]] | None = None,
         quotas: Quotas | None = None,
         meters: Meters | None = None,
         timeouts: HostTimeouts | None = None,
@@ -98,101 +98,101 @@ class MatchHost:
     ) -> None:
         self._handler = handler
         self._timeouts = timeouts or HostTimeouts()
-        self._runner: Callable[..., Runner] = Runner if meters is None else partial(MeasuredRunner, meters)
+        self._make_runner: Callable[..., MatchRunner] = MatchRunner if meters is None else partial(MeasuredRunner, meters)
         self.quotas = quotas or Quotas(QuotaLimits())
         self._journal = journal
         self._clock = asyncio.get_running_loop().time
         self.health = Health(self._clock)
-        self.events = EventLog(handler.note)
+        self.events = EventLog(handler.record_incident)
         self._broadcaster = Broadcaster()
         self.clients = ClientRegistry(handler, self.quotas, self._broadcaster)
         self.listener = Listener(
             self._serve,
-            Admission(access or Access(), self.events.refused),
+            Admission(access or Access(), self.events.log_refused),
             encryption,
-            self.unready,
-            operate,
+            self.unready_reason,
+            serve_operator,
             self._timeouts.network,
             work_clock,
         )
-        self._due = WorkQueue()
-        self.recorder = Recorder(self.listener.flusher.end_soon, journal.log)
-        self.listener.flusher.before = self.recorder.commit
+        self._due_queue = WorkQueue()
+        self.recorder = Recorder(self.listener.flusher.schedule_flush, journal.log)
+        self.listener.flusher.before_flush = self.recorder.commit
         self._recovery: asyncio.Task[int] | None = None
-        self._answers = asyncio.Event()
+        self._is_answering = asyncio.Event()
         """Set while `hello` messages are answered."""
-        self._answers.set()
-        self._unanswered: dict[Connection, float] = {}
+        self._is_answering.set()
+        self._waiting_since: dict[Connection, float] = {}
         """Clients that wait for an answer to `hello`, each with its time of arrival, oldest first."""
-        self._plies: Counter[str] = Counter()
+        self._finished_plies: Counter[str] = Counter()
         """The number of plies of finished matches, by game."""
-        self.spectators = 0
+        self.spectator_count = 0
         """The number of connected spectators."""
-        self._finalizing = Tasks()
-        self._weighing = Tasks()
+        self._finalizing = BackgroundTasks()
+        self._weighing = BackgroundTasks()
 
-    def before_frames(self, look: Callable[[], None]) -> None:
+    def call_before_flush(self, hook: Callable[[], None]) -> None:
         """Call `look` before records and frames are written, in each turn of the event loop that writes any."""
 
         def commit() -> None:
-            look()
+            hook()
             self.recorder.commit()
 
-        self.listener.flusher.before = commit
+        self.listener.flusher.before_flush = commit
 
-    def plies(self) -> Counter[str]:
+    def count_plies(self) -> Counter[str]:
         """Return the number of plies played since the start, by game."""
-        plies = Counter(self._plies)
+        plies = Counter(self._finished_plies)
         for runner in self.clients.runners.values():
             if not runner.is_over:
-                plies[runner.game] += runner.played
+                plies[runner.game] += runner.plies_played
         return plies
 
     def restore(self) -> asyncio.Task[int]:
         """Start to resume the matches in the journal; the task returns how many. Until then no `hello` is answered."""
-        self._answers.clear()
+        self._is_answering.clear()
         self._recovery = asyncio.create_task(self._restore())
-        self._weighing.begin(weigh_journals(self.clients.runners, self.quotas))
+        self._weighing.start(enforce_disk_quota(self.clients.runners, self.quotas))
         return self._recovery
 
-    def begin(self, header: Header, seed: bytes, seeks: Sequence[str | None] = (), absent: Sequence[int] = ()) -> None:
+    def start_match(self, header: Header, seed: bytes, seeks: Sequence[str | None] = (), absent: Sequence[int] = ()) -> None:
         """Start a match. Absent seats have lost it; if all are absent, it is void.
 
         Raise `ArenaFault` if it can't start.
         """
-        journal = self._journal.begin(header.match)
-        players = self._handler.players(header)
-        match = Match(header, seed, players, seeks, journal.events_before, self._timeouts.match)
-        runner = self._add(match, journal)
+        journal = self._journal.create(header.match)
+        players = self._handler.players_of(header)
+        match = Match(header, seed, players, seeks, journal.read_events_before, self._timeouts.match)
+        runner = self._add_match(match, journal)
         try:
-            runner.open(
-                partial(self._handler.before_start, header, seed),
+            runner.start(
+                partial(self._handler.prepare_start, header, seed),
                 partial(self._take_back, runner),
                 partial(self._note_begun, header),
             )
         except ArenaFault:
             self._remove(runner)
             raise
-        for event in [Voided()] if len(absent) == len(header.seats) else map(Absent, absent):
+        for event in [Abort()] if len(absent) == len(header.seats) else map(NoShow, absent):
             runner.receive(event)
 
     def _note_begun(self, header: Header) -> None:
-        self.events.begun(header)
+        self.events.log_begun(header)
         self._handler.begun(header.match)
 
-    def _take_back(self, runner: Runner, fault: Fault) -> None:
+    def _take_back(self, runner: MatchRunner, fault: Fault) -> None:
         """Remove a match that cannot begin and that no seat knows yet; the seats may seek another one."""
-        log.warning("match %s does not begin: %s", runner.id, fault, extra=about(match=runner.id))
+        log.warning("match %s does not begin: %s", runner.id, fault, extra=log_fields(match=runner.id))
         self._remove(runner)
         self._handler.not_begun(runner.id, fault)
         runner.refuse(str(fault))
 
-    def _remove(self, runner: Runner) -> None:
+    def _remove(self, runner: MatchRunner) -> None:
         """Have nothing left of a match that did not begin."""
         runner.stop()
         self.clients.remove_match(runner)
         with contextlib.suppress(JournalFault):
-            self._journal.forget(runner.id)
+            self._journal.remove(runner.id)
 
     async def disconnect(self, code: int) -> None:
         """Stop accepting connections, and close the existing ones with `code`."""
@@ -214,44 +214,44 @@ class MatchHost:
         session = await self._admit(connection, codec)
         if session is None:
             return
-        self.spectators += session.bot is None
+        self.spectator_count += session.bot is None
         try:
-            await connection.deliver(session.receive, session.awaited)
+            await connection.deliver_messages(session.receive, session.awaited)
         finally:
-            self.spectators -= session.bot is None
-            self.clients.leave(session)
+            self.spectator_count -= session.bot is None
+            self.clients.remove_session(session)
             if session.bot is not None:
                 playing = len(self.clients.matches_of(session.bot))
-                self.events.left(session.bot, connection.address, connection.ended, session.fault, playing)
+                self.events.log_disconnected(session.bot, connection.address, connection.close_info, session.last_fault, playing)
 
     async def _admit(self, connection: Connection, codec: Codec) -> Session | None:
         """Return the session of a client that introduced itself in time. Return None if it was refused."""
         try:
             async with asyncio.timeout(self._timeouts.network.hello_timeout_s):
-                frame = await connection.first()
+                frame = await connection.receive_first()
         except TimeoutError:
-            self.events.refused(connection.address, "no hello in time", code=SILENT)
-            connection.drop(NO_HELLO, "no hello in time")
+            self.events.log_refused(connection.address, "no hello in time", code=NO_HELLO_LABEL)
+            connection.start_close(NO_HELLO, "no hello in time")
             return None
-        connection.place.enter()
-        self._unanswered[connection] = self._clock()
+        connection.slot.end_waiting()
+        self._waiting_since[connection] = self._clock()
         try:
             return await self._answer(connection, codec, frame)
         finally:
-            del self._unanswered[connection]
+            del self._waiting_since[connection]
 
     async def _answer(self, connection: Connection, codec: Codec, frame: Frame) -> Session | None:
         """Answer a client's first frame with a welcome or a refusal; return its session as `_admit` does."""
-        if not self._answers.is_set():
-            await until_first(self._answers.wait(), connection.wait_closed())
-            if connection.gone:  # the client may have reconnected, and must keep its newer connection
+        if not self._is_answering.is_set():
+            await run_until_first(self._is_answering.wait(), connection.wait_closed())
+            if connection.is_gone:  # the client may have reconnected, and must keep its newer connection
                 return None
         hello = None
         try:
-            hello = _hello(codec, frame)
+            hello = _decode_hello(codec, frame)
             identity = await self._handler.authenticate(hello, connection.address)
         except BotFault as fault:
-            self.events.refused(connection.address, str(fault), None if hello is None else hello.bot, code=fault.code)
+            self.events.log_refused(connection.address, str(fault), None if hello is None else hello.bot, code=fault.code)
             if isinstance(fault, TooOften):
                 close_code = TOO_MANY
             else:
@@ -260,12 +260,12 @@ class MatchHost:
             return None
         except ArenaFault as fault:
             named = {} if hello is None or hello.bot is None else {"bot": hello.bot}
-            log.error("%s can't be let in: %s", named.get("bot", "a client"), fault, extra=about(**named))
+            log.error("%s can't be let in: %s", named.get("bot", "a client"), fault, extra=log_fields(**named))
             later = Unavailable("hello: the arena can't look bots up now: come back later")
             _refuse(connection, codec, later, RESTARTING)
             return None
         bot = identity.bot
-        acting = partial(act, self.clients)
+        acting = partial(handle_message, self.clients)
         session = Session(
             connection,
             codec,
@@ -273,11 +273,11 @@ class MatchHost:
             bot,
             acting,
             identity.token_hash,
-            person=identity.person,
+            is_person=identity.person,
             display=identity.display,
         )
-        resumed = self.clients.enter(session) if bot is not None else []
-        limits = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=hello.slots)
+        resumed = self.clients.add_session(session) if bot is not None else []
+        limits = Limits(max_message=MAX_CLIENT_FRAME_BYTES, strikes=MAX_STRIKES, slots=hello.slots)
         session.send(
             Welcome(
                 bot=bot,
@@ -287,80 +287,80 @@ class MatchHost:
                 limits=limits,
                 resumed=resumed,
                 url=self._handler.url,
-                nodes=self._handler.others(),
+                nodes=self._handler.other_hosts(),
                 elsewhere=list(identity.elsewhere),
             )
         )
         if bot is not None:
-            self.events.came(bot, hello.version, hello.client, connection.address)
-            self.clients.resume(session)
+            self.events.log_connected(bot, hello.version, hello.client, connection.address)
+            self.clients.restore_seats(session)
         return session
 
-    def unready(self) -> str | None:
+    def unready_reason(self) -> str | None:
         """Return why clients should not connect now: matches can't start, or bots wait too long. None if they may."""
-        reason = self.health.reason or self._handler.unready()
-        if reason is None and not self._answers.is_set():
+        reason = self.health.reason or self._handler.unready_reason()
+        if reason is None and not self._is_answering.is_set():
             reason = "the matches of the journal are read"
-        if reason is not None or not self._unanswered:
+        if reason is not None or not self._waiting_since:
             return reason
-        waited = self._clock() - next(iter(self._unanswered.values()))
+        waited = self._clock() - next(iter(self._waiting_since.values()))
         if waited < self._timeouts.slow_answer_delay_s:
             return None
-        waiting = len(self._unanswered)
+        waiting = len(self._waiting_since)
         return f"whoever comes waits to be let in, {waiting} by now, the first for {waited:.0f} s: the database is slow"
 
     async def _restore(self) -> int:
-        matches = await recovered(self._journal, self._handler, self._timeouts.match)
+        matches = await recover_matches(self._journal, self._handler, self._timeouts.match)
         for match, recalled, journal in matches:
-            self._add(match, journal).resume(recalled)
+            self._add_match(match, journal).resume(recalled)
             await asyncio.sleep(0)
-        self._answers.set()
+        self._is_answering.set()
         return len(matches)
 
-    def _add(self, match: Match, journal: MatchJournal) -> Runner:
-        runner = self._runner(
+    def _add_match(self, match: Match, journal: MatchJournal) -> MatchRunner:
+        runner = self._make_runner(
             match,
             journal,
             self.recorder,
-            self._finish,
-            self.clients.release,
-            self.health.tell,
+            self._on_finished,
+            self.clients.release_seat,
+            self.health.set_problem,
             self._broadcaster,
-            self._due,
+            self._due_queue,
             self.quotas.limits.match_bytes,
             self._timeouts.record_retry_delay_s,
         )
         self.clients.add_match(runner)
-        self._handler.match_added(runner)
+        self._handler.on_match_added(runner)
         return runner
 
-    def _finish(self, runner: Runner) -> None:
-        self._plies[runner.game] += runner.played
-        self._finalizing.begin(self._finalize(runner))
+    def _on_finished(self, runner: MatchRunner) -> None:
+        self._finished_plies[runner.game] += runner.plies_played
+        self._finalizing.start(self._finalize(runner))
 
-    async def _finalize(self, runner: Runner) -> None:
-        match = FinishedMatch(runner, self._journal, partial(self._tell_end, runner))
-        parts = self.quotas.parts(runner.id, runner.size, runner.said)
+    async def _finalize(self, runner: MatchRunner) -> None:
+        match = FinishedMatch(runner, self._journal, partial(self._send_end, runner))
+        parts = self.quotas.split_bytes(runner.id, runner.journal_bytes, runner.info_bytes)
         runner.stop()
-        self.events.ended(match.result, match.failures)
+        self.events.log_ended(match.result, match.failures)
         try:
             await self._handler.finalize(match)
-            self.quotas.store(parts, match.size)
+            self.quotas.charge_record(parts, match.record_bytes)
         except Fault as fault:  # the arena is closing: the end is sent after the next start, when it is stored
             text = "the result of match %s can't be stored, it stays in the journal: %s"
-            log.error(text, runner.id, fault, extra=about(match=runner.id))
+            log.error(text, runner.id, fault, extra=log_fields(match=runner.id))
         except Exception:
             text = "the result of match %s can't be stored, it stays in the journal"
-            log.exception(text, runner.id, extra=about(match=runner.id))
+            log.exception(text, runner.id, extra=log_fields(match=runner.id))
         finally:
             runner.close()
 
-    def _tell_end(self, runner: Runner, ratings: Ratings | None) -> None:
+    def _send_end(self, runner: MatchRunner, ratings: Ratings | None) -> None:
         self.clients.remove_match(runner)
-        runner.farewell(ratings)
+        runner.send_end(ratings)
 
 
-def _hello(codec: Codec, frame: Frame) -> Hello:
+def _decode_hello(codec: Codec, frame: Frame) -> Hello:
     """Decode a first frame, which must be a `hello`. Raise `MalformedMessage`."""
     hello = codec.decode_client(frame)
     if not isinstance(hello, Hello):
@@ -369,25 +369,25 @@ def _hello(codec: Codec, frame: Frame) -> Hello:
 
 
 def _refuse(connection: Connection, codec: Codec, fault: BotFault, close_code: int) -> None:
-    connection.push(codec.encode(Error(code=fault.code, message=str(fault), fatal=True)))
-    connection.drop(close_code, fault.code)
+    connection.send_frame(codec.encode(Error(code=fault.code, message=str(fault), fatal=True)))
+    connection.start_close(close_code, fault.code)
 
 
-async def recovered(
+async def recover_matches(
     journal: Journal, handler: HostHandler, timeouts: MatchTimeouts | None = None
-) -> list[tuple[Match, Recalled, MatchJournal]]:
+) -> list[tuple[Match, JournalSummary, MatchJournal]]:
     """Return the matches in the journal that the handler wants to continue, in the state in which they stopped.
 
     Each is replayed in a thread while the event loop continues. Journals that can't be read stay untouched.
     """
-    found: list[tuple[Match, Recalled, MatchJournal]] = []
+    found: list[tuple[Match, JournalSummary, MatchJournal]] = []
     try:
-        for match in journal.unfinished():
+        for match in journal.list_matches():
             try:
-                one = await _recovered(match, journal, handler, timeouts)
+                one = await _recover_match(match, journal, handler, timeouts)
             except Fault as fault:
                 text = "match %s can't go on, its journal is left as it is: %s"
-                log.warning(text, match, fault, extra=about(match=match))
+                log.warning(text, match, fault, extra=log_fields(match=match))
             else:
                 found += [one] if one is not None else []
     except asyncio.CancelledError:
@@ -397,25 +397,25 @@ async def recovered(
     return found
 
 
-async def _recovered(
+async def _recover_match(
     match: str, journal: Journal, handler: HostHandler, timeouts: MatchTimeouts | None
-) -> tuple[Match, Recalled, MatchJournal] | None:
+) -> tuple[Match, JournalSummary, MatchJournal] | None:
     lines = await asyncio.to_thread(journal.read, match)
     if not lines or (len(lines) == 1 and isinstance(lines[0], Secret)):
         text = "match %s: its journal ends before the header, so nobody was told of it, and is removed"
-        log.warning(text, match, extra=about(match=match))
-        journal.forget(match)
+        log.warning(text, match, extra=log_fields(match=match))
+        journal.remove(match)
         return None
     if len(lines) == 1 or not isinstance(lines[0], Secret) or not isinstance(lines[1], Header):
         raise BadRecord("it does not begin with a secret and a header")
     header, seed = lines[1], bytes.fromhex(lines[0].seed)
-    if not await handler.resumes(header, seed):
-        journal.forget(match)
+    if not await handler.should_resume(header, seed):
+        journal.remove(match)
         return None
-    opened = journal.proceed(match)
+    opened = journal.reopen(match)
     try:
-        played = Match(header, seed, handler.players(header), older=opened.events_before, timeouts=timeouts)
-        return played, await asyncio.to_thread(played.recall, lines[2:]), opened
+        played = Match(header, seed, handler.players_of(header), older=opened.read_events_before, timeouts=timeouts)
+        return played, await asyncio.to_thread(played.load_journal, lines[2:]), opened
     except BaseException:
         opened.close()
         raise

@@ -14,20 +14,20 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from arena.host.commit_log import CommitLog, Entry, journal_path, mend
-from machine.atomic_write import sync
-from machine.log_output import about
+from arena.host.commit_log import CommitLog, Entry, journal_path, restore_journals
+from machine.atomic_write import flush_to_disk
+from machine.log_output import log_fields
 from protocol.errors import ArenaFault, BadRecord, os_errors_as
 from protocol.messages import Event
-from referee.messages import MOST_TOLD
-from referee.record import AnyLine, Header, public
-from referee.record_reader import read_lines, rows
+from referee.messages import MAX_EVENT_BYTES
+from referee.record import AnyLine, Header, is_public
+from referee.record_reader import read_lines, complete_lines
 
-BLOCK = 64 * 1024
+READ_BLOCK_BYTES = 64 * 1024
 """The block size for reading a journal from its end."""
-USUAL_BYTES = 16 * 1024
+PROBE_BYTES = 16 * 1024
 """The size of a typical journal."""
-SHOWN = 80
+MAX_SHOWN_BYTES = 80
 
 log = logging.getLogger("arena.host.journal")
 
@@ -40,7 +40,7 @@ class _EventLine(Struct, tag_field="type", tag="ply"):
 
 _EVENT_LINE = b'{"type":"ply"'
 _encode = msgspec.json.Encoder().encode
-_event_of = msgspec.json.Decoder(_EventLine).decode
+_decode_event = msgspec.json.Decoder(_EventLine).decode
 
 
 class JournalFault(ArenaFault):
@@ -53,34 +53,34 @@ class Journal:
     At most `most` journals are open at once. Raises `JournalFault`.
     """
 
-    def __init__(self, folder: Path, *, synced: bool = False, most: int | None = None) -> None:
+    def __init__(self, folder: Path, *, synced: bool = False, max_open: int | None = None) -> None:
         self.folder = folder
-        self._most = most
-        self._open = 0
+        self._max_open = max_open
+        self._open_count = 0
         with os_errors_as(JournalFault, f"the journal's folder {folder} can't be made"):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with os_errors_as(JournalFault, f"the journals in {folder} can't be mended"):
-            mend(folder)
+            restore_journals(folder)
             self.log = CommitLog(folder) if synced else None
 
-    def begin(self, match: str) -> MatchJournal:
+    def create(self, match: str) -> MatchJournal:
         """Return a new journal for a match, replacing an existing one: that match is played again from the start.
 
         Raise `JournalFault`.
         """
-        self._count()
-        return self._opened(match, os.O_TRUNC)
+        self._check_limit()
+        return self._open_journal(match, os.O_TRUNC)
 
-    def proceed(self, match: str) -> MatchJournal:
+    def reopen(self, match: str) -> MatchJournal:
         """Open the journal of a match that resumes after a restart. The limit on open journals does not apply."""
-        return self._opened(match, 0)
+        return self._open_journal(match, 0)
 
     def close(self) -> None:
         """Close the commit log."""
         if self.log is not None:
             self.log.close()
 
-    def unfinished(self) -> list[str]:
+    def list_matches(self) -> list[str]:
         """Return the ids of the matches that have a journal."""
         return sorted(path.stem for path in self.folder.glob("*.jsonl"))
 
@@ -92,17 +92,17 @@ class Journal:
         path = self._path(match)
         with os_errors_as(JournalFault, f"the journal {path} can't be read"):
             whole, _, rest = path.read_bytes().rpartition(b"\n")
-            lines = read_lines(rows(whole + b"\n") if whole else [], str(path))
+            lines = read_lines(complete_lines(whole + b"\n") if whole else [], str(path))
             if rest:
                 os.truncate(path, len(whole) + 1 if whole else 0)
                 text = "%s ended in half a line, which nobody was told of and is cut off: %s"
-                log.warning(text, path, _begin(rest), extra=about(match=match))
+                log.warning(text, path, _preview(rest), extra=log_fields(match=match))
         for line in lines:
             if isinstance(line, Header) and line.match != match:
                 raise BadRecord(f"{path} is the journal of another match, {line.match}")
         return lines
 
-    def forget(self, match: str) -> None:
+    def remove(self, match: str) -> None:
         """Remove the journal of a match that is stored or shall not resume. Raise `JournalFault`."""
         path = self._path(match)
         with os_errors_as(JournalFault, f"the journal {path} can't be removed"):
@@ -110,50 +110,50 @@ class Journal:
 
     def probe(self) -> None:
         """Check that a journal of typical size can be written, and remove it. Raise `JournalFault` if not."""
-        self._count()
+        self._check_limit()
         path = self.folder / "probe"
         with os_errors_as(JournalFault, f"no journal can be made in {self.folder}"):
             try:
-                path.write_bytes(bytes(USUAL_BYTES))
+                path.write_bytes(bytes(PROBE_BYTES))
             finally:
                 path.unlink(missing_ok=True)
 
-    def _count(self) -> None:
-        if self._most is not None and self._open >= self._most:
-            raise JournalFault(f"{self._open} matches are under way: limit of open files reached")
+    def _check_limit(self) -> None:
+        if self._max_open is not None and self._open_count >= self._max_open:
+            raise JournalFault(f"{self._open_count} matches are under way: limit of open files reached")
 
-    def _opened(self, match: str, flags: int) -> MatchJournal:
-        opened = MatchJournal(self._path(match), flags, log=self.log, closed=self._closed)
-        self._open += 1
+    def _open_journal(self, match: str, flags: int) -> MatchJournal:
+        opened = MatchJournal(self._path(match), flags, log=self.log, on_closed=self._on_closed)
+        self._open_count += 1
         return opened
 
-    def _closed(self) -> None:
-        self._open -= 1
+    def _on_closed(self) -> None:
+        self._open_count -= 1
 
     def _path(self, match: str) -> Path:
         return journal_path(self.folder, match)
 
 
-def _begin(data: bytes) -> str:
-    return f"{data[:SHOWN]!r}{'...' if len(data) > SHOWN else ''} ({len(data)} bytes)"
+def _preview(data: bytes) -> str:
+    return f"{data[:MAX_SHOWN_BYTES]!r}{'...' if len(data) > MAX_SHOWN_BYTES else ''} ({len(data)} bytes)"
 
 
 class MatchJournal:
     """The open journal of one match."""
 
-    def __init__(self, path: Path, flags: int, *, log: CommitLog | None, closed: Callable[[], None]) -> None:
+    def __init__(self, path: Path, flags: int, *, log: CommitLog | None, on_closed: Callable[[], None]) -> None:
         self._path = path
-        self._closed = closed
+        self._on_closed = on_closed
         self._log = log
         with os_errors_as(JournalFault, f"the journal {path} can't be opened"):
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o600)
-            self.size = os.fstat(self._file).st_size
+            self.size_bytes = os.fstat(self._file).st_size
             """The size in bytes."""
             if log is not None:
                 try:
-                    if self.size:  # lines that are in no commit log
+                    if self.size_bytes:  # lines that are in no commit log
                         os.fdatasync(self._file)
-                    sync(path.parent)
+                    flush_to_disk(path.parent)
                 except OSError:
                     os.close(self._file)
                     raise
@@ -165,7 +165,7 @@ class MatchJournal:
             try:
                 self._log.commit([Entry(self._path.stem, at, data)])
             except OSError as exc:
-                raise self.take_back(at, exc) from exc
+                raise self.roll_back(at, exc) from exc
 
     def append(self, data: bytes) -> int:
         """Append lines, all or none, and return their offset. Raise `JournalFault`."""
@@ -174,34 +174,34 @@ class MatchJournal:
         except OSError as exc:
             raise JournalFault(f"the journal {self._path} can't be written: {exc.strerror}") from exc
         if written != len(data):
-            self._cut()
+            self._truncate()
             raise JournalFault(f"the journal {self._path} took {written} of {len(data)} bytes: is the disk full?")
-        at = self.size
-        self.size += written
+        at = self.size_bytes
+        self.size_bytes += written
         return at
 
-    def take_back(self, at: int, exc: BaseException) -> JournalFault:
+    def roll_back(self, offset: int, exc: BaseException) -> JournalFault:
         """Cut off the data from offset `at` on, which could not be synced. Return the fault that says so."""
-        self.size = at
-        self._cut()
+        self.size_bytes = offset
+        self._truncate()
         return JournalFault(f"the journal {self._path} can't be synced: {getattr(exc, 'strerror', None) or exc}")
 
-    def _cut(self) -> None:
+    def _truncate(self) -> None:
         with contextlib.suppress(OSError):  # data beyond `size` is never read
-            os.ftruncate(self._file, self.size)
+            os.ftruncate(self._file, self.size_bytes)
 
-    def record_lines(self) -> list[bytes]:
+    def read_record_lines(self) -> list[bytes]:
         """Return the lines that belong in the record, without those that only a journal has. Raise `JournalFault`.
 
         They are read from the open file, so it may have been removed from its folder.
         """
         with os_errors_as(JournalFault, f"the journal {self._path} can't be read"):
-            data = os.pread(self._file, self.size, 0)
-        if len(data) < self.size:
-            raise JournalFault(f"the journal {self._path} was cut short to {len(data)} of {self.size} bytes")
-        return [line for line in data.splitlines(keepends=True) if public(line)]
+            data = os.pread(self._file, self.size_bytes, 0)
+        if len(data) < self.size_bytes:
+            raise JournalFault(f"the journal {self._path} was cut short to {len(data)} of {self.size_bytes} bytes")
+        return [line for line in data.splitlines(keepends=True) if is_public(line)]
 
-    def events_before(self, event: Event, most: int) -> list[Event]:
+    def read_events_before(self, event: Event, max_events: int) -> list[Event]:
         """Return up to `most` events that were recorded before this one, as many of the latest as fit into a message.
 
         If the journal can't be read, log that and return none: these events only help a client.
@@ -209,30 +209,30 @@ class MatchJournal:
         found: list[Event] = []
         if self._file < 0:
             return found
-        left, passed = MOST_TOLD, False
+        left, passed = MAX_EVENT_BYTES, False
         try:
-            for line in self._from_the_end():
+            for line in self._read_lines_backwards():
                 if not line.startswith(_EVENT_LINE):
                     continue
-                earlier = _event_of(line).event
+                earlier = _decode_event(line).event
                 if passed:
                     left -= len(_encode(earlier))
-                    if len(found) == most or left < 0:
+                    if len(found) == max_events or left < 0:
                         break
                     found.append(earlier)
                 elif earlier == event:
                     passed = True
         except OSError as exc:
             match = self._path.stem
-            log.error("the journal %s can't be read: %s", self._path, exc.strerror, extra=about(match=match))
+            log.error("the journal %s can't be read: %s", self._path, exc.strerror, extra=log_fields(match=match))
             return []
         return found[::-1]
 
-    def _from_the_end(self) -> Iterator[bytes]:
+    def _read_lines_backwards(self) -> Iterator[bytes]:
         """Yield the lines, last first. Raise `OSError`."""
-        rest, at = b"", self.size
+        rest, at = b"", self.size_bytes
         while at > 0:
-            block = min(BLOCK, at)
+            block = min(READ_BLOCK_BYTES, at)
             at -= block
             first, *whole = (os.pread(self._file, block, at) + rest).split(b"\n")
             yield from reversed(whole)
@@ -244,4 +244,4 @@ class MatchJournal:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-            self._closed()
+            self._on_closed()

@@ -7,43 +7,43 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from arena.host.quotas import Quotas
-from arena.host.runner import Runner
+from arena.host.runner import MatchRunner
 
-EVERY = 2.0
+MEASURE_INTERVAL_S = 2.0
 """Seconds between two measurements."""
-AT_ONCE = 256
+MATCHES_PER_TURN = 256
 
 
-async def weigh_journals(runners: Mapping[str, Runner], quotas: Quotas) -> None:
+async def enforce_disk_quota(runners: Mapping[str, MatchRunner], quotas: Quotas) -> None:
     """Measure the journals periodically, forever, and call matches off as needed."""
     while True:
-        await asyncio.sleep(EVERY)
+        await asyncio.sleep(MEASURE_INTERVAL_S)
         sizes: defaultdict[str, float] = defaultdict(float)
-        matches: defaultdict[str, list[Runner]] = defaultdict(list)
+        matches: defaultdict[str, list[MatchRunner]] = defaultdict(list)
         for number, runner in enumerate(list(runners.values()), 1):
-            for address, part in quotas.parts(runner.id, runner.size, runner.said).items():
+            for address, part in quotas.split_bytes(runner.id, runner.journal_bytes, runner.info_bytes).items():
                 sizes[address] += part
                 if runner.is_expendable:
                     matches[address].append(runner)
-            if number % AT_ONCE == 0:
+            if number % MATCHES_PER_TURN == 0:
                 await asyncio.sleep(0)
-        quotas.stored.hold(sizes)
-        _call_off(sizes, matches, quotas)
+        quotas.stored.set_held(sizes)
+        _call_off_matches(sizes, matches, quotas)
 
 
-def _call_off(sizes: dict[str, float], matches: dict[str, list[Runner]], quotas: Quotas) -> None:
+def _call_off_matches(sizes: dict[str, float], matches: dict[str, list[MatchRunner]], quotas: Quotas) -> None:
     """Call matches off until what is held fits into the quota; `sizes` are the bytes held by each address."""
     stored = quotas.stored
     for runners in matches.values():
-        runners.sort(key=lambda runner: runner.size)
+        runners.sort(key=lambda runner: runner.journal_bytes)
     while matches:
         address = max(matches, key=stored.taken_by)
-        if stored.taken_by(address) <= stored.each and stored.taken <= stored.total:
+        if stored.taken_by(address) <= stored.per_address and stored.taken <= stored.total:
             return
         runner = matches[address].pop()
         if not matches[address]:
             del matches[address]
         if runner.is_expendable:  # it may have been called off for another address
-            for other, part in quotas.parts(runner.id, runner.size, runner.said).items():
+            for other, part in quotas.split_bytes(runner.id, runner.journal_bytes, runner.info_bytes).items():
                 sizes[other] -= part
             runner.call_off(f"what {address} plays takes as much of the disk as it may in a day")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
-from arena.host.runner import Runner
+from arena.host.runner import MatchRunner
 from machine.histogram import Histogram
-from referee.effects import MatchEvent, Played
+from referee.effects import MatchEvent, MoveReceived
 
-EVERY = 13
+SAMPLE_ONE_IN = 13
 """One in this many moves is measured, as measuring costs a tenth of what it measures. A prime number, so that the seats
 take turns in being measured.
 """
-FAST = (10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0)
+FAST_BOUNDS_S = (10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0)
 """Histogram bounds in seconds for work that takes microseconds."""
-SLOW = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+SLOW_BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Histogram bounds in seconds for waits on a disk, the network or the event loop."""
 
 
@@ -25,51 +25,51 @@ class Meters:
     def __init__(self) -> None:
         self.referee: dict[str, Histogram] = {}
         """The referee's time for a move, from reading it to its journal line, by game."""
-        self.journal = Histogram(FAST)
+        self.journal = Histogram(FAST_BOUNDS_S)
         """Time to write that line."""
-        self.told = Histogram(FAST)
+        self.delivery = Histogram(FAST_BOUNDS_S)
         """Time from reading a move until it is recorded and sent to the players."""
-        self.lag = Histogram(SLOW)
+        self.lag = Histogram(SLOW_BOUNDS_S)
         """The delay with which the event loop runs a timer."""
-        self.left = EVERY
+        self.until_next_sample = SAMPLE_ONE_IN
         """Events left before the next measured move."""
 
 
-class MeasuredRunner(Runner):
+class MeasuredRunner(MatchRunner):
     """A runner that measures some of its moves."""
 
     def __init__(self, meters: Meters, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._meters = meters
-        self._referee = meters.referee.setdefault(self.game, Histogram(FAST))
-        self._moved: float | None = None
+        self._referee = meters.referee.setdefault(self.game, Histogram(FAST_BOUNDS_S))
+        self._sampled_since: float | None = None
         """The time at which the measured move was read."""
 
     # Methods that are called with every ply name `Runner` directly: super() would double their cost.
 
     def receive(self, event: MatchEvent) -> None:
         meters = self._meters
-        meters.left -= 1
-        if meters.left > 0 or type(event) is not Played:
-            Runner.receive(self, event)
+        meters.until_next_sample -= 1
+        if meters.until_next_sample > 0 or type(event) is not MoveReceived:
+            MatchRunner.receive(self, event)
             return
-        meters.left = EVERY
-        self._moved = began = perf_counter()
-        Runner.receive(self, event)
+        meters.until_next_sample = SAMPLE_ONE_IN
+        self._sampled_since = began = perf_counter()
+        MatchRunner.receive(self, event)
         self._referee.observe(perf_counter() - began)
-        if self._unrecorded is None:  # the move came too late, or needed no recording
-            self._moved = None
+        if self._pending_effects is None:  # the move came too late, or needed no recording
+            self._sampled_since = None
 
-    def record(self) -> int | None:
-        if self._moved is None:
-            return Runner.record(self)
+    def write_lines(self) -> int | None:
+        if self._sampled_since is None:
+            return MatchRunner.write_lines(self)
         began = perf_counter()
-        at = Runner.record(self)
+        at = MatchRunner.write_lines(self)
         self._meters.journal.observe(perf_counter() - began)
         return at
 
-    def recorded(self, held: float = 0.0) -> None:
-        moved, self._moved = self._moved, None
-        Runner.recorded(self, held)
+    def on_recorded(self, held: float = 0.0) -> None:
+        moved, self._sampled_since = self._sampled_since, None
+        MatchRunner.on_recorded(self, held)
         if moved is not None:
-            self._meters.told.observe(perf_counter() - moved)
+            self._meters.delivery.observe(perf_counter() - moved)

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Set
 
 from msgspec import Struct
 
-MIB = 1024 * 1024
-DAY = 24 * 3600.0
+MIB_BYTES = 1024 * 1024
+DAY_S = 24 * 3600.0
 MATCH_BYTES = 224 * 1024
 """Bytes of memory that a running match takes with its latest events, without a custom config."""
 ROW_BYTES = 700
 """Bytes of disk that a match takes apart from its record."""
 SEEK_BYTES = 1024
-CONFIG_WEIGHT = 64
+CONFIG_MEMORY_FACTOR = 64
 """Rules with their tables take up to this many times the bytes of their config."""
 
 
@@ -28,11 +28,11 @@ class Quota:
     Source: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998.
     """
 
-    def __init__(self, total: float, each: float) -> None:
+    def __init__(self, total: float, per_address: float) -> None:
         self.total = total
-        self.each = each
+        self.per_address = per_address
         self._taken = 0.0
-        self._by: dict[str, float] = {}
+        self._taken_by_address: dict[str, float] = {}
 
     @property
     def taken(self) -> float:
@@ -41,22 +41,22 @@ class Quota:
 
     def taken_by(self, address: str) -> float:
         """Return the amount that an address holds."""
-        return self._by.get(address, 0.0)
+        return self._taken_by_address.get(address, 0.0)
 
-    def most(self) -> float:
+    def address_limit(self) -> float:
         """Return the amount that a single address may hold now."""
-        return min(self.each, self.total - self.taken)
+        return min(self.per_address, self.total - self.taken)
 
-    def left(self, address: str) -> float:
+    def remaining(self, address: str) -> float:
         """Return how much more an address may take now; negative if it holds more than it may."""
-        return self.most() - self.taken_by(address)
+        return self.address_limit() - self.taken_by(address)
 
     def take(self, address: str, amount: float) -> None:
         """Add to the amount of an address; a negative amount gives back."""
         self._taken += amount
-        self._by[address] = self._by.get(address, 0.0) + amount
-        if self._by[address] <= 0:
-            del self._by[address]
+        self._taken_by_address[address] = self._taken_by_address.get(address, 0.0) + amount
+        if self._taken_by_address[address] <= 0:
+            del self._taken_by_address[address]
 
 
 class DailyQuota(Quota):
@@ -69,45 +69,45 @@ class DailyQuota(Quota):
         super().__init__(total / 2, each / 2)
         self._clock = clock
         self._held: Mapping[str, float] = {}
-        self._forgot = clock()
+        self._last_decay = clock()
 
     @property
     def taken(self) -> float:
-        self._forget()
+        self._decay()
         return self._taken + sum(self._held.values())
 
     def taken_by(self, address: str) -> float:
-        self._forget()
+        self._decay()
         return super().taken_by(address) + self._held.get(address, 0.0)
 
     def take(self, address: str, amount: float) -> None:
-        self._forget()
-        super().take(address, min(amount, max(self.each - self._by.get(address, 0.0), 0.0)))
+        self._decay()
+        super().take(address, min(amount, max(self.per_address - self._taken_by_address.get(address, 0.0), 0.0)))
 
-    def hold(self, amounts: Mapping[str, float]) -> None:
+    def set_held(self, amounts: Mapping[str, float]) -> None:
         """Count amounts that addresses hold now, besides what they took, until the next call."""
         self._held = amounts
 
-    def wait(self, address: str) -> int:
+    def seconds_until_free(self, address: str) -> int:
         """Return the whole seconds, at least 1, until an address may take something again if no other does."""
-        by, taken, rate = self.taken_by(address), self.taken, self._rate()
-        rates = rate * max(len(self._by), 1)
-        return math.ceil(max(1.0, (by - self.each) / rate, (taken + by - self.total) / (rates + rate)))
+        by, taken, rate = self.taken_by(address), self.taken, self._decay_per_second()
+        rates = rate * max(len(self._taken_by_address), 1)
+        return math.ceil(max(1.0, (by - self.per_address) / rate, (taken + by - self.total) / (rates + rate)))
 
-    def _rate(self) -> float:
+    def _decay_per_second(self) -> float:
         """Return the amount forgotten per second for each address, so that all addresses stay within the total rate."""
-        return min(self.each, self.total / max(len(self._by), 1)) / DAY
+        return min(self.per_address, self.total / max(len(self._taken_by_address), 1)) / DAY_S
 
-    def _forget(self) -> None:
+    def _decay(self) -> None:
         """Forget what is due since the last call, at most once a second."""
         now = self._clock()
-        passed = now - self._forgot
+        passed = now - self._last_decay
         if passed < 1.0:
             return
-        self._forgot, due = now, passed * self._rate()
-        for address, amount in list(self._by.items()):
+        self._last_decay, due = now, passed * self._decay_per_second()
+        for address, amount in list(self._taken_by_address.items()):
             super().take(address, -min(amount, due))
-        if not self._by:
+        if not self._taken_by_address:
             self._taken = 0.0
 
 
@@ -119,19 +119,19 @@ class QuotaLimits(Struct, frozen=True, kw_only=True):
     """
 
     matches: float = math.inf
-    matches_each: float = math.inf
+    matches_per_address: float = math.inf
     memory: float = math.inf
-    memory_each: float = math.inf
+    memory_per_address: float = math.inf
     stored: float = math.inf
-    stored_each: float = math.inf
+    stored_per_address: float = math.inf
     match_bytes: float = math.inf
 
 
 class _Charge(Struct):
     """The memory that a match is charged, and the paying address of each seat."""
 
-    weight: int
-    seats: dict[int, str]
+    memory_bytes: int
+    payers: dict[int, str]
 
 
 class Quotas:
@@ -141,84 +141,84 @@ class Quotas:
         self, limits: QuotaLimits, exempt: Set[str] = frozenset(), clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.limits = limits
-        self.matches = Quota(limits.matches, limits.matches_each)
+        self.matches = Quota(limits.matches, limits.matches_per_address)
         """Running matches; each counts for every address that has a seat in it."""
-        self.memory = Quota(limits.memory, limits.memory_each)
-        self.stored = DailyQuota(limits.stored, limits.stored_each, clock)
+        self.memory = Quota(limits.memory, limits.memory_per_address)
+        self.stored = DailyQuota(limits.stored, limits.stored_per_address, clock)
         """Bytes of records per day. The journals of running matches count as held."""
         self._exempt = exempt
         self._charges: dict[str, _Charge] = {}
 
-    def begin(self, match: str, config_bytes: int) -> None:
+    def add_match(self, match: str, config_bytes: int) -> None:
         """Register a new match; `config_bytes` is the size of its config, 0 for a preset."""
-        self._charges[match] = _Charge(MATCH_BYTES + CONFIG_WEIGHT * config_bytes, {})
+        self._charges[match] = _Charge(MATCH_BYTES + CONFIG_MEMORY_FACTOR * config_bytes, {})
 
-    def seat(self, match: str, seat: int, address: str) -> None:
+    def charge_seat(self, match: str, seat: int, address: str) -> None:
         """Charge an address for a seat. The first address to hold a seat pays for it, even if its bot moves."""
         charge = self._charges.get(match)
-        if charge is None or address in self._exempt or seat in charge.seats:
+        if charge is None or address in self._exempt or seat in charge.payers:
             return
-        if address not in charge.seats.values():
+        if address not in charge.payers.values():
             self.matches.take(address, 1)
-            self.memory.take(address, charge.weight)
-        charge.seats[seat] = address
+            self.memory.take(address, charge.memory_bytes)
+        charge.payers[seat] = address
 
-    def end(self, match: str) -> bool:
+    def remove_match(self, match: str) -> bool:
         """Remove a finished match. Return whether an address may now start a match that it could not start before."""
         charge = self._charges.pop(match, None)
         if charge is None:
             return False
-        addresses = set(charge.seats.values())
-        refused = not all(map(self.may_begin, addresses))
+        addresses = set(charge.payers.values())
+        refused = not all(map(self.can_start_match, addresses))
         for address in addresses:
             self.matches.take(address, -1)
-            self.memory.take(address, -charge.weight)
+            self.memory.take(address, -charge.memory_bytes)
         return refused
 
-    def parts(self, match: str, size: int, said: Mapping[int, int]) -> dict[str, float]:
+    def split_bytes(self, match: str, size: int, info_bytes: Mapping[int, int]) -> dict[str, float]:
         """Split the `size` bytes of a match among its addresses.
 
         Each seat pays for what it has `said` (bytes by seat); all seats share the rest.
         """
         charge = self._charges.get(match)
-        if charge is None or not charge.seats:
+        if charge is None or not charge.payers:
             return {}
-        parts = dict.fromkeys(charge.seats.values(), 0.0)
-        rest = max(size - sum(said.values()), 0) / len(charge.seats)
-        for seat, address in charge.seats.items():
-            parts[address] += said.get(seat, 0) + rest
+        parts = dict.fromkeys(charge.payers.values(), 0.0)
+        rest = max(size - sum(info_bytes.values()), 0) / len(charge.payers)
+        for seat, address in charge.payers.items():
+            parts[address] += info_bytes.get(seat, 0) + rest
         return parts
 
-    def store(self, parts: Mapping[str, float], size: int) -> None:
+    def charge_record(self, parts: Mapping[str, float], size: int) -> None:
         """Charge addresses for a stored record of `size` bytes, in proportion to `parts`."""
         whole = sum(parts.values())
         for address, part in parts.items():
             self.stored.take(address, (size + ROW_BYTES) * part / whole if whole else 0)
 
-    def seek(self, address: str, config_bytes: int, *, back: bool = False) -> None:
+    def charge_seek(self, address: str, config_bytes: int, *, refund: bool = False) -> None:
         """Charge an address for a new seek or, with `back`, refund a withdrawn one."""
         if address not in self._exempt:
             weight = SEEK_BYTES + config_bytes
-            self.memory.take(address, -weight if back else weight)
+            self.memory.take(address, -weight if refund else weight)
 
-    def may_begin(self, address: str) -> bool:
+    def can_start_match(self, address: str) -> bool:
         """Return whether a client of an address may start a match now."""
         return address in self._exempt or (
-            self.matches.left(address) >= 1
-            and self.memory.left(address) >= MATCH_BYTES
-            and self.stored.left(address) > 0
+            self.matches.remaining(address) >= 1
+            and self.memory.remaining(address) >= MATCH_BYTES
+            and self.stored.remaining(address) > 0
         )
 
-    def refusal(self, address: str) -> str | None:
+    def refusal_reason(self, address: str) -> str | None:
         """Return why clients of an address can't start a match now, and when they can; None if they can."""
-        if self.may_begin(address):
+        if self.can_start_match(address):
             return None
-        if self.matches.left(address) < 1:
-            most = max(int(self.matches.most()), 0)
+        if self.matches.remaining(address) < 1:
+            most = max(int(self.matches.address_limit()), 0)
             return f"{address} has {self.matches.taken_by(address):.0f} matches under way, of {most} at most: end some"
-        if self.memory.left(address) < MATCH_BYTES:
-            held, bound = self.memory.taken_by(address) / MIB, max(self.memory.most(), 0.0) / MIB
+        if self.memory.remaining(address) < MATCH_BYTES:
+            held, bound = self.memory.taken_by(address) / MIB_BYTES, max(self.memory.address_limit(), 0.0) / MIB_BYTES
             text = f"matches and seeks of {address} take {held:.0f} MiB of memory, of {bound:.0f} at most"
             return f"{text}: end some, or play smaller maps"
-        seconds = self.stored.wait(address)
+        seconds = self.stored.seconds_until_free(address)
         return f"what {address} plays takes as much of the disk as it may in a day: come back in {seconds} s"

@@ -12,49 +12,49 @@ from functools import partial
 import msgspec
 from msgspec.structs import replace
 
-from arena.host.broadcast import Audience, Broadcaster, EncodedMessages, Peer, Report
+from arena.host.broadcast import Audience, Broadcaster, EncodedMessages, Peer, Reporter
 from arena.host.journal import JournalFault, MatchJournal
 from arena.host.recorder import Recorder
 from arena.host.work_queue import WorkQueue
-from machine.log_output import about
+from machine.log_output import log_fields
 from protocol.error_codes import UNAVAILABLE
 from protocol.errors import Fault
 from protocol.messages import Error, FromServer, ListedMatch, Turn
 from referee.effects import (
-    Absent,
-    Deadline,
-    Delayed,
+    NoShow,
+    SetDeadline,
+    SendDelay,
     Effect,
-    Expired,
-    Finish,
-    Held,
-    Left,
+    DeadlineReached,
+    FinishMatch,
+    Pause,
+    Disconnect,
     MatchEvent,
-    Played,
-    Readied,
-    Release,
-    Resigned,
-    Returned,
-    Show,
-    Tell,
-    TellMany,
-    Voided,
-    Write,
+    MoveReceived,
+    SeatReady,
+    ReleaseSeat,
+    Resignation,
+    Reconnect,
+    SendToWatchers,
+    SendToSeat,
+    SendToSeats,
+    Abort,
+    WriteLine,
 )
-from referee.footer import Closed
+from referee.footer import ClosedMatch
 from referee.match import Match
 from referee.record import Ply, write_line
-from referee.replay import Recalled
+from referee.replay import JournalSummary
 from referee.result import Ratings, Result
 
-ANEW = 1.0
+SPECTATOR_VIEW_TTL_S = 1.0
 """A spectator gets at most one full view in this many seconds; newcomers share one, clock times included."""
-WATCHED = (
+ALREADY_WATCHING_MESSAGE = (
     "watch: you watch this match already: its start without a seat is the answer, which needs none, and its turns come "
     "by themselves"
 )
 
-MOST_KEPT = 8
+MAX_QUEUED_PER_SEAT = 8
 """Messages of one seat that are kept while its match waits; an honest bot sends one or two."""
 
 log = logging.getLogger("arena.host.runner")
@@ -66,33 +66,33 @@ class Backlog:
     def __init__(self) -> None:
         self.events: list[MatchEvent] = []
         """The events in order of arrival."""
-        self.lost: set[int] = set()
+        self.lost_seats: set[int] = set()
         """Seats whose connection has gone."""
-        self.back: dict[int, tuple[Peer, bool]] = {}
+        self.returned_seats: dict[int, tuple[Peer, bool]] = {}
         """The seats with a new connection, and whether it follows every turn."""
         self.watchers: dict[Peer, None] = {}
         """Peers that asked to watch."""
-        self._sent: Counter[int] = Counter()
+        self._message_counts: Counter[int] = Counter()
 
-    def keep(self, event: MatchEvent) -> None:
+    def add(self, event: MatchEvent) -> None:
         """Keep an event for later, unless its seat has sent too many."""
-        if isinstance(event, (Readied, Played, Resigned)):
-            self._sent[event.seat] += 1
-            if self._sent[event.seat] > MOST_KEPT:
+        if isinstance(event, (SeatReady, MoveReceived, Resignation)):
+            self._message_counts[event.seat] += 1
+            if self._message_counts[event.seat] > MAX_QUEUED_PER_SEAT:
                 return
         self.events.append(event)
 
-    def lose(self, seat: int, peer: Peer, seated: Peer | None) -> bool:
+    def note_lost(self, seat: int, peer: Peer, current_peer: Peer | None) -> bool:
         """Note that a connection has gone. Return whether it was the one that is `seated`."""
-        if seat in self.back and self.back[seat][0] is peer:
-            del self.back[seat]
-        if seated is not peer:
+        if seat in self.returned_seats and self.returned_seats[seat][0] is peer:
+            del self.returned_seats[seat]
+        if current_peer is not peer:
             return False
-        self.lost.add(seat)
+        self.lost_seats.add(seat)
         return True
 
 
-class Runner:
+class MatchRunner:
     """A match with its journal, its seats and its spectators.
 
     `finish` is called once, when the match is over; `release` for each seat that leaves before. The `recorder` writes
@@ -107,12 +107,12 @@ class Runner:
         match: Match,
         journal: MatchJournal,
         recorder: Recorder,
-        finish: Callable[[Runner], None],
-        release: Callable[[Runner, int], None] = lambda runner, seat: None,
-        held: Callable[[str, str | None], None] = lambda match, reason: None,
-        rounds: Broadcaster | None = None,
-        due: WorkQueue | None = None,
-        most_bytes: float = math.inf,
+        on_finished: Callable[[MatchRunner], None],
+        on_released: Callable[[MatchRunner, int], None] = lambda runner, seat: None,
+        on_held: Callable[[str, str | None], None] = lambda match, reason: None,
+        broadcaster: Broadcaster | None = None,
+        due_queue: WorkQueue | None = None,
+        max_journal_bytes: float = math.inf,
         retry_delay_s: float = 1.0,
     ) -> None:
         self.id = match.id
@@ -126,42 +126,42 @@ class Runner:
         self._journal = journal
         self._recorder = recorder
         self._seats: list[Peer | None] = [None] * len(self.bots)
-        self._excused: set[int] = set()
-        self.audience = Audience(rounds or Broadcaster(), self.id)
+        self._absent_seats: set[int] = set()
+        self.audience = Audience(broadcaster or Broadcaster(), self.id)
         """Spectators and reporters. Add them with the runner's `watch` and `report_to`, which also ask for turns."""
-        self._view: EncodedMessages | None = None
+        self._spectator_view: EncodedMessages | None = None
         """The view for new spectators, made for the first of them, and the time of its making."""
-        self._viewed = 0.0
-        self._viewers: dict[Peer, float] = {}
-        self._taught: set[Peer] = set()
+        self._view_made_at = 0.0
+        self._view_sent_at: dict[Peer, float] = {}
+        self._told_already_watching: set[Peer] = set()
         self._retry_delay_s = retry_delay_s
-        self._most_bytes = math.inf if match.game.preset is not None else most_bytes
-        self._due_work = due or WorkQueue()
-        self._finish = finish
-        self._release = release
-        self._held = held
-        self._unrecorded: list[Effect] | None = None
+        self._max_journal_bytes = math.inf if match.game.preset is not None else max_journal_bytes
+        self._due_queue = due_queue or WorkQueue()
+        self._finish = on_finished
+        self._release = on_released
+        self._held = on_held
+        self._pending_effects: list[Effect] | None = None
         """Effects that wait until their lines are recorded."""
         self.lines = b""
         """The lines to record."""
         self._backlog: Backlog | None = None
         """The events that have arrived meanwhile; None if there are none."""
-        self._waits_since = 0.0
-        self._fails = self._told_so = False
+        self._waiting_since = 0.0
+        self._recording_fails = self._seats_know_failure = False
         """Two flags: recording has failed so far, and the seats have been told."""
         self._loop = asyncio.get_running_loop()
         self._deadline: float | None = None
         self._timer: asyncio.Handle | None = None
-        self._due = 0.0
+        self._timer_due = 0.0
         """The time at which the timer fires. uvloop's handle does not know this for a timer that is due at once."""
-        self._resumed_at = 0
+        self._resumed_at_ply = 0
         """Plies that were played before a restart."""
         self._stopped = False
         self._ended = False
         self._ratings: Ratings | None = None
         """The ratings that were sent with the end of the match."""
 
-    def open(
+    def start(
         self,
         before_start: Callable[[], asyncio.Future[None] | None] = lambda: None,
         on_refused: Callable[[Fault], None] = lambda fault: None,
@@ -172,17 +172,17 @@ class Runner:
         If `before_start` fails with a `Fault`, the match does not begin and `on_refused` is called instead. Raises
         `JournalFault`; then no seat has been sent anything.
         """
-        effects = self._match.open(self._loop.time())
-        self._journal.write(_lines(effects))
+        effects = self._match.start_match(self._loop.time())
+        self._journal.write(_encode_lines(effects))
         first = before_start()
         if first is None:
             on_begun()
-            self._carry_out(effects)
+            self._perform_effects(effects)
         else:
-            self._unrecorded, self._waits_since = effects, self._loop.time()
-            first.add_done_callback(partial(self._is_noted, on_refused, on_begun))
+            self._pending_effects, self._waiting_since = effects, self._loop.time()
+            first.add_done_callback(partial(self._on_prepared, on_refused, on_begun))
 
-    def _is_noted(
+    def _on_prepared(
         self, on_refused: Callable[[Fault], None], on_begun: Callable[[], None], first: asyncio.Future[None]
     ) -> None:
         """Start the match after its preparation. If that was cancelled, the match stays in its journal."""
@@ -193,119 +193,119 @@ class Runner:
             on_refused(fault)
         else:
             on_begun()
-            self.recorded(self._loop.time() - self._waits_since)
+            self.on_recorded(self._loop.time() - self._waiting_since)
 
-    def resume(self, recalled: Recalled) -> None:
+    def resume(self, recalled: JournalSummary) -> None:
         """Continue a match that was replayed from its journal."""
-        self._resumed_at = self._match.ply
-        self._perform(self._match.resume(recalled, self._loop.time()))
+        self._resumed_at_ply = self._match.ply
+        self._record_and_perform(self._match.resume(recalled, self._loop.time()))
         for seat, peer in enumerate(self._seats):
             if peer is not None:
-                self.receive(Returned(seat))
+                self.receive(Reconnect(seat))
 
     def receive(self, event: MatchEvent) -> None:
         """Pass an event to the referee and perform its effects. An internal error voids the match."""
-        if type(event) is Absent:
-            self._excused.add(event.seat)
+        if type(event) is NoShow:
+            self._absent_seats.add(event.seat)
         if self._stopped and not self._ended:
             return
-        if self._unrecorded is not None:
-            if not (self._fails and isinstance(event, (Expired, Delayed))):  # time stands still
-                self._wait().keep(event)
+        if self._pending_effects is not None:
+            if not (self._recording_fails and isinstance(event, (DeadlineReached, SendDelay))):  # time stands still
+                self._get_backlog().add(event)
             return
         try:
-            self._perform(self._match.receive(event, self._loop.time()))
+            self._record_and_perform(self._match.receive(event, self._loop.time()))
         except Exception:
             self._void(type(event).__name__, undo=True)
 
-    def _void(self, failed: str, *, undo: bool) -> None:
+    def _void(self, failed_step: str, *, undo: bool) -> None:
         """Void the match because of an internal error. The end is recorded before it is sent, as recording may fail."""
-        log.exception("match %s is void: the arena failed at %s", self.id, failed, extra=about(match=self.id))
+        log.exception("match %s is void: the arena failed at %s", self.id, failed_step, extra=log_fields(match=self.id))
         if not self._ended:
-            effects = self._match.receive(Voided(undo=undo), self._loop.time())
-            self._perform(effects or [Deadline(None), Finish()])  # nothing is left to be called off, but to be finished
+            effects = self._match.receive(Abort(undo_last_event=undo), self._loop.time())
+            self._record_and_perform(effects or [SetDeadline(None), FinishMatch()])  # nothing is left to be called off, but to be finished
 
-    def _wait(self) -> Backlog:
+    def _get_backlog(self) -> Backlog:
         """Return the backlog for events that arrive while the match waits to be recorded."""
         if self._backlog is None:
             self._backlog = Backlog()
         return self._backlog
 
-    def sit(self, seat: int, peer: Peer, *, follow: bool) -> None:
+    def seat_peer(self, seat: int, peer: Peer, *, follow: bool) -> None:
         """Assign a connection to a seat."""
         self._seats[seat] = peer
         if follow:
-            self._match.follow(seat)
+            self._match.add_follower(seat)
 
-    def come_back(self, seat: int, peer: Peer, *, follow: bool) -> None:
+    def return_seat(self, seat: int, peer: Peer, *, follow: bool) -> None:
         """Assign a new connection to a seat, and send it the state of the match."""
-        if self._unrecorded is not None:
-            self._wait().back[seat] = peer, follow
+        if self._pending_effects is not None:
+            self._get_backlog().returned_seats[seat] = peer, follow
             return
-        self.sit(seat, peer, follow=follow)
-        self.receive(Returned(seat))
+        self.seat_peer(seat, peer, follow=follow)
+        self.receive(Reconnect(seat))
 
-    def tell_missed(self, seat: int, peer: Peer) -> None:
+    def send_missed_end(self, seat: int, peer: Peer) -> None:
         """Send the start and the end to a seat that reconnected just as its match ended."""
-        self._send(peer, self._match.start(seat, resumed=True))
-        self._send(peer, self._match.farewell(seat, self._ratings))
+        self._send(peer, self._match.start_message(seat, resumed=True))
+        self._send(peer, self._match.end_message(seat, self._ratings))
 
-    def lose(self, seat: int, peer: Peer) -> None:
+    def remove_peer(self, seat: int, peer: Peer) -> None:
         """Remove a seat's connection, unless the seat has a newer one."""
-        if self._unrecorded is not None:
-            if self._wait().lose(seat, peer, self._seats[seat]):
+        if self._pending_effects is not None:
+            if self._get_backlog().note_lost(seat, peer, self._seats[seat]):
                 self._seats[seat] = None
         elif self._seats[seat] is peer:
             self._seats[seat] = None
-            self.receive(Left(seat))
+            self.receive(Disconnect(seat))
 
     def watch(self, peer: Peer) -> None:
         """Send a spectator the state of the match, and every turn from now on."""
-        if self._unrecorded is not None:
-            self._wait().watchers[peer] = None
+        if self._pending_effects is not None:
+            self._get_backlog().watchers[peer] = None
             return
         now = self._loop.time()
-        if now - self._viewers.get(peer, -ANEW) < ANEW:
-            self._teach(peer)
+        if now - self._view_sent_at.get(peer, -SPECTATOR_VIEW_TTL_S) < SPECTATOR_VIEW_TTL_S:
+            self._explain_already_watching(peer)
             return
-        self._viewers[peer] = now
-        self.audience.watch(peer)
-        self._match.watch(wanted=True)
-        if self._view is None or now - self._viewed >= ANEW:
-            view = self._match.view(now)
-            self._view = EncodedMessages([self._match.start()] if view is None else [self._match.start(), view])
-            self._viewed = now
-            self._loop.call_later(ANEW, self._forget_view)  # that of a long match is large
-        self._show(peer, self._view)
+        self._view_sent_at[peer] = now
+        self.audience.add_spectator(peer)
+        self._match.set_watched(is_watched=True)
+        if self._spectator_view is None or now - self._view_made_at >= SPECTATOR_VIEW_TTL_S:
+            view = self._match.spectator_turn(now)
+            self._spectator_view = EncodedMessages([self._match.start_message()] if view is None else [self._match.start_message(), view])
+            self._view_made_at = now
+            self._loop.call_later(SPECTATOR_VIEW_TTL_S, self._forget_view)  # that of a long match is large
+        self._show(peer, self._spectator_view)
 
     def _forget_view(self) -> None:
-        if self._loop.time() - self._viewed >= ANEW:
-            self._view = None
+        if self._loop.time() - self._view_made_at >= SPECTATOR_VIEW_TTL_S:
+            self._spectator_view = None
 
-    def _teach(self, peer: Peer) -> None:
+    def _explain_already_watching(self, peer: Peer) -> None:
         """Explain to a spectator, once, why a second `watch` has no answer: many take the `start` for a question."""
-        if peer not in self._taught:
-            self._taught.add(peer)
-            peer.send(Error(code=UNAVAILABLE, message=WATCHED, ref=self.id))
+        if peer not in self._told_already_watching:
+            self._told_already_watching.add(peer)
+            peer.send(Error(code=UNAVAILABLE, message=ALREADY_WATCHING_MESSAGE, ref=self.id))
 
-    def report_to(self, report: Report) -> None:
+    def report_to(self, report: Reporter) -> None:
         """Pass every message from now on to a reporter, without delay. It does not get earlier ones."""
-        self.audience.report_to(report)
-        self._match.watch(wanted=True)
+        self.audience.add_reporter(report)
+        self._match.set_watched(is_watched=True)
 
     def unwatch(self, peer: Peer) -> None:
         """Send a spectator no more turns."""
-        self.audience.unwatch(peer)
-        self._viewers.pop(peer, None)
-        self._taught.discard(peer)
+        self.audience.remove_spectator(peer)
+        self._view_sent_at.pop(peer, None)
+        self._told_already_watching.discard(peer)
         if self._backlog is not None:
             self._backlog.watchers.pop(peer, None)
-        self._match.watch(wanted=self.audience.wants_turns)
+        self._match.set_watched(is_watched=self.audience.wants_turns)
 
     @property
-    def played(self) -> int:
+    def plies_played(self) -> int:
         """Plies played since the match started or resumed on this host."""
-        return self._match.ply - self._resumed_at
+        return self._match.ply - self._resumed_at_ply
 
     @property
     def is_over(self) -> bool:
@@ -313,14 +313,14 @@ class Runner:
         return self._ended
 
     @property
-    def size(self) -> int:
+    def journal_bytes(self) -> int:
         """The size of the journal in bytes."""
-        return self._journal.size
+        return self._journal.size_bytes
 
     @property
-    def said(self) -> Mapping[int, int]:
+    def info_bytes(self) -> Mapping[int, int]:
         """The bytes of the journal that each seat's own search info takes, by seat."""
-        return self._match.standing.said
+        return self._match.standing.info_bytes
 
     @property
     def is_expendable(self) -> bool:
@@ -334,49 +334,49 @@ class Runner:
         game = self._match.game
         return 0 if game.preset is not None else len(msgspec.msgpack.encode(game.config))
 
-    def listed(self) -> ListedMatch:
+    def make_listing(self) -> ListedMatch:
         """Return the state of the match and its spectator count for a listing, without moves not yet recorded."""
-        listed = self._match.listed(len(self.audience.watchers))
-        waiting = [effect.line for effect in self._unrecorded or () if type(effect) is Write]
+        listed = self._match.listed_match(len(self.audience.spectators))
+        waiting = [effect.line for effect in self._pending_effects or () if type(effect) is WriteLine]
         moves = sum(type(line) is Ply and line.event.out is None for line in waiting)
         return replace(listed, ply=listed.ply - moves) if moves else listed
 
-    def clocks(self) -> tuple[list[int], int | None]:
+    def get_clocks(self) -> tuple[list[int], int | None]:
         """Return the milliseconds that each seat has left, and the seat whose clock runs, or None."""
-        return self._match.clocks(self._loop.time())
+        return self._match.public_clocks(self._loop.time())
 
-    def farewell(self, ratings: Ratings | None) -> None:
+    def send_end(self, ratings: Ratings | None) -> None:
         """Send the end of the match to every seat that still needs it and to the spectators."""
         self._ratings = ratings
         for seat, peer in enumerate(self._seats):
             if peer is not None:
-                self._send(peer, self._match.farewell(seat, ratings))
-        self.audience.show(self._match.farewell(None, ratings))
+                self._send(peer, self._match.end_message(seat, ratings))
+        self.audience.publish(self._match.end_message(None, ratings))
 
-    def absent(self, seat: int) -> bool:
+    def is_absent(self, seat: int) -> bool:
         """Return whether a seat dropped out without a word and before its first move.
 
         A seat that the host declared `Absent` does not count: its bot was invited and had not asked for the match.
         """
-        return seat not in self._excused and self._match.standing.absent(seat)
+        return seat not in self._absent_seats and self._match.standing.was_absent(seat)
 
-    def stayed(self, seat: int) -> bool:
+    def has_stayed(self, seat: int) -> bool:
         """Return whether the match is over and a seat stayed to the end."""
-        return self._match.standing.stayed(seat)
+        return self._match.standing.stayed_to_end(seat)
 
-    def result(self, finished: str) -> Result:
+    def result(self, finished_at: str) -> Result:
         """Return the result of a finished match; `finished` is the time of its end."""
-        return self._match.result(finished)
+        return self._match.result(finished_at)
 
-    def closed(self, result: Result) -> Closed:
+    def close_record(self, result: Result) -> ClosedMatch:
         """Return the finished match with its record. Raise `JournalFault`."""
-        lines = tuple(self._journal.record_lines())
-        return Closed(result, lines, self._match.footer(result, None), self.failures)
+        lines = tuple(self._journal.read_record_lines())
+        return ClosedMatch(result, lines, self._match.footer(result, None), self.failures)
 
     def stop(self) -> None:
         """Stop the timer. A match that is not over receives nothing more, and can resume from its journal later."""
         self._stopped = True
-        self._arm(None)
+        self._set_deadline(None)
         if not self._ended:
             self._journal.close()
 
@@ -384,63 +384,63 @@ class Runner:
         """Close the journal of a finished match."""
         self._journal.close()
 
-    def _perform(self, effects: list[Effect]) -> None:
+    def _record_and_perform(self, effects: list[Effect]) -> None:
         """Perform the referee's effects. If some must be recorded, all wait until that is done."""
-        lines = _lines(effects)
+        lines = _encode_lines(effects)
         if lines:
             self.lines = lines
-            self._unrecorded = effects
-            self._waits_since = self._loop.time()
-            self._recorder.soon(self)
+            self._pending_effects = effects
+            self._waiting_since = self._loop.time()
+            self._recorder.enqueue(self)
         else:
-            self._carry_out(effects)
+            self._perform_effects(effects)
 
-    def record(self) -> int | None:
+    def write_lines(self) -> int | None:
         """Write the waiting lines, all or none, and return their offset; None if they can't or need not be written."""
-        if self._unrecorded is None or self._stopped:
+        if self._pending_effects is None or self._stopped:
             return None
         try:
             return self._journal.append(self.lines)
         except JournalFault as fault:
-            self._try_later(fault)
+            self._retry_recording(fault)
             return None
 
-    def unrecorded(self, at: int, exc: BaseException) -> None:
+    def on_record_failed(self, at: int, exc: BaseException) -> None:
         """Handle that the written lines could not be committed."""
         if not self._stopped:
-            self._try_later(self._journal.take_back(at, exc))
+            self._retry_recording(self._journal.roll_back(at, exc))
 
-    def _try_later(self, fault: JournalFault) -> None:
+    def _retry_recording(self, fault: JournalFault) -> None:
         """Hold the match, and try again to record it after the delay."""
         self._held(self.id, str(fault))
-        if self._fails and not self._told_so:
-            self._told_so = True
+        if self._recording_fails and not self._seats_know_failure:
+            self._seats_know_failure = True
             text = "the arena can't record this match now: it is held, its clocks stand, and it goes on by itself"
             self.announce(Error(code=UNAVAILABLE, message=text, ref=self.id))
-        self._fails = True
-        self._loop.call_later(self._retry_delay_s, self._recorder.soon, self)
+        self._recording_fails = True
+        self._loop.call_later(self._retry_delay_s, self._recorder.enqueue, self)
 
-    def recorded(self, held: float = 0.0) -> None:
+    def on_recorded(self, held: float = 0.0) -> None:
         """Perform the recorded effects, for which the match waited `held` seconds, and then handle the backlog."""
-        if self._unrecorded is None or self._stopped:
+        if self._pending_effects is None or self._stopped:
             return
-        effects, self._unrecorded = self._unrecorded, None
+        effects, self._pending_effects = self._pending_effects, None
         backlog, self._backlog = self._backlog, None
-        failed, self._fails, self._told_so = self._fails, False, False
+        failed, self._recording_fails, self._seats_know_failure = self._recording_fails, False, False
         if failed:
             self._held(self.id, None)
-            held = self._loop.time() - self._waits_since
+            held = self._loop.time() - self._waiting_since
         try:
-            self._carry_out(effects)
+            self._perform_effects(effects)
         except Exception:
             self._void("what was recorded", undo=False)
         if held:
-            self.receive(Held(held))
+            self.receive(Pause(held))
         if backlog is not None:
-            self._catch_up(backlog, timely=not failed)
-        if self._journal.size > self._most_bytes and not self._ended:
-            self._most_bytes, most = math.inf, self._most_bytes
-            self.call_off(f"its record has {self._journal.size} bytes, of {most:.0f} at most where no preset is played")
+            self._process_backlog(backlog, with_timers=not failed)
+        if self._journal.size_bytes > self._max_journal_bytes and not self._ended:
+            self._max_journal_bytes, most = math.inf, self._max_journal_bytes
+            self.call_off(f"its record has {self._journal.size_bytes} bytes, of {most:.0f} at most where no preset is played")
 
     def refuse(self, why: str) -> None:
         """Tell the seats of a match that does not begin, by the seeks of which it came."""
@@ -450,21 +450,21 @@ class Runner:
                 message = why if seek is None else f"{why}: seek again"
                 self._send(peer, Error(code=UNAVAILABLE, message=message, ref=seek or self.id))
 
-    def call_off(self, why: str) -> None:
+    def call_off(self, reason: str) -> None:
         """Void the match, and send the seats the reason."""
-        log.warning("match %s is called off: %s", self.id, why, extra=about(match=self.id))
-        self.announce(Error(code=UNAVAILABLE, message=f"the match is called off: {why}", ref=self.id))
-        self.receive(Voided())
+        log.warning("match %s is called off: %s", self.id, reason, extra=log_fields(match=self.id))
+        self.announce(Error(code=UNAVAILABLE, message=f"the match is called off: {reason}", ref=self.id))
+        self.receive(Abort())
 
-    def _catch_up(self, backlog: Backlog, *, timely: bool) -> None:
+    def _process_backlog(self, backlog: Backlog, *, with_timers: bool) -> None:
         """Handle the backlog. After a failure timer events are left out, as the clocks stood still."""
         for event in backlog.events:
-            if timely or not isinstance(event, (Expired, Delayed)):
+            if with_timers or not isinstance(event, (DeadlineReached, SendDelay)):
                 self.receive(event)
-        for seat in backlog.lost:
-            self.receive(Left(seat))
-        for seat, (peer, follow) in backlog.back.items():
-            self.come_back(seat, peer, follow=follow)
+        for seat in backlog.lost_seats:
+            self.receive(Disconnect(seat))
+        for seat, (peer, follow) in backlog.returned_seats.items():
+            self.return_seat(seat, peer, follow=follow)
         for peer in backlog.watchers:
             self.watch(peer)
 
@@ -474,29 +474,29 @@ class Runner:
             if peer is not None:
                 self._send(peer, message)
 
-    def _carry_out(self, effects: list[Effect]) -> None:
-        self._view = None
+    def _perform_effects(self, effects: list[Effect]) -> None:
+        self._spectator_view = None
         for effect in effects:
-            if type(effect) is Write:
+            if type(effect) is WriteLine:
                 continue
-            if type(effect) is Tell:
+            if type(effect) is SendToSeat:
                 peer = self._seats[effect.seat]
                 if peer is not None:
                     self._send(peer, effect.message)
-            elif type(effect) is Deadline:
-                self._arm(effect.at)
-            elif type(effect) is Release:
+            elif type(effect) is SetDeadline:
+                self._set_deadline(effect.time)
+            elif type(effect) is ReleaseSeat:
                 self._seats[effect.seat] = None
                 self._release(self, effect.seat)
-            elif type(effect) is TellMany:
-                self._tell_many(effect.seats, effect.message)
-            elif type(effect) is Show:
-                self.audience.show(effect.message)
-            elif type(effect) is Finish:
+            elif type(effect) is SendToSeats:
+                self._send_shared(effect.seats, effect.message)
+            elif type(effect) is SendToWatchers:
+                self.audience.publish(effect.message)
+            elif type(effect) is FinishMatch:
                 self._ended = True
                 self._finish(self)
 
-    def _tell_many(self, seats: Sequence[int], message: Turn) -> None:
+    def _send_shared(self, seats: Sequence[int], message: Turn) -> None:
         """Send several seats the same message, encoded once."""
         shown = EncodedMessages([message])
         for peer in [self._seats[seat] for seat in seats]:
@@ -505,61 +505,61 @@ class Runner:
 
     def _show(self, peer: Peer, shown: EncodedMessages) -> None:
         try:
-            peer.show(shown)
+            peer.send_shared(shown)
         except Exception:
-            self._could_not_send(shown.messages[-1])
+            self._log_send_error(shown.messages[-1])
 
     def _send(self, peer: Peer, message: FromServer) -> None:
         try:
             peer.send(message)
         except Exception:
-            self._could_not_send(message)
+            self._log_send_error(message)
 
-    def _could_not_send(self, message: FromServer) -> None:
+    def _log_send_error(self, message: FromServer) -> None:
         """Log that a message could not be sent. The error affects only this peer."""
         what = type(message).__name__.lower()
-        log.exception("match %s: a %s could not be sent", self.id, what, extra=about(match=self.id))
+        log.exception("match %s: a %s could not be sent", self.id, what, extra=log_fields(match=self.id))
 
-    def _arm(self, at: float | None) -> None:
+    def _set_deadline(self, deadline: float | None) -> None:
         """Set the deadline. A timer that fires earlier stays: it checks the deadline when it fires."""
-        self._deadline = at
+        self._deadline = deadline
         if self._timer is not None:
-            if at is not None and at >= self._due:
+            if deadline is not None and deadline >= self._timer_due:
                 return
             self._timer.cancel()
             self._timer = None
-        if at is not None:
-            self._ring_at(at)
+        if deadline is not None:
+            self._start_timer(deadline)
 
-    def _ring_at(self, due: float) -> None:
-        self._due = due
-        self._timer = self._loop.call_at(due, self._ring)
+    def _start_timer(self, due: float) -> None:
+        self._timer_due = due
+        self._timer = self._loop.call_at(due, self._on_timer)
 
-    def _ring(self) -> None:
+    def _on_timer(self) -> None:
         self._timer = None
         now = self._loop.time()
         if self._deadline is None:
             return
         if now < self._deadline:
-            self._ring_at(self._deadline)
+            self._start_timer(self._deadline)
         else:
-            self._loop.call_soon(self._look_again, 2)
+            self._loop.call_soon(self._expire_after_turns, 2)
 
-    def _look_again(self, times: int) -> None:
+    def _expire_after_turns(self, turns: int) -> None:
         """Let the event loop read every frame that has arrived before the time expires."""
-        if times:
-            self._loop.call_soon(self._look_again, times - 1)
+        if turns:
+            self._loop.call_soon(self._expire_after_turns, turns - 1)
         else:
-            self._due_work.soon(self._expire)
+            self._due_queue.enqueue(self._expire)
 
     def _expire(self) -> None:
         if self._deadline is not None and self._deadline <= self._loop.time():
-            self.receive(Expired())
+            self.receive(DeadlineReached())
 
 
-def _lines(effects: list[Effect]) -> bytes:
+def _encode_lines(effects: list[Effect]) -> bytes:
     data = b""
     for effect in effects:
-        if type(effect) is Write:
+        if type(effect) is WriteLine:
             data += write_line(effect.line)
     return data

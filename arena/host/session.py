@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from arena.host.broadcast import EncodedMessages
 from arena.network.connection import Connection
-from arena.network.frames import framed
-from machine.timestamps import utc
+from arena.network.frames import make_frame
+from machine.timestamps import utc_now
 from protocol.close_codes import TOO_MANY_BAD_MESSAGES
 from protocol.codec import Codec, Frame
 from protocol.error_codes import BAD_MESSAGE, NO_SUCH_MATCH, NOT_YOUR_TURN, STALE_PLY
@@ -28,7 +28,7 @@ from protocol.messages import (
     Turn,
     Watch,
 )
-from protocol.names import folded
+from protocol.names import fold_name
 
 _BAD_REJECTIONS = frozenset({NOT_YOUR_TURN, STALE_PLY, NO_SUCH_MATCH})
 
@@ -41,21 +41,21 @@ class Session:
 
     def __init__(
         self,
-        wire: Connection,
+        connection: Connection,
         codec: Codec,
         hello: Hello,
         bot: str | None,
-        act: Action,
+        handle_message: Action,
         token_hash: str | None = None,
         *,
-        person: bool = False,
+        is_person: bool = False,
         display: str | None = None,
     ) -> None:
         self.bot = bot
-        self.key = "" if bot is None else folded(bot)
+        self.key = "" if bot is None else fold_name(bot)
         self.token_hash = token_hash
         """The hash of the token that authenticated it; None if that can't be revoked."""
-        self.person = person
+        self.is_person = is_person
         """True if the name belongs to a person."""
         self.display = display
         """The display name of the player, shown beside the bot's name."""
@@ -66,23 +66,23 @@ class Session:
         self.warming: list[str] = []
         """The games for which it says that it warms up; `warming_since` is in seconds of the loop's clock."""
         self.warming_since = 0.0
-        self.since = utc()
-        self.round_trip = wire.round_trip
+        self.connected_at = utc_now()
+        self.round_trip_s = connection.round_trip_s
         """Minimum round trip of a frame in seconds, measured when the session began; 0 if unknown."""
-        self.wire = wire
+        self.connection = connection
         self._codec = codec
-        self._act = act
-        self._bad = 0
-        self.fault = ""
+        self._handle_message = handle_message
+        self._bad_count = 0
+        self.last_fault = ""
         """The error in its last bad message."""
         self._closed = False
-        self._ended: deque[str] = deque(maxlen=2 * MAX_SLOTS)
+        self._recent_ends: deque[str] = deque(maxlen=2 * MAX_SLOTS)
         self.awaited: set[str | tuple[str]] = set()
         """The answers that the arena awaits: a match id for a `move`, a tuple of the match id for a `ready`."""
 
     def send(self, message: FromServer) -> None:
         """Send a message. A rejection that the client should have avoided counts as a bad message."""
-        self.wire.push_framed(framed(self._codec.encode(message)))
+        self.connection.send_framed(make_frame(self._codec.encode(message)))
         if type(message) is Turn:
             if message.legal is not None:
                 self.awaited.add(message.match)
@@ -90,20 +90,20 @@ class Session:
             if message.seat is not None:
                 self.awaited.add((message.match,))
         elif type(message) is End:
-            self._ended.append(message.match)
+            self._recent_ends.append(message.match)
             self.awaited -= {message.match, (message.match,)}
         elif type(message) is Rejected:
             if message.strikes_left:
                 self.awaited.add(message.match)
-            elif message.code in _BAD_REJECTIONS and not self.told_end_of(message.match):
-                self.fault = message.message
-                self._count()  # no other rejection of a move is innocent
+            elif message.code in _BAD_REJECTIONS and not self.was_sent_end(message.match):
+                self.last_fault = message.message
+                self._count_bad_message()  # no other rejection of a move is innocent
 
-    def show(self, shown: EncodedMessages) -> None:
+    def send_shared(self, messages: EncodedMessages) -> None:
         """Send messages that other peers get as well."""
-        self.wire.push_framed(shown.ready(self._codec, framed))
-        if type(shown.messages[-1]) is End:
-            self._ended.append(shown.messages[-1].match)
+        self.connection.send_framed(messages.encode(self._codec, make_frame))
+        if type(messages.messages[-1]) is End:
+            self._recent_ends.append(messages.messages[-1].match)
 
     def receive(self, frame: Frame) -> bool:
         """Act on one frame, and return whether it was awaited. Errors are answered, and malformed messages counted.
@@ -121,33 +121,33 @@ class Session:
                 if place in self.awaited:
                     self.awaited.remove(place)
                     asked = True
-            self._act(self, message)
+            self._handle_message(self, message)
         except BotFault as fault:
             ref = message.match if isinstance(message, Watch) else getattr(message, "id", None)
             if isinstance(fault, MalformedMessage):
                 ref = ref or fault.ref
-            self.refuse(fault, ref)
+            self.send_error(fault, ref)
             if isinstance(fault, MalformedMessage):
-                self.fault = str(fault)
-                self._count()
+                self.last_fault = str(fault)
+                self._count_bad_message()
         return asked
 
-    def refuse(self, fault: BotFault, ref: str | None = None) -> None:
+    def send_error(self, fault: BotFault, ref: str | None = None) -> None:
         """Send the client an error; `ref` is the seek or match that it concerns."""
         self.send(Error(code=fault.code, message=str(fault), ref=ref, url=getattr(fault, "url", None)))
 
-    def told_end_of(self, match: str) -> bool:
+    def was_sent_end(self, match: str) -> bool:
         """Return whether this client was just sent the end of a match, which its own messages may have crossed."""
-        return match in self._ended
+        return match in self._recent_ends
 
     def close(self, code: int, reason: str) -> None:
         """Close the connection. Frames that still arrive are ignored."""
         self._closed = True
-        self.wire.drop(code, reason)
+        self.connection.start_close(code, reason)
 
-    def _count(self) -> None:
-        self._bad += 1
-        if self._bad == MAX_BAD_MESSAGES:
-            message = f"{self._bad} bad messages on one connection"
+    def _count_bad_message(self) -> None:
+        self._bad_count += 1
+        if self._bad_count == MAX_BAD_MESSAGES:
+            message = f"{self._bad_count} bad messages on one connection"
             self.send(Error(code=BAD_MESSAGE, message=message, fatal=True))
             self.close(TOO_MANY_BAD_MESSAGES, "too many bad messages")

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-PIECE = 0.001
+TIME_SLICE_S = 0.001
 """Seconds of queued work in one turn of the event loop."""
 
 log = logging.getLogger("arena.host")
@@ -21,14 +21,14 @@ class WorkQueue:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Callable[[], None]] = deque()
 
-    def soon(self, work: Callable[[], None]) -> None:
+    def enqueue(self, work: Callable[[], None]) -> None:
         """Queue `work`, which must be short."""
         self._waiting.append(work)
         if len(self._waiting) == 1:
-            self._loop.call_soon(self._turn)
+            self._loop.call_soon(self._run_slice)
 
-    def _turn(self) -> None:
-        ends = time.perf_counter() + PIECE
+    def _run_slice(self) -> None:
+        ends = time.perf_counter() + TIME_SLICE_S
         while self._waiting:
             try:
                 self._waiting[0]()
@@ -38,4 +38,4 @@ class WorkQueue:
             if time.perf_counter() >= ends:
                 break
         if self._waiting:
-            self._loop.call_soon(self._turn)
+            self._loop.call_soon(self._run_slice)

@@ -15,14 +15,14 @@ from typing import Any
 
 from arena.network.connection_limits import ConnectionSlot
 from arena.network.timeouts import NetworkTimeouts
-from arena.network.tls import Encryption, TlsMismatch
-from machine.event_loop import Tasks
+from arena.network.tls import Encryption, TlsMismatchLog
+from machine.event_loop import BackgroundTasks
 
-AT_ONCE = 8
+ACCEPT_BATCH_SIZE = 8
 """Connections accepted in one turn of the event loop."""
-START = 8192
+PEEK_BYTES = 8192
 """Bytes of a new connection that `look` gets before the handshake."""
-EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+EXHAUSTION_ERRNOS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 log = logging.getLogger("arena.network.acceptor")
 
@@ -38,23 +38,23 @@ class Acceptor:
     def __init__(
         self,
         sockets: list[socket.socket],
-        arrive: Callable[[str], ConnectionSlot | None],
-        wire: Callable[[ConnectionSlot], Any],
+        take_slot: Callable[[str], ConnectionSlot | None],
+        make_protocol: Callable[[ConnectionSlot], Any],
         encryption: Encryption | None,
-        foreign: TlsMismatch,
-        look: Callable[[bytes, ConnectionSlot], None] | None = None,
+        tls_mismatch: TlsMismatchLog,
+        inspect_start: Callable[[bytes, ConnectionSlot], None] | None = None,
         timeouts: NetworkTimeouts | None = None,
     ) -> None:
         self._timeouts = timeouts or NetworkTimeouts()
         self.sockets = tuple(sockets)
-        self._arrive = arrive
-        self._wire = wire
+        self._take_slot = take_slot
+        self._make_protocol = make_protocol
         self._encryption = encryption
-        self._foreign = foreign
-        self._look = look
+        self._tls_mismatch = tls_mismatch
+        self._inspect_start = inspect_start
         self._loop = asyncio.get_running_loop()
-        self._accepting = [asyncio.create_task(self._accept(one)) for one in sockets]
-        self._beginning = Tasks()
+        self._accept_tasks = [asyncio.create_task(self._accept(one)) for one in sockets]
+        self._handshakes = BackgroundTasks()
         self._exhausted = False
         self._closed = False
 
@@ -67,9 +67,9 @@ class Acceptor:
 
     def stop(self) -> None:
         """Accept no more connections; handshakes in progress continue."""
-        for task in self._accepting:
+        for task in self._accept_tasks:
             task.cancel()
-        self._accepting = []
+        self._accept_tasks = []
         for one in self.sockets:
             one.close()
 
@@ -77,12 +77,12 @@ class Acceptor:
         """Accept no more connections, and cancel handshakes in progress."""
         self.stop()
         self._closed = True
-        for task in self._beginning:
+        for task in self._handshakes:
             task.cancel()
 
     async def wait_closed(self) -> None:
         """Wait until no handshake is in progress."""
-        await self._beginning.wait()
+        await self._handshakes.wait()
 
     async def _accept(self, listening: socket.socket) -> None:
         """Accept a few connections per turn of the event loop, so that a flood of them delays nothing else."""
@@ -90,43 +90,43 @@ class Acceptor:
             try:
                 accepted, peer = await self._loop.sock_accept(listening)
             except OSError as exc:
-                if exc.errno in EXHAUSTED:
+                if exc.errno in EXHAUSTION_ERRNOS:
                     if not self._exhausted:
                         log.warning("no connection can be accepted: %s", exc.strerror)
                     self._exhausted = True
                     await asyncio.sleep(self._timeouts.accept_retry_delay_s)
             else:
                 self._exhausted = False
-                self._take(accepted, peer[0])
+                self._start_handshake(accepted, peer[0])
                 with contextlib.suppress(OSError):
-                    for _ in range(AT_ONCE - 1):
+                    for _ in range(ACCEPT_BATCH_SIZE - 1):
                         accepted, peer = listening.accept()
                         accepted.setblocking(False)
-                        self._take(accepted, peer[0])
+                        self._start_handshake(accepted, peer[0])
             await asyncio.sleep(0)
 
-    def _take(self, accepted: socket.socket, peer: str) -> None:
-        place = self._arrive(peer)
+    def _start_handshake(self, accepted: socket.socket, peer: str) -> None:
+        place = self._take_slot(peer)
         if place is None:
             accepted.close()
             return
-        wire = self._wire(place)
-        task = self._beginning.begin(self._begin(accepted, wire))
-        place.cut = lambda: wire.transport.abort() if task.done() else task.cancel()
+        wire = self._make_protocol(place)
+        task = self._handshakes.start(self._shake_hands(accepted, wire))
+        place.cut_off = lambda: wire.transport.abort() if task.done() else task.cancel()
 
-    async def _begin(self, accepted: socket.socket, wire: Any) -> None:
-        encrypted = {} if self._encryption is None else self._encryption.options(self._timeouts)
+    async def _shake_hands(self, accepted: socket.socket, protocol: Any) -> None:
+        encrypted = {} if self._encryption is None else self._encryption.ssl_options(self._timeouts)
         try:
-            if self._look is not None:
-                await self._readable(accepted)
-                self._look(accepted.recv(START, socket.MSG_PEEK), wire.place)
-            await self._loop.connect_accepted_socket(lambda: wire, accepted, **encrypted)
+            if self._inspect_start is not None:
+                await self._wait_readable(accepted)
+                self._inspect_start(accepted.recv(PEEK_BYTES, socket.MSG_PEEK), protocol.place)
+            await self._loop.connect_accepted_socket(lambda: protocol, accepted, **encrypted)
         except (OSError, asyncio.CancelledError) as exc:  # the handshake failed, or the connection was cut off
-            self._foreign.failed(wire.place.address, exc)
-            wire.place.leave()
+            self._tls_mismatch.log_failed_handshake(protocol.place.address, exc)
+            protocol.place.leave()
             accepted.close()
 
-    async def _readable(self, accepted: socket.socket) -> None:
+    async def _wait_readable(self, accepted: socket.socket) -> None:
         """Wait for the first bytes. Raise `TimeoutError`."""
         came = asyncio.Event()
         self._loop.add_reader(accepted, came.set)

@@ -9,29 +9,29 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple, TypeAlias
 
 from machine.host_names import read_host
-from protocol.display import shown
+from protocol.display import short_repr
 
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 _IPAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
-NETWORK_BITS = 64
+IPV6_PREFIX_BITS = 64
 """The length of an IPv6 network prefix. Within its network a client may use any number of addresses."""
-ANY = "*"
+ANY_ORIGIN = "*"
 """Allows web pages of any origin."""
 
 
 def address_of(host: str) -> str:
     """Return the address that counts for a host: an IPv4 address, an IPv6 address's /64 network, or else the text."""
-    ip = _parsed(host)
-    return host if ip is None else _counted(ip)
+    ip = _parse_ip(host)
+    return host if ip is None else _counted_address(ip)
 
 
 def is_loopback(host: str) -> bool:
     """Return whether an address is a loopback address."""
-    ip = _parsed(host)
+    ip = _parse_ip(host)
     return ip is not None and ip.is_loopback
 
 
-def networks(text: str) -> tuple[Network, ...]:
+def parse_networks(text: str) -> tuple[Network, ...]:
     """Parse addresses and networks like `10.0.0.1,192.168.0.0/16`. Raise `ValueError` naming a part that is neither."""
     found = []
     for part in filter(None, map(str.strip, text.split(","))):
@@ -50,32 +50,32 @@ class Proxies:
 
     def trusts(self, host: str) -> bool:
         """Return whether a peer is a trusted proxy."""
-        ip = _parsed(host)
-        return ip is not None and self._has(ip)
+        ip = _parse_ip(host)
+        return ip is not None and self._is_trusted(ip)
 
-    def origin(self, peer: str, forwarded: Sequence[str]) -> str:
+    def client_address(self, peer: str, forwarded: Sequence[str]) -> str:
         """Return the address that counts for a peer with these `X-Forwarded-For` headers.
 
         Each proxy appends the address that it received from. So only the last entry that is no trusted proxy is known
         to be true; a client may have forged those before it.
         """
-        ip = _parsed(peer)
+        ip = _parse_ip(peer)
         if ip is None:
             return peer
         for entry in reversed([part for value in forwarded for part in value.split(",")]):
-            if not self._has(ip):
+            if not self._is_trusted(ip):
                 break
-            before = _parsed(_without_port(entry.strip()))
+            before = _parse_ip(_strip_port(entry.strip()))
             if before is None:
                 break
             ip = before
-        return _counted(ip)
+        return _counted_address(ip)
 
-    def _has(self, ip: _IPAddress) -> bool:
+    def _is_trusted(self, ip: _IPAddress) -> bool:
         return any(ip.version == network.version and ip in network for network in self._trusted)
 
 
-def _parsed(host: str) -> _IPAddress | None:
+def _parse_ip(host: str) -> _IPAddress | None:
     try:
         ip = ipaddress.ip_address(host)
     except ValueError:
@@ -84,22 +84,22 @@ def _parsed(host: str) -> _IPAddress | None:
     return mapped or ip
 
 
-def _counted(ip: _IPAddress) -> str:
+def _counted_address(ip: _IPAddress) -> str:
     if isinstance(ip, ipaddress.IPv4Address) or ip.is_loopback:
         return str(ip)
-    return str(ipaddress.IPv6Network((int(ip), NETWORK_BITS), strict=False))
+    return str(ipaddress.IPv6Network((int(ip), IPV6_PREFIX_BITS), strict=False))
 
 
-def _without_port(entry: str) -> str:
+def _strip_port(entry: str) -> str:
     """Return the address in an entry as some proxies write it: `192.0.2.1:5000` and `[2001:db8::1]:5000`."""
     return read_host(entry) or entry
 
 
-def origins(text: str) -> tuple[str, ...]:
+def parse_origins(text: str) -> tuple[str, ...]:
     """Parse origins like `https://example.org,http://localhost:8000`, or `*` for any. Raise `ValueError`."""
     found = [part.lower().removesuffix("/") for part in filter(None, map(str.strip, text.split(",")))]
     for origin in found:
-        if origin not in (ANY, "null") and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#@\s]+", origin):
+        if origin not in (ANY_ORIGIN, "null") and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/?#@\s]+", origin):
             raise ValueError(f"{origin!r} is no origin")
     return tuple(found)
 
@@ -110,37 +110,37 @@ class OwnPage(NamedTuple):
     scheme: str
     port: int
 
-    def on(self, host: str) -> str:
+    def origin_on(self, host: str) -> str:
         """Return the page's origin, as a browser writes it, for an arena reached as `host` (which may have a port)."""
         name = read_host(host)
         usual = {"http": 80, "https": 443}.get(self.scheme) == self.port
         return f"{self.scheme}://{f'[{name}]' if ':' in name else name}{'' if usual else f':{self.port}'}"
 
 
-def page_may_connect(origin: str, host: str, origins: Collection[str] = (), page: OwnPage | None = None) -> bool:
+def can_page_connect(origin: str, host: str, origins: Collection[str] = (), page: OwnPage | None = None) -> bool:
     """Return whether a page of `origin` may connect to an arena that it reached as `host`.
 
     It may if its origin is one of `origins`, the arena's own `page`, or has the same host and port. Browsers name the
     origin of the connecting page in the header `Origin`; programs send none.
     """
-    if ANY in origins or origin.lower() in origins:
+    if ANY_ORIGIN in origins or origin.lower() in origins:
         return True
     scheme, _, place = origin.lower().partition("://")
     if not scheme or not read_host(place) or not read_host(host):
         return False
-    if page is not None and origin.lower() == page.on(host):
+    if page is not None and origin.lower() == page.origin_on(host):
         return True
     return place == host.lower()
 
 
-def misdirected(host: str, local: str) -> str | None:
+def misdirection_reason(host: str, local: str) -> str | None:
     """Return why a request for `host`, received at the address `local`, is refused; None if it is not.
 
     At a loopback address, without a proxy, only the machine's own names are answered.
     """
     if not host or not is_loopback(local) or is_own_name(host):
         return None
-    return f"{shown(host)} is no name of this machine; a proxy in front of the arena is named by --trusted-proxy"
+    return f"{short_repr(host)} is no name of this machine; a proxy in front of the arena is named by --trusted-proxy"
 
 
 def is_own_name(host: str) -> bool:
@@ -158,7 +158,7 @@ def is_own_name(host: str) -> bool:
         return name in ("localhost", own, own.partition(".")[0]) or name.endswith(".localhost")
 
 
-def host_names(text: str) -> tuple[str, ...]:
+def parse_host_names(text: str) -> tuple[str, ...]:
     """Parse host names like `arena.example.org,arena.lan` into lower case. Raise `ValueError` naming an invalid one."""
     found = [part.lower() for part in filter(None, map(str.strip, text.split(",")))]
     for name in found:
@@ -167,10 +167,10 @@ def host_names(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def answers_to(host: str, names: Collection[str]) -> bool:
+def is_allowed_host(host: str, names: Collection[str]) -> bool:
     """Return whether a `Host` header is an address, a name of this machine, or one of `names` (in lower case).
 
     A web page can own none of these, so DNS rebinding fails.
     """
     name = read_host(host)
-    return _parsed(name) is not None or is_own_name(host) or name in names
+    return _parse_ip(name) is not None or is_own_name(host) or name in names

@@ -8,11 +8,11 @@ import logging
 import socket
 from collections.abc import MutableMapping
 
-from machine.service_manager import Handed, take_sockets
+from machine.service_manager import InheritedSocket, take_sockets
 from protocol.errors import ArenaFault
 
-ARENA, PAGE = "arena", "page"
-NAMES = (ARENA, PAGE)
+ARENA_SOCKET, PAGE_SOCKET = "arena", "page"
+SOCKET_NAMES = (ARENA_SOCKET, PAGE_SOCKET)
 """The names of inherited sockets, by purpose."""
 BACKLOG = 1024
 """Connections that the kernel queues until they are accepted."""
@@ -25,22 +25,22 @@ class PortFault(ArenaFault):
     """The process can't listen on this address."""
 
 
-class HandedOver:
+class InheritedSockets:
     """The listening sockets that this process inherited, until each is taken."""
 
     def __init__(self, environment: MutableMapping[str, str]) -> None:
         """Raise `PortFault` if an inherited socket can't be used."""
         try:
-            self._left: list[Handed] = take_sockets(environment)
+            self._untaken: list[InheritedSocket] = take_sockets(environment)
         except ValueError as exc:
             raise PortFault(f"what was handed over to listen on (LISTEN_FDS) can't be used: {exc}") from exc
 
     def take(self, name: str, port: int) -> list[socket.socket]:
         """Take the sockets with a name, or else those on a port that have no known name."""
-        taken = [one for one in self._left if one.name == name] or [
-            one for one in self._left if one.name not in NAMES and port_of([one.socket]) == port
+        taken = [one for one in self._untaken if one.name == name] or [
+            one for one in self._untaken if one.name not in SOCKET_NAMES and port_of([one.socket]) == port
         ]
-        self._left = [one for one in self._left if one not in taken]
+        self._untaken = [one for one in self._untaken if one not in taken]
         ports = [port_of([one.socket]) for one in taken]
         if port and ports and port not in ports:
             told = "port %d is not listened on: %s was handed over on %d, and changes its port by a stop and a start"
@@ -49,17 +49,17 @@ class HandedOver:
 
     def close(self) -> None:
         """Close the sockets that were not taken, and log a warning."""
-        for one in self._left:
+        for one in self._untaken:
             told = "%s was handed over listening on port %d, which no setting names: it is closed"
             log.warning(told, one.name, port_of([one.socket]))
             one.socket.close()
-        self._left = []
+        self._untaken = []
 
 
-def bound(
+def bind_sockets(
     host: str,
     port: int,
-    otherwise: str = "choose another one with --port, or 0 for a free one",
+    advice: str = "choose another one with --port, or 0 for a free one",
     *,
     shared: bool = False,
 ) -> list[socket.socket]:
@@ -69,18 +69,18 @@ def bound(
     Raise `PortFault`; if the port is in use, the message suggests `otherwise`.
     """
     try:
-        return _bound(host, port, shared)
+        return _bind_sockets(host, port, shared)
     except OSError as exc:
         if exc.errno == errno.EADDRINUSE:
-            raise PortFault(f"port {port} on {host} is in use: {otherwise}") from exc
+            raise PortFault(f"port {port} on {host} is in use: {advice}") from exc
         raise PortFault(f"{host} port {port} can't be listened on: {exc.strerror or exc}") from exc
 
 
-def reserved(host: str, port: int) -> list[socket.socket]:
+def reserve_port(host: str, port: int) -> list[socket.socket]:
     """Reserve a port for processes that will share it, with sockets that do not listen. Raise `PortFault`."""
     with contextlib.ExitStack() as stack:
         kept: list[socket.socket] = []
-        for one in bound(host, port):  # unlike a shared one, this fails if another process listens there
+        for one in bind_sockets(host, port):  # unlike a shared one, this fails if another process listens there
             with one:
                 sharing = stack.enter_context(socket.socket(one.family, socket.SOCK_STREAM))
                 address = one.getsockname()
@@ -103,7 +103,7 @@ def port_of(sockets: list[socket.socket]) -> int:
 def url_of(scheme: str, host: str, port: int) -> str:
     """Return the URL for a host and port; if the host means all addresses, the URL has this machine's own address."""
     if host in ("", "0.0.0.0", "::"):  # noqa: S104 - compared, not bound
-        host = _outward()
+        host = _outbound_address()
     return url_at(scheme, host, port)
 
 
@@ -112,7 +112,7 @@ def url_at(scheme: str, host: str, port: int) -> str:
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def _outward() -> str:
+def _outbound_address() -> str:
     """Return the address from which this machine would reach other networks. Nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
@@ -123,7 +123,7 @@ def _outward() -> str:
         return address
 
 
-def _bound(host: str, port: int, shared: bool) -> list[socket.socket]:
+def _bind_sockets(host: str, port: int, shared: bool) -> list[socket.socket]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     bound: list[socket.socket] = []
     for family, _, _, _, address in dict.fromkeys(found):

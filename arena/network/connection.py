@@ -20,53 +20,53 @@ from websockets.frames import Frame as WebSocketFrame
 from websockets.protocol import State
 
 from arena.network.connection_limits import ConnectionSlot
-from arena.network.fair_scheduler import FairScheduler, Share
+from arena.network.fair_scheduler import FairScheduler, CpuBudget
 from arena.network.flusher import Flusher
-from arena.network.frames import FastProtocol, framed
+from arena.network.frames import FastProtocol, make_frame
 from arena.network.timeouts import NetworkTimeouts
-from arena.network.tls import TLS_BEGINS, TlsMismatch
+from arena.network.tls import TLS_PREFIX, TlsMismatchLog
 from protocol.close_codes import READS_TOO_SLOWLY
 from protocol.codec import Frame
 
 # Looking an enum member up in its class costs as much as a call.
 BINARY, TEXT, CONT, PONG = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
 CONNECTING, OPEN = State.CONNECTING, State.OPEN
-MOST_UNREAD, MOST_UNREAD_OF_ALL = 4 * 1024 * 1024, 256 * 1024 * 1024
+MAX_WRITE_BUFFER_BYTES, MAX_TOTAL_WRITE_BUFFER_BYTES = 4 * 1024 * 1024, 256 * 1024 * 1024
 """Bytes that one client and all may leave unread. Beyond the total, clients above `FAIR_SHARE` are cut off."""
-FAIR_SHARE = 256 * 1024
-LATE = 0.01
+SOFT_WRITE_BUFFER_BYTES = 256 * 1024
+STALL_THRESHOLD_S = 0.01
 """Pauses of the event loop below this many seconds are not checked for late frames."""
-PIECE = 512
+READ_CHUNK_BYTES = 512
 """Bytes to process before checking the clock: some 80 of the smallest frames, half a millisecond."""
-TURN = 0.0005
+TIME_SLICE_S = 0.0005
 """Seconds after which a turn ends, even if more is waiting."""
-TAKEN_AT_ONCE = 64 * 1024
+RECV_BUFFER_BYTES = 64 * 1024
 """The kernel's receive buffer in bytes, and so the maximum waiting here as well; a frame has up to 16 KiB."""
-MOST_EARLY = 4
+MAX_EARLY_MESSAGES = 4
 """Messages kept until their receiver is known. While there are more, pings behind them are not answered."""
-SENT_AT_ONCE = 128 * 1024
+SEND_BUFFER_BYTES = 128 * 1024
 """The kernel's send buffer in bytes. The rest waits in this process, where it is counted."""
-OPENING, GREETING, READING = 0.0005, 0.001, 0.00005
+OPEN_COST_S, HELLO_COST_S, TURN_COST_S = 0.0005, 0.001, 0.00005
 """Seconds of work charged for a connection, a `hello` and a turn, in addition to the measured work."""
-SENDING = 1e-7
+SEND_COST_S_PER_BYTE = 1e-7
 """Seconds charged per byte sent in reply to input that the arena did not await: replies use others' bandwidth."""
 
 # Fields of `struct tcp_info` (linux/tcp.h), which only grows at its end.
-_LAST_DATA_RECEIVED = struct.Struct("=52xI")
-_LEAST_ROUND_TRIP = struct.Struct("=148xI")
+_LAST_DATA_RECEIVED_FIELD = struct.Struct("=52xI")
+_MIN_ROUND_TRIP_FIELD = struct.Struct("=148xI")
 
 log = logging.getLogger("arena.network.connection")
 
 
-def lain_unread(transport: asyncio.BaseTransport) -> float | None:
+def seconds_unread(transport: asyncio.BaseTransport) -> float | None:
     """Return the seconds since data last arrived at the socket; None if the kernel doesn't say."""
-    milliseconds = _tcp_info(transport, _LAST_DATA_RECEIVED)
+    milliseconds = _tcp_info(transport, _LAST_DATA_RECEIVED_FIELD)
     return None if milliseconds is None else milliseconds / 1e3
 
 
-def least_round_trip(transport: asyncio.BaseTransport) -> float:
+def min_round_trip_s(transport: asyncio.BaseTransport) -> float:
     """Return the kernel's shortest measured round trip in seconds, including the TCP handshake; 0 if unknown."""
-    return (_tcp_info(transport, _LEAST_ROUND_TRIP) or 0) / 1e6
+    return (_tcp_info(transport, _MIN_ROUND_TRIP_FIELD) or 0) / 1e6
 
 
 def _tcp_info(transport: asyncio.BaseTransport, field: struct.Struct) -> int | None:
@@ -85,7 +85,7 @@ class CloseInfo(NamedTuple):
 
     code: int | None
     reason: str
-    here: bool
+    by_arena: bool
 
 
 class Connection(ServerConnection):
@@ -104,10 +104,10 @@ class Connection(ServerConnection):
         self,
         protocol: FastProtocol,
         *args: Any,
-        budget: FairScheduler,
+        scheduler: FairScheduler,
         flusher: Flusher,
-        place: ConnectionSlot,
-        foreign: TlsMismatch,
+        slot: ConnectionSlot,
+        tls_mismatch: TlsMismatchLog,
         timeouts: NetworkTimeouts,
         **kwargs: Any,
     ) -> None:
@@ -121,35 +121,35 @@ class Connection(ServerConnection):
         )
         self._timeouts = timeouts
         self._flusher = flusher
-        self.place = place
+        self.slot = slot
         """The connection's slot in the connection limits."""
-        self._stalled: asyncio.TimerHandle | None = None
-        self._gave_up = False
+        self._write_timeout: asyncio.TimerHandle | None = None
+        self._has_given_up = False
         self._unread_by_peer = 0
-        self._flushing = False
-        self._flushed = 0.0
-        self.late: Callable[[float, float], None] | None = None
+        self._is_flush_queued = False
+        self._flushed_at = 0.0
+        self.on_late_write: Callable[[float, float], None] | None = None
         """Called with two times, of the previous write and of this one, when the loop delayed a write for too long."""
-        self._foreign = foreign
-        self._budget = budget
-        self._clock = budget.clock
+        self._tls_mismatch = tls_mismatch
+        self._scheduler = scheduler
+        self._clock = scheduler.clock
         self._address = ""
         self._unread = bytearray()
-        self._in_line = self._is_next = False
+        self._is_queued = self._is_queued_ahead = False
         """Two flags: unread input waits for its turn, or for a turn ahead of the others."""
-        self._reads = True
-        self._account: Share
-        self._ahead = budget.trust()
+        self._is_reading = True
+        self._cpu_budget: CpuBudget
+        self._ahead_budget = scheduler.make_priority_budget()
         """The budget for work ahead of its turn that the arena did not await."""
-        self._message = bytearray()
+        self._partial_message = bytearray()
         """The parts received so far of a fragmented message."""
-        self._text = False
-        self._early: deque[Frame] = deque()
+        self._is_partial_text = False
+        self._early_messages: deque[Frame] = deque()
         """Messages that arrived before `deliver`. At `MOST_EARLY` of them reading stops until then."""
-        self._first: asyncio.Future[None] = self.loop.create_future()
+        self._first_arrived: asyncio.Future[None] = self.loop.create_future()
         self._receive: Callable[[Frame], bool] | None = None
         self._awaited: Collection[object] = ()
-        self._answers = self._unasked = self._pushed = 0
+        self._awaited_count = self._unawaited_count = self._pushed_bytes = 0
         """Counts for the current piece: awaited messages, other messages, and bytes sent."""
 
     @property
@@ -160,37 +160,37 @@ class Connection(ServerConnection):
     @address.setter
     def address(self, address: str) -> None:
         if address != self._address:
-            self._budget.move(self._account, self._address, address)
+            self._scheduler.change_address(self._cpu_budget, self._address, address)
             self._address = address
 
-    async def first(self) -> Frame:
+    async def receive_first(self) -> Frame:
         """Return the first message. Raise `ConnectionClosed` if none arrives."""
-        await asyncio.wait([self._first, self.connection_lost_waiter], return_when=asyncio.FIRST_COMPLETED)
-        if not self._early:
+        await asyncio.wait([self._first_arrived, self.connection_lost_waiter], return_when=asyncio.FIRST_COMPLETED)
+        if not self._early_messages:
             raise self.close_exc
-        self._account.charge(GREETING, self._clock())
-        message = self._early.popleft()
-        self._go_on()
+        self._cpu_budget.charge(HELLO_COST_S, self._clock())
+        message = self._early_messages.popleft()
+        self._schedule_reading()
         return message
 
-    async def deliver(self, receive: Callable[[Frame], bool], awaited: Collection[object]) -> None:
+    async def deliver_messages(self, receive: Callable[[Frame], bool], awaited: Collection[object]) -> None:
         """Pass each further message to `receive` until the connection is closed.
 
         `receive` returns whether the arena awaited the message. `awaited` is non-empty while the arena awaits any.
         """
         self._receive, self._awaited = receive, awaited
         now = self._clock()
-        while self._early:
-            receive(self._early.popleft())
-        self._account.charge(self._clock() - now, now)
-        self._go_on()
+        while self._early_messages:
+            receive(self._early_messages.popleft())
+        self._cpu_budget.charge(self._clock() - now, now)
+        self._schedule_reading()
         await self.wait_closed()
 
     def charge(self, seconds: float) -> None:
         """Charge the client for work that it causes elsewhere or later."""
-        self._account.charge(seconds, self._clock())
+        self._cpu_budget.charge(seconds, self._clock())
 
-    def in_turn(self, pieces: Iterator[None]) -> None:
+    def run_in_turns(self, pieces: Iterator[None]) -> None:
         """Run work that this client causes, each piece in a fair turn; the first may run now."""
 
         def work() -> None:
@@ -201,71 +201,71 @@ class Connection(ServerConnection):
             except Exception:
                 log.exception("what a client made could not be done")
             now = self._clock()
-            self._account.charge(now - began, now)
+            self._cpu_budget.charge(now - began, now)
             if more:
-                self._account.ask(work)
+                self._cpu_budget.request_turn(work)
 
-        self._account.ask(work)
+        self._cpu_budget.request_turn(work)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._address = "" if self.place.shared else self.place.address
-        self._account = self._budget.open(self._address)
-        self._account.charge(OPENING, self._clock())
+        self._address = "" if self.slot.is_proxy else self.slot.address
+        self._cpu_budget = self._scheduler.open_budget(self._address)
+        self._cpu_budget.charge(OPEN_COST_S, self._clock())
         sock = transport.get_extra_info("socket")
         if sock is not None:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, TAKEN_AT_ONCE)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AT_ONCE)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECV_BUFFER_BYTES)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
         # Nearly all moves take this path, so each call here adds to the cost of a ply.
         size = len(data)
-        self._budget.received += size
-        if self._awaited and not self._unread and size <= PIECE:
+        self._scheduler.received_bytes += size
+        if self._awaited and not self._unread and size <= READ_CHUNK_BYTES:
             now = self._clock()
-            if self._account.rests_until <= now and self._ahead.rests_until <= now:
-                message = self.protocol.message(data)
+            if self._cpu_budget.throttled_until <= now and self._ahead_budget.throttled_until <= now:
+                message = self.protocol.try_decode(data)
                 if message is None:
-                    self._act(data, now, ahead=True)
+                    self._process_piece(data, now, ahead=True)
                     return
-                self._pushed = 0
+                self._pushed_bytes = 0
                 assert self._receive is not None
                 try:
                     asked = self._receive(message)
                 except Exception:
-                    self._failed()
+                    self._fail()
                     asked = False
                 if not asked:
                     self._charge(now, self._clock(), ahead=True)
                 return
-        if self.protocol.state is CONNECTING and data.startswith(TLS_BEGINS):  # no HTTP request starts like this
-            self._foreign.speaks_tls(self.place.address)
+        if self.protocol.state is CONNECTING and data.startswith(TLS_PREFIX):  # no HTTP request starts like this
+            self._tls_mismatch.log_unexpected_tls(self.slot.address)
             self.transport.abort()
             return
         self._unread += data
-        self._go_on()
+        self._schedule_reading()
 
-    def _failed(self) -> None:
+    def _fail(self) -> None:
         log.exception("a message could not be acted on")
-        self.drop(CloseCode.INTERNAL_ERROR, "the arena failed")
+        self.start_close(CloseCode.INTERNAL_ERROR, "the arena failed")
 
     def _charge(self, began: float, now: float, *, ahead: bool) -> None:
-        self._account.charge(now - began, now, self._pushed * SENDING)
+        self._cpu_budget.charge(now - began, now, self._pushed_bytes * SEND_COST_S_PER_BYTE)
         if ahead:
-            self._ahead.charge(now - began, now)
+            self._ahead_budget.charge(now - began, now)
 
     def process_event(self, event: Any) -> None:
         if not isinstance(event, WebSocketFrame):
             super().process_event(event)
         elif event.opcode is BINARY and event.fin:
-            self._take(bytes(event.data))
+            self._handle_message(bytes(event.data))
         elif event.opcode in DATA_OPCODES:
-            self._take_part(event)
+            self._add_fragment(event)
         else:
             if event.opcode is PONG and bytes(event.data) in self.pending_pings:
-                self._answers += 1
+                self._awaited_count += 1
             else:
-                self._unasked += 1
+                self._unawaited_count += 1
             super().process_event(event)
 
     def eof_received(self) -> None:
@@ -274,127 +274,127 @@ class Connection(ServerConnection):
 
     def _is_awaited(self, now: float) -> bool:
         """Return whether the arena awaits a message of this client, and the client has not used up its budget."""
-        return bool(self._awaited) and self._account.rests_until <= now and self._ahead.rests_until <= now
+        return bool(self._awaited) and self._cpu_budget.throttled_until <= now and self._ahead_budget.throttled_until <= now
 
     @property
-    def _is_held(self) -> bool:
+    def _must_hold_input(self) -> bool:
         """True if input must wait because enough messages wait for their receiver already."""
-        return len(self._early) >= MOST_EARLY and self._receive is None and self.protocol.state is OPEN
+        return len(self._early_messages) >= MAX_EARLY_MESSAGES and self._receive is None and self.protocol.state is OPEN
 
-    def _go_on(self) -> None:
+    def _schedule_reading(self) -> None:
         """Schedule the processing of unread input, ahead of others if it is awaited. Reading pauses until then."""
-        if self._unread and not self._is_held:
-            if not self._is_next and self._is_awaited(self._clock()):
-                self._is_next = True
-                self.loop.call_soon(self._turn, True)
-            elif not (self._is_next or self._in_line or self.paused):  # a client that does not read gets no turn
-                self._in_line = True
-                self._account.ask(self._turn)
-        if self._reads != (not self._unread) and not self.transport.is_closing():
-            self._reads = not self._unread
-            (self.transport.resume_reading if self._reads else self.transport.pause_reading)()
+        if self._unread and not self._must_hold_input:
+            if not self._is_queued_ahead and self._is_awaited(self._clock()):
+                self._is_queued_ahead = True
+                self.loop.call_soon(self._process_unread, True)
+            elif not (self._is_queued_ahead or self._is_queued or self.paused):  # a client that does not read gets no turn
+                self._is_queued = True
+                self._cpu_budget.request_turn(self._process_unread)
+        if self._is_reading != (not self._unread) and not self.transport.is_closing():
+            self._is_reading = not self._unread
+            (self.transport.resume_reading if self._is_reading else self.transport.pause_reading)()
 
-    def _turn(self, ahead: bool = False) -> None:
+    def _process_unread(self, ahead: bool = False) -> None:
         """Process unread pieces for the length of one turn, and leave the rest for the next."""
         if ahead:
-            self._is_next = False
+            self._is_queued_ahead = False
         else:
-            self._in_line = False
+            self._is_queued = False
         now = self._clock()
-        ends = now + TURN
+        ends = now + TIME_SLICE_S
         if self._unread:
-            self._account.charge(READING, now)
-        while self._unread and now < ends and not self._is_held:
+            self._cpu_budget.charge(TURN_COST_S, now)
+        while self._unread and now < ends and not self._must_hold_input:
             if ahead and not self._is_awaited(now):
                 break
-            piece = bytes(self._unread[:PIECE])
-            del self._unread[:PIECE]
-            now = self._act(piece, now, ahead=ahead)
-        self._go_on()
+            piece = bytes(self._unread[:READ_CHUNK_BYTES])
+            del self._unread[:READ_CHUNK_BYTES]
+            now = self._process_piece(piece, now, ahead=ahead)
+        self._schedule_reading()
 
-    def _act(self, piece: bytes, began: float, *, ahead: bool) -> float:
+    def _process_piece(self, piece: bytes, began: float, *, ahead: bool) -> float:
         """Process some bytes and return the time. They are charged unless they hold only awaited answers."""
-        self._answers = self._unasked = self._pushed = 0
+        self._awaited_count = self._unawaited_count = self._pushed_bytes = 0
         try:
             super().data_received(piece)
         except Exception:
-            self._failed()
+            self._fail()
         now = self._clock()
-        if self._unasked or not self._answers:
+        if self._unawaited_count or not self._awaited_count:
             self._charge(began, now, ahead=ahead)
         return now
 
-    def _take_part(self, part: WebSocketFrame) -> None:
+    def _add_fragment(self, part: WebSocketFrame) -> None:
         """Collect the parts of a message. A text message comes this way even in a single frame."""
         if part.opcode is not CONT:
-            self._text = part.opcode is TEXT
-        self._message += part.data
+            self._is_partial_text = part.opcode is TEXT
+        self._partial_message += part.data
         if not part.fin:
-            self._unasked += 1
+            self._unawaited_count += 1
             return
-        message, self._message = bytes(self._message), bytearray()
+        message, self._partial_message = bytes(self._partial_message), bytearray()
         try:
-            self._take(message.decode() if self._text else message)
+            self._handle_message(message.decode() if self._is_partial_text else message)
         except UnicodeDecodeError as exc:
-            self.drop(CloseCode.INVALID_DATA, f"{exc.reason} at position {exc.start}")
+            self.start_close(CloseCode.INVALID_DATA, f"{exc.reason} at position {exc.start}")
 
-    def _take(self, message: Frame) -> None:
+    def _handle_message(self, message: Frame) -> None:
         if self._receive is None:
-            self._unasked += 1
-            self._early.append(message)
-            if not self._first.done():
-                self._first.set_result(None)
+            self._unawaited_count += 1
+            self._early_messages.append(message)
+            if not self._first_arrived.done():
+                self._first_arrived.set_result(None)
         elif self._receive(message):
-            self._answers += 1
+            self._awaited_count += 1
         else:
-            self._unasked += 1
+            self._unawaited_count += 1
 
     @property
-    def gone(self) -> bool:
+    def is_gone(self) -> bool:
         """True if the connection is closed or closing."""
         return self.protocol.state is not OPEN
 
     @property
-    def ended(self) -> CloseInfo:
+    def close_info(self) -> CloseInfo:
         """The way in which the connection ended."""
-        if self._gave_up:
-            return CloseInfo(READS_TOO_SLOWLY, "does not read", here=True)
+        if self._has_given_up:
+            return CloseInfo(READS_TOO_SLOWLY, "does not read", by_arena=True)
         sent, received = self.protocol.close_sent, self.protocol.close_rcvd
         if sent is not None and not self.protocol.close_rcvd_then_sent:
-            return CloseInfo(sent.code, sent.reason, here=True)
+            return CloseInfo(sent.code, sent.reason, by_arena=True)
         if received is None:
-            return CloseInfo(None, "", here=False)
-        return CloseInfo(received.code, received.reason, here=False)
+            return CloseInfo(None, "", by_arena=False)
+        return CloseInfo(received.code, received.reason, by_arena=False)
 
-    def push(self, frame: Frame) -> None:
+    def send_frame(self, frame: Frame) -> None:
         """Send a frame. On a closed connection this does nothing: its end is reported elsewhere."""
-        self.push_framed(framed(frame))
+        self.send_framed(make_frame(frame))
 
-    def push_framed(self, data: bytes) -> None:
+    def send_framed(self, data: bytes) -> None:
         """Send bytes made by `framed`."""
         protocol = self.protocol
         if protocol._state is OPEN:
             size = len(data)
-            self._pushed += size
-            self._budget.sent += size
+            self._pushed_bytes += size
+            self._scheduler.sent_bytes += size
             protocol.writes.append(data)
-            if not self._flushing:
-                self._flushing = True
-                self._flusher.soon(self)
+            if not self._is_flush_queued:
+                self._is_flush_queued = True
+                self._flusher.register(self)
 
     def flush(self, queued: float, now: float) -> None:
         """Write what was sent in this turn of the event loop, all together, so that a sleeping peer wakes up once."""
-        self._flushing = False
+        self._is_flush_queued = False
         if self.transport.is_closing():  # it closed in the meantime: uvloop raises if a closed transport is written to
             return
         self.send_data()
-        if now - queued > LATE and self.late is not None:
-            self.late(self._flushed, now)
-        self._flushed = now
-        if self._in_line and self._awaited:  # an awaited answer must not wait for its turn behind other input
-            self._go_on()
+        if now - queued > STALL_THRESHOLD_S and self.on_late_write is not None:
+            self.on_late_write(self._flushed_at, now)
+        self._flushed_at = now
+        if self._is_queued and self._awaited:  # an awaited answer must not wait for its turn behind other input
+            self._schedule_reading()
         if self.paused:
-            self._count_unread(self.transport.get_write_buffer_size())
+            self._limit_write_buffer(self.transport.get_write_buffer_size())
 
     def send_data(self) -> None:
         writes = self.protocol.writes
@@ -407,30 +407,30 @@ class Connection(ServerConnection):
             if not self.transport.is_closing():
                 raise
 
-    def _count_unread(self, size: int) -> None:
+    def _limit_write_buffer(self, size: int) -> None:
         """Count what the peer has left unread, and drop the connection if it is too much."""
-        self._budget.unread += size - self._unread_by_peer
+        self._scheduler.unread_bytes += size - self._unread_by_peer
         self._unread_by_peer = size
-        if size > MOST_UNREAD or (size > FAIR_SHARE and self._budget.unread > MOST_UNREAD_OF_ALL):
-            self.drop(READS_TOO_SLOWLY, "does not read fast enough")
+        if size > MAX_WRITE_BUFFER_BYTES or (size > SOFT_WRITE_BUFFER_BYTES and self._scheduler.unread_bytes > MAX_TOTAL_WRITE_BUFFER_BYTES):
+            self.start_close(READS_TOO_SLOWLY, "does not read fast enough")
 
     @property
-    def round_trip(self) -> float:
+    def round_trip_s(self) -> float:
         """Minimum round trip of a frame in seconds; 0 if unknown."""
-        return least_round_trip(self.transport)
+        return min_round_trip_s(self.transport)
 
     @property
-    def waited(self) -> float | None:
+    def unread_s(self) -> float | None:
         """Seconds that the last input had waited unread; None if unknown.
 
         It is 0, without asking the kernel, for an answer that came at once or while the event loop was not delayed.
         """
         now = self.loop.time()
-        if now - self._flushed < LATE or (self._reads and now - self._flusher.polled < LATE):
+        if now - self._flushed_at < STALL_THRESHOLD_S or (self._is_reading and now - self._flusher.polled_at < STALL_THRESHOLD_S):
             return 0.0
-        return lain_unread(self.transport)
+        return seconds_unread(self.transport)
 
-    def drop(self, code: int, reason: str) -> None:
+    def start_close(self, code: int, reason: str) -> None:
         """Start the closing handshake; a peer that does not finish it in time is cut off."""
         if self.protocol.state is not OPEN:
             return
@@ -440,26 +440,26 @@ class Connection(ServerConnection):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._stalled = self.loop.call_later(self._timeouts.write_timeout_s, self._give_up)
+        self._write_timeout = self.loop.call_later(self._timeouts.write_timeout_s, self._give_up)
 
     def _give_up(self) -> None:
         """Cut off a peer that does not read."""
-        self._gave_up = True
+        self._has_given_up = True
         self.transport.abort()
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        if self._stalled is not None:
-            self._stalled.cancel()
-            self._stalled = None
-        self._count_unread(0)
-        self._go_on()
+        if self._write_timeout is not None:
+            self._write_timeout.cancel()
+            self._write_timeout = None
+        self._limit_write_buffer(0)
+        self._schedule_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._stalled is not None:
-            self._stalled.cancel()
+        if self._write_timeout is not None:
+            self._write_timeout.cancel()
         self._unread.clear()
-        self._count_unread(0)
-        self._budget.close(self._address)
-        self.place.leave()
+        self._limit_write_buffer(0)
+        self._scheduler.remove_connection(self._address)
+        self.slot.release()
         super().connection_lost(exc)

@@ -7,21 +7,21 @@ from asyncio import AbstractEventLoop
 from collections import deque
 from collections.abc import Callable
 
-REST = 9.0
+IDLE_PER_BUSY_CLIENT = 9.0
 """Idle seconds owed per second of work, for an address or a connection: each gets a tenth of the time."""
-REST_OF_ALL = 1.0
+IDLE_PER_BUSY_TOTAL = 1.0
 """Idle seconds owed per second of work, for all clients together: at least half of the time is left to the matches."""
-LENIENCE, LENIENCE_OF_ALL = 0.01, 0.001
+DEBT_TOLERANCE_S, TOTAL_DEBT_TOLERANCE_S = 0.01, 0.001
 """Seconds of debt that cause no delay, so that a `hello` and a seek together need not wait."""
-DISTRUST, PATIENCE = 1000.0, 0.3
+PRIORITY_IDLE_RATIO, PRIORITY_DEBT_TOLERANCE_S = 1000.0, 0.3
 """Idle seconds per second of work ahead of its turn, and the debt tolerated. A large answer arrives in pieces."""
-MOST_REST = 1.0
+MAX_DEBT_S = 1.0
 """Maximum debt in seconds, as other clients may share the address."""
-_SOONEST = 0.001
+_TIMER_RESOLUTION_S = 0.001
 """The resolution of the event loop's timers. A shorter timer would fire at once, again and again."""
 
 
-class Rests:
+class ThrottleStats:
     """The number of delayed turns, and the total delay in seconds."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Rests:
         self.seconds = 0.0
 
 
-class Share:
+class CpuBudget:
     """The CPU budget of a connection, an address or all clients. Each second of work costs `rest` idle seconds.
 
     Budgets form a hierarchy, and work counts in all of them. A turn is granted when the budget and all above it have no
@@ -39,74 +39,74 @@ class Share:
     def __init__(
         self,
         loop: AbstractEventLoop,
-        rest: float,
-        lenience: float,
-        above: Share | None,
+        idle_ratio: float,
+        debt_tolerance_s: float,
+        parent: CpuBudget | None,
         clock: Callable[[], float],
-        rests: Rests | None = None,
+        throttle_stats: ThrottleStats | None = None,
     ):
-        self.above = above
+        self.parent = parent
         self._loop = loop
-        self._rest = rest
-        self._lenience = lenience
+        self._idle_ratio = idle_ratio
+        self._debt_tolerance_s = debt_tolerance_s
         self._clock = clock
-        self._rests = rests or Rests()
-        self._rested = 0.0
+        self._throttle_stats = throttle_stats or ThrottleStats()
+        self._debt_free_at = 0.0
         """The clock time at which all debt will be paid off."""
-        self.rests_until = 0.0
+        self.throttled_until = 0.0
         """The clock time at which the debt is back within the tolerance."""
-        self._waiting: deque[Callable[[], None]] = deque()
-        self._asking = False
+        self._waiting_turns: deque[Callable[[], None]] = deque()
+        self._is_scheduled = False
 
-    def charge(self, worked: float, now: float, fined: float = 0.0) -> None:
+    def charge(self, work_s: float, now: float, fine_s: float = 0.0) -> None:
         """Charge `worked` seconds that ended at `now`. `fined` seconds are not charged to the budget of all clients."""
-        account: Share | None = self
+        account: CpuBudget | None = self
         while account is not None:
-            seconds = worked if account.above is None else worked + fined
-            rested = max(account._rested, now - worked) + worked + account._rest * seconds
-            account._rested = min(rested, now + MOST_REST)
-            account.rests_until = account._rested - account._lenience
-            account = account.above
+            seconds = work_s if account.parent is None else work_s + fine_s
+            rested = max(account._debt_free_at, now - work_s) + work_s + account._idle_ratio * seconds
+            account._debt_free_at = min(rested, now + MAX_DEBT_S)
+            account.throttled_until = account._debt_free_at - account._debt_tolerance_s
+            account = account.parent
 
-    def to_rest(self, now: float) -> float:
+    def debt_s(self, now: float) -> float:
         """Return the outstanding debt in seconds."""
-        return max(self._rested - now, 0.0)
+        return max(self._debt_free_at - now, 0.0)
 
-    def ask(self, turn: Callable[[], None]) -> None:
+    def request_turn(self, turn: Callable[[], None]) -> None:
         """Call `turn` when it is due, possibly now. It must be short, and charge for its work."""
-        self._waiting.append(turn)
-        if not self._asking:
-            self._asking = True
-            self._proceed()
+        self._waiting_turns.append(turn)
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._wait_for_parent()
 
-    def _proceed(self) -> None:
+    def _wait_for_parent(self) -> None:
         now = self._clock()
-        if self.rests_until > now:
-            rest = max(self.rests_until - now, _SOONEST)
-            self._rests.count += 1
-            self._rests.seconds += rest
-            self._loop.call_later(rest, self._proceed)
-        elif self.above is None:
-            self._serve()
+        if self.throttled_until > now:
+            rest = max(self.throttled_until - now, _TIMER_RESOLUTION_S)
+            self._throttle_stats.count += 1
+            self._throttle_stats.seconds += rest
+            self._loop.call_later(rest, self._wait_for_parent)
+        elif self.parent is None:
+            self._run_next_turn()
         else:
-            self.above.ask(self._serve)
+            self.parent.request_turn(self._run_next_turn)
 
-    def _serve(self) -> None:
+    def _run_next_turn(self) -> None:
         """Run the first waiting turn and schedule the next. Other work of the event loop runs in between."""
         try:
-            self._waiting.popleft()()
+            self._waiting_turns.popleft()()
         finally:
-            if self._waiting:
-                self._loop.call_soon(self._proceed)
+            if self._waiting_turns:
+                self._loop.call_soon(self._wait_for_parent)
             else:
-                self._asking = False
+                self._is_scheduled = False
 
 
-class _AddressShare(Share):
+class _AddressBudget(CpuBudget):
     """The budget of an address, with its number of connections."""
 
     connections = 0
-    leaving = False
+    is_expiring = False
 
 
 class FairScheduler:
@@ -115,52 +115,52 @@ class FairScheduler:
     def __init__(self, loop: AbstractEventLoop, clock: Callable[[], float] = time.perf_counter) -> None:
         self.clock = clock
         self._loop = loop
-        self.rests = {whose: Rests() for whose in ("connection", "address", "all")}
+        self.throttle_stats = {whose: ThrottleStats() for whose in ("connection", "address", "all")}
         """Delays, by the budget that was used up."""
-        self._all = Share(loop, REST_OF_ALL, LENIENCE_OF_ALL, None, clock, self.rests["all"])
-        self._addresses: dict[str, _AddressShare] = {}
-        self.unread = 0
+        self._total_budget = CpuBudget(loop, IDLE_PER_BUSY_TOTAL, TOTAL_DEBT_TOLERANCE_S, None, clock, self.throttle_stats["all"])
+        self._address_budgets: dict[str, _AddressBudget] = {}
+        self.unread_bytes = 0
         """Bytes that all clients have left unread."""
-        self.received = self.sent = 0
+        self.received_bytes = self.sent_bytes = 0
         """Bytes received from clients, and bytes of messages sent to them."""
 
-    def open(self, address: str) -> Share:
+    def open_budget(self, address: str) -> CpuBudget:
         """Return the budget of a new connection from an address, "" while that is unknown. Call `close` at its end."""
-        above = self._enter(address) if address else self._all
-        return Share(self._loop, REST, LENIENCE, above, self.clock, self.rests["connection"])
+        above = self._add_connection(address) if address else self._total_budget
+        return CpuBudget(self._loop, IDLE_PER_BUSY_CLIENT, DEBT_TOLERANCE_S, above, self.clock, self.throttle_stats["connection"])
 
-    def trust(self) -> Share:
+    def make_priority_budget(self) -> CpuBudget:
         """Return the budget for what a new connection does ahead of its turn."""
-        return Share(self._loop, DISTRUST, PATIENCE, None, self.clock)
+        return CpuBudget(self._loop, PRIORITY_IDLE_RATIO, PRIORITY_DEBT_TOLERANCE_S, None, self.clock)
 
-    def move(self, account: Share, old: str, new: str) -> None:
+    def change_address(self, budget: CpuBudget, old: str, new: str) -> None:
         """Move a connection to another address. Its work so far stays charged to the old one."""
-        account.above = self._enter(new)
-        self.close(old)
+        budget.parent = self._add_connection(new)
+        self.remove_connection(old)
 
-    def close(self, address: str) -> None:
+    def remove_connection(self, address: str) -> None:
         """Remove a connection of an address; the address keeps its debt."""
         if not address:
             return
-        account = self._addresses[address]
+        account = self._address_budgets[address]
         account.connections -= 1
-        if not account.connections and not account.leaving:
-            self._leave(address)
+        if not account.connections and not account.is_expiring:
+            self._expire_address(address)
 
-    def _enter(self, address: str) -> Share:
-        account = self._addresses.get(address)
+    def _add_connection(self, address: str) -> CpuBudget:
+        account = self._address_budgets.get(address)
         if account is None:
-            account = _AddressShare(self._loop, REST, LENIENCE, self._all, self.clock, self.rests["address"])
-            self._addresses[address] = account
+            account = _AddressBudget(self._loop, IDLE_PER_BUSY_CLIENT, DEBT_TOLERANCE_S, self._total_budget, self.clock, self.throttle_stats["address"])
+            self._address_budgets[address] = account
         account.connections += 1
         return account
 
-    def _leave(self, address: str) -> None:
+    def _expire_address(self, address: str) -> None:
         """Forget an address once it has no debt, unless it has new connections."""
-        account = self._addresses[address]
-        rest = account.to_rest(self.clock())
-        account.leaving = not account.connections and rest > 0
-        if account.leaving:
-            self._loop.call_later(rest + _SOONEST, lambda: self._leave(address))
+        account = self._address_budgets[address]
+        rest = account.debt_s(self.clock())
+        account.is_expiring = not account.connections and rest > 0
+        if account.is_expiring:
+            self._loop.call_later(rest + _TIMER_RESOLUTION_S, lambda: self._expire_address(address))
         elif not account.connections:
-            del self._addresses[address]
+            del self._address_budgets[address]

@@ -14,55 +14,55 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arena.network.acceptor import Acceptor
 from arena.network.addresses import Network, Proxies, address_of
-from arena.network.connection_limits import Bounds, ConnectionLimits, ConnectionSlot
-from arena.network.tls import Encryption, TlsMismatch
+from arena.network.connection_limits import ConnectionBounds, ConnectionLimits, ConnectionSlot
+from arena.network.tls import Encryption, TlsMismatchLog
 
-REQUEST_TIMEOUT = 60.0
+REQUEST_TIMEOUT_S = 60.0
 """Seconds for a request and its response, from the start of the connection or the previous response."""
-KEEP_ALIVE_TIMEOUT = 5
+KEEP_ALIVE_TIMEOUT_S = 5
 """Seconds that a connection stays open for another request."""
-SHUTDOWN_TIMEOUT = 1
+SHUTDOWN_TIMEOUT_S = 1
 MAX_HEADER_BYTES = 16 * 1024
 """Maximum bytes of a request without its body."""
 
 
-class BoundedHttp(H11Protocol):
+class BoundedHttpProtocol(H11Protocol):
     """An HTTP connection. It ends when a request takes too long, or when another connection needs its slot."""
 
-    def __init__(self, place: ConnectionSlot, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, slot: ConnectionSlot, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.place = place
-        self._limit: asyncio.TimerHandle | None = None
+        self.slot = slot
+        self._request_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._begin()
+        self._restart_timer()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        self._begin()
+        self._restart_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._limit is not None:
-            self._limit.cancel()
-        self.place.leave()
+        if self._request_timer is not None:
+            self._request_timer.cancel()
+        self.slot.release()
         super().connection_lost(exc)
 
-    def _begin(self) -> None:
-        if self._limit is not None:
-            self._limit.cancel()
-        self._limit = self.loop.call_later(REQUEST_TIMEOUT, self.transport.abort)
+    def _restart_timer(self) -> None:
+        if self._request_timer is not None:
+            self._request_timer.cancel()
+        self._request_timer = self.loop.call_later(REQUEST_TIMEOUT_S, self.transport.abort)
 
 
 class HttpServer(uvicorn.Server):
     """Serves an ASGI application on listening sockets until `leave` is called."""
 
     def __init__(
-        self, app: ASGIApp, bounds: Bounds, encryption: Encryption | None = None, proxies: Sequence[Network] = ()
+        self, app: ASGIApp, bounds: ConnectionBounds, encryption: Encryption | None = None, proxies: Sequence[Network] = ()
     ) -> None:
         config = uvicorn.Config(
             app,
-            http=BoundedHttp,
+            http=BoundedHttpProtocol,
             ws="none",
             lifespan="off",
             log_config=None,
@@ -70,16 +70,16 @@ class HttpServer(uvicorn.Server):
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            timeout_keep_alive=KEEP_ALIVE_TIMEOUT,
-            timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
+            timeout_keep_alive=KEEP_ALIVE_TIMEOUT_S,
+            timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
             h11_max_incomplete_event_size=MAX_HEADER_BYTES,
         )
         super().__init__(config)
         self._encryption = encryption
         self._proxies = Proxies(proxies)
-        self._places = ConnectionLimits(bounds)
+        self._connection_limits = ConnectionLimits(bounds)
 
-    def leave(self) -> None:
+    def stop(self) -> None:
         """Accept no more visitors, and stop soon."""
         self.should_exit = True
 
@@ -89,11 +89,11 @@ class HttpServer(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        self.servers = [Acceptor(sockets or [], self._arrive, self._visit, self._encryption, TlsMismatch())]  # type: ignore[list-item]
+        self.servers = [Acceptor(sockets or [], self._take_slot, self._make_protocol, self._encryption, TlsMismatchLog())]  # type: ignore[list-item]
         self.started = True
 
-    def _arrive(self, peer: str) -> ConnectionSlot:
-        return self._places.take(address_of(peer), shared=self._proxies.trusts(peer))
+    def _take_slot(self, peer: str) -> ConnectionSlot:
+        return self._connection_limits.take(address_of(peer), shared=self._proxies.trusts(peer))
 
-    def _visit(self, place: ConnectionSlot) -> BoundedHttp:
-        return BoundedHttp(place, self.config, self.server_state, self.lifespan.state)
+    def _make_protocol(self, slot: ConnectionSlot) -> BoundedHttpProtocol:
+        return BoundedHttpProtocol(slot, self.config, self.server_state, self.lifespan.state)

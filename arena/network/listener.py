@@ -20,19 +20,19 @@ from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
 from arena.network.acceptor import Acceptor
-from arena.network.admission import OPERATOR, Admission, ConnectionRequest
-from arena.network.binding import bound, port_of
+from arena.network.admission import OPERATOR_SUBPROTOCOL, Admission, ConnectionRequest
+from arena.network.binding import bind_sockets, port_of
 from arena.network.connection import Connection
 from arena.network.connection_limits import ConnectionSlot
 from arena.network.fair_scheduler import FairScheduler
 from arena.network.flusher import Flusher
 from arena.network.frames import FastProtocol
 from arena.network.timeouts import NetworkTimeouts
-from arena.network.tls import Encryption, TlsMismatch
+from arena.network.tls import Encryption, TlsMismatchLog
 from protocol.codec import CODECS, MSGPACK, Codec
-from protocol.messages import MAX_CLIENT_FRAME
+from protocol.messages import MAX_CLIENT_FRAME_BYTES
 
-ALIVE, READY = "/healthz", "/readyz"
+ALIVE_PATH, READY_PATH = "/healthz", "/readyz"
 
 log = logging.getLogger("arena.network.listener")
 
@@ -45,67 +45,67 @@ class Listener:
 
     def __init__(
         self,
-        handle: Callable[[Connection, Codec], Awaitable[None]],
-        gate: Admission,
+        serve_client: Callable[[Connection, Codec], Awaitable[None]],
+        admission: Admission,
         encryption: Encryption | None = None,
-        unready: Callable[[], str | None] = lambda: None,
-        operate: Callable[[Connection], Awaitable[None]] | None = None,
+        unready_reason: Callable[[], str | None] = lambda: None,
+        serve_operator: Callable[[Connection], Awaitable[None]] | None = None,
         timeouts: NetworkTimeouts | None = None,
         work_clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._timeouts = timeouts or NetworkTimeouts()
-        self._handle = handle
-        self._operate = operate
-        self._unready = unready
-        self._gate = gate
+        self._serve_client = serve_client
+        self._serve_operator = serve_operator
+        self._unready_reason = unready_reason
+        self._admission = admission
         self.encryption = encryption
         self._servers: list[Server] = []
         self._acceptors: list[Acceptor] = []
-        self._opening: set[Any] = set()
+        self._handshaking: set[Any] = set()
         """Connections whose handshake is in progress."""
-        self._opened = asyncio.Event()
-        self._foreign = TlsMismatch()
-        self._budget = FairScheduler(asyncio.get_running_loop(), work_clock)
+        self._handshake_ended = asyncio.Event()
+        self._tls_mismatch = TlsMismatchLog()
+        self._scheduler = FairScheduler(asyncio.get_running_loop(), work_clock)
         self.flusher = Flusher(asyncio.get_running_loop())
 
     @property
-    def gate(self) -> Admission:
-        return self._gate
+    def admission(self) -> Admission:
+        return self._admission
 
     @property
     def scheduler(self) -> FairScheduler:
-        return self._budget
+        return self._scheduler
 
-    async def open(self, host: str, port: int) -> int:
+    async def listen(self, host: str, port: int) -> int:
         """Accept connections on a host and port; 0 means a free port. Return the port. Raise `PortFault`."""
-        sockets = bound(host, port)
-        await self.open_on(sockets)
+        sockets = bind_sockets(host, port)
+        await self.listen_on(sockets)
         return port_of(sockets)
 
-    async def open_on(self, sockets: list[socket.socket]) -> None:
-        await self._serve(sockets, None)
+    async def listen_on(self, sockets: list[socket.socket]) -> None:
+        await self._start_server(sockets, None)
 
-    async def take(self, listening: socket.socket, address: str, *, operators: bool = False) -> Callable[[], None]:
+    async def add_socket(self, listening: socket.socket, address: str, *, operators_only: bool = False) -> Callable[[], None]:
         """Accept connections from one more listening socket, until the returned function is called.
 
         They count as coming from `address` and are not encrypted. With `operators`, only operators may connect there.
         """
         listening.setblocking(False)
-        server = await self._serve([listening], address, operators=operators)
+        server = await self._start_server([listening], address, operators_only=operators_only)
         return partial(server.close, close_connections=False)
 
-    async def _serve(self, sockets: list[socket.socket], address: str | None, *, operators: bool = False) -> Server:
+    async def _start_server(self, sockets: list[socket.socket], address: str | None, *, operators_only: bool = False) -> Server:
         async def accept() -> Any:
             encryption = self.encryption if address is None else None
-            arrive = partial(self._gate.arrive, address=address, operators=operators)
-            look = partial(self._gate.recognize, address=address) if address and operators else None
+            arrive = partial(self._admission.take_slot, address=address, operators_only=operators_only)
+            look = partial(self._admission.recognize_operator, address=address) if address and operators_only else None
             acceptor = Acceptor(
-                sockets, arrive, partial(self._wire, server), encryption, self._foreign, look, self._timeouts
+                sockets, arrive, partial(self._make_connection, server), encryption, self._tls_mismatch, look, self._timeouts
             )
             self._acceptors.append(acceptor)
             return acceptor
 
-        server = Server(accept, partial(self._run, partial(self._look_at, address, operators)))
+        server = Server(accept, partial(self._serve_connection, partial(self._check_request, address, operators_only)))
         self._servers.append(server)
         return await server
 
@@ -115,93 +115,93 @@ class Listener:
             acceptor.stop()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._timeouts.opening_timeout_s):
-                await self._all_opened()
+                await self._wait_for_handshakes()
         for server in self._servers:
             server.close(code=code, reason=reason)
-        self._gate.places.cut_unseated()
+        self._admission.connection_limits.cut_unseated()
         for server in self._servers:
             await server.wait_closed()
 
-    async def _all_opened(self) -> None:
+    async def _wait_for_handshakes(self) -> None:
         for acceptor in self._acceptors:
             await acceptor.wait_closed()
-        while self._opening:
-            self._opened.clear()
-            await self._opened.wait()
+        while self._handshaking:
+            self._handshake_ended.clear()
+            await self._handshake_ended.wait()
 
-    def _wire(self, server: Server, place: ConnectionSlot) -> Connection:
+    def _make_connection(self, server: Server, slot: ConnectionSlot) -> Connection:
         protocol = FastProtocol(
-            subprotocols=[Subprotocol(name) for name in (*CODECS, OPERATOR)],
-            select_subprotocol=_select,
-            max_size=MAX_CLIENT_FRAME,
+            subprotocols=[Subprotocol(name) for name in (*CODECS, OPERATOR_SUBPROTOCOL)],
+            select_subprotocol=_select_subprotocol,
+            max_size=MAX_CLIENT_FRAME_BYTES,
         )
         return Connection(
             protocol,
             server,
-            budget=self._budget,
+            scheduler=self._scheduler,
             flusher=self.flusher,
-            place=place,
-            foreign=self._foreign,
+            slot=slot,
+            tls_mismatch=self._tls_mismatch,
             timeouts=self._timeouts,
         )
 
-    async def _run(self, look_at: Callable[[Any, Request], Response | None], wire: Any) -> None:
+    async def _serve_connection(self, check_request: Callable[[Any, Request], Response | None], connection: Any) -> None:
         """Serve one connection from its request to its end, like `serve` of websockets."""
-        self._opening.add(wire)
+        self._handshaking.add(connection)
         try:
             async with asyncio.timeout(self._timeouts.request_timeout_s):
                 with contextlib.suppress(ConnectionClosed):  # it ended before the answer, or sent no frame
-                    await wire.handshake(look_at, None, None)
-            self._end_opening(wire)
-            if wire.protocol.state is not State.OPEN:
+                    await connection.handshake(check_request, None, None)
+            self._end_handshake(connection)
+            if connection.protocol.state is not State.OPEN:
                 return
-            wire.server.all_connections.add(wire)
-            wire.start_keepalive()
-            async with wire:
+            connection.server.all_connections.add(connection)
+            connection.start_keepalive()
+            async with connection:
                 with contextlib.suppress(ConnectionClosed):
-                    if wire.subprotocol == OPERATOR and self._operate is not None:
-                        await self._operate(wire)
+                    if connection.subprotocol == OPERATOR_SUBPROTOCOL and self._serve_operator is not None:
+                        await self._serve_operator(connection)
                     else:
-                        await self._handle(wire, CODECS.get(wire.subprotocol or "", MSGPACK))
+                        await self._serve_client(connection, CODECS.get(connection.subprotocol or "", MSGPACK))
         except TimeoutError:
             pass
         except Exception:
             log.exception("a connection failed")
         finally:
-            self._end_opening(wire)
-            wire.server.all_connections.discard(wire)
-            wire.transport.abort()
+            self._end_handshake(connection)
+            connection.server.all_connections.discard(connection)
+            connection.transport.abort()
             task = asyncio.current_task()
             assert task is not None
-            wire.server.handler_tasks.discard(task)
+            connection.server.handler_tasks.discard(task)
 
-    def _end_opening(self, wire: Any) -> None:
-        self._opening.discard(wire)
-        self._opened.set()
+    def _end_handshake(self, wire: Any) -> None:
+        self._handshaking.discard(wire)
+        self._handshake_ended.set()
 
-    def _look_at(self, address: str | None, operators: bool, wire: Any, request: Request) -> Response | None:
+    def _check_request(self, address: str | None, operators: bool, connection: Any, request: Request) -> Response | None:
         """Return the response to a request that does not become a connection, else None."""
         response: Response
-        if request.path in (ALIVE, READY):
-            reason = self._unready() if request.path == READY else None
+        if request.path in (ALIVE_PATH, READY_PATH):
+            reason = self._unready_reason() if request.path == READY_PATH else None
             status = HTTPStatus.OK if reason is None else HTTPStatus.SERVICE_UNAVAILABLE
-            response = wire.respond(status, f"{reason or 'ok'}\n")
+            response = connection.respond(status, f"{reason or 'ok'}\n")
             return response
-        peer, local = wire.remote_address, wire.local_address
+        peer, local = connection.remote_address, connection.local_address
         if not peer or not local:  # the connection has gone
             return None
         header = request.headers.get_all
         asked = ConnectionRequest(
-            method=request.method, header=header, peer=peer[0], local=local[0], address=address, operators=operators
+            method=request.method, get_headers=header, peer=peer[0], local=local[0], address=address, is_operators_only=operators
         )
-        refusal = self._gate.refuse(asked, wire.place)
-        wire.address = wire.place.address
+        refusal = self._admission.check_request(asked, connection.place)
+        connection.address = connection.place.address
         if refusal is None:
             return None
-        response = wire.respond(refusal.status, refusal.text + "\n")
+        response = connection.respond(refusal.status, refusal.text + "\n")
         response.headers.update(refusal.headers)
         return response
 
 
-def _select(protocol: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
-    return next((name for name in offered if name in CODECS or name == OPERATOR), None)
+def _select_subprotocol(protocol: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
+    return next((name for name in offered if name in CODECS or name == OPERATOR_SUBPROTOCOL), None)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from machine.token_bucket import MOST_KEYS
+from machine.token_bucket import MAX_KEYS
 
 FREE_FAILURES = 20
 """Wrong tokens for a name that an address may send without waiting, because people make mistakes."""
-LONGEST_WAIT = 300.0
-FORGOTTEN_AFTER = 3600.0
+MAX_WAIT_S = 300.0
+FAILURE_TTL_S = 3600.0
 
 
 class FailureBackoff:
@@ -18,35 +18,35 @@ class FailureBackoff:
     A key without failures for an hour after its wait is forgotten.
     """
 
-    def __init__(self, longest: float, first: float = 1.0, free: int = 0) -> None:
-        self._longest = longest
-        self._first = first
-        self._free = free
+    def __init__(self, max_wait_s: float, first_wait_s: float = 1.0, free_failures: int = 0) -> None:
+        self._longest = max_wait_s
+        self._first = first_wait_s
+        self._free = free_failures
         self._failures: dict[Hashable, tuple[int, float]] = {}
         """The number of failures and the end of the wait, by key."""
 
-    def fail(self, key: Hashable, now: float) -> float:
+    def add_failure(self, key: Hashable, now: float) -> float:
         """Count a failure, and return the seconds to wait from now."""
         count, until = self._failures.pop(key, (0, now))
-        if now >= until + FORGOTTEN_AFTER:
+        if now >= until + FAILURE_TTL_S:
             count = 0
         seconds = 0.0 if count < self._free else min(self._first * 2.0 ** min(count - self._free, 60), self._longest)
         self._failures[key] = count + 1, now + seconds
-        if len(self._failures) > MOST_KEYS:
+        if len(self._failures) > MAX_KEYS:
             del self._failures[next(iter(self._failures))]
         return seconds
 
-    def forgive(self, key: Hashable) -> None:
+    def remove_failure(self, key: Hashable) -> None:
         """Take one failure back. A wait in progress does not become shorter."""
         count, until = self._failures.pop(key, (0, 0.0))
         if count > 1:
             self._failures[key] = count - 1, until
 
-    def count(self, key: Hashable) -> int:
+    def failure_count(self, key: Hashable) -> int:
         """Return the number of failures of a key."""
         return self._failures.get(key, (0, 0.0))[0]
 
-    def wait(self, key: Hashable, now: float) -> float:
+    def wait_s(self, key: Hashable, now: float) -> float:
         """Return the seconds until the next attempt is allowed; 0 if it is allowed now."""
         _, until = self._failures.get(key, (0, now))
         return max(until - now, 0.0)

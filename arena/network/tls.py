@@ -19,39 +19,39 @@ from machine.text_encoding import decode
 from machine.token_bucket import TokenBucket
 from protocol.errors import ArenaFault, os_errors_as
 
-TLS_BEGINS = b"\x16\x03"
+TLS_PREFIX = b"\x16\x03"
 """The first bytes of a TLS connection: a handshake record of any version."""
-SAID_EVERY = 60.0
+WARNING_INTERVAL_S = 60.0
 
 log = logging.getLogger("arena.network.tls")
 
 
-class TlsMismatch:
+class TlsMismatchLog:
     """Logs clients that use TLS where they should not, or the reverse, each at most once in `SAID_EVERY` seconds."""
 
     def __init__(self) -> None:
-        self._said = TokenBucket(1, 1 / SAID_EVERY)
+        self._warning_limit = TokenBucket(1, 1 / WARNING_INTERVAL_S)
 
-    def speaks_tls(self, address: str) -> None:
+    def log_unexpected_tls(self, address: str) -> None:
         """Log that a client started TLS on a port without TLS."""
-        self._say("%s speaks TLS, and this port does not: its URL begins with ws://, not wss://", address)
+        self._warn("%s speaks TLS, and this port does not: its URL begins with ws://, not wss://", address)
 
-    def failed(self, address: str, exc: BaseException) -> None:
+    def log_failed_handshake(self, address: str, exc: BaseException) -> None:
         """Log a failed handshake if the client spoke plain HTTP on a port with TLS."""
         if isinstance(exc, ssl.SSLError) and exc.reason == "HTTP_REQUEST":
-            self._say("%s speaks no TLS, and this port does: its URL begins with wss:// or https://", address)
+            self._warn("%s speaks no TLS, and this port does: its URL begins with wss:// or https://", address)
 
-    def _say(self, what: str, address: str) -> None:
-        if self._said.take(what, time.monotonic()) == 0:
+    def _warn(self, what: str, address: str) -> None:
+        if self._warning_limit.take(what, time.monotonic()) == 0:
             log.warning(what, address)
 
 
-_ROUNDS = 4
+_HANDSHAKE_ROUNDS = 4
 """Rounds of messages in which any handshake ends."""
-_NO_CHECK_TIME = 0x200000
+_NO_CHECK_TIME_FLAG = 0x200000
 """OpenSSL's X509_V_FLAG_NO_CHECK_TIME."""
-DAY = 24 * 3600.0
-SOON = 14 * DAY
+DAY_S = 24 * 3600.0
+EXPIRY_WARNING_S = 14 * DAY_S
 """Seconds before its expiry from which a certificate is reported."""
 
 
@@ -69,29 +69,29 @@ class Encryption:
 
     def reload(self) -> None:
         """Read the files again for new connections. Raise `CertificateFault`; the old certificate stays in use then."""
-        self._context = self._read()
-        shown = _as_seen_by_clients(self._context, self._chain, at_any_time=True)
-        self._ends = ssl.cert_time_to_seconds(str(shown["notAfter"]))
+        self._context = self._load_context()
+        shown = _read_certificate(self._context, self._chain, at_any_time=True)
+        self._expires_at = ssl.cert_time_to_seconds(str(shown["notAfter"]))
 
-    def trouble(self) -> str | None:
+    def validity_problem(self) -> str | None:
         """Return why clients will reject the certificate: it has expired or is not valid yet. None if it is valid."""
         try:
-            _as_seen_by_clients(self._context, self._chain)
+            _read_certificate(self._context, self._chain)
         except ssl.SSLCertVerificationError as exc:
             return exc.verify_message
         return None
 
-    def ending(self, now: float) -> str | None:
+    def expiry_warning(self, now: float) -> str | None:
         """Describe when the certificate expires; None if that is far ahead. `now` is in seconds since 1970."""
-        left = self._ends - now
-        if left > SOON:
+        left = self._expires_at - now
+        if left > EXPIRY_WARNING_S:
             return None
-        at = f"{datetime.fromtimestamp(self._ends, UTC):%Y-%m-%d %H:%M} UTC"
+        at = f"{datetime.fromtimestamp(self._expires_at, UTC):%Y-%m-%d %H:%M} UTC"
         return (
-            f"the certificate ends at {at}, in {left / DAY:.1f} days" if left > 0 else f"the certificate ended at {at}"
+            f"the certificate ends at {at}, in {left / DAY_S:.1f} days" if left > 0 else f"the certificate ended at {at}"
         )
 
-    def options(self, timeouts: NetworkTimeouts) -> dict[str, Any]:
+    def ssl_options(self, timeouts: NetworkTimeouts) -> dict[str, Any]:
         """Return the TLS options for the event loop's `connect_accepted_socket`."""
         return {
             "ssl": self._context,
@@ -99,20 +99,20 @@ class Encryption:
             "ssl_shutdown_timeout": timeouts.tls_shutdown_timeout_s,
         }
 
-    def _read(self) -> ssl.SSLContext:
+    def _load_context(self) -> ssl.SSLContext:
         self._chain, key = (
             _pem(file, what) for file, what in ((self._certificate, "CERTIFICATE"), (self._key, "PRIVATE KEY"))
         )
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         try:
             with _file_of(self._chain) as certificate_file, _file_of(key) as key_file:
-                context.load_cert_chain(certificate_file, key_file, password=self._no_password)
+                context.load_cert_chain(certificate_file, key_file, password=self._refuse_password)
         except ssl.SSLError as exc:
             text = f"{self._certificate} and {self._key} can't be used together: is it the key of that certificate?"
             raise CertificateFault(text) from exc
         return context
 
-    def _no_password(self) -> str:
+    def _refuse_password(self) -> str:
         raise CertificateFault(f"{self._key} is encrypted: encrypted keys are not supported")
 
 
@@ -140,7 +140,7 @@ def _file_of(pem: str) -> Iterator[str]:
             yield str(path)
 
 
-def _as_seen_by_clients(context: ssl.SSLContext, chain: str, *, at_any_time: bool = False) -> dict[str, Any]:
+def _read_certificate(context: ssl.SSLContext, chain: str, *, at_any_time: bool = False) -> dict[str, Any]:
     """Return the certificate as a client sees it that trusts any issuer; `at_any_time` also accepts an expired one.
 
     Raise `ssl.SSLCertVerificationError`.
@@ -151,11 +151,11 @@ def _as_seen_by_clients(context: ssl.SSLContext, chain: str, *, at_any_time: boo
         client.load_verify_locations(file)
     client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if at_any_time:
-        client.verify_flags |= _NO_CHECK_TIME
+        client.verify_flags |= _NO_CHECK_TIME_FLAG
     there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
     ours = client.wrap_bio(back, there)
     sides = ours, context.wrap_bio(there, back, server_side=True)
-    for side in sides * _ROUNDS:
+    for side in sides * _HANDSHAKE_ROUNDS:
         with contextlib.suppress(ssl.SSLWantReadError):
             side.do_handshake()
     return dict(ours.getpeercert() or {})

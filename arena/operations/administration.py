@@ -13,7 +13,7 @@ from arena.operations import draining, names, status, thinning, tournaments
 from arena.operator.changes import (
     Annul,
     Approve,
-    Dismissed,
+    DisconnectedBots,
     Register,
     Revoke,
     Rotate,
@@ -21,120 +21,120 @@ from arena.operator.changes import (
     SetPeople,
     StartSeason,
 )
-from arena.operator.requests import Handler, Tell
-from arena.server.arena import REPLACED, REVOKED
+from arena.operator.requests import OperationHandler, SendEvent
+from arena.server.arena import CREDENTIAL_REPLACED_MESSAGE, REVOKED_MESSAGE
 from arena.store import registry, result_queries, seasons
-from arena.store.annulment import Annulling, Annulment, annul_matches
-from arena.store.rating_decisions import DecidedMeanwhile
-from arena.tournament.play_request import Play, PlayReply
+from arena.store.annulment import AnnulmentPlan, AnnulmentOutcome, annul_matches
+from arena.store.rating_decisions import RatingDecisionsChanged
+from arena.tournament.play_request import PlayRequest, PlayReply
 from protocol.dice import SEED_BYTES
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.display_names import no_bot_name, normalize_display
 from protocol.errors import UsageFault
-from protocol.games import load
-from protocol.names import MATCH_PATTERN, folded, is_bot_name
+from protocol.games import load_game
+from protocol.names import MATCH_PATTERN, fold_name, is_bot_name
 from referee.record import Header
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
 
-MOST_WAIT = 3600.0
+MAX_WAIT_S = 3600.0
 MAX_ANNUL_TRIES = 3
 """After this many attempts, everything is computed in one transaction, which blocks all nodes."""
-FEW_MATCHES = 50
+MAX_MATCHES_IN_SAVE = 50
 """If at most this many matches were stored meanwhile, the saving transaction rates them too, in about 10 ms."""
 
 
-def operations(arena: Arena) -> dict[str, Handler]:
+def all_handlers(arena: Arena) -> dict[str, OperationHandler]:
     """Return all handlers of operator requests by name."""
     every = (
         *status.operations(arena),
-        *_about_bots(arena),
-        *names.operations(arena),
-        *_about_the_ladder(arena),
-        _play_of(arena),
+        *_bot_handlers(arena),
+        *names.handlers(arena),
+        *_ladder_handlers(arena),
+        _play_handler(arena),
         *tournaments.operations(arena),
-        thinning.operation(arena),
-        draining.operation(arena),
+        thinning.retention_handler(arena),
+        draining.drain_handler(arena),
     )
-    return {operation.request.do(): operation for operation in every}
+    return {operation.request.operation_name(): operation for operation in every}
 
 
-def _about_bots(arena: Arena) -> Iterator[Handler]:
+def _bot_handlers(arena: Arena) -> Iterator[OperationHandler]:
     store = arena.store
 
-    async def register(request: Register, tell: Tell) -> None:
+    async def register(request: Register, tell: SendEvent) -> None:
         for name in request.hashes:
             if not is_bot_name(name):
                 raise UsageFault(no_bot_name(name))
         displays = {name: normalize_display(display) for name, display in request.displays.items()}
         await store.write(registry.add_bots, request.hashes, displays)
 
-    async def revoke(request: Revoke, tell: Tell) -> Dismissed:
+    async def revoke(request: Revoke, tell: SendEvent) -> DisconnectedBots:
         await store.write(registry.revoke_bots, request.names)
-        return Dismissed(bots=arena.dismiss(request.names, REVOKED, "revoked"))
+        return DisconnectedBots(bots=arena.dismiss(request.names, REVOKED_MESSAGE, "revoked"))
 
-    async def rotate_token(request: Rotate, tell: Tell) -> Dismissed:
+    async def rotate_token(request: Rotate, tell: SendEvent) -> DisconnectedBots:
         await store.write(registry.rotate_token, request.name, request.token_hash)
-        return Dismissed(bots=arena.dismiss([request.name], REPLACED, "its token was replaced"))
+        return DisconnectedBots(bots=arena.dismiss([request.name], CREDENTIAL_REPLACED_MESSAGE, "its token was replaced"))
 
-    async def approve(request: Approve, tell: Tell) -> None:
+    async def approve(request: Approve, tell: SendEvent) -> None:
         await store.write(registry.approve_bots, request.names, approved=request.approved)
-        await arena.approvals_changed(request.names)
+        await arena.reload_approvals(request.names)
 
-    async def set_people(request: SetPeople, tell: Tell) -> None:
+    async def set_people(request: SetPeople, tell: SendEvent) -> None:
         await store.write(partial(registry.set_people, person=request.person), request.names)
 
-    async def set_display(request: SetDisplay, tell: Tell) -> None:
+    async def set_display(request: SetDisplay, tell: SendEvent) -> None:
         display = None if request.display is None else normalize_display(request.display)
         await store.write(registry.set_display, request.name, display)
 
-    yield Handler(Register, register)
-    yield Handler(Revoke, revoke)
-    yield Handler(Rotate, rotate_token)
-    yield Handler(Approve, approve)
-    yield Handler(SetPeople, set_people)
-    yield Handler(SetDisplay, set_display)
+    yield OperationHandler(Register, register)
+    yield OperationHandler(Revoke, revoke)
+    yield OperationHandler(Rotate, rotate_token)
+    yield OperationHandler(Approve, approve)
+    yield OperationHandler(SetPeople, set_people)
+    yield OperationHandler(SetDisplay, set_display)
 
 
-def _about_the_ladder(arena: Arena) -> Iterator[Handler]:
+def _ladder_handlers(arena: Arena) -> Iterator[OperationHandler]:
     store = arena.store
 
-    deciding = asyncio.Lock()
+    decision_lock = asyncio.Lock()
     """Serializes decisions about ratings on this node; `DecidedMeanwhile` detects those on others."""
 
-    async def annul(request: Annul, tell: Tell) -> Annulment:
-        async with deciding:
+    async def annul(request: Annul, tell: SendEvent) -> AnnulmentOutcome:
+        async with decision_lock:
             done = await annul_now(request)
-            await arena.ratings_changed(done.pools)
+            await arena.reload_ratings(done.pools)
             return done
 
-    async def annul_now(request: Annul) -> Annulment:
+    async def annul_now(request: Annul) -> AnnulmentOutcome:
         for _ in range(MAX_ANNUL_TRIES):
-            annulling = await store.read_beside(Annulling, request.ids, request.bot, request.since, undo=request.undo)
-            while await store.read_beside(annulling.advance) > FEW_MATCHES:
+            annulling = await store.read_slowly(AnnulmentPlan, request.ids, request.bot, request.since, undo=request.undo)
+            while await store.read_slowly(annulling.advance) > MAX_MATCHES_IN_SAVE:
                 pass
-            with contextlib.suppress(DecidedMeanwhile):  # by another node
+            with contextlib.suppress(RatingDecisionsChanged):  # by another node
                 return await store.write(annulling.save)
         return await store.write(annul_matches, request.ids, request.bot, request.since, undo=request.undo)
 
-    async def start_season(request: StartSeason, tell: Tell) -> None:
-        async with deciding:
+    async def start_season(request: StartSeason, tell: SendEvent) -> None:
+        async with decision_lock:
             pools = await store.read(result_queries.rated_pools)
             await store.write(seasons.start_season, request.name)
-            await arena.ratings_changed(pools)
+            await arena.reload_ratings(pools)
 
-    yield Handler(Annul, annul)
-    yield Handler(StartSeason, start_season)
+    yield OperationHandler(Annul, annul)
+    yield OperationHandler(StartSeason, start_season)
 
 
-def _play_of(arena: Arena) -> Handler:
+def _play_handler(arena: Arena) -> OperationHandler:
     """Return the handler for playing an assigned match."""
 
-    async def play(request: Play, tell: Tell) -> PlayReply:
-        rules, seed = load(request.game, request.config), _seed(request.seed)
-        _check(request, rules.seats)
-        known = [await arena.store.read(registry.registered_bot, bot) for bot in request.bots]
+    async def play(request: PlayRequest, tell: SendEvent) -> PlayReply:
+        rules, seed = load_game(request.game, request.config), _parse_seed(request.seed)
+        _check_play_request(request, rules.seats)
+        known = [await arena.store.read(registry.find_registered_bot, bot) for bot in request.bots]
         if None in known:
             name = request.bots[known.index(None)]
             raise UsageFault(f"there is no bot called {name} on this server: `arena bot list` names them")
@@ -154,30 +154,30 @@ def _play_of(arena: Arena) -> Handler:
             return header, seed
 
         called = arena.assigned.play(request.match, request.tournament, request.bots, made, wait)
-        return PlayReply.of(await called)
+        return PlayReply.from_closed(await called)
 
-    return Handler(Play, play, while_heard=True)
+    return OperationHandler(PlayRequest, play, cancel_on_disconnect=True)
 
 
-def _check(request: Play, seats: int) -> None:
+def _check_play_request(request: PlayRequest, seats: int) -> None:
     """Raise `UsageFault` if the request is invalid."""
     bots = request.bots
     if not re.match(MATCH_PATTERN, request.match):
-        raise UsageFault(f"match is {shown(request.match)}: it is 1 to 40 lower-case letters, digits and dashes")
+        raise UsageFault(f"match is {short_repr(request.match)}: it is 1 to 40 lower-case letters, digits and dashes")
     if wrong := [bot for bot in bots if not is_bot_name(bot)]:
         raise UsageFault(no_bot_name(wrong[0]))
-    if len(bots) != seats or len(set(map(folded, bots))) != seats:
-        raise UsageFault(f"bots are {shown(bots)}: {request.game} has {seats} seats, each for another bot")
-    if not 0 <= request.wait_s <= MOST_WAIT:
-        raise UsageFault(f"wait_s is {request.wait_s}: it is 0 to {MOST_WAIT:g} seconds")
+    if len(bots) != seats or len(set(map(fold_name, bots))) != seats:
+        raise UsageFault(f"bots are {short_repr(bots)}: {request.game} has {seats} seats, each for another bot")
+    if not 0 <= request.wait_s <= MAX_WAIT_S:
+        raise UsageFault(f"wait_s is {request.wait_s}: it is 0 to {MAX_WAIT_S:g} seconds")
 
 
-def _seed(text: str) -> bytes:
+def _parse_seed(text: str) -> bytes:
     """Parse a seed in hex. Raises `UsageFault`."""
     try:
         seed = bytes.fromhex(text)
     except ValueError:
         seed = b""
     if len(seed) != SEED_BYTES:
-        raise UsageFault(f"seed is {shown(text)}: it is {SEED_BYTES} bytes in hex")
+        raise UsageFault(f"seed is {short_repr(text)}: it is {SEED_BYTES} bytes in hex")
     return seed

@@ -4,44 +4,44 @@ from __future__ import annotations
 
 import asyncio
 
-from arena.store.archive_file import ArchivesBusy, changing, remove_archive, write_archive
-from arena.store.archives import Archive, all_archives, announce_archive, forget_archive, replace_archive
-from arena.store.archiving import matches_in, without_removed
+from arena.store.archive_file import ArchivesBusy, lock_archives, remove_archive, write_archive
+from arena.store.archives import Archive, all_archives, register_planned_archive, forget_archive, replace_archive
+from arena.store.archiving import matches_in, plan_replacement
 from arena.store.async_store import AsyncStore
 from protocol.errors import ArenaFault
 
-WITHIN, AGAIN = 120.0, 0.5
+LOCK_TIMEOUT_S, LOCK_RETRY_DELAY_S = 120.0, 0.5
 """Seconds to wait for another process that changes the files: in total, and between attempts."""
 
 
-async def leave_out_removed(store: AsyncStore) -> None:
+async def purge_removed_records(store: AsyncStore) -> None:
     """Rewrite archive files that still contain removed records. Try all, then raise the first `ArenaFault`."""
-    until = asyncio.get_running_loop().time() + WITHIN
+    until = asyncio.get_running_loop().time() + LOCK_TIMEOUT_S
     faults: list[ArenaFault] = []
-    for one in await store.read_beside(all_archives):
+    for one in await store.read_slowly(all_archives):
         try:
             while one.held != one.records:
                 try:
-                    await _leave_out(store, one)
+                    await _purge_file(store, one)
                     break
                 except ArchivesBusy:
                     if asyncio.get_running_loop().time() > until:
                         raise
-                    await asyncio.sleep(AGAIN)
+                    await asyncio.sleep(LOCK_RETRY_DELAY_S)
         except ArenaFault as fault:
             faults.append(fault)
     if faults:
         raise faults[0]
 
 
-async def _leave_out(store: AsyncStore, one: Archive) -> None:
-    with changing(one.path.parent):
-        kept = await store.read(matches_in, one.number)
-        new = await asyncio.to_thread(without_removed, one, kept)
+async def _purge_file(store: AsyncStore, archive: Archive) -> None:
+    with lock_archives(archive.path.parent):
+        kept = await store.read(matches_in, archive.number)
+        new = await asyncio.to_thread(plan_replacement, archive, kept)
         if new is not None:
-            await store.write(announce_archive, new.path, len(new.records))
+            await store.write(register_planned_archive, new.path, len(new.records))
             size = await asyncio.to_thread(write_archive, new)
-            await store.write(replace_archive, one.number, new.path, len(new.records), size)
-        if new is None or new.path != one.path:
-            remove_archive(one.path)
-            await store.write(forget_archive, one.number)
+            await store.write(replace_archive, archive.number, new.path, len(new.records), size)
+        if new is None or new.path != archive.path:
+            remove_archive(archive.path)
+            await store.write(forget_archive, archive.number)

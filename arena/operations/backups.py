@@ -15,58 +15,58 @@ from typing import NamedTuple
 
 from arena.server.warnings import Warnings
 from arena.store.backup import back_up, remove_copy
-from arena.store.data_folder import FOLDER
+from arena.store.data_folder import FOLDER_MODE
 from arena.store.sqlite_database import SqliteDatabase
-from machine.subprocesses import be_nice, die_with_parent, ending
+from machine.subprocesses import renice, die_with_parent, describe_exit
 from machine.terminal import say
-from protocol.display import few
+from protocol.display import list_first
 from protocol.errors import ArenaFault, Fault
 
-NICE = 19
-RETRY = 600.0
+BACKUP_NICENESS = 19
+RETRY_DELAY_S = 600.0
 """Seconds until a failed backup is tried again."""
-_NAME = "arena-%Y-%m-%dT%H%M%SZ.db"
-_NAMES = "arena-????-??-??T??????Z.db"
+_NAME_FORMAT = "arena-%Y-%m-%dT%H%M%SZ.db"
+_NAME_PATTERN = "arena-????-??-??T??????Z.db"
 
 log = logging.getLogger("arena.backups")
 
 
-class Schedule(NamedTuple):
+class BackupSchedule(NamedTuple):
     """A folder only for backups, the hours between two, and how many to keep."""
 
     folder: Path
-    hours: int
-    keep: int
+    interval_hours: int
+    max_backups: int
 
 
-async def keep_backing_up(file: Path, schedule: Schedule, warnings: Warnings) -> None:
+async def run_backups(file: Path, schedule: BackupSchedule, warnings: Warnings) -> None:
     """Back up a database file on schedule, without end."""
     while True:
-        await asyncio.sleep(due_in(schedule))
+        await asyncio.sleep(seconds_until_due(schedule))
         try:
-            warnings.tell("backup", await back_up_once(file, schedule))
+            warnings.update("backup", await back_up_once(file, schedule))
         except ArenaFault as fault:
-            warnings.tell("backup", f"no backup was made in {schedule.folder}: {fault}")
-            await asyncio.sleep(RETRY)
+            warnings.update("backup", f"no backup was made in {schedule.folder}: {fault}")
+            await asyncio.sleep(RETRY_DELAY_S)
 
 
-def due_in(schedule: Schedule) -> float:
+def seconds_until_due(schedule: BackupSchedule) -> float:
     """Return the seconds until the next backup is due, from the name of the newest one."""
-    for newest in sorted(schedule.folder.glob(_NAMES), reverse=True):
+    for newest in sorted(schedule.folder.glob(_NAME_PATTERN), reverse=True):
         with contextlib.suppress(ValueError):
-            made = datetime.strptime(newest.name, _NAME).replace(tzinfo=UTC)
-            due = made.timestamp() + 3600.0 * schedule.hours - time.time()
-            return min(3600.0 * schedule.hours, max(0.0, due))
+            made = datetime.strptime(newest.name, _NAME_FORMAT).replace(tzinfo=UTC)
+            due = made.timestamp() + 3600.0 * schedule.interval_hours - time.time()
+            return min(3600.0 * schedule.interval_hours, max(0.0, due))
     return 0.0
 
 
-async def back_up_once(file: Path, schedule: Schedule) -> str | None:
+async def back_up_once(file: Path, schedule: BackupSchedule) -> str | None:
     """Make a backup and remove the oldest beyond the schedule's number. Raises `ArenaFault` if it fails. Return a line
     about missing archive files, or None.
     """
-    to = schedule.folder / datetime.now(UTC).strftime(_NAME)
+    to = schedule.folder / datetime.now(UTC).strftime(_NAME_FORMAT)
     try:
-        schedule.folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
+        schedule.folder.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
         command = (sys.executable, "-m", "arena.operations.backups", str(file), str(to))
         process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
     except OSError as exc:
@@ -80,7 +80,7 @@ async def back_up_once(file: Path, schedule: Schedule) -> str | None:
         raise
     if process.returncode != 0:
         lines = said.decode(errors="replace").strip().splitlines()
-        raise ArenaFault(lines[-1] if lines else f"its process {ending(process.returncode or 0)}")
+        raise ArenaFault(lines[-1] if lines else f"its process {describe_exit(process.returncode or 0)}")
     log.info("made the backup %s", to)
     await asyncio.to_thread(_remove_oldest, schedule)
     return (
@@ -88,8 +88,8 @@ async def back_up_once(file: Path, schedule: Schedule) -> str | None:
     )
 
 
-def _remove_oldest(schedule: Schedule) -> None:
-    for old in sorted(schedule.folder.glob(_NAMES))[: -schedule.keep]:
+def _remove_oldest(schedule: BackupSchedule) -> None:
+    for old in sorted(schedule.folder.glob(_NAME_PATTERN))[: -schedule.max_backups]:
         with contextlib.suppress(OSError):
             remove_copy(old)
 
@@ -97,12 +97,12 @@ def _remove_oldest(schedule: Schedule) -> None:
 def main() -> None:
     """Make one backup in this process, and print which archive files are missing."""
     die_with_parent()
-    be_nice(NICE)
+    renice(BACKUP_NICENESS)
     file, to = sys.argv[1:]
     try:
         missing = back_up(SqliteDatabase(Path(file)), Path(to)).missing
         if missing:
-            say(few(missing))
+            say(list_first(missing))
     except Fault as fault:
         raise SystemExit(str(fault)) from None
     except KeyboardInterrupt:

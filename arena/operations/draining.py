@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from arena.operator.requests import Handler, Request, Tell
+from arena.operator.requests import OperationHandler, Request, SendEvent
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
@@ -22,26 +22,26 @@ class DrainRequest(Request, frozen=True, tag="drain"):
     def action_name(self) -> str:
         return "undo_drain" if self.undo else "drain"
 
-    def concerns(self) -> Sequence[str]:
+    def changed_names(self) -> Sequence[str]:
         return ()
 
 
-class Draining(Struct, frozen=True, kw_only=True):
+class DrainReply(Struct, frozen=True, kw_only=True):
     """The number of matches in progress; `changed` is false if there was nothing to undo."""
 
     under_way: int
     changed: bool = True
 
 
-def operation(arena: Arena) -> Handler:
+def drain_handler(arena: Arena) -> OperationHandler:
     """Return the handler for draining."""
 
-    async def drain(request: DrainRequest, tell: Tell) -> Draining:
+    async def drain(request: DrainRequest, tell: SendEvent) -> DrainReply:
         changed = True
         if request.undo:
             changed = arena.drain.undo()
         else:
             arena.drain.begin(request.within_s)
-        return Draining(under_way=len(arena.host.clients.runners), changed=changed)
+        return DrainReply(under_way=len(arena.host.clients.runners), changed=changed)
 
-    return Handler(DrainRequest, drain)
+    return OperationHandler(DrainRequest, drain)

@@ -17,11 +17,11 @@ from prometheus_client.utils import floatToGoString
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
-from arena.network.addresses import misdirected
-from arena.network.connection_limits import Bounds
+from arena.network.addresses import misdirection_reason
+from arena.network.connection_limits import ConnectionBounds
 from arena.network.http_server import HttpServer
-from arena.operations.metrics import COUNTER, GAUGE, HISTOGRAM, METRICS, Sources
-from machine.event_loop import running
+from arena.operations.metrics import COUNTER, GAUGE, HISTOGRAM, METRICS, MetricSources
+from machine.event_loop import background_task
 from machine.histogram import Histogram
 
 if TYPE_CHECKING:
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-PATH = "/metrics"
-LOOK_EVERY = 0.1
+METRICS_PATH = "/metrics"
+LAG_INTERVAL_S = 0.1
 """Seconds between two measurements of the event loop's lag."""
-BOUNDS = Bounds(waiting=64, waiting_per_address=16)
+CONNECTION_LIMITS = ConnectionBounds(waiting=64, waiting_per_address=16)
 """Limits on concurrent connections that read metrics."""
-_FAMILIES = {COUNTER: CounterMetricFamily, GAUGE: GaugeMetricFamily, HISTOGRAM: HistogramMetricFamily}
+_FAMILY_CLASSES = {COUNTER: CounterMetricFamily, GAUGE: GaugeMetricFamily, HISTOGRAM: HistogramMetricFamily}
 
 
 class ArenaCollector(Collector):
     """Reads all metrics on request."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, sources: MetricSources) -> None:
         self._sources = sources
 
     def collect(self) -> Iterator[Metric]:
         for described in METRICS:
-            family = _FAMILIES[described.kind](f"arena_{described.name}", described.help, labels=described.labels)
+            family = _FAMILY_CLASSES[described.kind](f"arena_{described.name}", described.help, labels=described.labels)
             for labels, value in described.values(self._sources):
                 if isinstance(value, Histogram):
                     assert isinstance(family, HistogramMetricFamily)
@@ -63,38 +63,38 @@ def _buckets(times: Histogram) -> list[tuple[str, float]]:
 
 
 @asynccontextmanager
-async def served(sources: Sources, sockets: list[socket.socket]) -> AsyncIterator[None]:
+async def serve_metrics(sources: MetricSources, sockets: list[socket.socket]) -> AsyncIterator[None]:
     """Measure the lag and serve metrics inside the context, on sockets that are already listening."""
     registry = CollectorRegistry()
     registry.register(ArenaCollector(sources))
     ProcessCollector(registry=registry)
-    server = HttpServer(_at_path(make_asgi_app(registry)), BOUNDS)
+    server = HttpServer(_restrict_to_path(make_asgi_app(registry)), CONNECTION_LIMITS)
     serving = asyncio.create_task(server.serve(sockets))
     try:
-        async with running(measure_lag(sources.meters.lag)):
+        async with background_task(measure_lag(sources.meters.lag)):
             yield
     finally:
-        server.leave()
+        server.stop()
         await serving
 
 
 async def measure_lag(lag: Histogram) -> None:
     """Measure the lag of the event loop, without end."""
     while True:
-        due = perf_counter() + LOOK_EVERY
-        await asyncio.sleep(LOOK_EVERY)
+        due = perf_counter() + LAG_INTERVAL_S
+        await asyncio.sleep(LAG_INTERVAL_S)
         lag.observe(max(0.0, perf_counter() - due))
 
 
-def _at_path(app: ASGIApp) -> ASGIApp:
+def _restrict_to_path(app: ASGIApp) -> ASGIApp:
     """Restrict an app to `PATH` and, on loopback, to host names of this machine."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        if misdirected(Headers(scope=scope).get("host", ""), scope["server"][0]) is not None:
+        if misdirection_reason(Headers(scope=scope).get("host", ""), scope["server"][0]) is not None:
             text = "on loopback the metrics are asked for under a name of this machine, like localhost\n"
             await PlainTextResponse(text, HTTPStatus.MISDIRECTED_REQUEST)(scope, receive, send)
-        elif scope["path"] != PATH:
-            await PlainTextResponse(f"the metrics are at {PATH}\n", HTTPStatus.NOT_FOUND)(scope, receive, send)
+        elif scope["path"] != METRICS_PATH:
+            await PlainTextResponse(f"the metrics are at {METRICS_PATH}\n", HTTPStatus.NOT_FOUND)(scope, receive, send)
         else:
             await app(scope, receive, send)
 

@@ -9,31 +9,31 @@ from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING
 
-from arena.operator.requests import Handler, Tell
+from arena.operator.requests import OperationHandler, SendEvent
 from arena.operator.status import BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
-from machine.timestamps import utc
+from machine.timestamps import utc_now
 
 if TYPE_CHECKING:
     from arena.host.session import Session
     from arena.server.arena import Arena
     from arena.server.seek_index import ActiveSeek
 
-MINUTE, HOUR = 60.0, 3600.0
+MINUTE_S, HOUR_S = 60.0, 3600.0
 
 
-def operations(arena: Arena) -> Iterator[Handler]:
+def operations(arena: Arena) -> Iterator[OperationHandler]:
     """Yield the handler for the status."""
 
-    async def status(request: StatusRequest, tell: Tell) -> ServerStatus:
+    async def status(request: StatusRequest, tell: SendEvent) -> ServerStatus:
         sessions = sorted(arena.host.clients.sessions.values(), key=lambda session: session.key)
         runners = arena.host.clients.runners.values()
         encryption = arena.host.listener.encryption
-        ending = None if encryption is None else encryption.ending(time.time())
+        ending = None if encryption is None else encryption.expiry_warning(time.time())
         return ServerStatus(
-            at=utc(),
+            at=utc_now(),
             held=arena.host.health.reason,
             connected=len(sessions),
-            bots=[_here(arena, session) for session in sessions[: request.most]],
+            bots=[_bot_status(arena, session) for session in sessions[: request.most]],
             under_way=len(runners),
             matches=[
                 MatchStatus(
@@ -48,39 +48,39 @@ def operations(arena: Arena) -> Iterator[Handler]:
                     to_move=to_move,
                 )
                 for runner in islice(reversed(runners), request.most)
-                for listed, (clock_ms, to_move) in [(runner.listed(), runner.clocks())]
+                for listed, (clock_ms, to_move) in [(runner.make_listing(), runner.get_clocks())]
             ],
-            last_minute=arena.host.events.matches_within(MINUTE),
-            last_hour=arena.host.events.matches_within(HOUR),
+            last_minute=arena.host.events.count_ended_within(MINUTE_S),
+            last_hour=arena.host.events.count_ended_within(HOUR_S),
             failures=list(islice(reversed(arena.host.events.failures), request.most)),
-            warnings=[*arena.warnings.all(), *([] if ending is None else [ending])],
-            nodes=arena.nodes.all(),
+            warnings=[*arena.warnings.current(), *([] if ending is None else [ending])],
+            nodes=arena.nodes.all_nodes(),
         )
 
-    yield Handler(StatusRequest, status)
+    yield OperationHandler(StatusRequest, status)
 
 
-def _here(arena: Arena, session: Session) -> BotStatus:
+def _bot_status(arena: Arena, session: Session) -> BotStatus:
     return BotStatus(
         bot=session.bot or "",
         version=session.version,
         client=session.client,
-        address=session.wire.address,
-        since=session.since,
+        address=session.connection.address,
+        since=session.connected_at,
         playing=len(arena.host.clients.matches_of(session.key)),
-        seeks=[_waited(sought) for sought in arena.ladder.seeks.of(session.key)],
-        pace_s=ceil(arena.ladder.seeks.paced(session.key)),
+        seeks=[_seek_status(seek) for seek in arena.ladder.seeks.seeks_of(session.key)],
+        pace_s=ceil(arena.ladder.seeks.rate_delay_s(session.key)),
     )
 
 
-def _waited(sought: ActiveSeek) -> SeekStatus:
-    kind = sought.kind
+def _seek_status(seek: ActiveSeek) -> SeekStatus:
+    spec = seek.spec
     return SeekStatus(
-        game=kind.game,
-        preset=kind.preset,
-        rated=kind.rated,
-        open=kind.open,
-        private=sought.private,
-        opponents=sorted(sought.opponents),
-        seconds=round(asyncio.get_running_loop().time() - sought.since, 1),
+        game=spec.game,
+        preset=spec.preset,
+        rated=spec.rated,
+        open=spec.open,
+        private=seek.private,
+        opponents=sorted(seek.opponents),
+        seconds=round(asyncio.get_running_loop().time() - seek.since, 1),
     )

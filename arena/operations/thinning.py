@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
-from arena.operator.requests import Handler, Request, Tell
+from arena.operator.requests import OperationHandler, Request, SendEvent
 from arena.store.async_store import AsyncStore
-from arena.store.retention_clock import look_at_clock
-from arena.store.thinning import Count, Removed, Retention, find_removable, remove_records
+from arena.store.retention_clock import check_clock
+from arena.store.thinning import Count, RemovalTotals, Retention, find_removable, remove_records
 from protocol.errors import ArenaFault
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
 
-EVERY = 3600.0
+REMOVAL_INTERVAL_S = 3600.0
 """Seconds between two removals."""
-REST = 9.0
+IDLE_RATIO = 9.0
 """After a batch, removal pauses for this many times the batch's duration, so that other queries run."""
 
 log = logging.getLogger("arena.thinning")
@@ -33,40 +33,40 @@ class Thin(Request, frozen=True, tag="thin"):
     rated_days: Count
     max_unrated_mib: Count
 
-    def concerns(self) -> Sequence[str]:
+    def changed_names(self) -> Sequence[str]:
         return ()
 
 
-async def thin(store: AsyncStore, keep: Retention, *, clock_steady: bool = True) -> Removed:
+async def remove_old_records(store: AsyncStore, retention: Retention, *, clock_steady: bool = True) -> RemovalTotals:
     """Remove records beyond their retention in batches, none for age unless `clock_steady`. Raises `StoreError`."""
-    old = await store.read_beside(find_removable, keep, clock_steady=clock_steady)
-    return await in_pieces(store, remove_records, old)
+    old = await store.read_slowly(find_removable, retention, clock_steady=clock_steady)
+    return await remove_in_batches(store, remove_records, old)
 
 
-async def in_pieces(store: AsyncStore, remove: Callable[..., Removed], *words: object) -> Removed:
+async def remove_in_batches(store: AsyncStore, remove: Callable[..., RemovalTotals], *words: object) -> RemovalTotals:
     """Call `remove` for batch after batch with pauses, until nothing is left. Raises `StoreError`."""
     loop = asyncio.get_running_loop()
-    removed = Removed()
+    removed = RemovalTotals()
     while True:
         began = loop.time()
         batch = await store.write(remove, *words)
         if not batch.records:
             return removed
         removed += batch
-        await asyncio.sleep(REST * (loop.time() - began))
+        await asyncio.sleep(IDLE_RATIO * (loop.time() - began))
 
 
-async def keep_thin(
-    store: AsyncStore, keep: Retention, on_clock: Callable[[str | None], None] = lambda text: None
+async def run_retention(
+    store: AsyncStore, retention: Retention, on_clock: Callable[[str | None], None] = lambda text: None
 ) -> None:
     """Remove old records every hour, without end. `on_clock` gets the reason why no record counts as too old now, or
     None while the database's clock is steady.
     """
     while True:
         try:
-            unsteady = await store.write(look_at_clock)
+            unsteady = await store.write(check_clock)
             on_clock(unsteady)
-            removed = await thin(store, keep, clock_steady=unsteady is None)
+            removed = await remove_old_records(store, retention, clock_steady=unsteady is None)
         except ArenaFault as fault:
             log.warning("records of old matches can't be removed: %s", fault)
         except Exception:
@@ -74,13 +74,13 @@ async def keep_thin(
         else:
             if removed.records:
                 log.info("removed the records of %d old matches, %d bytes", removed.records, removed.bytes)
-        await asyncio.sleep(EVERY)
+        await asyncio.sleep(REMOVAL_INTERVAL_S)
 
 
-def operation(arena: Arena) -> Handler:
+def retention_handler(arena: Arena) -> OperationHandler:
     """Return the handler for removing records."""
 
-    async def perform(request: Thin, tell: Tell) -> Removed:
-        return await thin(arena.store, Retention(**asdict(request)))
+    async def perform(request: Thin, tell: SendEvent) -> RemovalTotals:
+        return await remove_old_records(arena.store, Retention(**asdict(request)))
 
-    return Handler(Thin, perform, while_heard=True)
+    return OperationHandler(Thin, perform, cancel_on_disconnect=True)

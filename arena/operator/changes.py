@@ -10,17 +10,17 @@ from msgspec import Meta, Struct
 
 from arena.operator.requests import Request
 
-TokenHash: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
+Sha256Hex: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 """A SHA-256 hash in hexadecimal."""
 
 
 class Register(Request, frozen=True, tag="register"):
     """Let new bots in, approved, by the hashes of their tokens, some with display names; all of them or none."""
 
-    hashes: dict[str, TokenHash]
+    hashes: dict[str, Sha256Hex]
     displays: dict[str, str] = msgspec.field(default_factory=dict)
 
-    def concerns(self) -> Sequence[str]:
+    def changed_names(self) -> Sequence[str]:
         return list(self.hashes)
 
 
@@ -29,7 +29,7 @@ class Revoke(Request, frozen=True, tag="revoke"):
 
     names: list[str]
 
-    def concerns(self) -> Sequence[str]:
+    def changed_names(self) -> Sequence[str]:
         return self.names
 
 
@@ -37,9 +37,9 @@ class Rotate(Request, frozen=True, tag="rotate"):
     """Replace a bot's token, given by its hash, and end the connection that uses the old one."""
 
     name: str
-    token_hash: TokenHash
+    token_hash: Sha256Hex
 
-    def concerns(self) -> Sequence[str]:
+    def changed_names(self) -> Sequence[str]:
         return [self.name]
 
 
@@ -55,7 +55,7 @@ class Approve(Request, frozen=True, tag="approve"):
     def action_name(self) -> str:
         return "approve" if self.approved else "disapprove"
 
-    def concerns(self) -> Sequence[str]:
+    def changed_names(self) -> Sequence[str]:
         return self.names
 
 
@@ -68,7 +68,7 @@ class SetPeople(Request, frozen=True, tag="set_people"):
     def action_name(self) -> str:
         return "person" if self.person else "no_person"
 
-    def concerns(self) -> Sequence[str]:
+    def changed_names(self) -> Sequence[str]:
         return self.names
 
 
@@ -78,11 +78,11 @@ class SetDisplay(Request, frozen=True, tag="set_display"):
     name: str
     display: str | None = None
 
-    def concerns(self) -> Sequence[str]:
+    def changed_names(self) -> Sequence[str]:
         return [self.name]
 
 
-class Dismissed(Struct, frozen=True, kw_only=True):
+class DisconnectedBots(Struct, frozen=True, kw_only=True):
     """The bots whose connections were ended."""
 
     bots: list[str] = []
@@ -102,7 +102,7 @@ class Annul(Request, frozen=True, tag="annul"):
     def action_name(self) -> str:
         return "undo_annul" if self.undo else "annul"
 
-    def concerns(self) -> Sequence[str]:
+    def changed_names(self) -> Sequence[str]:
         return [*self.ids, *([] if self.bot is None else [self.bot])]
 
 
@@ -111,5 +111,5 @@ class StartSeason(Request, frozen=True, tag="start_season"):
 
     name: str
 
-    def concerns(self) -> Sequence[str]:
+    def changed_names(self) -> Sequence[str]:
         return [self.name]

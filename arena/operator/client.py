@@ -17,12 +17,12 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 from websockets.typing import Subprotocol
 
-from arena.network.admission import OPERATOR
+from arena.network.admission import OPERATOR_SUBPROTOCOL
 from arena.operator import credentials
-from arena.operator.requests import COMMAND_LINE, Reply, Request, encoded
+from arena.operator.requests import COMMAND_LINE_ORIGIN, Reply, Request, encode_request
 from arena.store.data_folder import is_held
-from machine.timeouts import scaled
-from protocol.display import printable
+from machine.timeouts import scale_timeouts
+from protocol.display import escape_unprintable
 from protocol.errors import ArenaFault, UsageFault
 
 if TYPE_CHECKING:
@@ -53,22 +53,22 @@ class NoAnswer(ArenaFault):
     """There is a server, but it does not answer."""
 
 
-class Operator:
+class OperatorConnection:
     """A connection to a server. Requests may run concurrently; each raises `NoAnswer` if the connection is lost.
 
     `by` tells the audit log where the requests come from.
     """
 
-    def __init__(self, wire: ClientConnection, where: str, by: str = COMMAND_LINE) -> None:
-        self._wire = wire
-        self._where = where
-        self._by = by
+    def __init__(self, connection: ClientConnection, server_name: str, origin: str = COMMAND_LINE_ORIGIN) -> None:
+        self._connection = connection
+        self._server_name = server_name
+        self._origin = origin
         self._numbers = itertools.count(1)
         self._replies: dict[int, asyncio.Queue[Reply | None]] = {}
         self._listening = asyncio.create_task(self._listen())
 
     async def ask(
-        self, request: Request, answer: type[T], event: type[Any] = dict, tell: Callable[[Any], None] = lambda _: None
+        self, request: Request, answer_type: type[T], event_type: type[Any] = dict, on_event: Callable[[Any], None] = lambda _: None
     ) -> T:
         """Send a request and return its answer, passing the events before it to `tell`.
 
@@ -78,32 +78,32 @@ class Operator:
         replies = self._replies[number] = asyncio.Queue()
         try:
             with contextlib.suppress(ConnectionClosed):
-                await self._wire.send(encoded(number, request, self._by))
+                await self._connection.send(encode_request(number, request, self._origin))
             while True:
                 reply = None if self._listening.done() and replies.empty() else await replies.get()
                 if reply is None:
-                    raise NoAnswer(f"the server {self._where} ended the connection before it answered: see its log")
+                    raise NoAnswer(f"the server {self._server_name} ended the connection before it answered: see its log")
                 if reply.fault is not None:
-                    raise (UsageFault if reply.usage else ArenaFault)(printable(reply.fault))
+                    raise (UsageFault if reply.usage else ArenaFault)(escape_unprintable(reply.fault))
                 if reply.event is None:
-                    return self._read(reply.ok, answer)
-                tell(self._read(reply.event, event))
+                    return self._convert(reply.ok, answer_type)
+                on_event(self._convert(reply.event, event_type))
         finally:
             del self._replies[number]
 
-    def _read(self, told: Any, kind: type[T]) -> T:
+    def _convert(self, value: Any, type_: type[T]) -> T:
         """Convert an answer or event. Raise `NoAnswer` if it does not have the expected type."""
         try:
-            return msgspec.convert(told, type=kind)
+            return msgspec.convert(value, type=type_)
         except msgspec.ValidationError as exc:
             raise NoAnswer(
-                f"the server {self._where} answers as another version would: start it with this one: {exc}"
+                f"the server {self._server_name} answers as another version would: start it with this one: {exc}"
             ) from exc
 
     async def _listen(self) -> None:
         """Pass each reply to its request, and the end of the connection to all."""
         try:
-            async for frame in self._wire:
+            async for frame in self._connection:
                 reply = msgspec.json.decode(frame, type=Reply)
                 if reply.id in self._replies:
                     self._replies[reply.id].put_nowait(reply)
@@ -114,45 +114,45 @@ class Operator:
                 replies.put_nowait(None)
 
     async def aclose(self) -> None:
-        await self._wire.close()
+        await self._connection.close()
         await self._listening
 
 
 @asynccontextmanager
-async def connected(
-    url: str, token: str, by: str = COMMAND_LINE, timeouts: OperatorTimeouts | None = None
-) -> AsyncIterator[Operator]:
+async def connect_to_url(
+    url: str, token: str, by: str = COMMAND_LINE_ORIGIN, timeouts: OperatorTimeouts | None = None
+) -> AsyncIterator[OperatorConnection]:
     """Connect to the server at a URL. Raise `NoServer`, `TokenRefused` or `NoAnswer`."""
     where = f"at {url}"
-    async with contextlib.aclosing(Operator(await _connect(url, token, where, timeouts), where, by)) as operator:
+    async with contextlib.aclosing(OperatorConnection(await _connect(url, token, where, timeouts), where, by)) as operator:
         yield operator
 
 
 @asynccontextmanager
-async def connected_to(data: Path, database: Database | None = None) -> AsyncIterator[Operator]:
+async def connect_to_folder(folder: Path, database: Database | None = None) -> AsyncIterator[OperatorConnection]:
     """Connect to the server that runs on a data folder and, if a `database` is given, has that open.
 
     Raise as `connected` does.
     """
-    where = f"on {data}"
-    found = credentials.of_running(data)
-    if found is None or (database is not None and not found.is_of(database)):
-        raise _none(data)
+    where = f"on {folder}"
+    found = credentials.running_credentials(folder)
+    if found is None or (database is not None and not found.has_database(database)):
+        raise _no_server(folder)
     try:
         wire = await _connect(found.url, found.token, where)
     except ArenaFault:
-        if is_held(data):
+        if is_held(folder):
             raise
-        raise _none(data) from None
-    async with contextlib.aclosing(Operator(wire, where)) as operator:
+        raise _no_server(folder) from None
+    async with contextlib.aclosing(OperatorConnection(wire, where)) as operator:
         yield operator
 
 
-def asked(data: Path, request: Request, answer: type[T], database: Database | None = None) -> T:
+def ask_server(data: Path, request: Request, answer: type[T], database: Database | None = None) -> T:
     """Ask the server of a data folder from synchronous code. Raise as `Operator.ask` does."""
 
     async def ask() -> T:
-        async with connected_to(data, database) as operator:
+        async with connect_to_folder(data, database) as operator:
             return await operator.ask(request, answer)
 
     return asyncio.run(ask())
@@ -168,16 +168,16 @@ def no_server(data: Path, otherwise: str) -> NoServer:
     return NoServer(f"no server runs on {data}: {otherwise}")
 
 
-def _none(data: Path) -> NoServer:
+def _no_server(data: Path) -> NoServer:
     return no_server(data, f"start `arena serve --data {data}` first")
 
 
 async def _connect(url: str, token: str, where: str, timeouts: OperatorTimeouts | None = None) -> ClientConnection:
-    timeouts = timeouts or scaled(OperatorTimeouts())
+    timeouts = timeouts or scale_timeouts(OperatorTimeouts())
     try:
         return await connect(
             url,
-            subprotocols=[Subprotocol(OPERATOR)],
+            subprotocols=[Subprotocol(OPERATOR_SUBPROTOCOL)],
             additional_headers={"Authorization": f"Bearer {token}"},
             open_timeout=timeouts.connect_timeout_s,
             ping_interval=timeouts.ping_interval_s,
@@ -189,7 +189,7 @@ async def _connect(url: str, token: str, where: str, timeouts: OperatorTimeouts 
     except InvalidURI as exc:
         raise UsageFault(f"{url!r} is no URL of an arena: it is like wss://arena.example.org:8765") from exc
     except InvalidStatus as exc:
-        said = printable((exc.response.body or b"").decode(errors="replace").strip()) or "it says no more"
+        said = escape_unprintable((exc.response.body or b"").decode(errors="replace").strip()) or "it says no more"
         if exc.response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS):
             raise TokenRefused(f"the server {where} refuses the operator's token: {said}") from exc
         raise NoAnswer(f"the server {where} lets no operator in: {said}") from exc
@@ -200,4 +200,4 @@ async def _connect(url: str, token: str, where: str, timeouts: OperatorTimeouts 
             f"the server {where} does not answer within {timeouts.connect_timeout_s:g} s: see its log"
         ) from exc
     except (OSError, InvalidHandshake, ValueError, EOFError) as exc:
-        raise NoAnswer(f"the server {where} does not answer as an arena does: {printable(str(exc))}") from exc
+        raise NoAnswer(f"the server {where} does not answer as an arena does: {escape_unprintable(str(exc))}") from exc

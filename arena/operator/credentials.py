@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from arena.store.data_folder import FILE, is_held
-from arena.store.tokens import new_token
-from machine.atomic_write import in_place_of
+from arena.store.data_folder import FILE_MODE, is_held
+from arena.store.tokens import generate_token
+from machine.atomic_write import replacing_file
 from machine.input_file import read_bytes
 from machine.text_encoding import decode
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
-from protocol.messages import LONGEST_TOKEN, SHORTEST_TOKEN
+from protocol.messages import MAX_TOKEN_CHARS, MIN_TOKEN_CHARS
 from protocol.secret_text import strip_invisible
 
 if TYPE_CHECKING:
     from arena.store.database import Database
 
-NAME = "operator.json"
+FILE_NAME = "operator.json"
 
 
 class Credentials(Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class Credentials(Struct, frozen=True, kw_only=True):
     database: str
     public: str = ""
 
-    def is_of(self, database: Database) -> bool:
+    def has_database(self, database: Database) -> bool:
         """Return whether the server uses this database."""
         if database.file is None:
             return self.database == str(database)
@@ -45,9 +45,9 @@ class Credentials(Struct, frozen=True, kw_only=True):
             return False
 
 
-def read(folder: Path) -> Credentials | None:
+def read_credentials(folder: Path) -> Credentials | None:
     """Return the credentials in a data folder; None if no server ever ran. Raise `ArenaFault` for an unusable file."""
-    file = folder / NAME
+    file = folder / FILE_NAME
     try:
         return msgspec.json.decode(decode(file.read_bytes()), type=Credentials)
     except (FileNotFoundError, NotADirectoryError):
@@ -59,28 +59,28 @@ def read(folder: Path) -> Credentials | None:
         raise ArenaFault(text) from exc
 
 
-def of_running(folder: Path) -> Credentials | None:
+def running_credentials(folder: Path) -> Credentials | None:
     """Return the credentials of the server running on a data folder; None if none runs. Raise `ArenaFault`.
 
     If no process holds the folder, the port may belong to a stranger's process, which must not see the token.
     """
-    found = read(folder)
+    found = read_credentials(folder)
     return found if is_held(folder) else None
 
 
-def token_of(folder: Path, file: Path | None = None) -> str:
+def read_or_make_token(folder: Path, file: Path | None = None) -> str:
     """Return the token in a file, by default that of a data folder, or else a new one. Raise `Fault`."""
     if file is None:
-        found = read(folder)
-        return new_token() if found is None else found.token
+        found = read_credentials(folder)
+        return generate_token() if found is None else found.token
     with os_errors_as(UsageFault, f"the operator's token can't be read from {file}"):
         token = strip_invisible(decode(read_bytes(file), errors="replace"))
-    if not SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN or not token.isascii() or not token.isprintable():
-        raise UsageFault(f"{file} holds no token: it has {SHORTEST_TOKEN} to {LONGEST_TOKEN} letters, digits and signs")
+    if not MIN_TOKEN_CHARS <= len(token) <= MAX_TOKEN_CHARS or not token.isascii() or not token.isprintable():
+        raise UsageFault(f"{file} holds no token: it has {MIN_TOKEN_CHARS} to {MAX_TOKEN_CHARS} letters, digits and signs")
     return token
 
 
-def write(folder: Path, token: str, url: str, database: Database, public: str = "") -> None:
+def write_credentials(folder: Path, token: str, url: str, database: Database, public: str = "") -> None:
     """Write the credentials, readable only by their owner. Raise `ArenaFault`."""
     credentials = Credentials(
         token=token,
@@ -88,11 +88,11 @@ def write(folder: Path, token: str, url: str, database: Database, public: str = 
         database=str(database if database.file is None else database.file.absolute()),
         public=public,
     )
-    file = folder / NAME
+    file = folder / FILE_NAME
     try:
-        with in_place_of(file) as part:
+        with replacing_file(file) as part:
             part.unlink(missing_ok=True)  # left by an interrupted start, perhaps with other permissions
-            part.touch(mode=FILE, exist_ok=False)
+            part.touch(mode=FILE_MODE, exist_ok=False)
             part.write_bytes(msgspec.json.format(msgspec.json.encode(credentials)) + b"\n")
     except OSError as exc:
         raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc

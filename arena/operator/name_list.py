@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from protocol.display import counted, shown
+from protocol.display import format_count, short_repr
 from protocol.errors import UsageFault
 
-NAME = "name"
+NAME_COLUMN = "name"
 DISPLAY = "display"
 """The column of what people call who plays."""
 _DELIMITERS = (",", ";", "\t")
@@ -20,7 +20,7 @@ MAX_COLUMNS = 200
 """A list of a course has a dozen; the sheet of a spreadsheet, saved whole, has 16,384."""
 MAX_MISTAKES = 50
 """More lines of mistakes nobody reads, and a page of a hundred thousand holds up the process that makes it."""
-_SEPARATOR = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
 class NameList(NamedTuple):
@@ -40,7 +40,7 @@ class NameList(NamedTuple):
 
 
 def parse_name_list(
-    text: str, source: str, refused: Mapping[str, str] | None = None, known: Sequence[str] = (NAME, DISPLAY)
+    text: str, source: str, forbidden_columns: Mapping[str, str] | None = None, known_columns: Sequence[str] = (NAME_COLUMN, DISPLAY)
 ) -> NameList:
     """Parse a CSV of names. `refused` maps forbidden columns to reasons.
 
@@ -48,7 +48,7 @@ def parse_name_list(
     `known` columns in any case (rows use the usual case). Raise `UsageFault` with each wrong line.
     """
     text = text.lstrip("\ufeff")
-    delimiter, text, skipped = _delimiter(text)
+    delimiter, text, skipped = _detect_delimiter(text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[tuple[int, list[str]]] = []
     line = 1 + skipped
@@ -59,15 +59,15 @@ def parse_name_list(
             line = reader.line_num + 1 + skipped
     except csv.Error as exc:
         raise UsageFault(f"{source}, line {line}: not CSV: {exc}") from exc
-    columns = _without_empty_end(rows[0][1], 0) if rows else []
+    columns = _strip_empty_end(rows[0][1], 0) if rows else []
     if len(columns) > MAX_COLUMNS:
         said = f"it has {len(columns):,} columns, and a list has {MAX_COLUMNS} at most: leave out the others"
         raise UsageFault(f"{source}, line {rows[0][0]}: {said}")
-    rows[1:] = [(line, _without_empty_end(fields, len(columns))) for line, fields in rows[1:]]
-    keys = _keys(columns, (*known, *(refused or ())))
-    wrong = list(_wrong_head(source, rows[0][0] if rows else 1, keys, refused or {}))
+    rows[1:] = [(line, _strip_empty_end(fields, len(columns))) for line, fields in rows[1:]]
+    keys = _normalize_columns(columns, (*known_columns, *(forbidden_columns or ())))
+    wrong = list(_check_header(source, rows[0][0] if rows else 1, keys, forbidden_columns or {}))
     wrong += [
-        f"{source}, line {line}: it has {counted(len(fields), 'field', 'fields')}, the first line {len(columns)}"
+        f"{source}, line {line}: it has {format_count(len(fields), 'field', 'fields')}, the first line {len(columns)}"
         for line, fields in rows[1:]
         if len(fields) != len(columns)
     ]
@@ -85,25 +85,25 @@ def mistakes_fault(mistakes: Sequence[str]) -> UsageFault:
     return UsageFault("\n".join([*mistakes[:MAX_MISTAKES], *([f"and {more:,} more"] if more > 0 else [])]))
 
 
-def _delimiter(text: str) -> tuple[str, str, int]:
+def _detect_delimiter(text: str) -> tuple[str, str, int]:
     """Return the delimiter, the text without a line that declares it, and the number of lines removed."""
     head, _, rest = text.partition("\n")
-    said = _SEPARATOR.fullmatch(head.strip('\r "'))
+    said = _SEPARATOR_LINE.fullmatch(head.strip('\r "'))
     if said is not None:
         return said[1], rest, 1
     found = max(_DELIMITERS, key=head.count)
     return found, text, 0
 
 
-def _without_empty_end(fields: list[str], least: int) -> list[str]:
+def _strip_empty_end(fields: list[str], min_fields: int) -> list[str]:
     """Remove empty fields at the end, but keep at least `least` fields."""
     most = len(fields)
-    while most > least and not fields[most - 1]:
+    while most > min_fields and not fields[most - 1]:
         most -= 1
     return fields[:most]
 
 
-def _keys(columns: Sequence[str], known: Sequence[str]) -> list[str]:
+def _normalize_columns(columns: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the keys of the columns: a known one in its usual case, unless another column is written like that."""
     usual = {name.casefold(): name for name in known if name not in columns}
     return [usual.get(column.casefold(), column) for column in columns]
@@ -112,17 +112,17 @@ def _keys(columns: Sequence[str], known: Sequence[str]) -> list[str]:
 def is_headed(text: str) -> bool:
     """Return whether a text is a CSV with columns rather than one name per line."""
     head = text.lstrip("\ufeff").partition("\n")[0]
-    return any(each in head for each in _DELIMITERS) or head.strip().casefold() == NAME
+    return any(each in head for each in _DELIMITERS) or head.strip().casefold() == NAME_COLUMN
 
 
-def _wrong_head(source: str, line: int, columns: Sequence[str], refused: Mapping[str, str]) -> Iterator[str]:
-    if NAME not in columns:
-        there = f"there are {', '.join(map(shown, columns))}" if columns else "the file is empty"
+def _check_header(source: str, line: int, columns: Sequence[str], refused: Mapping[str, str]) -> Iterator[str]:
+    if NAME_COLUMN not in columns:
+        there = f"there are {', '.join(map(short_repr, columns))}" if columns else "the file is empty"
         form = "the first line names the columns, as in name,group"
-        yield f"{source}, line {line}: there is no column {NAME}, {there}: {form}"
+        yield f"{source}, line {line}: there is no column {NAME_COLUMN}, {there}: {form}"
     for column, why in refused.items():
         if column in columns:
             yield f"{source}, line {line}: there is a column {column} already, and {why}: leave it out"
     for column, times in Counter(columns).items():
         if times > 1:
-            yield f"{source}, line {line}: the column {shown(column)} is there {times} times"
+            yield f"{source}, line {line}: the column {short_repr(column)} is there {times} times"

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Self
 
 from arena.operator.changes import Register
-from arena.operator.name_list import DISPLAY, NAME, NameList, mistakes_fault
+from arena.operator.name_list import DISPLAY, NAME_COLUMN, NameList, mistakes_fault
 from arena.store.registry import RegisteredBot
-from arena.store.tokens import hash_token, new_token
+from arena.store.tokens import hash_token, generate_token
 from protocol.display import csv_cell
 from protocol.display_names import (
     display_taken,
@@ -21,31 +21,31 @@ from protocol.display_names import (
     normalize_display,
 )
 from protocol.errors import UsageFault
-from protocol.names import folded, is_bot_name
+from protocol.names import fold_name, is_bot_name
 
-GIVEN = "token"
+CREDENTIAL_COLUMN = "token"
 """The column with the new tokens."""
-REFUSED = {GIVEN: "tokens are made here"}
+FORBIDDEN_COLUMNS = {CREDENTIAL_COLUMN: "tokens are made here"}
 """Columns that a list of new names may not have, with the reasons."""
 
 
 class NewBots(NamedTuple):
     """A list of names that can be registered, with a token for each."""
 
-    listed: NameList
+    name_list: NameList
     tokens: dict[str, str]
     notes: Sequence[str] = ()
     """Notes for the operator, a sentence about each display name that several new bots share."""
 
     @classmethod
-    def of(cls, listed: NameList, source: str, known: Iterable[RegisteredBot]) -> Self:
+    def make(cls, name_list: NameList, source: str, registered_bots: Iterable[RegisteredBot]) -> Self:
         """Make a token for each name. Raise `UsageFault` with a line for each name that can't be registered.
 
         Each line begins with the `source` and the line number, if there is a source.
         """
-        _check(listed, source, list(known))
-        tokens = {row[NAME]: new_token() for row in listed.rows}
-        return cls(listed, tokens, [*_namesakes(listed, source)])
+        _check_names(name_list, source, list(registered_bots))
+        tokens = {row[NAME_COLUMN]: generate_token() for row in name_list.rows}
+        return cls(name_list, tokens, [*_namesakes(name_list, source)])
 
     @property
     def request(self) -> Register:
@@ -56,24 +56,24 @@ class NewBots(NamedTuple):
     @property
     def displays(self) -> dict[str, str]:
         """The display names, by name, of those who have one."""
-        return {row[NAME]: normalize_display(row[DISPLAY]) for row in self.listed.rows if row.get(DISPLAY)}
+        return {row[NAME_COLUMN]: normalize_display(row[DISPLAY]) for row in self.name_list.rows if row.get(DISPLAY)}
 
-    def document(self) -> str:
+    def to_csv(self) -> str:
         """Return the rows with their tokens as CSV. Cells that a spreadsheet would evaluate are escaped."""
         text = io.StringIO(newline="")
-        writer = csv.writer(text, delimiter=self.listed.delimiter, lineterminator="\n")
-        rows = [[*row.values(), self.tokens[row[NAME]]] for row in self.listed.rows]
-        writer.writerows(map(csv_cell, row) for row in [[*self.listed.columns, GIVEN], *rows])
+        writer = csv.writer(text, delimiter=self.name_list.delimiter, lineterminator="\n")
+        rows = [[*row.values(), self.tokens[row[NAME_COLUMN]]] for row in self.name_list.rows]
+        writer.writerows(map(csv_cell, row) for row in [[*self.name_list.columns, CREDENTIAL_COLUMN], *rows])
         return text.getvalue()
 
 
-def names_alone(names: Sequence[str], display: str | None = None) -> NameList:
+def make_name_list(names: Sequence[str], display: str | None = None) -> NameList:
     """A list of nothing but names, in no file; a display name goes with one."""
     if display is None:
-        return NameList([NAME], [{NAME: name} for name in names], [0] * len(names))
+        return NameList([NAME_COLUMN], [{NAME_COLUMN: name} for name in names], [0] * len(names))
     if len(names) != 1:
         raise UsageFault("--display goes with one name: for several write a list with a column display, and --from")
-    return NameList([NAME, DISPLAY], [{NAME: names[0], DISPLAY: display}], [0])
+    return NameList([NAME_COLUMN, DISPLAY], [{NAME_COLUMN: names[0], DISPLAY: display}], [0])
 
 
 def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList:
@@ -84,14 +84,14 @@ def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList
     """
     known = list(known)
     shown = _shown(known)
-    taken = _taken(known) | {folded(row[NAME]) for row in listed.rows if is_bot_name(row[NAME])}
+    taken = _taken(known) | {fold_name(row[NAME_COLUMN]) for row in listed.rows if is_bot_name(row[NAME_COLUMN])}
     rows = []
     for row in listed.rows:
-        name, near = row[NAME], nearest_bot_name(row[NAME])
+        name, near = row[NAME_COLUMN], nearest_bot_name(row[NAME_COLUMN])
         if not is_bot_name(name) and near and _display(row) not in shown:
-            free = next(one for one in free_names(near) if folded(one) not in taken)
-            taken.add(folded(free))
-            row = {**row, NAME: free, DISPLAY: row.get(DISPLAY) or name}
+            free = next(one for one in free_names(near) if fold_name(one) not in taken)
+            taken.add(fold_name(free))
+            row = {**row, NAME_COLUMN: free, DISPLAY: row.get(DISPLAY) or name}
         rows.append(row)
     if DISPLAY in listed.rows[0]:
         return listed._replace(rows=rows)
@@ -101,7 +101,7 @@ def with_bot_names(listed: NameList, known: Iterable[RegisteredBot]) -> NameList
 
 def _taken(known: Iterable[RegisteredBot]) -> set[str]:
     """The names, folded, that nobody can be given now."""
-    return {folded(bot.name) for bot in known if bot.token_hash or bot.revoked}
+    return {fold_name(bot.name) for bot in known if bot.token_hash or bot.revoked}
 
 
 def _shown(known: Iterable[RegisteredBot]) -> dict[str, str]:
@@ -112,14 +112,14 @@ def _shown(known: Iterable[RegisteredBot]) -> dict[str, str]:
 
 def _display(row: Mapping[str, str]) -> str:
     """Return the folded display name of a row, which may stand in place of the name; empty if there is none."""
-    return folded_display(row.get(DISPLAY) or ("" if is_bot_name(row[NAME]) else row[NAME]))
+    return folded_display(row.get(DISPLAY) or ("" if is_bot_name(row[NAME_COLUMN]) else row[NAME_COLUMN]))
 
 
 def _namesakes(listed: NameList, source: str) -> Iterator[str]:
     """Yield a sentence about each display name that a new bot shares with one before it."""
     first: dict[str, str] = {}
     for row, line in zip(listed.rows, listed.lines, strict=True):
-        name = row[NAME]
+        name = row[NAME_COLUMN]
         if not (key := _display(row)):
             continue
         if key in first:
@@ -128,20 +128,20 @@ def _namesakes(listed: NameList, source: str) -> Iterator[str]:
         first.setdefault(key, name)
 
 
-def _check(listed: NameList, source: str, known: Sequence[RegisteredBot]) -> None:
+def _check_names(listed: NameList, source: str, known: Sequence[RegisteredBot]) -> None:
     first: dict[str, int] = {}
     taken, shown = _taken(known), _shown(known)
     persons: dict[str, int] = {}
     wrong = []
     proposed = with_bot_names(listed, known).rows
     for row, line, better in zip(listed.rows, listed.lines, proposed, strict=True):
-        name, where = row[NAME], f"{source}, line {line}: " if source else ""
-        key = folded(name)
+        name, where = row[NAME_COLUMN], f"{source}, line {line}: " if source else ""
+        key = fold_name(name)
         person = _display(row)
-        if person in shown and folded(shown[person]) != key:
+        if person in shown and fold_name(shown[person]) != key:
             wrong.append(f"{where}{display_taken(row.get(DISPLAY) or name, shown[person], shown)}")
         elif not is_bot_name(name):
-            told = no_bot_name(name, better[NAME]) if name else "there is no name"
+            told = no_bot_name(name, better[NAME_COLUMN]) if name else "there is no name"
             again = f"; line {persons[person]} is called so too" if source and person in persons else ""
             wrong.append(f"{where}{told}{again}")
         elif key in first:

@@ -8,16 +8,16 @@ from msgspec import Meta, Struct
 
 from arena.operator.failure import Failure
 from arena.operator.requests import Request
-from arena.store.nodes import Node
+from arena.store.nodes import NodeStatus
 
-ALL = 1_000_000
+MAX_ENTRIES = 1_000_000
 """A limit above any real number of entries."""
 
 
 class StatusRequest(Request, frozen=True, tag="status"):
     """Ask for the server's state, with at most `most` bots, matches and failures."""
 
-    most: Annotated[int, Meta(ge=0, le=ALL)] = 20
+    most: Annotated[int, Meta(ge=0, le=MAX_ENTRIES)] = 20
 
 
 class SeekStatus(Struct, frozen=True, kw_only=True):
@@ -75,4 +75,4 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     last_hour: int
     failures: list[Failure]
     warnings: list[str] = []
-    nodes: list[Node] = []
+    nodes: list[NodeStatus] = []

@@ -9,9 +9,9 @@ from msgspec import Meta, Struct, field
 
 from arena.operator.requests import Request
 
-WAIT = 60.0
+DEFAULT_WAIT_S = 60.0
 """Default seconds that a match waits for a bot."""
-MOST_WAIT = 3600.0
+MAX_WAIT_S = 3600.0
 
 
 class StartTournament(Request, frozen=True, tag="start_tournament"):
@@ -29,9 +29,9 @@ class StartTournament(Request, frozen=True, tag="start_tournament"):
     paired: bool = False
     clock: str = "10+0.1"
     seed: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
-    wait_s: Annotated[float, Meta(ge=1, le=MOST_WAIT)] = WAIT
+    wait_s: Annotated[float, Meta(ge=1, le=MAX_WAIT_S)] = DEFAULT_WAIT_S
 
-    def concerns(self) -> Sequence[str]:
+    def changed_names(self) -> Sequence[str]:
         return [self.game, *self.bots]
 
 
@@ -47,7 +47,7 @@ class StopTournament(Request, frozen=True, tag="stop_tournament"):
 
     tournament: str
 
-    def concerns(self) -> Sequence[str]:
+    def changed_names(self) -> Sequence[str]:
         return [self.tournament]
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from machine import compiled
 from protocol.bot_launch import REFERENCE_BOTS, BotSpec, parse_bot_spec, split_bot_word
 from protocol.errors import UsageFault
-from protocol.names import NAME_FORM, folded, is_bot_name
+from protocol.names import NAME_DESCRIPTION, fold_name, is_bot_name
 
 BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "level", "nodes", "sims", "weights")
 """Keys of `--set` that belong to the reference bots, not to a game: each bot takes those it knows."""
 
 
-def startable(command: Sequence[str]) -> tuple[str, ...]:
+def make_startable(command: Sequence[str]) -> tuple[str, ...]:
     """Return a command that can be started: this Python runs files that are not executable. Raises `UsageFault`."""
     if not command or shutil.which(command[0]) is not None:
         return tuple(command)
@@ -38,7 +38,7 @@ def known_bots() -> tuple[str, ...]:
     return tuple(sorted({point.name for point in entry_points(group=REFERENCE_BOTS)}))
 
 
-def reference_spec(word: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
+def parse_reference_spec(word: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
     """Return the reference bot that a command-line word names. Raises `UsageFault` with the settings it has."""
     try:
         return parse_bot_spec(word, "", defaults)
@@ -66,7 +66,7 @@ def check_settings(commands: Mapping[str, Sequence[str]]) -> None:
     asked = [
         (name, subprocess.Popen((*command, "--check"), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))  # noqa: S603 - ours
         for name, command in commands.items()
-        if "--set" in command or not compiled.FAST
+        if "--set" in command or not compiled.HAS_NUMBA
     ]
     said = [(name, asking.communicate()[1].strip(), asking.returncode) for name, asking in asked]
     for name, words, code in said:
@@ -79,9 +79,9 @@ def check_settings(commands: Mapping[str, Sequence[str]]) -> None:
 
 def check_names(names: Sequence[str]) -> None:
     """Raise `UsageFault` for an invalid bot name, and for one that two bots share."""
-    keys = list(map(folded, names))
+    keys = list(map(fold_name, names))
     for name, key in zip(names, keys, strict=True):
         if not is_bot_name(name):
-            raise UsageFault(f"{name!r} is no bot name: {NAME_FORM}")
+            raise UsageFault(f"{name!r} is no bot name: {NAME_DESCRIPTION}")
         if keys.count(key) > 1:
             raise UsageFault(f"two bots are called {key!r}: give one another name, like {key}-2=BOT")

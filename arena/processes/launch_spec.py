@@ -20,7 +20,7 @@ SCRATCH_MIB = 64
 """Size of /tmp, which is also the home folder, and of /dev/shm."""
 
 
-PROCESSES = 256
+MAX_PROCESSES = 256
 """Default maximum of a bot's processes and threads."""
 
 
@@ -29,14 +29,14 @@ class ResourceLimits(Struct, frozen=True, kw_only=True):
 
     memory: int
     """Bytes of private memory that one process can write to."""
-    processes: int = PROCESSES
+    processes: int = MAX_PROCESSES
     """Processes and threads of the user in total."""
     files: int = 1024
     """Open files in one process."""
     file_size: int = SCRATCH_MIB * MIB
     user: int | None = None
 
-    def hold(self) -> None:
+    def apply(self) -> None:
         """Apply these limits to this process and its future children."""
         if self.user is not None:
             os.setgroups([])
@@ -54,7 +54,7 @@ class ResourceLimits(Struct, frozen=True, kw_only=True):
             resource.setrlimit(what, (bound, bound))
 
 
-PASSED = (
+ENV_ALLOWLIST = (
     "ARENA_PLAIN",
     "ARENA_TIMEOUT_FACTOR",
     "HOME",
@@ -69,23 +69,23 @@ PASSED = (
     "VIRTUAL_ENV",
     "XDG_CACHE_HOME",
 )
-PASSED_BEGINNINGS = ("LC_", "NUMBA_", "OMP_", "PYTHON")
+ENV_ALLOWLIST_PREFIXES = ("LC_", "NUMBA_", "OMP_", "PYTHON")
 
 
-def passed(environ: Mapping[str, str], more: Sequence[str] = ()) -> dict[str, str]:
+def allowed_environment(environ: Mapping[str, str], extra_names: Sequence[str] = ()) -> dict[str, str]:
     """Return the variables that every bot gets, and those in `more`. Raises `UsageFault` for one that is not set."""
-    for name in more:
+    for name in extra_names:
         if name not in environ:
             raise UsageFault(f"--pass-env {name}: there is no such variable in the environment")
     return {
         name: value
         for name, value in environ.items()
-        if name in PASSED or name in more or name.startswith(PASSED_BEGINNINGS)
+        if name in ENV_ALLOWLIST or name in extra_names or name.startswith(ENV_ALLOWLIST_PREFIXES)
     }
 
 
-TERMINATE = b"terminate\n"
-LISTENING = b"listening\n"
+TERMINATE_MESSAGE = b"terminate\n"
+LISTENING_MESSAGE = b"listening\n"
 
 
 class LaunchSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +104,6 @@ class LaunchSpec(msgspec.Struct, frozen=True, kw_only=True):
     sandbox: tuple[str, ...] = ()
     """A command to run in front: it gets the descriptor of a socket to the arena, and the program's command."""
 
-    def line(self) -> bytes:
+    def to_line(self) -> bytes:
         """Return the specification as it is sent."""
         return msgspec.json.encode(self) + b"\n"

@@ -15,8 +15,8 @@ import msgspec
 
 from arena.processes.bounded_log import BoundedLog
 from arena.processes.launch_spec import LaunchSpec
-from machine.keeper import keep
-from machine.subprocesses import die_with_parent, give_way, keep_private
+from machine.keeper import supervise
+from machine.subprocesses import die_with_parent, lower_priority, keep_private
 
 
 def main() -> None:
@@ -28,41 +28,41 @@ def main() -> None:
     with arena.makefile("rb", buffering=0) as orders:
         order = msgspec.json.decode(orders.readline(), type=LaunchSpec)
     if order.log is None or order.largest_log is None:
-        keep(arena, partial(_start, order, arena, None))
+        supervise(arena, partial(_start, order, arena, None))
         return
     log = BoundedLog(Path(order.log), order.largest_log)
 
     def start() -> int:
         child = _start(order, arena, log.pipe)
-        log.begin()
+        log.start()
         return child
 
-    keep(arena, start, log.end)
+    supervise(arena, start, log.wait_until_written)
 
 
-def _start(order: LaunchSpec, arena: socket.socket, output: int | None) -> int:
+def _start(spec: LaunchSpec, arena: socket.socket, output: int | None) -> int:
     """Run the bot and return its process id. Its input is a socket: others could open a pipe through /proc."""
     theirs, ours = socket.socketpair()
     with theirs, ours, arena.dup() as line:
-        ours.sendall(order.token.encode() + b"\n")
+        ours.sendall(spec.token.encode() + b"\n")
         process = subprocess.Popen(  # noqa: S603 - the operator's own command line
-            (*order.sandbox, str(line.fileno()), *order.command) if order.sandbox else order.command,
-            env=order.environment,
+            (*spec.sandbox, str(line.fileno()), *spec.command) if spec.sandbox else spec.command,
+            env=spec.environment,
             stdin=theirs.fileno(),
             stdout=output,
             stderr=output,
-            pass_fds=[line.fileno()] if order.sandbox else (),
+            pass_fds=[line.fileno()] if spec.sandbox else (),
             start_new_session=True,
-            preexec_fn=partial(_prepare, order),
+            preexec_fn=partial(_prepare, spec),
         )
     process.returncode = 0  # `keep` waits for it, with all the others
     return process.pid
 
 
-def _prepare(order: LaunchSpec) -> None:
-    give_way(order.nice)
-    if order.limits is not None:
-        order.limits.hold()
+def _prepare(spec: LaunchSpec) -> None:
+    lower_priority(spec.nice)
+    if spec.limits is not None:
+        spec.limits.apply()
     die_with_parent()  # after the change of user, which would reset it
 
 

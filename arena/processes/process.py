@@ -16,30 +16,30 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from arena.processes.launch_spec import LISTENING, TERMINATE, LaunchSpec
+from arena.processes.launch_spec import LISTENING_MESSAGE, TERMINATE_MESSAGE, LaunchSpec
 from machine.backoff import Backoff
-from machine.keeper import FAILED, STARTED
-from machine.subprocesses import ending
-from protocol.display import printable
+from machine.keeper import FAILED_MESSAGE, STARTED_MESSAGE
+from machine.subprocesses import describe_exit
+from protocol.display import escape_unprintable
 from protocol.errors import ArenaFault, os_errors_as
 
-LAST_LINES = 8
-MOST_TOLD = 200
+LAST_LINE_COUNT = 8
+MAX_REASON_CHARS = 200
 """Maximum characters of the reason why a process ended, in a line."""
-TERMINATE_WITHIN = 1.0
-KILL_WITHIN = 2.0
-LONGEST_WAIT = 60.0
+TERMINATE_TIMEOUT_S = 1.0
+KILL_TIMEOUT_S = 2.0
+MAX_RESTART_DELAY_S = 60.0
 """Maximum seconds before a restart; delays double up to this, and reset once the program has run that long."""
-_HIDDEN = re.compile(r"cannot import name .*\bbots\b.*?[('\"]([^('\"]*[/\\]bots\.py)")
+_SHADOWED_LIBRARY_PATTERN = re.compile(r"cannot import name .*\bbots\b.*?[('\"]([^('\"]*[/\\]bots\.py)")
 """Matches the output of a bot for which a file hides the library of the same name, and captures that file."""
-_LAUNCHER = (sys.executable, "-P", "-m", "arena.processes.launcher")
+_LAUNCHER_COMMAND = (sys.executable, "-P", "-m", "arena.processes.launcher")
 
 
 class BotCrashed(ArenaFault):
     """A bot's process ended when it should have played."""
 
 
-class NoProgram(BotCrashed):
+class ProgramNotFound(BotCrashed):
     """A bot's program is missing or cannot be run."""
 
 
@@ -55,7 +55,7 @@ class Crash(NamedTuple):
     @property
     def why(self) -> str:
         """Its end and its last output, in one line."""
-        return printable(f"{self.how}: {self.last_line}")[:MOST_TOLD] if self.last_line else self.how
+        return escape_unprintable(f"{self.how}: {self.last_line}")[:MAX_REASON_CHARS] if self.last_line else self.how
 
     def __str__(self) -> str:
         return f"{self.bot} {self.how}; {self.last_words}"
@@ -72,27 +72,27 @@ class BotProcess:
     def __init__(
         self,
         name: str,
-        order: LaunchSpec,
+        spec: LaunchSpec,
         log: Path,
-        crashed: Callable[[BotProcess, Crash], None],
-        listen: Callable[[socket.socket], Awaitable[Callable[[], None]]] | None = None,
+        on_crash: Callable[[BotProcess, Crash], None],
+        on_socket: Callable[[socket.socket], Awaitable[Callable[[], None]]] | None = None,
     ) -> None:
         self.name = name
         self.log = log
         self.crashes = 0
         """Number of crashes in a row, without a finished match in between."""
-        self._order = replace(order, log=str(log))
-        self._crashed = crashed
-        self._listen = listen
-        self._leave: Callable[[], None] = lambda: None
+        self._spec = replace(spec, log=str(log))
+        self._crashed = on_crash
+        self._listen = on_socket
+        self._stop_listening: Callable[[], None] = lambda: None
         self._line: socket.socket | None = None
         self._process: asyncio.subprocess.Process | None = None
         self._waiting: asyncio.Task[None] | None = None
         self._stopping = False
-        self._ended_for: str | None = None
-        self._begins = 0
+        self._kill_reason: str | None = None
+        self._log_offset = 0
 
-    def played(self) -> None:
+    def reset_crashes(self) -> None:
         """Reset the count of crashes, because the bot has finished a match."""
         self.crashes = 0
 
@@ -104,10 +104,10 @@ class BotProcess:
             self.log.parent.mkdir(parents=True, exist_ok=True)
             errors = self.log.open("ab")
         with errors:
-            self._begins = errors.tell()
-            await self._run(errors.fileno())
+            self._log_offset = errors.tell()
+            await self._start_keeper(errors.fileno())
 
-    async def _run(self, errors: int) -> None:
+    async def _start_keeper(self, errors: int) -> None:
         """Start a keeper and send it the specification; if the program runs, watch it."""
         with os_errors_as(BotCrashed, f"{self.name} can't be started"):
             ours, theirs = socket.socketpair()
@@ -115,95 +115,95 @@ class BotProcess:
             self._line = ours
             with theirs:
                 self._process = await asyncio.create_subprocess_exec(
-                    *_LAUNCHER,
-                    env=self._order.environment,
+                    *_LAUNCHER_COMMAND,
+                    env=self._spec.environment,
                     stdin=theirs.fileno(),
                     stdout=errors,
                     stderr=errors,
                     start_new_session=True,
                 )
         if self._stopping:
-            self._let_go()
+            self._release_keeper()
         with contextlib.suppress(OSError):  # the keeper may have ended, which is noticed below
-            await asyncio.get_running_loop().sock_sendall(ours, self._order.line())
-        answer, sockets = await _answer(ours, LISTENING if self._order.sandbox else STARTED)
+            await asyncio.get_running_loop().sock_sendall(ours, self._spec.to_line())
+        answer, sockets = await _read_answer(ours, LISTENING_MESSAGE if self._spec.sandbox else STARTED_MESSAGE)
         if sockets and self._listen is not None:
-            self._leave = await self._listen(sockets[0])
-        if FAILED in answer:
+            self._stop_listening = await self._listen(sockets[0])
+        if FAILED_MESSAGE in answer:
             await self._process.wait()
-            self._hang_up()
-            why = os.strerror(int(answer.partition(FAILED)[2]))
-            raise NoProgram(f"{self.name} can't be started: {why}: {shlex.join(self._order.command)}")
-        self._waiting = asyncio.create_task(self._wait(self._process))
+            self._close_line()
+            why = os.strerror(int(answer.partition(FAILED_MESSAGE)[2]))
+            raise ProgramNotFound(f"{self.name} can't be started: {why}: {shlex.join(self._spec.command)}")
+        self._waiting = asyncio.create_task(self._watch(self._process))
 
-    async def _wait(self, process: asyncio.subprocess.Process) -> None:
+    async def _watch(self, process: asyncio.subprocess.Process) -> None:
         code = await process.wait()
-        self._hang_up()
+        self._close_line()
         if not self._stopping:
             self.crashes += 1
-            ended_for, self._ended_for = self._ended_for, None
+            ended_for, self._kill_reason = self._kill_reason, None
             lines = self._last_lines()
             last = next((line.strip() for line in reversed(lines) if line.strip()), "")
             why = last if ended_for is None and code != 0 else ""
-            self._crashed(self, Crash(self.name, ended_for or ending(code), code, self._last_words(lines), why))
+            self._crashed(self, Crash(self.name, ended_for or describe_exit(code), code, self._format_last_lines(lines), why))
 
     def _last_lines(self) -> list[str]:
         lines: list[str] = []
         with contextlib.suppress(OSError), self.log.open("rb") as file:  # the log may be missing
             size = file.seek(0, os.SEEK_END)
-            begins = self._begins if self._begins <= size else 0  # the log was rotated
+            begins = self._log_offset if self._log_offset <= size else 0  # the log was rotated
             file.seek(max(begins, size - 4000))
-            lines = file.read().decode(errors="replace").splitlines()[-LAST_LINES:]
+            lines = file.read().decode(errors="replace").splitlines()[-LAST_LINE_COUNT:]
         return lines
 
-    def _last_words(self, lines: list[str]) -> str:
+    def _format_last_lines(self, lines: list[str]) -> str:
         """Return the last lines with the path of the log, and advice if a file hides the library."""
-        if hidden := _HIDDEN.search("\n".join(lines)):
+        if hidden := _SHADOWED_LIBRARY_PATTERN.search("\n".join(lines)):
             lines = [*lines, f"{hidden[1]} has the name of the library, and hides it: rename the file"]
         return "\n  ".join([f"last output, in {self.log}:", *(lines or ["(nothing)"])])
 
-    def end(self, why: str) -> bool:
+    def kill_as_crash(self, why: str) -> bool:
         """Kill a hanging process as a crash, described by `why` after the bot's name; return whether it was running."""
-        if self._process is None or self._process.returncode is not None or self._ended_for is not None:
+        if self._process is None or self._process.returncode is not None or self._kill_reason is not None:
             return False
-        self._ended_for = why
-        self._let_go()
+        self._kill_reason = why
+        self._release_keeper()
         return True
 
-    async def stop(self, leave_within: float) -> None:
+    async def stop(self, exit_timeout_s: float) -> None:
         """Stop the process: wait `leave_within` seconds for it to exit, then terminate it, then kill it."""
         self._stopping = True
         process = self._process
         if process is None or process.returncode is not None:
             return
-        if not await ended(process, leave_within) and self._line is not None:
+        if not await wait_for_exit(process, exit_timeout_s) and self._line is not None:
             with contextlib.suppress(OSError):
-                self._line.send(TERMINATE)
-        if not await ended(process, TERMINATE_WITHIN):
-            self._let_go()
-        if not await ended(process, KILL_WITHIN):
+                self._line.send(TERMINATE_MESSAGE)
+        if not await wait_for_exit(process, TERMINATE_TIMEOUT_S):
+            self._release_keeper()
+        if not await wait_for_exit(process, KILL_TIMEOUT_S):
             process.kill()  # the keeper was stopped by a signal; the program ends with it
             await process.wait()
 
-    def _hang_up(self) -> None:
-        self._leave()
-        self._leave = lambda: None
+    def _close_line(self) -> None:
+        self._stop_listening()
+        self._stop_listening = lambda: None
         if self._line is not None:
             self._line.close()
             self._line = None
 
-    def _let_go(self) -> None:
+    def _release_keeper(self) -> None:
         """Close the line to the keeper, which then kills the program and its descendants."""
         if self._line is not None:
             with contextlib.suppress(OSError):
                 self._line.shutdown(socket.SHUT_WR)
 
 
-async def _answer(line: socket.socket, wanted: bytes) -> tuple[bytes, list[socket.socket]]:
+async def _read_answer(line: socket.socket, wanted: bytes) -> tuple[bytes, list[socket.socket]]:
     """Read from a line up to `wanted`, a failure or its end; return the data and the sockets that came with it."""
     loop = asyncio.get_running_loop()
     said, sockets = b"", []
-    while wanted not in said and FAILED not in said:
+    while wanted not in said and FAILED_MESSAGE not in said:
         readable = asyncio.Event()
         loop.add_reader(line, readable.set)
         try:
@@ -221,23 +221,23 @@ async def _answer(line: socket.socket, wanted: bytes) -> tuple[bytes, list[socke
     return said, sockets
 
 
-async def ended(process: asyncio.subprocess.Process, within: float) -> bool:
+async def wait_for_exit(process: asyncio.subprocess.Process, timeout_s: float) -> bool:
     """Wait for a process to end, for `within` seconds at most, and return whether it has."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(within):
+        async with asyncio.timeout(timeout_s):
             await process.wait()
     return process.returncode is not None
 
 
-async def keep_running(run: Callable[[], Awaitable[str]], first_wait: float, log: logging.Logger, what: str) -> None:
+async def keep_running(run: Callable[[], Awaitable[str]], first_delay_s: float, log: logging.Logger, name: str) -> None:
     """Run a program until cancelled, restarting it whenever it ends; `run` runs it once and returns how it ended."""
     clock = asyncio.get_running_loop().time
-    backoff = Backoff(first_wait, LONGEST_WAIT)
+    backoff = Backoff(first_delay_s, MAX_RESTART_DELAY_S)
     while True:
         began = clock()
         how = await run()
-        if clock() - began >= LONGEST_WAIT:
+        if clock() - began >= MAX_RESTART_DELAY_S:
             backoff.reset()
-        wait = backoff.delay()
-        log.warning("%s %s; it is started again in %g s", what, how, wait)
+        wait = backoff.next_delay()
+        log.warning("%s %s; it is started again in %g s", name, how, wait)
         await asyncio.sleep(wait)

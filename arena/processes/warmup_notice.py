@@ -10,22 +10,22 @@ from pathlib import Path
 
 from machine.terminal import say
 from protocol.bot_launch import WARMUP_SUFFIX
-from protocol.display import cut
+from protocol.display import truncate
 
-LOOK_EVERY, LOOK_FOR = 0.5, 60.0
+CHECK_INTERVAL_S, CHECK_TIMEOUT_S = 0.5, 60.0
 """Seconds between checks, and seconds to go on checking."""
-MOST_TOLD = 200
+MAX_NOTICE_CHARS = 200
 """Maximum characters of the notice."""
 
 
 @contextmanager
-def tell_warm_ups(logs: Path) -> Iterator[threading.Event]:
+def announce_warmups(logs: Path) -> Iterator[threading.Event]:
     """Print a notice to standard error, once, if a bot's log in the folder says within a minute that it warms up.
 
     It stops when the yielded event is set or the block ends. Older lines of the logs are ignored.
     """
     enough = threading.Event()
-    looking = threading.Thread(target=_look, args=(logs, _sizes(logs), enough), daemon=True)
+    looking = threading.Thread(target=_watch_logs, args=(logs, _log_sizes(logs), enough), daemon=True)
     looking.start()
     try:
         yield enough
@@ -34,7 +34,7 @@ def tell_warm_ups(logs: Path) -> Iterator[threading.Event]:
         looking.join()
 
 
-def _sizes(logs: Path) -> dict[Path, int]:
+def _log_sizes(logs: Path) -> dict[Path, int]:
     sizes = {}
     for log in logs.glob("**/*.log"):
         with suppress(OSError):
@@ -42,21 +42,21 @@ def _sizes(logs: Path) -> dict[Path, int]:
     return sizes
 
 
-def _look(logs: Path, before: dict[Path, int], enough: threading.Event) -> None:
-    until = time.monotonic() + LOOK_FOR
-    while time.monotonic() < until and not enough.wait(LOOK_EVERY):
-        for log in sorted(_sizes(logs)):
-            line = _line(log, before.get(log, 0))
+def _watch_logs(logs: Path, before: dict[Path, int], enough: threading.Event) -> None:
+    until = time.monotonic() + CHECK_TIMEOUT_S
+    while time.monotonic() < until and not enough.wait(CHECK_INTERVAL_S):
+        for log in sorted(_log_sizes(logs)):
+            line = _find_warmup_line(log, before.get(log, 0))
             if line is not None:
-                say(f"arena: {cut(line, MOST_TOLD)}", err=True)
+                say(f"arena: {truncate(line, MAX_NOTICE_CHARS)}", err=True)
                 return
 
 
-def _line(log: Path, begins: int) -> str | None:
+def _find_warmup_line(log: Path, offset: int) -> str | None:
     """Return the line in which a bot says that it warms up, after the first `begins` bytes of its log."""
     try:
         with log.open("rb") as file:
-            file.seek(begins)
+            file.seek(offset)
             lines = file.read(65536).decode(errors="replace").splitlines()
     except OSError:
         return None

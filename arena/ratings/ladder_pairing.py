@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 
 from arena.ratings.rating_system import BETA
 
-FULL_WAIT = 2.0
+MEAN_MAX_WAIT_S = 2.0
 """Seconds for which a seeker with an average number of matches waits for a more informative one."""
-MAX_WAIT = 16.0
+MAX_WAIT_S = 16.0
 """Seconds for which a seeker with many more matches than the mean waits at most, so that the others catch up."""
-_EVEN = 5
+_GAMES_SMOOTHING = 5
 """Matches added to both counts when a seeker's number of matches is compared with the mean."""
-_NEAREST, _FARTHER = 12, 6
+_NEAREST_COUNT, _FIELD_SAMPLE_COUNT = 12, 6
 """Others that a seeker is compared with: the nearest by mu, and some from the whole field."""
-_LEAST_TEACHING = 0.1
+_MIN_INFORMATION = 0.1
 """Minimum information of a match, relative to one between equals, so that in time every pair meets."""
-_FOREGONE = 1e-9
+_NEGLIGIBLE_UPSET = 1e-9
 """An upset with a lower probability counts as impossible."""
 
 
@@ -39,28 +39,28 @@ class Seeker:
     bot: str
     mu: float
     sigma: float
-    since: float = 0.0
+    seeking_since: float = 0.0
     key: Any = None
-    met: Mapping[str, int] = field(default_factory=dict)
+    meetings: Mapping[str, int] = field(default_factory=dict)
     played: int = 0
-    spent: Collection[str] = ()
+    avoided: Collection[str] = ()
 
 
-def information_gain(one: Seeker, other: Seeker) -> float:
+def information_gain(seeker: Seeker, other: Seeker) -> float:
     """Return the information that a match of two bots would give about their ratings, in arbitrary units. It is the
     Fisher information of the result about the difference of skills, times the variance left to learn. Dividing by the
     number of their matches so far, as in a divisor method, spreads a bot's matches in proportion to it.
     """
-    unsure = one.sigma**2 + other.sigma**2
+    unsure = seeker.sigma**2 + other.sigma**2
     spread = 2 * BETA**2 + unsure
     return (
-        max(_informative((one.mu - other.mu) / math.sqrt(spread)), _LEAST_TEACHING)
+        max(_result_information((seeker.mu - other.mu) / math.sqrt(spread)), _MIN_INFORMATION)
         * (unsure / spread)
-        / (1 + one.met.get(other.bot, 0))
+        / (1 + seeker.meetings.get(other.bot, 0))
     )
 
 
-def ladder_groups(
+def group_seekers(
     seekers: Sequence[Seeker],
     now: float,
     *,
@@ -76,7 +76,7 @@ def ladder_groups(
     matches than the others waits longer.
     """
     queues: dict[str, deque[Seeker]] = defaultdict(deque)
-    in_turn = sorted(seekers, key=lambda seeker: (seeker.since, -seeker.sigma, seeker.bot))
+    in_turn = sorted(seekers, key=lambda seeker: (seeker.seeking_since, -seeker.sigma, seeker.bot))
     for seeker in in_turn:
         queues[seeker.bot].append(seeker)
     here = [queue[0] for queue in queues.values()]
@@ -89,7 +89,7 @@ def ladder_groups(
         queue = queues[seeker.bot]
         if not queue or queue[0] is not seeker or (only is not None and seeker.bot not in only):
             continue
-        group = field.group(seeker, seats, 1.0 if len(everyone) <= seats else field.waited(seeker, now))
+        group = field.find_group(seeker, seats, 1.0 if len(everyone) <= seats else field.wait_fraction(seeker, now))
         for served in group:
             queues[served.bot].popleft()
         if group:
@@ -97,57 +97,57 @@ def ladder_groups(
     return groups
 
 
-def draw_opponents(seeker: Seeker, others: Sequence[Seeker], count: int, chance: Random) -> list[Seeker]:
+def draw_opponents(seeker: Seeker, others: Sequence[Seeker], count: int, rng: Random) -> list[Seeker]:
     """Draw up to `count` of `others` for an open seek, weighted by information; those that it has `spent` come last."""
     found: list[Seeker] = []
     for spent in (False, True):
-        left = [other for other in others if (other.bot in seeker.spent) == spent]
+        left = [other for other in others if (other.bot in seeker.avoided) == spent]
         weights = [information_gain(seeker, other) for other in left]
         while left and len(found) < count:
-            (at,) = chance.choices(range(len(left)), weights)
+            (at,) = rng.choices(range(len(left)), weights)
             found.append(left.pop(at))
             del weights[at]
     return found
 
 
-def _informative(apart: float) -> float:
+def _result_information(difference: float) -> float:
     """Return the Fisher information of a win at a normalised difference of skills; at most 2/pi."""
-    surprise = math.erfc(abs(apart) / math.sqrt(2)) / 2
-    if surprise < _FOREGONE:
+    surprise = math.erfc(abs(difference) / math.sqrt(2)) / 2
+    if surprise < _NEGLIGIBLE_UPSET:
         return 0.0
-    density = math.exp(-apart * apart / 2) / math.sqrt(2 * math.pi)
+    density = math.exp(-difference * difference / 2) / math.sqrt(2 * math.pi)
     return density * density / (surprise * (1 - surprise))
 
 
 class _SeekerPool(NamedTuple):
     """All bots on the ladder: those that seek now (`here`, with their seeks in `queues`), and `everyone`."""
 
-    everyone: _RatingOrder
-    here: _RatingOrder
+    all_bots: _RatingOrder
+    seeking_bots: _RatingOrder
     queues: Mapping[str, Sequence[Seeker]]
-    mean: float
+    mean_played: float
     """The mean number of matches played."""
 
-    def group(self, seeker: Seeker, seats: int, waited: float) -> tuple[Seeker, ...]:
+    def find_group(self, seeker: Seeker, seats: int, waited: float) -> tuple[Seeker, ...]:
         """Return a seeker with the bots that give most information; an empty tuple if it should wait."""
         anyone = waited >= 1
         group = [seeker]
-        near = self.here.near(seeker, lambda bot: bool(self.queues[bot]) and (anyone or bot not in seeker.spent))
+        near = self.seeking_bots.iter_near(seeker, lambda bot: bool(self.queues[bot]) and (anyone or bot not in seeker.avoided))
         there = [self.queues[one.bot][0] for one in near]
-        for other in sorted(there, key=lambda other: (-information_gain(seeker, other), other.since)):
-            if len(group) < seats and (anyone or not any(one.bot in other.spent for one in group)):
+        for other in sorted(there, key=lambda other: (-information_gain(seeker, other), other.seeking_since)):
+            if len(group) < seats and (anyone or not any(one.bot in other.avoided for one in group)):
                 group.append(other)
         if len(group) < seats:
             return ()
-        hoped = self.everyone.near(seeker, lambda bot: anyone or bot not in seeker.spent)
+        hoped = self.all_bots.iter_near(seeker, lambda bot: anyone or bot not in seeker.avoided)
         best = nlargest(seats - 1, (information_gain(seeker, other) for other in hoped))
         worth = sum(information_gain(seeker, other) for other in group[1:])
         return tuple(group) if worth >= (1 - waited) * sum(best) else ()
 
-    def waited(self, seeker: Seeker, now: float) -> float:
+    def wait_fraction(self, seeker: Seeker, now: float) -> float:
         """Return the fraction of its maximum wait that a seeker has waited."""
-        ahead = (seeker.played + _EVEN) / (self.mean + _EVEN)
-        return min(1.0, (now - seeker.since) / min(MAX_WAIT, FULL_WAIT * max(1.0, ahead) ** 3))
+        ahead = (seeker.played + _GAMES_SMOOTHING) / (self.mean_played + _GAMES_SMOOTHING)
+        return min(1.0, (now - seeker.seeking_since) / min(MAX_WAIT_S, MEAN_MAX_WAIT_S * max(1.0, ahead) ** 3))
 
 
 class _RatingOrder:
@@ -157,22 +157,22 @@ class _RatingOrder:
         self._bots = sorted(bots, key=lambda one: (one.mu, one.bot))
         self._mus = [one.mu for one in self._bots]
 
-    def near(self, seeker: Seeker, wanted: Callable[[str], bool]) -> Iterator[Seeker]:
+    def iter_near(self, seeker: Seeker, is_wanted: Callable[[str], bool]) -> Iterator[Seeker]:
         """Yield other bots that pass the filter: the nearest by mu, then some of the rest, which vary with
         each match.
         """
         at, size = bisect_left(self._mus, seeker.mu), len(self._bots)
-        near = list(islice((one for one in self._outwards(at) if one.bot != seeker.bot and wanted(one.bot)), _NEAREST))
+        near = list(islice((one for one in self._iter_outwards(at) if one.bot != seeker.bot and is_wanted(one.bot)), _NEAREST_COUNT))
         yield from near
-        if len(near) == _NEAREST:
+        if len(near) == _NEAREST_COUNT:
             there = {seeker.bot, *(one.bot for one in near)}
-            for step in range(_FARTHER):
-                other = self._bots[(at + seeker.played + step * size // _FARTHER) % size]
-                if other.bot not in there and wanted(other.bot):
+            for step in range(_FIELD_SAMPLE_COUNT):
+                other = self._bots[(at + seeker.played + step * size // _FIELD_SAMPLE_COUNT) % size]
+                if other.bot not in there and is_wanted(other.bot):
                     there.add(other.bot)
                     yield other
 
-    def _outwards(self, at: int) -> Iterator[Seeker]:
+    def _iter_outwards(self, at: int) -> Iterator[Seeker]:
         """Yield all bots from a place outwards, alternating between both sides."""
         left, right = at - 1, at
         while left >= 0 or right < len(self._bots):

@@ -13,10 +13,10 @@ from arena.ratings.rank_ranges import Difference, RankRange, ranges_of_differenc
 from arena.ratings.standings import MatchSample, PlayedMatch, TableRow, rounded, with_ranks
 from measuring.payoffs import (
     MeanPayoff,
-    Paid,
+    TotalPayoff,
     PairPayoffs,
     WeightedPair,
-    chance_of_difference,
+    p_value,
     mean_of_rounds,
     mean_payoff,
     pair_payoffs,
@@ -37,34 +37,34 @@ class _Meetings(NamedTuple):
     rounds: dict[str, int]
 
 
-class PaidMatch(NamedTuple):
+class MatchPayoffs(NamedTuple):
     """The payoffs of a match by bot, and its start. A payoff is None if it does not count. Matches with the same
     `start` share it; None: a start of its own.
     """
 
-    payoffs: tuple[tuple[str, Paid | None], ...]
+    payoffs: tuple[tuple[str, TotalPayoff | None], ...]
     start: Hashable = None
 
 
-def paid(match: Result | PlayedMatch, start: Hashable = None) -> PaidMatch:
+def match_payoffs(match: Result | PlayedMatch, start: Hashable = None) -> MatchPayoffs:
     """Convert a match."""
-    return PaidMatch(tuple((seat.bot, _paid(seat.payoff, seat.rounds)) for seat in match.seats), start)
+    return MatchPayoffs(tuple((seat.bot, _paid(seat.payoff, seat.rounds)) for seat in match.seats), start)
 
 
-def _paid(payoff: float | None, rounds: int | None) -> Paid | None:
-    return Paid(payoff * rounds, rounds) if payoff is not None and rounds else None
+def _paid(payoff: float | None, rounds: int | None) -> TotalPayoff | None:
+    return TotalPayoff(payoff * rounds, rounds) if payoff is not None and rounds else None
 
 
-def paid_samples(met: Iterable[MatchSample]) -> list[PaidMatch]:
+def match_payoffs_of_samples(met: Iterable[MatchSample]) -> list[MatchPayoffs]:
     """Convert matches."""
-    return [paid(one.result, one.start) for one in met]
+    return [match_payoffs(one.result, one.start) for one in met]
 
 
-class Payoffs:
+class PayoffSummary:
     """The payoffs of matches: for each bot the mean over opponents (`means`) and against each (`pairs`)."""
 
-    def __init__(self, names: Sequence[str], matches: Iterable[PaidMatch]) -> None:
-        self._met = _units(matches)
+    def __init__(self, names: Sequence[str], matches: Iterable[MatchPayoffs]) -> None:
+        self._met = _group_units(matches)
         self.means: dict[str, MeanPayoff | None] = {bot: mean_payoff(self._pairs_of(bot).values()) for bot in names}
         self.pairs: PairMeans = {}
         if any(self.means.values()):
@@ -81,7 +81,7 @@ class Payoffs:
                 found[other] = pair_payoffs(counted, rounds[bot])
         return found
 
-    def order(self, rows: Sequence[TableRow]) -> list[TableRow]:
+    def rank_rows(self, rows: Sequence[TableRow]) -> list[TableRow]:
         """Sort rows by payoff, best first, those without one last; return them unchanged if no row has one.
 
         Ranks are places by mean payoff, and their ranges say which bots were certainly paid more. If no two bots met
@@ -99,9 +99,9 @@ class Payoffs:
         if not any(mean is not None and mean.low is not None for mean in self.means.values()):
             return ranges_of_differences(order, [])
         pairs = itertools.combinations(order, 2)
-        return ranges_of_differences(order, [Difference(self._chance(*pair), *pair) for pair in pairs])
+        return ranges_of_differences(order, [Difference(self._p_value(*pair), *pair) for pair in pairs])
 
-    def _chance(self, one: str, other: str) -> float:
+    def _p_value(self, one: str, other: str) -> float:
         """Return the p-value of the difference between the mean payoffs of two bots, paired where they met."""
         mine, theirs = self._pairs_of(one), self._pairs_of(other)
         if not mine or not theirs:
@@ -116,16 +116,16 @@ class Payoffs:
             both = my_factor + their_factor
             values = [(my_factor * unit[one] - their_factor * unit[other]) / both for unit in together]
             strata.append(WeightedPair(pair_payoffs(values, min(rounds[one], rounds[other])), both))
-        return chance_of_difference(strata)
+        return p_value(strata)
 
 
 def _parts(known: Mapping[str, PairPayoffs]) -> dict[str, WeightedPair]:
     return dict(zip(known, weighted_pairs(known.values()), strict=True))
 
 
-def _units(matches: Iterable[PaidMatch]) -> Mapping[str, Mapping[str, _Meetings]]:
+def _group_units(matches: Iterable[MatchPayoffs]) -> Mapping[str, Mapping[str, _Meetings]]:
     """Return by bot and opponent the payoffs in each unit; the matches of one start form a unit."""
-    starts: defaultdict[tuple[str, str], defaultdict[Hashable, defaultdict[str, list[Paid]]]] = defaultdict(
+    starts: defaultdict[tuple[str, str], defaultdict[Hashable, defaultdict[str, list[TotalPayoff]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )
     for number, (payoffs, start) in enumerate(matches):
@@ -148,8 +148,8 @@ def _units(matches: Iterable[PaidMatch]) -> Mapping[str, Mapping[str, _Meetings]
     return met
 
 
-def _sum(matches: Sequence[Paid]) -> Paid:
-    return Paid(sum(match.total for match in matches), sum(match.rounds for match in matches))
+def _sum(matches: Sequence[TotalPayoff]) -> TotalPayoff:
+    return TotalPayoff(sum(match.total for match in matches), sum(match.rounds for match in matches))
 
 
 def _value(mean: MeanPayoff | None) -> float:

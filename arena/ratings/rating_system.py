@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from arena.ratings import trueskill_update
-from arena.ratings.trueskill_update import ResultWeights, Skill
+from arena.ratings.trueskill_update import ResultWeights, PlayerSkill
 from protocol.errors import BadRecord
 from protocol.games import game_class
 from referee.result import Ratings, SeatRating
@@ -26,9 +26,9 @@ TAU = 0.0
 NEW_VERSION_SIGMA = SIGMA / 10
 PROVISIONAL_MATCHES = 10
 """With fewer matches, a place on the leaderboard is provisional."""
-TOLERANCE = 1e-9
+RATING_TOLERANCE = 1e-9
 """Relative tolerance, and absolute around 0, for differences between two machines' arithmetic."""
-_DIGITS = 60
+_PRECISION_DIGITS = 60
 
 
 class Rating(NamedTuple):
@@ -77,10 +77,10 @@ def rate(pool: str, standings: Sequence[Standing], versions: Sequence[str], rank
     came = [standing_for_version(standing, version) for standing, version in zip(standings, versions, strict=True)]
     before = [Rating(standing.mu, standing.sigma) for standing in came]
     draw_probability = game_class(game_of(pool)).draw_probability
-    return with_constants(pool, _seat_ratings(before, _updated(before, ranks, BETA, TAU, draw_probability)))
+    return make_ratings(pool, _seat_ratings(before, _update(before, ranks, BETA, TAU, draw_probability)))
 
 
-def with_constants(pool: str, seats: tuple[SeatRating, ...]) -> Ratings:
+def make_ratings(pool: str, seats: tuple[SeatRating, ...]) -> Ratings:
     """Combine the seats' ratings with the constants of the pool's game. Raises `UnknownGame`."""
     draw_probability = game_class(game_of(pool)).draw_probability
     return Ratings(pool=pool, mu=MU, sigma=SIGMA, beta=BETA, tau=TAU, draw_probability=draw_probability, seats=seats)
@@ -89,12 +89,12 @@ def with_constants(pool: str, seats: tuple[SeatRating, ...]) -> Ratings:
 def recompute(ratings: Ratings, ranks: Sequence[int]) -> tuple[SeatRating, ...]:
     """Return the seats' ratings, computed from those before the match and the constants stored with them."""
     before = [Rating(seat.mu_before, seat.sigma_before) for seat in ratings.seats]
-    return _seat_ratings(before, _updated(before, ranks, ratings.beta, ratings.tau, ratings.draw_probability))
+    return _seat_ratings(before, _update(before, ranks, ratings.beta, ratings.tau, ratings.draw_probability))
 
 
-def check(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
+def check_ratings(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
     """Compare recorded ratings with the pool's constants and the computation. Raises `BadRecord`, naming the number."""
-    constants = with_constants(pool, ())
+    constants = make_ratings(pool, ())
     for name in ("pool", "mu", "sigma", "beta", "tau", "draw_probability"):
         said, right = getattr(ratings, name), getattr(constants, name)
         if said != right:
@@ -102,7 +102,7 @@ def check(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
     if len(ratings.seats) != len(ranks):
         raise BadRecord(f"ratings of {len(ratings.seats)} seats in a match of {len(ranks)}")
     for number, seat in enumerate(ratings.seats):
-        if not (math.isfinite(seat.mu_before) and 0 < seat.sigma_before <= SIGMA * (1 + TOLERANCE)):
+        if not (math.isfinite(seat.mu_before) and 0 < seat.sigma_before <= SIGMA * (1 + RATING_TOLERANCE)):
             raise BadRecord(
                 f"seat {number}: mu_before {seat.mu_before}, sigma_before {seat.sigma_before} is no rating: "
                 f"mu is finite, sigma above 0 and at most {SIGMA:.4f}"
@@ -116,12 +116,12 @@ def check(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
 
 def nearly_equal(a: float, b: float) -> bool:
     """Return whether two numbers of a rating differ at most in the last digits."""
-    return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return math.isclose(a, b, rel_tol=RATING_TOLERANCE, abs_tol=RATING_TOLERANCE)
 
 
-def skill_overlap(a: Rating, b: Rating) -> float:
+def skill_overlap(rating: Rating, other_rating: Rating) -> float:
     """Return how close two skills may be, in (0, 1]: the match quality without the factor for certainty."""
-    return math.exp(-((a.mu - b.mu) ** 2) / (2 * (2 * BETA**2 + a.sigma**2 + b.sigma**2)))
+    return math.exp(-((rating.mu - other_rating.mu) ** 2) / (2 * (2 * BETA**2 + rating.sigma**2 + other_rating.sigma**2)))
 
 
 def _seat_ratings(before: Sequence[Rating], after: Sequence[Rating]) -> tuple[SeatRating, ...]:
@@ -131,23 +131,23 @@ def _seat_ratings(before: Sequence[Rating], after: Sequence[Rating]) -> tuple[Se
     )
 
 
-def _updated(
+def _update(
     before: Sequence[Rating], ranks: Sequence[int], beta: float, tau: float, draw_probability: float
 ) -> list[Rating]:
     """Return the mean update over all orders of tied seats: only neighbours are compared, so one order would favour
     some. Tied seats with equal ratings are interchangeable, so orders are those of the ratings, and such seats share a
     mean.
     """
-    players = {rating: Skill(rating.mu, rating.sigma, beta, tau) for rating in before}
+    players = {rating: PlayerSkill(rating.mu, rating.sigma, beta, tau) for rating in before}
     found: dict[tuple[int, Rating], list[Rating]] = {place: [] for place in zip(ranks, before, strict=True)}
-    for order in _orders(before, ranks):
+    for order in _tie_orders(before, ranks):
         # In a game without draws, a tie counts as decided in this order: a draw would have the likelihood 0.
         draws = [draw_probability > 0 and a == b for (a, _), (b, _) in itertools.pairwise(order)]
         row = [players[rating] for _, rating in order]
         try:
-            after = trueskill_update.update(row, draws, _doubles(beta, draw_probability))
+            after = trueskill_update.update(row, draws, _double_weights(beta, draw_probability))
         except FloatingPointError:
-            after = trueskill_update.update(row, draws, _precise(beta, draw_probability))
+            after = trueskill_update.update(row, draws, _precise_weights(beta, draw_probability))
         for place, (mu, sigma) in zip(order, after, strict=True):
             found[place].append(Rating(mu, sigma))
     mean = {
@@ -157,7 +157,7 @@ def _updated(
     return [mean[place] for place in zip(ranks, before, strict=True)]
 
 
-def _orders(before: Sequence[Rating], ranks: Sequence[int]) -> Iterator[list[tuple[int, Rating]]]:
+def _tie_orders(before: Sequence[Rating], ranks: Sequence[int]) -> Iterator[list[tuple[int, Rating]]]:
     """Yield ranks and ratings from best to worst, once for every order of the tied seats."""
     by_rank = sorted(zip(ranks, before, strict=True), key=lambda place: place[0])
     tied = [list(group) for _, group in itertools.groupby(by_rank, key=lambda place: place[0])]
@@ -170,14 +170,14 @@ def _mean(values: Sequence[float]) -> float:
 
 
 @functools.lru_cache
-def _doubles(beta: float, draw_probability: float) -> ResultWeights:
+def _double_weights(beta: float, draw_probability: float) -> ResultWeights:
     import trueskill
 
-    return _weighing(trueskill.TrueSkill(MU, SIGMA, beta, TAU, draw_probability))
+    return _make_weights(trueskill.TrueSkill(MU, SIGMA, beta, TAU, draw_probability))
 
 
 @functools.lru_cache
-def _precise(beta: float, draw_probability: float) -> ResultWeights:
+def _precise_weights(beta: float, draw_probability: float) -> ResultWeights:
     """Return weights in high precision, for gaps that underflow in doubles. The context is private, because all threads
     share mpmath's default one.
     """
@@ -185,17 +185,17 @@ def _precise(beta: float, draw_probability: float) -> ResultWeights:
     import trueskill
 
     context = mpmath.MPContext()
-    context.dps = _DIGITS
+    context.dps = _PRECISION_DIGITS
 
     def quantile(share: float) -> Any:
         return context.sqrt(2) * context.erfinv(2 * share - 1)
 
-    return _weighing(
+    return _make_weights(
         trueskill.TrueSkill(MU, SIGMA, beta, TAU, draw_probability, backend=(context.ncdf, context.npdf, quantile))
     )
 
 
-def _weighing(environment: Any) -> ResultWeights:
+def _make_weights(environment: Any) -> ResultWeights:
     import trueskill
 
     return ResultWeights(

@@ -14,9 +14,9 @@ from measuring.pair_scores import SideScore
 from measuring.payoffs import MeanPayoff
 from measuring.scores import Estimate, estimate_scores
 from measuring.share_intervals import share_interval
-from protocol.names import folded
+from protocol.names import fold_name
 from protocol.reasons import FORFEITS, RESIGNED, VOID
-from referee.result import Result, SeatResult, points_of
+from referee.result import Result, SeatResult, points_from_ranks
 
 
 class Share(Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class Share(Struct, frozen=True, kw_only=True):
     high: float
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class MeanPlace(Struct, frozen=True, kw_only=True):
     """A mean place with its 95 % interval. 1 is best; tied bots share the mean of their places."""
 
     place: float
@@ -64,7 +64,7 @@ class TableRow(Struct, frozen=True, kw_only=True):
     """The luck-adjusted score, if known. If it is known for all bots, the table is sorted by it."""
     worth: float | None = None
     """The number of matches whose raw score would be as precise as `adjusted`."""
-    place: Place | None = None
+    place: MeanPlace | None = None
     """The mean place in matches of more than two seats."""
     first: Share | None = None
     """The share of matches of more than two seats that it won, a tie shared."""
@@ -108,7 +108,7 @@ HeadToHeadShares = dict[str, dict[str, float | None]]
 """The share of points of each bot (first key) in its matches against each other one; None if they never met."""
 
 
-def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list[TableRow]:
+def score_rows(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list[TableRow]:
     """Return the bots by their share of points, best first; equal shares have equal ranks and are in the order of their
     names. Void matches do not count, and who has played no other is last.
     """
@@ -120,13 +120,13 @@ def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list
         seats: Sequence[SeatResult | PlayedSeat] = result.seats
         best = min(seat.rank for seat in seats)
         shared = sum(seat.rank == best for seat in seats) > 1
-        for seat, won in zip(seats, points_of([seat.rank for seat in seats]), strict=True):
+        for seat, won in zip(seats, points_from_ranks([seat.rank for seat in seats]), strict=True):
             score[seat.bot] += won  # type: ignore[assignment]  # Counter adds floats as well
             outcome = "lost" if seat.rank != best else "drawn" if shared else "won"
             counts[seat.bot].update(["played", outcome, *(["forfeits"] if seat.reason in FORFEITS else [])])
     shares = {name: score[name] / count["played"] if count["played"] else 0.0 for name, count in counts.items()}
     rows: list[TableRow] = []
-    for name in sorted(names, key=lambda name: (not counts[name]["played"], -rounded(shares[name]), folded(name))):
+    for name in sorted(names, key=lambda name: (not counts[name]["played"], -rounded(shares[name]), fold_name(name))):
         count, share = counts[name], shares[name]
         found = share_interval(share, count["played"])
         rows.append(
@@ -195,7 +195,7 @@ def uncontested_losses(names: Sequence[str], results: Iterable[Result]) -> dict[
     return lost
 
 
-def head_to_head(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> HeadToHeadShares:
+def head_to_head_shares(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> HeadToHeadShares:
     """Return the share of points of each bot against each other one. Void matches do not count."""
     won: Counter[tuple[str, str]] = Counter()
     met: Counter[tuple[str, str]] = Counter()
@@ -211,38 +211,38 @@ def head_to_head(names: Sequence[str], results: Iterable[Result | PlayedMatch]) 
     return {a: {b: won[a, b] / 2 / met[a, b] if met[a, b] else None for b in names if b != a} for a in names}
 
 
-def score_table(names: Sequence[str], met: Sequence[MatchSample], *, raw: bool = False) -> list[TableRow]:
+def score_table(names: Sequence[str], samples: Sequence[MatchSample], *, raw: bool = False) -> list[TableRow]:
     """Return the bots by their scores less luck, where that is known of all of them and `raw` ones are not asked for,
     else by their shares of points, best first. Void matches do not count.
     """
-    matches = list(_scored(met))
+    matches = list(_scored_matches(samples))
     played, firsts = _scores_by_bot(matches), _firsts_by_bot(matches)
     lines = []
-    for row in table(names, [one.result for one in met]):
+    for row in score_rows(names, [one.result for one in samples]):
         found = estimate_scores(played.get(row.bot, ()))
         line: dict[str, Any] = {"worth": found.worth}
         if found.score is not None:
             line |= {"low": found.score.low, "high": found.score.high}
             if row.bot in firsts:
                 others = len(matches[0].seats) - 1
-                line |= _places(others, found.score, estimate_scores(firsts[row.bot]).score)
+                line |= _place_fields(others, found.score, estimate_scores(firsts[row.bot]).score)
         if found.adjusted is not None:
             line["adjusted"] = _share(found.adjusted)
         lines.append(structs.replace(row, **line))
-    return _ranked(lines, matches, raw=raw)
+    return _rank_rows(lines, matches, raw=raw)
 
 
-def goes_by_adjusted(rows: Iterable[TableRow]) -> bool:
+def is_luck_adjusted(rows: Iterable[TableRow]) -> bool:
     """Return whether a table can be sorted by luck-adjusted score: it is known for all bots that have played."""
     played = [row for row in rows if row.played]
     return bool(played) and all(row.adjusted is not None for row in played)
 
 
-def _ranked(listed: Sequence[TableRow], matches: Sequence[ScoredMatch], *, raw: bool = False) -> list[TableRow]:
+def _rank_rows(listed: Sequence[TableRow], matches: Sequence[ScoredMatch], *, raw: bool = False) -> list[TableRow]:
     """Return the lines of a table, which are in the order of scores, with their ranks; in the order of scores less luck
     where these are known and not to be left aside.
     """
-    adjusted = not raw and goes_by_adjusted(listed)
+    adjusted = not raw and is_luck_adjusted(listed)
     values = {row.bot: rounded((row.adjusted or row).score if adjusted else row.score) for row in listed}
     listed = sorted(listed, key=lambda row: (not row.played, -values[row.bot]))
     played = [row.bot for row in listed if row.played]
@@ -252,7 +252,7 @@ def _ranked(listed: Sequence[TableRow], matches: Sequence[ScoredMatch], *, raw: 
 def head_to_heads(names: Sequence[str], met: Iterable[MatchSample]) -> dict[str, dict[str, HeadToHead]]:
     """Return the result of each bot (first key) in two-seat matches against each other one that it met."""
     together: defaultdict[frozenset[str], list[ScoredMatch]] = defaultdict(list)
-    for match in _scored(met):
+    for match in _scored_matches(met):
         together[frozenset(match.seats)].append(match)
     duels: dict[str, dict[str, HeadToHead]] = {bot: {} for bot in names}
     for pair, matches in together.items():
@@ -269,20 +269,20 @@ def head_to_heads(names: Sequence[str], met: Iterable[MatchSample]) -> dict[str,
     return {bot: {other: theirs[other] for other in names if other in theirs} for bot, theirs in duels.items()}
 
 
-def _places(others: int, score: Estimate, first: Estimate | None) -> dict[str, Place | Share]:
+def _place_fields(others: int, score: Estimate, first: Estimate | None) -> dict[str, MeanPlace | Share]:
     place, low, high = (1 + others * (1 - share) for share in (score.mean, score.high, score.low))
-    return {"place": Place(place=place, low=low, high=high)} | ({} if first is None else {"first": _share(first)})
+    return {"place": MeanPlace(place=place, low=low, high=high)} | ({} if first is None else {"first": _share(first)})
 
 
 def _share(found: Estimate) -> Share:
     return Share(score=found.mean, low=found.low, high=found.high)
 
 
-def _scored(met: Iterable[MatchSample]) -> Iterator[ScoredMatch]:
+def _scored_matches(met: Iterable[MatchSample]) -> Iterator[ScoredMatch]:
     """The matches that count."""
     for result, luck, start in met:
         if result.reason != VOID:
-            points = points_of([seat.rank for seat in result.seats])
+            points = points_from_ranks([seat.rank for seat in result.seats])
             yield ScoredMatch(tuple(seat.bot for seat in result.seats), points, start, luck)
 
 

@@ -13,11 +13,11 @@ from random import Random
 
 from protocol.errors import UsageFault
 
-TEST = "test"
+TEST_FORMAT = "test"
 """The format of a test: unrated pairs of matches until one of two bots is better; copies fill further seats."""
-_SWISS_WINDOW = 12
-_REMATCH = 1_000_000
-_CHEAPEST = 1 << 40
+_SWISS_WINDOW_SIZE = 12
+_REMATCH_COST = 1_000_000
+_MAX_EDGE_WEIGHT = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +44,19 @@ def start_name(tournament: str, place: int, seats: int) -> str:
     return f"{tournament}/{start_at(place, seats)}"
 
 
-def count(form: str, bots: int, rounds: int, *, seats: int = 2, paired: bool = False) -> int:
+def count_matches(tournament_format: str, bots: int, rounds: int, *, seats: int = 2, paired: bool = False) -> int:
     """Return the number of matches of a tournament: round-robin, gauntlet, swiss or test (where it is the maximum)."""
     groups = {
         "round-robin": comb(bots, seats),
         "gauntlet": comb(bots - 1, seats - 1),
         "swiss": bots // seats,
-        TEST: comb(bots, seats),
-    }[form]
+        TEST_FORMAT: comb(bots, seats),
+    }[tournament_format]
     return groups * rounds * (seats if paired else 1)
 
 
 def round_robin(
-    bots: Sequence[str], rounds: int, chance: Random, *, seats: int = 2, paired: bool = False
+    bots: Sequence[str], rounds: int, rng: Random, *, seats: int = 2, paired: bool = False
 ) -> list[Pairing]:
     """Schedule every group of `seats` bots once per round; the seats rotate from round to round. With `paired`, every
     group plays `seats` times per round, each rotation from the same start. With more than two seats, the seat order is
@@ -64,23 +64,23 @@ def round_robin(
     """
     _check_enough(bots, seats, "a round robin")
     groups = [(sum(group), tuple(bots[i] for i in group)) for group in itertools.combinations(range(len(bots)), seats)]
-    return _schedule(groups, rounds, chance, paired)
+    return _schedule(groups, rounds, rng, paired)
 
 
 def gauntlet(
-    bots: Sequence[str], rounds: int, chance: Random, *, seats: int = 2, paired: bool = False
+    bots: Sequence[str], rounds: int, rng: Random, *, seats: int = 2, paired: bool = False
 ) -> list[Pairing]:
     """Schedule the first bot against each other one (or group of others) once per round, as `round_robin` does."""
     _check_enough(bots, seats, "a gauntlet")
     others = itertools.combinations(bots[1:], seats - 1)
-    return _schedule([(turn, (bots[0], *group)) for turn, group in enumerate(others)], rounds, chance, paired)
+    return _schedule([(turn, (bots[0], *group)) for turn, group in enumerate(others)], rounds, rng, paired)
 
 
 def swiss(
     bots: Sequence[str],
     played: Sequence[Pairing],
     scores: Mapping[str, float],
-    chance: Random,
+    rng: Random,
     *,
     paired: bool = False,
 ) -> list[Pairing]:
@@ -91,21 +91,21 @@ def swiss(
     _check_enough(bots, 2, "a swiss tournament")
     number = max((pairing.round for pairing in played), default=-1) + 1
     entered = list(bots)
-    chance.shuffle(entered)
+    rng.shuffle(entered)
     ranked = sorted(entered, key=lambda bot: -scores.get(bot, 0))
     if len(ranked) % 2:
-        sat_out = byes(bots, played)
+        sat_out = count_byes(bots, played)
         ranked.remove(min(reversed(ranked), key=lambda bot: sat_out[bot]))
     first = Counter(pairing.seats[0] for pairing in played)
     groups = []
     for a, b in _swiss_pairs(ranked, played, scores):
-        swap = first[a] > first[b] or (first[a] == first[b] and chance.random() < 0.5)
+        swap = first[a] > first[b] or (first[a] == first[b] and rng.random() < 0.5)
         groups.append((b, a) if swap else (a, b))
     start = max((pairing.start for pairing in played), default=-1) + 1
-    return _laid_out(groups, number, len(played), start, paired)
+    return _make_pairings(groups, number, len(played), start, paired)
 
 
-def byes(bots: Sequence[str], played: Iterable[Pairing]) -> Counter[str]:
+def count_byes(bots: Sequence[str], played: Iterable[Pairing]) -> Counter[str]:
     """Return the number of rounds without a match, by bot."""
     rounds: dict[int, set[str]] = defaultdict(set)
     for pairing in played:
@@ -118,13 +118,13 @@ def _check_enough(bots: Sequence[str], seats: int, what: str) -> None:
         raise UsageFault(f"{what} with {seats} seats a match needs {seats} bots: {len(bots)} given")
 
 
-def _turned(group: tuple[str, ...], by: int) -> tuple[str, ...]:
-    by %= len(group)
-    return group[by:] + group[:by]
+def _rotate(group: tuple[str, ...], steps: int) -> tuple[str, ...]:
+    steps %= len(group)
+    return group[steps:] + group[:steps]
 
 
 def _schedule(
-    groups: Sequence[tuple[int, tuple[str, ...]]], rounds: int, chance: Random, paired: bool
+    groups: Sequence[tuple[int, tuple[str, ...]]], rounds: int, rng: Random, paired: bool
 ) -> list[Pairing]:
     """Schedule rounds of all groups, in random order. A group's number spreads which bot begins."""
     schedule: list[Pairing] = []
@@ -132,18 +132,18 @@ def _schedule(
     for number in range(rounds):
         seats = len(around[0])
         if seats > 2 and (paired or number % seats == 0):  # after a full cycle of rotations
-            around = [tuple(chance.sample(group, seats)) for group in around]
-        drawn = chance.sample(range(len(groups)), len(groups))
-        turned = [_turned(around[at], groups[at][0] + number) for at in drawn]
-        schedule += _laid_out(turned, number, len(schedule), number * len(groups), paired)
+            around = [tuple(rng.sample(group, seats)) for group in around]
+        drawn = rng.sample(range(len(groups)), len(groups))
+        turned = [_rotate(around[at], groups[at][0] + number) for at in drawn]
+        schedule += _make_pairings(turned, number, len(schedule), number * len(groups), paired)
     return schedule
 
 
-def _laid_out(groups: Sequence[tuple[str, ...]], number: int, place: int, start: int, paired: bool) -> list[Pairing]:
+def _make_pairings(groups: Sequence[tuple[str, ...]], number: int, place: int, start: int, paired: bool) -> list[Pairing]:
     pairings: list[Pairing] = []
     for offset, group in enumerate(groups):
         for turn in range(len(group) if paired else 1):
-            pairings.append(Pairing(place + len(pairings), number, _turned(group, turn), start + offset))
+            pairings.append(Pairing(place + len(pairings), number, _rotate(group, turn), start + offset))
     return pairings
 
 
@@ -152,13 +152,13 @@ def _swiss_pairs(
 ) -> list[tuple[str, str]]:
     """Return the cheapest perfect matching: a rematch costs most, then the squared difference in points."""
     met = Counter(frozenset(pairing.seats) for pairing in played)
-    window = _SWISS_WINDOW
+    window = _SWISS_WINDOW_SIZE
     while True:
         edges = {}
         for i, a in enumerate(ranked):
             for j in range(i + 1, min(i + 1 + window, len(ranked))):
                 apart = round(2 * (scores.get(a, 0) - scores.get(ranked[j], 0)))
-                edges[i, j] = _REMATCH * met[frozenset((a, ranked[j]))] + apart * apart
+                edges[i, j] = _REMATCH_COST * met[frozenset((a, ranked[j]))] + apart * apart
         pairs = _cheapest_matching(edges)
         whole = len(pairs) * 2 == len(ranked)
         if window >= len(ranked) or (whole and not any(met[frozenset((ranked[i], ranked[j]))] for i, j in pairs)):
@@ -171,5 +171,5 @@ def _cheapest_matching(edges: Mapping[tuple[int, int], int]) -> list[tuple[int, 
 
     graph = networkx.Graph()
     for (i, j), cost in edges.items():
-        graph.add_edge(i, j, weight=_CHEAPEST - cost)
+        graph.add_edge(i, j, weight=_MAX_EDGE_WEIGHT - cost)
     return sorted((min(pair), max(pair)) for pair in networkx.max_weight_matching(graph, maxcardinality=True))

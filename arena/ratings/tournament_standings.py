@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from arena.ratings.payoff_standings import PairMeans, Payoffs, paid_samples
+from arena.ratings.payoff_standings import PairMeans, PayoffSummary, match_payoffs_of_samples
 from arena.ratings.standings import (
     HeadToHeadShares,
     MatchSample,
     TableRow,
-    goes_by_adjusted,
-    head_to_head,
+    is_luck_adjusted,
+    head_to_head_shares,
     score_table,
 )
 
@@ -34,13 +34,13 @@ class TournamentStandings(Struct, frozen=True, kw_only=True):
 
 def compute_standings(names: Sequence[str], met: Sequence[MatchSample], *, raw: bool = False) -> TournamentStandings:
     """Return the standings of these bots after these matches; `raw` leaves luck in the order."""
-    payoffs = Payoffs(names, paid_samples(met))
-    table = payoffs.order(score_table(names, met, raw=raw))
-    by_points = ADJUSTED if goes_by_adjusted(table) and not raw else SCORE
+    payoffs = PayoffSummary(names, match_payoffs_of_samples(met))
+    table = payoffs.rank_rows(score_table(names, met, raw=raw))
+    by_points = ADJUSTED if is_luck_adjusted(table) and not raw else SCORE
     return TournamentStandings(
         ranked_by=PAYOFF if any(payoffs.means.values()) else by_points,
         table=table,
-        head_to_head=head_to_head(names, [one.result for one in met]),
+        head_to_head=head_to_head_shares(names, [one.result for one in met]),
         payoffs=payoffs.pairs,
     )
 

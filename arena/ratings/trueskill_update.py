@@ -11,8 +11,8 @@ from itertools import pairwise
 from math import sqrt
 from typing import NamedTuple
 
-_SWEEPS = 10
-_SETTLED = 1e-4
+_MAX_SWEEPS = 10
+_MAX_CONVERGED_CHANGE = 1e-4
 """Messages that change by less have converged; trueskill's default."""
 
 
@@ -25,7 +25,7 @@ class ResultWeights(NamedTuple):
     """Performances closer than this are a draw."""
 
 
-class Skill:
+class PlayerSkill:
     """A player's skill and performance, as normal distributions: precision (pi) and precision times mean (tau)."""
 
     __slots__ = ("message_pi", "message_tau", "pi", "skill_pi", "skill_tau", "tau", "variance")
@@ -45,25 +45,25 @@ class Skill:
 
     def updated_rating(self, pi: float, tau: float) -> tuple[float, float]:
         """Return the rating (mu, sigma) after a match with this posterior of the performance."""
-        new_pi, new_tau = _through(pi - self.pi, tau - self.tau)
+        new_pi, new_tau = _pass_through_team(pi - self.pi, tau - self.tau)
         new_pi = self.message_pi + new_pi - self.message_pi
         new_tau = self.message_tau + new_tau - self.message_tau
         a = 1.0 / (1.0 + self.variance * new_pi)
         skill_pi, skill_tau = self.skill_pi + a * new_pi, self.skill_tau + a * new_tau
-        return _rounded(float(skill_tau / skill_pi), sqrt(1 / skill_pi))
+        return _round_trip(float(skill_tau / skill_pi), sqrt(1 / skill_pi))
 
 
-class _Place:
+class _PlayerBelief:
     """The current belief about the performance of a player in the row."""
 
     __slots__ = ("pi", "tau")
 
-    def __init__(self, player: Skill) -> None:
+    def __init__(self, player: PlayerSkill) -> None:
         self.pi = player.pi
         self.tau = player.tau
 
 
-class _Link:
+class _NeighbourDifference:
     """The difference of two neighbours' performances: messages from the players and from the result."""
 
     __slots__ = (
@@ -75,7 +75,7 @@ class _Link:
         "below_mu",
         "below_pi",
         "below_tau",
-        "correct",
+        "correction",
         "down_pi",
         "down_tau",
         "pi",
@@ -86,33 +86,33 @@ class _Link:
         "tau",
         "up_pi",
         "up_tau",
-        "weighing",
+        "weights",
     )
 
-    def __init__(self, above: _Place, below: _Place, drawn: bool, weighing: ResultWeights) -> None:
+    def __init__(self, above: _PlayerBelief, below: _PlayerBelief, drawn: bool, weights: ResultWeights) -> None:
         self.above, self.below = above, below
-        self.correct = _drawn if drawn else _won
-        self.weighing = weighing
+        self.correction = _draw_correction if drawn else _win_correction
+        self.weights = weights
         self.pi = self.tau = self.row_pi = self.row_tau = self.result_pi = self.result_tau = 0.0
         self.up_pi = self.up_tau = self.down_pi = self.down_tau = 0.0
 
-    def look(self) -> None:
+    def read_beliefs(self) -> None:
         """Read the current beliefs about both performances, without this link's own messages."""
         above, below = self.above, self.below
         self.above_pi, self.above_tau = above.pi - self.up_pi, above.tau - self.up_tau
         self.below_pi, self.below_tau = below.pi - self.down_pi, below.tau - self.down_tau
         self.above_mu, self.below_mu = self.above_tau / self.above_pi, self.below_tau / self.below_pi
 
-    def compare(self) -> float:
+    def update_difference(self) -> float:
         """Update the difference by the result; return the change."""
-        self.look()
+        self.read_beliefs()
         row_pi = 1.0 / (1.0 / self.above_pi + 1.0 / self.below_pi)
         row_tau = row_pi * (self.above_mu - self.below_mu)
         pi, tau = self.pi - self.row_pi + row_pi, self.tau - self.row_tau + row_tau
         self.row_pi, self.row_tau = row_pi, row_tau
         free_pi, free_tau = pi - self.result_pi, tau - self.result_tau
         root = sqrt(free_pi)
-        v, w = self.correct(free_tau / root, self.weighing.margin * root, self.weighing)
+        v, w = self.correction(free_tau / root, self.weights.margin * root, self.weights)
         rest = 1.0 - w
         self.pi, self.tau = free_pi / rest, (free_tau + root * v) / rest
         self.result_pi, self.result_tau = self.pi + self.result_pi - pi, self.tau + self.result_tau - tau
@@ -133,51 +133,51 @@ class _Link:
         self.below.pi, self.below.tau = self.below_pi + self.down_pi, self.below_tau + self.down_tau
 
 
-def update(row: Sequence[Skill], draws: Sequence[bool], weighing: ResultWeights) -> list[tuple[float, float]]:
+def update(players: Sequence[PlayerSkill], draws: Sequence[bool], weights: ResultWeights) -> list[tuple[float, float]]:
     """Return the ratings (mu, sigma) after a match of players in a row, the best first. `draws` has for each two
     neighbours whether they drew. Raises `FloatingPointError` if the probability of the result vanishes in the precision
     of `weighing`.
     """
-    places = [_Place(player) for player in row]
+    places = [_PlayerBelief(player) for player in players]
     links = [
-        _Link(above, below, drawn, weighing) for (above, below), drawn in zip(pairwise(places), draws, strict=True)
+        _NeighbourDifference(above, below, drawn, weights) for (above, below), drawn in zip(pairwise(places), draws, strict=True)
     ]
     there, back = links[:-1], links[:0:-1]
-    for _ in range(_SWEEPS):
-        change = 0.0 if there else links[0].compare()
+    for _ in range(_MAX_SWEEPS):
+        change = 0.0 if there else links[0].update_difference()
         for link in there:
-            change = max(change, link.compare())
+            change = max(change, link.update_difference())
             link.send_down()
         for link in back:
-            change = max(change, link.compare())
+            change = max(change, link.update_difference())
             link.send_up()
-        if change <= _SETTLED:
+        if change <= _MAX_CONVERGED_CHANGE:
             break
-    links[0].look()
+    links[0].read_beliefs()
     links[0].send_up()
-    links[-1].look()
+    links[-1].read_beliefs()
     links[-1].send_down()
-    return [player.updated_rating(place.pi, place.tau) for player, place in zip(row, places, strict=True)]
+    return [player.updated_rating(place.pi, place.tau) for player, place in zip(players, places, strict=True)]
 
 
-def _won(difference: float, margin: float, weighing: ResultWeights) -> tuple[float, float]:
+def _win_correction(difference: float, margin: float, weights: ResultWeights) -> tuple[float, float]:
     """Return v and w of a win: how much it shifts and narrows a difference with deviation 1."""
     x = difference - margin
-    chance = weighing.cdf(x)
-    v = weighing.pdf(x) / chance if chance else -x
+    chance = weights.cdf(x)
+    v = weights.pdf(x) / chance if chance else -x
     w = v * (v + x)
     if not 0 < w < 1:
         raise FloatingPointError("a win beyond this precision")
     return v, w
 
 
-def _drawn(difference: float, margin: float, weighing: ResultWeights) -> tuple[float, float]:
+def _draw_correction(difference: float, margin: float, weights: ResultWeights) -> tuple[float, float]:
     distance = abs(difference)
     a, b = margin - distance, -margin - distance
-    chance = weighing.cdf(a) - weighing.cdf(b)
+    chance = weights.cdf(a) - weights.cdf(b)
     if not chance:
         raise FloatingPointError("a draw beyond this precision")
-    at_a, at_b = weighing.pdf(a), weighing.pdf(b)
+    at_a, at_b = weights.pdf(a), weights.pdf(b)
     v = (at_b - at_a) / chance
     w = v**2 + (a * at_a - b * at_b) / chance
     if not w < 1:
@@ -185,7 +185,7 @@ def _drawn(difference: float, margin: float, weighing: ResultWeights) -> tuple[f
     return -v if difference < 0 else v, w
 
 
-def _through(pi: float, tau: float) -> tuple[float, float]:
+def _pass_through_team(pi: float, tau: float) -> tuple[float, float]:
     """Pass a message through trueskill's sum of a team, here of one player."""
     if not pi:
         return 0.0, 0.0
@@ -193,7 +193,7 @@ def _through(pi: float, tau: float) -> tuple[float, float]:
     return whole, whole * (tau / pi)
 
 
-def _rounded(mu: float, sigma: float) -> tuple[float, float]:
+def _round_trip(mu: float, sigma: float) -> tuple[float, float]:
     """Round a rating as trueskill does, which stores its precision."""
     pi = sigma**-2
     return pi * mu / pi, sqrt(1 / pi)

@@ -13,16 +13,16 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from arena.replay.luck_report import record_luck
-from machine.exact.graders import has_judge, judge_of, unit_of
+from machine.exact.graders import has_grader, grader_of, unit_of
 from measuring.luck import Luck
-from measuring.position_kinds import kinds_of
+from measuring.position_kinds import classifier_of
 from measuring.scores import Z95
 from protocol.bot_launch import APPRAISERS
 from protocol.errors import UsageFault
 from protocol.games.base import Game
-from referee.in_process import Appraisal, Appraiser, NoEstimate
+from referee.in_process import MoveEvaluation, MoveEvaluator, CannotEstimate
 from referee.record import Record
-from referee.replay import Moved, moves, replay
+from referee.replay import ReplayedMove, iter_moves, replay
 
 
 class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -72,7 +72,7 @@ class Grades(Struct, frozen=True, kw_only=True, omit_defaults=True):
     unit: str | None = None
 
 
-class Kept(Protocol):
+class EstimateCache(Protocol):
     """A cache of the estimated moves of a match."""
 
     def get(self, ply: int) -> Graded | None:
@@ -82,18 +82,18 @@ class Kept(Protocol):
         """Add a move to the cache."""
 
 
-Keeping = Callable[[Record, str], Kept]
+OpenEstimateCache = Callable[[Record, str], EstimateCache]
 """Returns the cache for the match of a record and for the estimator described by the text."""
 
 
-def grade(
+def grade_match(
     record: Record,
     *,
     sims: int | None = None,
     seat: int | None = None,
     with_luck: bool = True,
-    told: Callable[[Iterator[Graded]], Iterable[Graded]] = lambda moves: moves,
-    keeping: Keeping | None = None,
+    on_moves: Callable[[Iterator[Graded]], Iterable[Graded]] = lambda moves: moves,
+    open_cache: OpenEstimateCache | None = None,
 ) -> Grades:
     """Return the grades of a match, and its luck.
 
@@ -104,21 +104,21 @@ def grade(
     header = record.header
     lines = replay(record)
     _, course = next(lines)
-    judge, estimate = _judge_for(course.game, header.match, sims)
-    kinds = kinds_of(course.game)
-    chosen = (moved for moved in moves(course, lines) if seat in (None, moved.event.seat))
-    kept = keeping(record, estimate) if keeping is not None and estimate is not None else None
+    judge, estimate = _find_judge(course.game, header.match, sims)
+    kinds = classifier_of(course.game)
+    chosen = (moved for moved in iter_moves(course, lines) if seat in (None, moved.event.seat))
+    kept = open_cache(record, estimate) if open_cache is not None and estimate is not None else None
 
     def grades() -> Iterator[Graded]:
         for moved in chosen:
             known = None if kept is None else kept.get(moved.event.ply)
-            found = known or _graded(record, course.game, moved, judge(moved), kinds(moved.before))
+            found = known or _make_graded(record, course.game, moved, judge(moved), kinds(moved.before))
             if kept is not None and known is None:
                 kept.add(found)
             yield found
 
-    found = list(told(grades()))
-    marks = [_mark(seat, player.bot, found) for seat, player in enumerate(header.seats)]
+    found = list(on_moves(grades()))
+    marks = [_make_mark(seat, player.bot, found) for seat, player in enumerate(header.seats)]
     return Grades(
         match=header.match,
         game=header.game,
@@ -142,22 +142,22 @@ def noise_threshold(moves: Iterable[Graded]) -> float | None:
     return Z95 * math.sqrt(sum(error**2 for error in errors) / len(errors)) if errors else None
 
 
-def _judge_for(game: Game[Any, Any], match: str, sims: int | None) -> tuple[Callable[[Moved], Appraisal], str | None]:
+def _find_judge(game: Game[Any, Any], match: str, sims: int | None) -> tuple[Callable[[ReplayedMove], MoveEvaluation], str | None]:
     """Return a judge of moves, and the description of its estimator (None if it is exact). Unsolved games are estimated
     with `sims` simulations per move. Raises `UsageFault` if there is no judge for the game, or only an estimating one
     and `sims` is None.
     """
-    if sims is None or has_judge(game):
-        judge = judge_of(game)
-        return lambda moved: Appraisal(*judge(moved.before, moved.move), error=0.0), None
+    if sims is None or has_grader(game):
+        judge = grader_of(game)
+        return lambda moved: MoveEvaluation(*judge(moved.before, moved.move), standard_error=0.0), None
     offers = entry_points(group=APPRAISERS)
     if not offers:
         raise UsageFault(f"nobody offers to estimate moves: no package has an entry point in {APPRAISERS}")
-    appraiser: Appraiser = next(iter(offers)).load()(game, sims, match)
-    return lambda moved: appraiser.judge(moved.before, moved.move, moved.event.ply), appraiser.told
+    appraiser: MoveEvaluator = next(iter(offers)).load()(game, sims, match)
+    return lambda moved: appraiser.evaluate_move(moved.before, moved.move, moved.event.ply), appraiser.description
 
 
-def _graded(record: Record, game: Game[Any, Any], moved: Moved, found: Appraisal, kinds: Mapping[str, str]) -> Graded:
+def _make_graded(record: Record, game: Game[Any, Any], moved: ReplayedMove, evaluation: MoveEvaluation, kinds: Mapping[str, str]) -> Graded:
     event = moved.event
     return Graded(
         ply=event.ply,
@@ -165,17 +165,17 @@ def _graded(record: Record, game: Game[Any, Any], moved: Moved, found: Appraisal
         bot=record.header.seats[event.seat].bot,
         move=game.encode_move(moved.move),
         notation=game.notation(moved.move),
-        value=found.value,
-        best=game.encode_move(found.best),
-        best_notation=game.notation(found.best),
-        best_value=found.best_value,
-        gave_away=found.best_value - found.value,
+        value=evaluation.value,
+        best=game.encode_move(evaluation.best),
+        best_notation=game.notation(evaluation.best),
+        best_value=evaluation.best_value,
+        gave_away=evaluation.best_value - evaluation.value,
         kinds=dict(kinds),
-        error=found.error or None,
+        error=evaluation.standard_error or None,
     )
 
 
-def _mark(seat: int, bot: str, moves: Sequence[Graded]) -> Mark:
+def _make_mark(seat: int, bot: str, moves: Sequence[Graded]) -> Mark:
     lost = [move.gave_away for move in moves if move.seat == seat]
     mean = sum(lost) / len(lost) if lost else None
     return Mark(seat=seat, bot=bot, moves=len(lost), mean=mean)
@@ -216,8 +216,8 @@ def position_costs(
     records: Iterable[tuple[Record, int]],
     sims: int,
     *,
-    told: Callable[[Grades], object] = lambda grades: None,
-    keeping: Keeping | None = None,
+    on_grades: Callable[[Grades], object] = lambda grades: None,
+    open_cache: OpenEstimateCache | None = None,
 ) -> list[Costs]:
     """Return the losses of a bot in some matches, by game; games without a grader are left out. Each record comes with
     the bot's seat, because the bot may have had another name. Unsolved games are estimated with `sims` simulations per
@@ -226,15 +226,15 @@ def position_costs(
     found: defaultdict[str, list[Grades]] = defaultdict(list)
     for record, seat in records:
         try:
-            grades = grade(record, sims=sims, seat=seat, with_luck=False, keeping=keeping)
-        except NoEstimate:
+            grades = grade_match(record, sims=sims, seat=seat, with_luck=False, open_cache=open_cache)
+        except CannotEstimate:
             continue
-        told(grades)
+        on_grades(grades)
         found[record.header.game].append(grades)
-    return [_costs(bot, game, graded) for game, graded in sorted(found.items())]
+    return [_sum_costs(bot, game, graded) for game, graded in sorted(found.items())]
 
 
-def _costs(bot: str, game: str, graded: Sequence[Grades]) -> Costs:
+def _sum_costs(bot: str, game: str, graded: Sequence[Grades]) -> Costs:
     estimates = [grades.estimate for grades in graded if grades.estimate]
     exact = [move for grades in graded if not grades.estimate for move in grades.moves]
     estimated = [move for grades in graded if grades.estimate for move in grades.moves]
@@ -247,14 +247,14 @@ def _costs(bot: str, game: str, graded: Sequence[Grades]) -> Costs:
         exact=len(exact),
         estimated=len(estimated),
         mean=total / len(moves) if moves else None,
-        kinds=_kinds(moves, total),
+        kinds=_costs_by_kind(moves, total),
         estimate=estimates[-1] if estimates else None,
         noise=noise_threshold(estimated),
         unit=graded[0].unit,
     )
 
 
-def _kinds(moves: Iterable[Graded], total: float) -> list[KindCost]:
+def _costs_by_kind(moves: Iterable[Graded], total: float) -> list[KindCost]:
     lost: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for move in moves:
         for by, kind in move.kinds.items():

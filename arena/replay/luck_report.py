@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from measuring.luck import ChanceEvent, Luck, luck_of
 from measuring.value_function import NoLuck
-from measuring.value_registry import value_of
+from measuring.value_registry import load_value
 from protocol.messages import CHANCE
 from referee.record import Record
 from referee.replay import replay
 
-ByMove = Mapping[tuple[int, int], float]
+LuckByMove = Mapping[tuple[int, int], float]
 """The points that the dice of a move gave its seat, by ply and seat."""
 
-ToldByMove = Mapping[tuple[int, int], str]
+LuckTextByMove = Mapping[tuple[int, int], str]
 """The luck of a move, a deal or a round, as text for a table, by ply and seat."""
 
 
@@ -23,11 +23,11 @@ def record_luck(record: Record, value: str | None = None) -> Luck | None:
     Raises `UsageFault` for a value function that the game does not have, `BadRecord` as `replay` does.
     """
     _, course = next(replay(record))
-    by = value_of(course.game, value)
+    by = load_value(course.game, value)
     return None if by.name == NoLuck.name else luck_of(record, by)
 
 
-def luck_by_move(luck: Luck | None) -> ByMove:
+def luck_by_move(luck: Luck | None) -> LuckByMove:
     """Return the luck of each move that threw dice."""
     return (
         {}
@@ -36,12 +36,12 @@ def luck_by_move(luck: Luck | None) -> ByMove:
     )
 
 
-def luck_told(luck: Luck | None) -> ToldByMove:
+def luck_text_by_move(luck: Luck | None) -> LuckTextByMove:
     """Return the luck as text with its sign, including what deals and rounds gave each seat."""
-    return {} if luck is None else {(event.ply, event.seat): _told(event) for event in luck.events}
+    return {} if luck is None else {(event.ply, event.seat): _format_luck(event) for event in luck.events}
 
 
-def _told(event: ChanceEvent) -> str:
+def _format_luck(event: ChanceEvent) -> str:
     return " ".join(map(format_signed, event.luck if event.seat == CHANCE else event.luck[event.seat :][:1]))
 
 
@@ -50,7 +50,7 @@ def format_signed(number: float, digits: int = 3) -> str:
     return f"{number:+z.{digits}f}"
 
 
-def luck_summary(luck: Luck, bots: Sequence[str]) -> str:
+def summarise_luck(luck: Luck, bots: Sequence[str]) -> str:
     """Summarise the luck of all seats in a sentence; `bots` are the names in seat order."""
     *most, last = (f"{bot} {format_signed(given, 2)}" for bot, given in zip(bots, luck.total, strict=True))
     by = "estimated by" if luck.estimate else "by"

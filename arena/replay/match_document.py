@@ -46,7 +46,7 @@ class Document(Struct, frozen=True, kw_only=True, omit_defaults=True):
     fault: str | None = None
 
 
-class Refereed:
+class ReplayedMatch:
     """A record's match, replayed once as its plies are read."""
 
     def __init__(self, record: Record) -> None:
@@ -61,7 +61,7 @@ class Refereed:
         self._courses = replay(record)
         course = self._next()
         if course is not None:
-            self.start = course.wire
+            self.start = course.encoded_state
 
     def plies(self) -> Iterator[StatedPly]:
         """Yield every event, with the state after it as long as the replay succeeds."""
@@ -73,7 +73,7 @@ class Refereed:
                 self.sealed.append(line)
             else:
                 sealed, self.sealed = self.sealed, []
-                state = None if course is None else course.wire
+                state = None if course is None else course.encoded_state
                 yield StatedPly(**msgspec.structs.asdict(line), state=state, sealed=sealed)
 
     def _next(self) -> Course | None:
@@ -85,9 +85,9 @@ class Refereed:
         return None
 
 
-def document(record: Record) -> Document:
+def make_document(record: Record) -> Document:
     """Return the match of a record, with states as long as the replay succeeds."""
-    refereed = Refereed(record)
+    refereed = ReplayedMatch(record)
     plies = list(refereed.plies())
     return Document(
         header=record.header,
@@ -100,7 +100,7 @@ def document(record: Record) -> Document:
     )
 
 
-def document_in_pieces(refereed: Refereed, annulled: str | None = None) -> Iterator[bytes]:
+def iter_document_json(refereed: ReplayedMatch, annulled: str | None = None) -> Iterator[bytes]:
     """Yield the document as JSON, one chunk per ply, so that it is never in memory as a whole."""
     record = refereed.record
     yield b'{"header":%b,"start":%b,"plies":[' % (_encode(record.header), _encode(refereed.start))

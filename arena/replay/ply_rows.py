@@ -37,7 +37,7 @@ class PlyRow(NamedTuple):
     info: str | None
 
 
-def rows(record: Record) -> Iterator[PlyRow]:
+def iter_ply_rows(record: Record) -> Iterator[PlyRow]:
     """Yield the plies of a match in order. Raises `BadRecord` if a line cannot be read."""
     clock, seats = record.header.clock, record.header.seats
     banks = [clock.bank_ms] * len(seats)
@@ -48,7 +48,7 @@ def rows(record: Record) -> Iterator[PlyRow]:
             continue
         event = Event(ply=line.ply, seat=line.seat, move=line.move) if isinstance(line, Sealed) else line.event
         seat, info = event.seat, line.info
-        told = (_text(event.move), _text(event.dice), _text(event.result), event.out)
+        told = (_to_json(event.move), _to_json(event.dice), _to_json(event.result), event.out)
         if seat == CHANCE:
             yield PlyRow(event.ply, seat, None, *told, *(None,) * 6)
             continue
@@ -57,11 +57,11 @@ def rows(record: Record) -> Iterator[PlyRow]:
         yield PlyRow(
             *(event.ply, seat, seats[seat].bot, *told),
             *(left, max(0, banks[seat] + added - left), line.given, strikes[seat]),
-            *((None, None) if info is None else (info.value, _text(info))),
+            *((None, None) if info is None else (info.value, _to_json(info))),
         )
         banks[seat] = left
         strikes[seat] = 0
 
 
-def _text(value: object) -> str | None:
+def _to_json(value: object) -> str | None:
     return None if value is None else _json(value).decode()

@@ -7,17 +7,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from protocol.games.base import Game
-from referee.record import Between, Ply, Sealed
+from referee.record import EventLine, Ply, Sealed
 
 
-def state_seen(game: Game[Any, Any], state: Any, seat: int | None) -> Any:
+def view_state(game: Game[Any, Any], state: Any, seat: int | None) -> Any:
     """Return a state as a seat, or a spectator (None), sees it; the whole state once the game is over."""
     if not game.hidden or game.to_move(state) is None:
         return state
     return game.decode_state(game.view(game.encode_state(state), seat))
 
 
-def line_seen(game: Game[Any, Any], line: Between, seat: int | None) -> Between | None:
+def view_line(game: Game[Any, Any], line: EventLine, seat: int | None) -> EventLine | None:
     """Return a line as a seat may know it during the match, without others' `info`; None for a secret move."""
     if isinstance(line, Sealed):
         return line if line.seat == seat else None

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from arena.replay.luck_report import ToldByMove
-from protocol.display import printable
+from arena.replay.luck_report import LuckTextByMove
+from protocol.display import escape_unprintable
 from protocol.games.base import Game
 from protocol.messages import CHANCE
 from protocol.reasons import FAILED
-from referee.record import Between, Header, Ply, Sealed, Strike
+from referee.record import EventLine, Header, Ply, Sealed, Strike
 
 MAX_DEAL_CHARS = 40
 """Maximum characters of a deal to show; the board shows all of it."""
@@ -42,33 +42,33 @@ class TranscriptLine(NamedTuple):
         return ", ".join(filter(None, parts))
 
 
-def describe_line(line: Between, game: Game[Any, Any], header: Header, luck: ToldByMove) -> TranscriptLine:
+def describe_line(line: EventLine, game: Game[Any, Any], header: Header, luck: LuckTextByMove) -> TranscriptLine:
     """Describe a line of a record, with the luck of its dice."""
-    return TranscriptLine(*map(printable, _describe_line(line, game, header, luck)))
+    return TranscriptLine(*map(escape_unprintable, _describe_line(line, game, header, luck)))
 
 
-def _describe_line(line: Between, game: Game[Any, Any], header: Header, luck: ToldByMove) -> TranscriptLine:
+def _describe_line(line: EventLine, game: Game[Any, Any], header: Header, luck: LuckTextByMove) -> TranscriptLine:
     if isinstance(line, Strike):
         return TranscriptLine(str(line.ply), header.seats[line.seat].bot, f"strike: {line.message}")
     if isinstance(line, Sealed):
-        return _moved(line, line.ply, line.seat, game.notation(game.decode_move(line.move)), header)
+        return _describe_action(line, line.ply, line.seat, game.notation(game.decode_move(line.move)), header)
     event = line.event
     ply = str(event.ply)
     gave = luck.get((event.ply, event.seat), "")
     if event.moves is not None:
         moves = ", ".join("-" if move is None else game.notation(game.decode_move(move)) for move in event.moves)
-        return TranscriptLine(ply, "all", ": ".join(filter(None, (moves, game.told(event)))), gave)
+        return TranscriptLine(ply, "all", ": ".join(filter(None, (moves, game.describe_event(event)))), gave)
     if event.seat == CHANCE:
-        return TranscriptLine(ply, "chance", game.told(event) or _dealt(event.move), gave)
+        return TranscriptLine(ply, "chance", game.describe_event(event) or _format_deal(event.move), gave)
     if event.out is not None:
         left_by = "its program failed" if event.out == FAILED else f"out: {event.out}"
-        return _moved(line, event.ply, event.seat, left_by, header)
-    told = game.told(event)
+        return _describe_action(line, event.ply, event.seat, left_by, header)
+    told = game.describe_event(event)
     move = game.notation(game.decode_move(event.move)) + (f": {told}" if told else "")
-    return _moved(line, event.ply, event.seat, move, header, gave)
+    return _describe_action(line, event.ply, event.seat, move, header, gave)
 
 
-def _moved(line: Ply | Sealed, ply: int, seat: int, move: str, header: Header, gave: str = "") -> TranscriptLine:
+def _describe_action(line: Ply | Sealed, ply: int, seat: int, move: str, header: Header, gave: str = "") -> TranscriptLine:
     bot, info = header.seats[seat].bot, line.info
     left = f"{line.clock[seat] / 1000:.1f}"
     back = f"{line.given / 1000:g}" if line.given else ""
@@ -78,7 +78,7 @@ def _moved(line: Ply | Sealed, ply: int, seat: int, move: str, header: Header, g
     return TranscriptLine(str(ply), bot, move, gave, left, back, value, info.note or "")
 
 
-def _dealt(move: Any) -> str:
+def _format_deal(move: Any) -> str:
     """Return a deal as JSON, cut short, if the game has no words for it."""
     dealt = msgspec.json.encode(move).decode()
     return dealt if len(dealt) <= MAX_DEAL_CHARS else f"{dealt[:MAX_DEAL_CHARS]}…"

@@ -8,35 +8,35 @@ from typing import Any
 from msgspec.structs import replace
 
 from arena.ratings import rating_system
-from protocol.display import counted, shown
+from protocol.display import format_count, short_repr
 from protocol.errors import BadRecord
 from protocol.games.base import Game
 from protocol.messages import CHANCE
-from protocol.names import folded
+from protocol.names import fold_name
 from protocol.reasons import ILLEGAL, NO_SHOW, VOID
-from referee.clock import most_given
+from referee.clock import max_compensation_ms
 from referee.course import Course
-from referee.footer import moves_of, pool_of, thinking
+from referee.footer import count_moves, rating_pool, thinking_times
 from referee.record import Ply, Record, Sealed, Strike
 from referee.replay import replay
 from referee.result import Result, SeatRating, SeatResult
 
-CLOCK_MS = 1
+CLOCK_TOLERANCE_MS = 1
 """Clocks read from a journal may differ from those written there by this much, in milliseconds."""
 
 
-def verify(record: Record, *, waits: bool = False) -> None:
+def verify_record(record: Record, *, awaits_rating: bool = False) -> None:
     """Replay the match and compare everything with the record. Raises `BadRecord`, naming the ply. A match that `waits`
     to be rated may have no ratings yet.
     """
     header, footer = record.header, record.footer
-    course, last = _replayed(record)
+    course, last = _replay_to_end(record)
     end = f"{header.match}: after ply {last}"
     if footer.reason == VOID:
-        if record.lines and course.over:
+        if record.lines and course.is_over:
             raise BadRecord(f"{end}: the match was over by {course.reason!r}, yet the footer says {VOID!r}")
-        course = course.voided()
-    if not course.over:
+        course = course.call_off()
+    if not course.is_over:
         raise BadRecord(f"{end}: seat {course.to_move} is to move, yet the footer says {footer.reason!r}")
     reasons = [course.seat_reason(seat) for seat in range(len(header.seats))]
     paid = course.payoffs
@@ -51,18 +51,18 @@ def verify(record: Record, *, waits: bool = False) -> None:
     ):
         if said != found:
             raise BadRecord(f"{end}: {what} should be {found}, the footer says {said}")
-    if waits and footer.ratings is None:
+    if awaits_rating and footer.ratings is None:
         return
     _verify_ratings(record, course.game, end)
 
 
-def _replayed(record: Record) -> tuple[Course, int]:
+def _replay_to_end(record: Record) -> tuple[Course, int]:
     """Return the final course and the ply of the last event. Raises `BadRecord`, also for excessive lag
     compensation.
     """
     header = record.header
     given = [0] * len(header.seats)
-    most = most_given(header.clock.bank_ms)
+    most = max_compensation_ms(header.clock.bank_ms)
     lines = replay(record)
     _, course = next(lines)
     last = 0
@@ -81,9 +81,9 @@ def _replayed(record: Record) -> tuple[Course, int]:
 
 def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
     header, footer, ratings = record.header, record.footer, record.footer.ratings
-    pool = pool_of(header, game, footer.reason)
+    pool = rating_pool(header, game, footer.reason)
     if header.pool is not None and header.pool not in game.pools:
-        raise BadRecord(f"{header.match}: the header's pool {shown(header.pool)} is none in which its config is rated")
+        raise BadRecord(f"{header.match}: the header's pool {short_repr(header.pool)} is none in which its config is rated")
     if ratings is None:
         before_pools = header.pool is None and NO_SHOW in footer.reasons  # unrated in those days
         if pool is not None and not before_pools:
@@ -94,7 +94,7 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
     if header.pool is None and ratings.pool == header.game:
         pool = header.game
     try:
-        rating_system.check(pool, ratings, footer.ranks)
+        rating_system.check_ratings(pool, ratings, footer.ranks)
     except BadRecord as exc:
         raise BadRecord(f"{end}: {exc}") from exc
 
@@ -107,35 +107,35 @@ def believed(record: Record) -> list[str]:
     events = [ply.event for ply in record.plies]
     told = [f"that {seats[event.seat].bot} left ({event.out})" for event in events if event.out not in (None, ILLEGAL)]
     if strikes := sum(isinstance(line, Strike) for line in record.lines):
-        told.append(f"{counted(strikes, 'strike', 'strikes')} for refused moves")
+        told.append(f"{format_count(strikes, 'strike', 'strikes')} for refused moves")
     if record.footer.reason == VOID:
         told.append("that the match was called off")
     return told
 
 
-def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -> Iterator[str]:
+def iter_differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -> Iterator[str]:
     """Describe in words where the stored result differs from the record. `ratings` are those of all seats, or empty if
     the match is unrated or was rated again. The record of an annulled match still has its ratings. A stored bot without
     a name matches any name.
     """
     if result.annulled is not None:
         result = replace(result, rated=True, pool=result.annulled, annulled=None)
-    recorded = _result_of(record, result.pool)
-    yield from _unequal(result, recorded, [name for name in Result.__struct_fields__ if name not in ("seats", "start")])
+    recorded = _result_from_record(record, result.pool)
+    yield from _compare_fields(result, recorded, [name for name in Result.__struct_fields__ if name not in ("seats", "start")])
     if len(result.seats) != len(recorded.seats):
         yield f"there are {len(result.seats)} seats, the record has {len(recorded.seats)}"
         return
     for at, (stored, seat) in enumerate(zip(result.seats, recorded.seats, strict=True)):
         # A name may be registered later with different capitalisation.
-        if stored.bot and folded(stored.bot) != folded(seat.bot):
+        if stored.bot and fold_name(stored.bot) != fold_name(seat.bot):
             yield f"seat {at}: bot is {stored.bot!r}, the record says {seat.bot!r}"
         names = ["version", "rank", "reason", "payoff", "rounds"]
         a, b = stored.thought_ms, seat.thought_ms
         if stored.moves is not None or a is not None:  # else the match is older than these fields
             names.append("moves")
-            if not (isinstance(a, int) and isinstance(b, int) and abs(a - b) <= CLOCK_MS):
+            if not (isinstance(a, int) and isinstance(b, int) and abs(a - b) <= CLOCK_TOLERANCE_MS):
                 names.append("thought_ms")
-        for difference in _unequal(stored, seat, names):
+        for difference in _compare_fields(stored, seat, names):
             yield f"seat {at}: {difference}"
     if record.footer.ratings is None or record.header.pool is None:
         return  # older than pools per preset: it was rated again
@@ -147,21 +147,21 @@ def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -
                 yield f"seat {at}: {name} is {a!r}, the record says {b!r}"
 
 
-def _unequal(stored: object, recorded: object, names: Sequence[str]) -> Iterator[str]:
+def _compare_fields(stored: object, recorded: object, names: Sequence[str]) -> Iterator[str]:
     for name in names:
         a, b = getattr(stored, name), getattr(recorded, name)
         if a != b:
             yield f"{name} is {a!r}, the record says {b!r}"
 
 
-def _result_of(record: Record, pool: str | None) -> Result:
+def _result_from_record(record: Record, pool: str | None) -> Result:
     """Return the result from the record. Old records lack the pool: then it is the stored one."""
     header, footer = record.header, record.footer
     rated = footer.ratings is not None
     plies = list(record.plies)
     thought: Sequence[tuple[int | None, int | None]] = [(None, None)] * len(header.seats)
     if footer.reason != VOID and plies:
-        thought = thinking(header, moves_of(ply.event for ply in plies), plies[-1].clock)
+        thought = thinking_times(header, count_moves(ply.event for ply in plies), plies[-1].clock)
     return Result(
         match=header.match,
         game=header.game,

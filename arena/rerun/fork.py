@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from measuring.luck import luck_after
-from measuring.position_kinds import kinds_of
+from measuring.position_kinds import classifier_of
 from measuring.value_function import ValueFunction
 from protocol.dice import match_key
 from protocol.errors import IllegalMove, MalformedMove
@@ -19,15 +19,15 @@ from protocol.games.base import Game
 from protocol.messages import CHANCE, MAX_STRIKES, FromClient, Move, Player, Ready, Resign
 from protocol.reasons import FAILED, FORFEITS, ILLEGAL, RESIGNED
 from referee import messages
-from referee.effects import Forfeited, MatchEvent, Played, Resigned
-from referee.in_process import InProcess, Listener
+from referee.effects import Forfeit, MatchEvent, MoveReceived, Resignation
+from referee.in_process import InProcessPlayers, SeatPlayer
 from referee.match import Match
-from referee.record import Between, Header, Ply, Record, Sealed
-from referee.replay import course_of, replay_standing
-from referee.result import Result, points
+from referee.record import EventLine, Header, Ply, Record, Sealed
+from referee.replay import make_course, iter_apply_lines
+from referee.result import Result, match_points
 from referee.state import MatchStanding
 
-CONTINUATION = "rerun-"
+CONTINUATION_ID_PREFIX = "rerun-"
 """The prefix of the match ids of continuations."""
 
 
@@ -46,9 +46,9 @@ class Fork(NamedTuple):
     header: Header
     seat: int
     standing: MatchStanding
-    recorded: Action
-    made: Action | None
-    others: tuple[MatchEvent, ...]
+    recorded_action: Action
+    new_action: Action | None
+    other_moves: tuple[MatchEvent, ...]
     """The other seats' choices in the same round; they stay the same in both branches."""
     strikes: int
     """The strikes of the bot so far."""
@@ -57,20 +57,20 @@ class Fork(NamedTuple):
     @property
     def game(self) -> Game[Any, Any]:
         """The game that is played."""
-        return self.standing.playing.game
+        return self.standing.current_course.game
 
     @property
     def ply(self) -> int:
         """The ply of the fork."""
-        return self.standing.playing.ply
+        return self.standing.current_course.ply
 
 
-class Followed(NamedTuple):
+class RecordAgreement(NamedTuple):
     """The agreement of a bot with a record: the number of its moves as recorded, and the first difference."""
 
     moves: int
     fork: Fork | None
-    same_chance: bool
+    has_recorded_randomness: bool
     """The bot's randomness was that of the recorded bot, as its nonce shows."""
 
 
@@ -86,14 +86,14 @@ class Continuation(NamedTuple):
     forfeits: tuple[str, ...] = ()
 
 
-class Side(NamedTuple):
+class BranchPlayers(NamedTuple):
     """The bots that play on, and the name to report for the `bot` in the seat."""
 
-    players: InProcess
+    players: InProcessPlayers
     bot: str
 
 
-class Outcome(NamedTuple):
+class BranchOutcome(NamedTuple):
     """The result of one branch: a seat's points and luck, and the bots that forfeited."""
 
     points: float
@@ -101,9 +101,9 @@ class Outcome(NamedTuple):
     forfeits: tuple[str, ...]
 
 
-def follow(
-    record: Record, seat: int, listen: Callable[[str], Listener], seeds: Sequence[str], until: int | None = None
-) -> Followed:
+def follow_record(
+    record: Record, seat: int, join_seat: Callable[[str], SeatPlayer], seeds: Sequence[str], until: int | None = None
+) -> RecordAgreement:
     """Play a seat of a record with a bot as long as it repeats the record, or `until` that ply. `listen` makes the bot
     from a seed. It gets the first of the `seeds` that gives the recorded nonce, else the last. Raises `BadRecord` as
     `replay` does, and `ValueError` without seeds.
@@ -113,73 +113,73 @@ def follow(
     header, footer = record.header, record.footer
     secret, nonces = bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces]
     match = Match(header, secret, [Player(bot=each.bot, version=each.version) for each in header.seats])
-    bot, same_chance = _seated(match, seat, listen, seeds, footer.nonces[seat])
-    standing, lines, kinds = match.standing, list(record.lines), kinds_of(match.game)
+    bot, same_chance = _seat_bot(match, seat, join_seat, seeds, footer.nonces[seat])
+    standing, lines, kinds = match.standing, list(record.lines), classifier_of(match.game)
     standing.nonces = dict(enumerate(nonces))
-    deal = standing.begin(course_of(header, match.game, secret, nonces))
-    behind = replay_standing(standing, deal, lines, header.match)
+    deal = standing.begin(make_course(header, match.game, secret, nonces))
+    behind = iter_apply_lines(standing, deal, lines, header.match)
     moves = 0
     for at, line in enumerate(lines):
-        if until is not None and standing.playing.ply >= until:
+        if until is not None and standing.current_course.ply >= until:
             break
-        recorded = _action(match.game, line, seat)
+        recorded = _action_in_line(match.game, line, seat)
         made = None if isinstance(line, Ply) and line.event.seat == CHANCE else bot.act()
-        if recorded is not None and not _alike(recorded, made):
-            course = standing.playing
+        if recorded is not None and not _is_same_action(recorded, made):
+            course = standing.current_course
             of_position = kinds(course.state) if course.to_move == seat else {}
-            others = tuple(_chosen_by_others(lines[at:], seat)) if isinstance(course.to_move, tuple) else ()
+            others = tuple(_iter_other_moves(lines[at:], seat)) if isinstance(course.to_move, tuple) else ()
             fork = Fork(header, seat, standing, recorded, made, others, bot.strikes, of_position)
-            return Followed(moves, fork, same_chance)
+            return RecordAgreement(moves, fork, same_chance)
         moves += recorded is not None and recorded.out is None
         next(behind)
-    return Followed(moves, None, same_chance)
+    return RecordAgreement(moves, None, same_chance)
 
 
-def _seated(
-    match: Match, seat: int, listen: Callable[[str], Listener], seeds: Sequence[str], nonce: str
-) -> tuple[_Seat, bool]:
+def _seat_bot(
+    match: Match, seat: int, listen: Callable[[str], SeatPlayer], seeds: Sequence[str], nonce: str
+) -> tuple[_SeatedBot, bool]:
     """Return the bot in its seat, and whether it has the recorded nonce."""
     for seed in seeds:
         listener = listen(seed)
-        said = listener(match.start(seat))
+        said = listener(match.start_message(seat))
         if same := any(isinstance(word, Ready) and word.nonce == nonce for word in said):
             break
-    return _Seat(match, seat, listener, said), same
+    return _SeatedBot(match, seat, listener, said), same
 
 
-class _Seat:
+class _SeatedBot:
     """A bot in a seat of a match that follows its record, asked at each of its turns."""
 
-    def __init__(self, match: Match, seat: int, listener: Listener, said: Sequence[FromClient]) -> None:
+    def __init__(self, match: Match, seat: int, listener: SeatPlayer, said: Sequence[FromClient]) -> None:
         self.strikes = 0
         self._match = match
         self._seat = seat
         self._listener = listener
-        self._left = next(filter(None, map(_leaving, said)), None)
-        self._asked = -1
-        self._made: Action | None = None
+        self._leaving_action = next(filter(None, map(_leaving_action, said)), None)
+        self._asked_ply = -1
+        self._action: Action | None = None
 
     def act(self) -> Action | None:
         """Return its action at the current ply, asking only once; None if it is not its turn."""
-        course = self._match.standing.playing
-        if course.over or not course.awaits(self._seat):
+        course = self._match.standing.current_course
+        if course.is_over or not course.is_awaited(self._seat):
             return None
-        if self._asked != course.ply:
-            self._asked, self._made = course.ply, self._left or self._choose()
-        return self._made
+        if self._asked_ply != course.ply:
+            self._asked_ply, self._action = course.ply, self._leaving_action or self._choose()
+        return self._action
 
     def _choose(self) -> Action:
         match, seat = self._match, self._seat
-        standing, course = match.standing, match.standing.playing
-        clock_ms = standing.clock.milliseconds(0.0)
-        turn = messages.turn(match.id, standing, standing.tell(seat), clock_ms, course.digest.hex(), seat)
+        standing, course = match.standing, match.standing.current_course
+        clock_ms = standing.clock.milliseconds_left(0.0)
+        turn = messages.make_turn(match.id, standing, standing.take_unsent_events(seat), clock_ms, course.digest.hex(), seat)
         said = self._listener(turn)
         while self.strikes < MAX_STRIKES:
             for word in said:
                 if isinstance(word, Move):
                     break
-                if left := _leaving(word):
-                    self._left = left
+                if left := _leaving_action(word):
+                    self._leaving_action = left
                     return left
             else:
                 return Action(out=FAILED)
@@ -188,20 +188,20 @@ class _Seat:
                 course.play(seat, move)
             except (MalformedMove, IllegalMove) as fault:
                 self.strikes += 1
-                said = self._listener(messages.struck(match.id, course.ply, fault, self.strikes, clock_ms[seat]))
+                said = self._listener(messages.reject_bad_move(match.id, course.ply, fault, self.strikes, clock_ms[seat]))
             else:
                 return Action(move)
-        self._left = Action(out=ILLEGAL)
-        return self._left
+        self._leaving_action = Action(out=ILLEGAL)
+        return self._leaving_action
 
 
-def _leaving(word: FromClient) -> Action | None:
-    if not isinstance(word, Resign):
+def _leaving_action(message: FromClient) -> Action | None:
+    if not isinstance(message, Resign):
         return None
-    return Action(out=RESIGNED if word.failure is None else FAILED)
+    return Action(out=RESIGNED if message.failure is None else FAILED)
 
 
-def _action(game: Game[Any, Any], line: Between, seat: int) -> Action | None:
+def _action_in_line(game: Game[Any, Any], line: EventLine, seat: int) -> Action | None:
     """Return the action of a seat in a line; None if the line has none."""
     if isinstance(line, Sealed):
         return Action(game.decode_move(line.move)) if line.seat == seat else None
@@ -211,69 +211,69 @@ def _action(game: Game[Any, Any], line: Between, seat: int) -> Action | None:
     return Action(game.decode_move(event.move)) if event.out is None else Action(out=event.out)
 
 
-def _alike(recorded: Action, made: Action | None) -> bool:
+def _is_same_action(recorded: Action, made: Action | None) -> bool:
     """Return whether both made the same move, or both left, which loses for any reason."""
     if made is None or (recorded.out is None) != (made.out is None):
         return False
     return recorded.out is not None or recorded.move == made.move
 
 
-def _chosen_by_others(lines: Sequence[Between], seat: int) -> Iterator[Played]:
+def _iter_other_moves(lines: Sequence[EventLine], seat: int) -> Iterator[MoveReceived]:
     """Yield the choices of the other seats in the rest of the round."""
     for line in lines:
         if isinstance(line, Ply):
             return
         if isinstance(line, Sealed) and line.seat != seat:
-            yield Played(line.seat, line.ply, line.move)
+            yield MoveReceived(line.seat, line.ply, line.move)
 
 
-def go_on(fork: Fork, number: int, seed: str, old: Side, new: Side, value: ValueFunction) -> Continuation:
+def play_continuation(fork: Fork, number: int, seed: str, old: BranchPlayers, new: BranchPlayers, value: ValueFunction) -> Continuation:
     """Play on after the recorded action with the `old` players, and after the new one with the `new` players. The dice
     and the bots' randomness derive from the seed, the match and the number of the continuation.
     """
     told = f"{seed}/{fork.header.match}/{fork.seat}/{number}"
     secret = hashlib.sha256(told.encode()).digest()
-    was, now = fork.standing.branch(), fork.standing.branch()
+    was, now = fork.standing.copy_for_branch(), fork.standing.copy_for_branch()
     now.strikes = {**now.strikes, fork.seat: fork.strikes}
-    then = _play_on(fork, was, fork.recorded, secret, old, value)
-    instead = _play_on(fork, now, fork.made, secret, new, value)
+    then = _play_branch(fork, was, fork.recorded_action, secret, old, value)
+    instead = _play_branch(fork, now, fork.new_action, secret, new, value)
     return Continuation(then.points, instead.points, then.luck, instead.luck, then.forfeits + instead.forfeits)
 
 
-def _play_on(
-    fork: Fork, standing: MatchStanding, action: Action | None, secret: bytes, side: Side, value: ValueFunction
-) -> Outcome:
+def _play_branch(
+    fork: Fork, standing: MatchStanding, action: Action | None, secret: bytes, side: BranchPlayers, value: ValueFunction
+) -> BranchOutcome:
     """Play a branch of the match on after the seat's action, with dice from this secret."""
-    game, seat, before = fork.game, fork.seat, standing.playing
-    header = replace(fork.header, match=f"{CONTINUATION}{secret.hex()[:32]}")
+    game, seat, before = fork.game, fork.seat, standing.current_course
+    header = replace(fork.header, match=f"{CONTINUATION_ID_PREFIX}{secret.hex()[:32]}")
     standing.course = replace(before, key=match_key(header.match, secret, ()))
-    standing.told = {}
+    standing.events_sent = {}
     lines: list[tuple[Any, Any]] = []
-    events = (*fork.others, *_event(fork, action))
+    events = (*fork.other_moves, *_action_events(fork, action))
     closed = side.players.play_on(header, secret, standing, events, lambda line, state: lines.append((line, state)))
     luck = luck_after(game, value, before.state, lines)
     ended = enumerate(closed.result.seats)
-    forfeiting = [at for at, sat in ended if sat.reason in FORFEITS and at not in before.out]
-    if action is fork.recorded and action.out is not None:  # the recorded bot forfeited, not the one that plays on
+    forfeiting = [at for at, sat in ended if sat.reason in FORFEITS and at not in before.dropped_out]
+    if action is fork.recorded_action and action.out is not None:  # the recorded bot forfeited, not the one that plays on
         forfeiting = [at for at in forfeiting if at != seat]
     forfeits = tuple(side.bot if at == seat else header.seats[at].bot for at in forfeiting)
-    return Outcome(_points(closed.result, seat, game), luck.total[seat], forfeits)
+    return BranchOutcome(_points(closed.result, seat, game), luck.total[seat], forfeits)
 
 
-def _event(fork: Fork, action: Action | None) -> Iterator[MatchEvent]:
+def _action_events(fork: Fork, action: Action | None) -> Iterator[MatchEvent]:
     if action is None:
         return
     if action.out is None:
-        yield Played(fork.seat, fork.ply, fork.game.encode_move(action.move))
+        yield MoveReceived(fork.seat, fork.ply, fork.game.encode_move(action.move))
     elif action.out == RESIGNED:
-        yield Resigned(fork.seat)
+        yield Resignation(fork.seat)
     else:
-        yield Forfeited(fork.seat)
+        yield Forfeit(fork.seat)
 
 
 def _points(result: Result, seat: int, game: Game[Any, Any]) -> float:
     """Return the points of a seat; if payoffs are the result, its total payoff."""
     if not game.payoff_unit:
-        return points(result)[seat]
+        return match_points(result)[seat]
     sat = result.seats[seat]
     return (sat.payoff or 0.0) * (sat.rounds or 0)

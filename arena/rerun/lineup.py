@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from arena.processes.bot_commands import known_bots
-from arena.store.tournament_state import Origin
-from arena.tournament.contestants import in_process_spec
+from arena.store.tournament_state import TournamentOrigin
+from arena.tournament.contestants import make_in_process_spec
 from arena.tournament.plan import bot_seed
-from protocol.bot_launch import LEVEL, LEVELS, REFERENCE_BOTS, BotSpec, bot_name_in, split_bot_word
+from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, REFERENCE_BOTS, BotSpec, bot_name_of, split_bot_word
 from protocol.errors import UsageFault
-from protocol.names import folded
+from protocol.names import fold_name
 from referee.record import Header
 
-STAND_INS = ("uct:sims=200", "alphabeta:depth=3")
+DEFAULT_STAND_INS = ("uct:sims=200", "alphabeta:depth=3")
 """The default stand-ins: the first that plays the game, the same on every machine."""
-_LEVELS = {bot_name_in(word): word for word in (f"{LEVEL}:{level}" for level in range(1, LEVELS + 1))}
+_LEVELLED_BOTS = {bot_name_of(word): word for word in (f"{LEVELLED_BOT}:{level}" for level in range(1, MAX_LEVEL + 1))}
 """The strengths of the levelled reference bot, by their default names."""
-PERSON = "human"
+PERSON_BOT = "human"
 """The reference bot for people, which cannot play on."""
 
 
@@ -31,7 +31,7 @@ class Program(NamedTuple):
     """The program that plays a bot on, and a description of it and of how it was found."""
 
     spec: BotSpec
-    told: str
+    description: str
 
 
 class Lineup(NamedTuple):
@@ -41,7 +41,7 @@ class Lineup(NamedTuple):
 
     new: tuple[BotSpec, ...]
     old: tuple[BotSpec, ...] | None
-    old_told: str | None
+    old_description: str | None
     others: Mapping[int, str]
     known: tuple[int, ...]
     """The seats with the recorded bots' own programs: no stand-ins, and no new bot in place of a missing old one."""
@@ -62,7 +62,7 @@ class BotResolver:
         opponents: Sequence[str],
         stand_in: str | None,
         seed: str,
-        origin: Callable[[str], Origin | None],
+        origin: Callable[[str], TournamentOrigin | None],
     ) -> None:
         self._bot = split_bot_word(bot)[1]
         self._old = None if old is None else split_bot_word(old)[1]
@@ -74,22 +74,22 @@ class BotResolver:
             name, what = split_bot_word(word)
             if name is None:
                 raise UsageFault(f"--opponent {word}: whose program is that? Write NAME=BOT, NAME as the match has it")
-            self._named[folded(name)] = what
+            self._named[fold_name(name)] = what
         self._given = [what for what in (self._bot, self._old, *self._named.values(), stand_in) if what is not None]
         for what in self._given:
-            in_process_spec("bot", what)
+            make_in_process_spec("bot", what)
 
-    def lineup(self, header: Header, seat: int, called: Sequence[str] | None = None) -> Lineup:
+    def resolve(self, header: Header, seat: int, current_names: Sequence[str] | None = None) -> Lineup:
         """Return the bots that play the match of a header on. `called` are the current names of its bots, if some were
         renamed. Raises `UsageFault` for a seat without a program.
         """
         origin = None if header.tournament is None else self._origin(header.tournament)
         names = [each.bot for each in header.seats]
-        given = [self._named.get(folded(name)) for name in called or names]
+        given = [self._named.get(fold_name(name)) for name in current_names or names]
         given[seat] = self._old or given[seat]
-        found = {at: self._known(name, header.game, origin, given[at]) for at, name in enumerate(names)}
+        found = {at: self._find_program(name, header.game, origin, given[at]) for at, name in enumerate(names)}
         old = found.pop(seat)
-        others = {at: known or self._standing_in(names[at], header.game) for at, known in found.items()}
+        others = {at: known or self._find_stand_in(names[at], header.game) for at, known in found.items()}
 
         def table_with(spec: BotSpec) -> tuple[BotSpec, ...]:
             table = [others[at].spec if at in others else spec for at in range(len(names))]
@@ -101,10 +101,10 @@ class BotResolver:
 
         known = [at for at, program in found.items() if program is not None]
         return Lineup(
-            new=table_with(in_process_spec(names[seat], self._bot)),
+            new=table_with(make_in_process_spec(names[seat], self._bot)),
             old=None if old is None else table_with(old.spec),
-            old_told=None if old is None else old.told,
-            others={at: program.told for at, program in others.items()},
+            old_description=None if old is None else old.description,
+            others={at: program.description for at, program in others.items()},
             known=tuple(known if old is None else [*known, seat]),
             seeds=tuple(map(seeds, names)),
         )
@@ -122,42 +122,42 @@ class BotResolver:
 
     def check_opponents(self, names: Collection[str]) -> None:
         """Raise `UsageFault` if a named opponent is in none of the matches with these names."""
-        there = set(map(folded, names))
+        there = set(map(fold_name, names))
         for name, what in self._named.items():
             if name not in there:
                 raise UsageFault(f"--opponent {name}={what}: nobody is called so there: {', '.join(names)}")
 
-    def _known(self, name: str, game: str, origin: Origin | None, given: str | None) -> Program | None:
+    def _find_program(self, name: str, game: str, origin: TournamentOrigin | None, given: str | None) -> Program | None:
         """Return the program of a bot, if it is available."""
-        given = given or self._named.get(folded(name))
+        given = given or self._named.get(fold_name(name))
         if given is not None:
-            return Program(in_process_spec(name, given), given)
-        known = [bot for bot in known_bots() if bot != PERSON]
+            return Program(make_in_process_spec(name, given), given)
+        known = [bot for bot in known_bots() if bot != PERSON_BOT]
         words = [] if origin is None or origin.arguments.afar else origin.arguments.bots
-        for what in (split_bot_word(word)[1] for word in words if folded(bot_name_in(word)) == folded(name)):
+        for what in (split_bot_word(word)[1] for word in words if fold_name(bot_name_of(word)) == fold_name(name)):
             assert origin is not None
             if what.partition(":")[0] not in known:
                 return None  # a file or a command may have changed since
-            return _of_tournament(name, what, origin.arguments.settings)
-        by_name = {**_LEVELS, **{bot: bot for bot in known}}.get(folded(name))
+            return _tournament_program(name, what, origin.arguments.settings)
+        by_name = {**_LEVELLED_BOTS, **{bot: bot for bot in known}}.get(fold_name(name))
         if by_name is not None and _plays(by_name, game):
-            return Program(in_process_spec(name, by_name), f"the reference bot {by_name}, by its name")
+            return Program(make_in_process_spec(name, by_name), f"the reference bot {by_name}, by its name")
         return None
 
-    def _standing_in(self, name: str, game: str) -> Program:
-        what = self._stand_in or next((word for word in STAND_INS if _plays(word, game)), None)
+    def _find_stand_in(self, name: str, game: str) -> Program:
+        what = self._stand_in or next((word for word in DEFAULT_STAND_INS if _plays(word, game)), None)
         if what is None:
             raise UsageFault(
                 f"nobody plays {name} on: name its program, --opponent {name}=FILE.py, or a --stand-in BOT"
             )
-        return Program(in_process_spec(name, what), f"{what}, as a stand-in")
+        return Program(make_in_process_spec(name, what), f"{what}, as a stand-in")
 
 
-def _of_tournament(name: str, what: str, defaults: Mapping[str, str]) -> Program:
+def _tournament_program(name: str, what: str, defaults: Mapping[str, str]) -> Program:
     """Return a reference bot with the settings that its tournament gave all bots."""
     taken = [f"--set {key}={value}" for key, value in defaults.items() if key in _class_of(what).settings]
     told = f"{what} ({' '.join(taken)})" if taken else what
-    return Program(in_process_spec(name, what, defaults), f"{told}, as its tournament had it")
+    return Program(make_in_process_spec(name, what, defaults), f"{told}, as its tournament had it")
 
 
 def _plays(what: str, game: str) -> bool:

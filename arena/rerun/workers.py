@@ -11,25 +11,25 @@ from typing import Any, NamedTuple
 
 from msgspec.json import decode
 
-from arena.replay.verify import verify
-from arena.rerun.fork import CONTINUATION, Continuation, Followed, Side, follow, go_on
-from arena.rerun.worth import FirstDifference, described
-from arena.tournament.in_process import players_of
+from arena.replay.verify import verify_record
+from arena.rerun.fork import CONTINUATION_ID_PREFIX, Continuation, RecordAgreement, BranchPlayers, follow_record, play_continuation
+from arena.rerun.worth import FirstDifference, describe_difference
+from arena.tournament.in_process import make_players
 from machine.terminal import say
-from machine.workers.local import processes
-from measuring.value_registry import value_of
+from machine.workers.local import process_pool
+from measuring.value_registry import load_value
 from protocol.bot_launch import BotSpec
 from protocol.errors import UsageFault
-from protocol.games import rules_of
+from protocol.games import shared_game
 from protocol.games.base import Game
 from referee import record_reader
-from referee.in_process import InProcess
+from referee.in_process import InProcessPlayers
 
-Specs = bytes
+EncodedSpecs = bytes
 """The bots of a table by seat, as JSON, so that tasks with the same bots share them."""
 
 
-class Task(NamedTuple):
+class RerunTask(NamedTuple):
     """A seat of a record for the `new` bots to take, and the range of continuations to play.
 
     The `old` bots play on after the recorded move; if None, the new ones do. `seeds` has for each seat the seeds from
@@ -40,88 +40,88 @@ class Task(NamedTuple):
     name: str
     body: bytes
     seat: int
-    new: Specs
-    old: Specs | None
+    new: EncodedSpecs
+    old: EncodedSpecs | None
     seeds: tuple[tuple[str, ...], ...]
-    known: tuple[int, ...]
-    numbers: tuple[int, int]
+    known_seats: tuple[int, ...]
+    continuation_range: tuple[int, int]
     seed: str
     value: str | None
     bot: str
     """The name of the new bot to its author, instead of that of the seat."""
 
 
-class Reply(NamedTuple):
+class RerunReply(NamedTuple):
     """The result of a task; without continuations if the bot repeats the record to the end."""
 
     first: FirstDifference
     continuations: list[Continuation]
 
 
-def perform_all(tasks: Iterable[Task], jobs: int) -> Generator[tuple[int, Reply], None, None]:
+def run_tasks(tasks: Iterable[RerunTask], jobs: int) -> Generator[tuple[int, RerunReply], None, None]:
     """Yield the replies with the numbers of their tasks, as they arrive from `jobs` processes. With one job, it runs in
     this process. Raises `BadRecord` and `UsageFault`, and what `WorkerPool.run` raises.
     """
     if jobs == 1:
-        yield from enumerate(map(perform, tasks))
+        yield from enumerate(map(run_task, tasks))
         return
-    with processes(jobs) as workers:
-        yield from workers.run(perform, tasks)
+    with process_pool(jobs) as workers:
+        yield from workers.run(run_task, tasks)
 
 
-def perform(task: Task) -> Reply:
+def run_task(task: RerunTask) -> RerunReply:
     """Perform a task. Output of bots goes to standard error. Raises `BadRecord` and `UsageFault`."""
     with redirect_stdout(sys.stderr):
-        followed, first = _followed(task._replace(numbers=(0, 0)))
+        followed, first = _follow_task(task._replace(numbers=(0, 0)))
         found: list[Continuation] = []
         if followed.fork is not None:
             game = followed.fork.game
-            value = value_of(game, task.value)
+            value = load_value(game, task.value)
             seated = followed.fork.header.seats[task.seat].bot
-            new = Side(_players(task.new, game, seated, task.bot), task.bot)
-            old = new if task.old is None else Side(_players(task.old, game), seated)
-            numbers = range(*task.numbers)
-            found += [go_on(followed.fork, number, task.seed, old, new, value) for number in numbers]
-        return Reply(first, found)
+            new = BranchPlayers(_load_players(task.new, game, seated, task.bot), task.bot)
+            old = new if task.old is None else BranchPlayers(_load_players(task.old, game), seated)
+            numbers = range(*task.continuation_range)
+            found += [play_continuation(followed.fork, number, task.seed, old, new, value) for number in numbers]
+        return RerunReply(first, found)
 
 
 @lru_cache(maxsize=1)
-def _followed(task: Task) -> tuple[Followed, FirstDifference]:
+def _follow_task(task: RerunTask) -> tuple[RecordAgreement, FirstDifference]:
     """Follow the record to the first difference, and find the known bots that differ from it before. Cached, because it
     is the same for all tasks of a match.
     """
-    record = record_reader.read(task.body, task.name)
-    verify(record)
+    record = record_reader.read_record(task.body, task.name)
+    verify_record(record)
     header = record.header
-    game = rules_of(header.game, header.config)
+    game = shared_game(header.game, header.config)
 
-    def along(seat: int, players: InProcess, until: int | None = None) -> Followed:
-        listen = partial(players.listen, header.seats[seat].bot)
-        return follow(record, seat, listen, task.seeds[seat], until)
+    def along(seat: int, players: InProcessPlayers, until: int | None = None) -> RecordAgreement:
+        listen = partial(players.join_seat, header.seats[seat].bot)
+        return follow_record(record, seat, listen, task.seeds[seat], until)
 
-    new = _players(task.new, game, header.seats[task.seat].bot, task.bot)
+    new = _load_players(task.new, game, header.seats[task.seat].bot, task.bot)
     followed = along(task.seat, new)
     diverged = {}
     if followed.fork is not None:
-        for seat in task.known:
-            players = new if task.old is None else _players(task.old, game)
+        for seat in task.known_seats:
+            players = new if task.old is None else _load_players(task.old, game)
             fork = along(seat, players, followed.fork.ply).fork
             if fork is not None:
                 diverged[header.seats[seat].bot] = fork.ply
-    return followed, described(header, task.seat, game, followed, diverged)
+    return followed, describe_difference(header, task.seat, game, followed, diverged)
 
 
 @lru_cache(maxsize=4)
-def _players(specs: Specs, game: Game[Any, Any], seated: str = "", new: str = "") -> InProcess:
+def _load_players(specs: EncodedSpecs, game: Game[Any, Any], seated: str = "", new: str = "") -> InProcessPlayers:
     """Return the bots of a table, cached from task to task. Messages about the bot `seated` name it `new`."""
 
     def tell(bot: str, line: str) -> None:
-        line, of_continuation = re.subn(rf"{CONTINUATION}[0-9a-f]+", "a continuation", line)
+        line, of_continuation = re.subn(rf"{CONTINUATION_ID_PREFIX}[0-9a-f]+", "a continuation", line)
         if not (of_continuation and " as before: " in line):
             _say(f"{new} as {line}" if bot == seated else line)
 
     try:
-        return players_of(decode(specs, type=list[BotSpec]), game, tell, strict=True)
+        return make_players(decode(specs, type=list[BotSpec]), game, tell, strict=True)
     except UsageFault as fault:
         if str(fault).startswith((f"{seated} ", f"{seated}: ")):
             raise UsageFault(f"{new} as {fault}") from fault

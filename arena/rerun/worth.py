@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from arena.rerun.fork import Action, Continuation, Followed
-from measuring.differences import NO_DIFFERENCE, Difference, mean_difference, sum_of
-from measuring.value_function import POINTS, NoLuck, ValueFunction
+from arena.rerun.fork import Action, Continuation, RecordAgreement
+from measuring.differences import NO_DIFFERENCE, Difference, mean_difference, sum_differences
+from measuring.value_function import POINTS_UNIT, NoLuck, ValueFunction
 from protocol.games.base import Game
 from referee.record import Header
 
@@ -45,7 +45,7 @@ class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
     bot.
     """
 
-    unit: str = POINTS
+    unit: str = POINTS_UNIT
     value: str | None = None
     continuations: int = 0
     old: float | None = None
@@ -86,8 +86,8 @@ class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kinds: list[KindWorth]
 
 
-def described(
-    header: Header, seat: int, game: Game[Any, Any], followed: Followed, diverged: Mapping[str, int]
+def describe_difference(
+    header: Header, seat: int, game: Game[Any, Any], followed: RecordAgreement, diverged: Mapping[str, int]
 ) -> FirstDifference:
     """Describe how far a bot repeated the record of a header, and which other bots diverged."""
     found = FirstDifference(
@@ -96,32 +96,32 @@ def described(
         seat=seat,
         bot=header.seats[seat].bot,
         moves=followed.moves,
-        same_chance=followed.same_chance,
+        same_chance=followed.has_recorded_randomness,
     )
     fork = followed.fork
     if fork is None:
         return found
-    made = "plays on" if fork.made is None else _told(fork.made, game)
+    made = "plays on" if fork.new_action is None else _describe_action(fork.new_action, game)
     return replace(
         found,
         ply=fork.ply,
-        recorded=_told(fork.recorded, game),
+        recorded=_describe_action(fork.recorded_action, game),
         made=made,
         kinds=dict(fork.kinds),
         diverged=dict(diverged),
     )
 
 
-def _told(action: Action, game: Game[Any, Any]) -> str:
+def _describe_action(action: Action, game: Game[Any, Any]) -> str:
     return game.notation(action.move) if action.out is None else f"leaves, {action.out}"
 
 
-def worth_of(
+def measure_worth(
     first: FirstDifference, continuations: Sequence[Continuation], value: ValueFunction, game: Game[Any, Any]
 ) -> Worth:
     """Return the worth of the first difference, from at least two continuations; it is zero without one."""
     told = asdict(first)
-    unit = PAYOFF if game.payoff_unit else POINTS
+    unit = PAYOFF if game.payoff_unit else POINTS_UNIT
     measured_by = None if value.name == NoLuck.name else value.name
     if first.ply is None:
         return Worth(**told, unit=unit, value=measured_by)
@@ -145,31 +145,31 @@ def worth_of(
     )
 
 
-def totals(found: Iterable[Worth]) -> list[TotalWorth]:
+def total_worths(found: Iterable[Worth]) -> list[TotalWorth]:
     """Return the total worth by game."""
     by_game: defaultdict[str, list[Worth]] = defaultdict(list)
     for worth in found:
         by_game[worth.game].append(worth)
-    return [_total(game, worths) for game, worths in sorted(by_game.items())]
+    return [_total_worth(game, worths) for game, worths in sorted(by_game.items())]
 
 
-def _total(game: str, worths: Sequence[Worth]) -> TotalWorth:
+def _total_worth(game: str, worths: Sequence[Worth]) -> TotalWorth:
     means = [each.worth.mean for each in worths]
     return TotalWorth(
         game=game,
         bot=worths[0].bot,
         matches=len(worths),
         same=sum(each.ply is None for each in worths),
-        better=_better(worths),
-        worse=_worse(worths),
+        better=_count_better(worths),
+        worse=_count_worse(worths),
         unit=worths[0].unit,
-        worth=sum_of(each.worth for each in worths),
+        worth=sum_differences(each.worth for each in worths),
         a_match=mean_difference(means) if len(means) > 1 else None,
-        kinds=_kinds(worths),
+        kinds=_worth_by_kind(worths),
     )
 
 
-def _kinds(worths: Iterable[Worth]) -> list[KindWorth]:
+def _worth_by_kind(worths: Iterable[Worth]) -> list[KindWorth]:
     groups: defaultdict[tuple[str, str], list[Worth]] = defaultdict(list)
     for worth in worths:
         for by, kind in worth.kinds.items():
@@ -180,18 +180,18 @@ def _kinds(worths: Iterable[Worth]) -> list[KindWorth]:
             by=by,
             kind=kind,
             matches=len(group),
-            better=_better(group),
-            worse=_worse(group),
-            worth=sum_of(each.worth for each in group),
+            better=_count_better(group),
+            worse=_count_worse(group),
+            worth=sum_differences(each.worth for each in group),
         )
         for (by, kind), group in groups.items()
     ]
     return sorted(rows, key=lambda row: (order.index(row.by), -row.worth.mean))
 
 
-def _better(worths: Iterable[Worth]) -> int:
+def _count_better(worths: Iterable[Worth]) -> int:
     return sum(each.worth.low > 0 for each in worths)
 
 
-def _worse(worths: Iterable[Worth]) -> int:
+def _count_worse(worths: Iterable[Worth]) -> int:
     return sum(each.worth.high < 0 for each in worths)

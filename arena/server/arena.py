@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from arena.host.handler import Elsewhere, FinishedMatch, HostHandler, Identity, NotUnderWay, TooOften, Unavailable
+from arena.host.handler import OnAnotherNode, FinishedMatch, HostHandler, Identity, NotRunning, TooOften, Unavailable
 from arena.host.host import MatchHost
 from arena.host.journal import Journal, JournalFault
 from arena.host.meters import Meters
 from arena.host.quotas import Quotas
-from arena.host.runner import Runner
+from arena.host.runner import MatchRunner
 from arena.host.session import Session
 from arena.host.timeouts import HostTimeouts
 from arena.network.admission import Access
 from arena.network.tls import Encryption
 from arena.operator.channel import Channel
-from arena.operator.requests import Handler
-from arena.server.action_log import StoredActions
+from arena.operator.requests import OperationHandler
+from arena.server.action_log import StoredActionLog
 from arena.server.assigned_matches import AssignedMatches
 from arena.server.auth import Authenticator, Revoked
 from arena.server.bot_cache import BotCache
@@ -33,8 +33,8 @@ from arena.server.drain import Drain
 from arena.server.feed_publisher import FeedPublisher
 from arena.server.ladder import Ladder
 from arena.server.matchmaking import MatchRate
-from arena.server.nodes import OnlyNode
-from arena.server.seek_index import ActiveSeek, agreed, pool_of
+from arena.server.nodes import SingleNode
+from arena.server.seek_index import ActiveSeek, agreed_spec, pool_of
 from arena.server.warnings import Warnings
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
@@ -42,28 +42,28 @@ from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch
 from arena.store.incident import Incident
 from arena.store.nodes import BotGone
-from arena.store.registry import note_incident, registered_bots
+from arena.store.registry import log_incident, find_registered_bots
 from arena.store.result_queries import rated_pools, result_of
 from machine.backoff import Backoff
-from machine.event_loop import Tasks
-from machine.timestamps import utc
+from machine.event_loop import BackgroundTasks
+from machine.timestamps import utc_now
 from protocol.close_codes import RESTARTING
 from protocol.dice import SEED_BYTES
 from protocol.error_codes import AUTH_FAILED, NAME_TAKEN
 from protocol.errors import ArenaFault, BotFault, Fault, UsageFault
-from protocol.games import rules_of
+from protocol.games import shared_game
 from protocol.games.base import Game
 from protocol.messages import ClientMessage, Clock, Hello, ListedSeek, Player
-from protocol.names import folded
-from referee.effects import Absent
-from referee.record import Header, RecordedSeat, header_of
+from protocol.names import fold_name
+from referee.effects import NoShow
+from referee.record import Header, RecordedSeat, make_header
 
 if TYPE_CHECKING:
     from arena.feed import Feed
 
-REVOKED = "the operator revoked {bot}: it may not come in any more"
-REPLACED = "the operator gave {bot} a new token: bring that one"
-FIRST_WAIT, LONGEST_WAIT = 0.2, 2.0
+REVOKED_MESSAGE = "the operator revoked {bot}: it may not come in any more"
+CREDENTIAL_REPLACED_MESSAGE = "the operator gave {bot} a new token: bring that one"
+RESUME_RETRY_DELAY_S, MAX_RESUME_RETRY_DELAY_S = 0.2, 2.0
 """The first and the longest delay before the database is asked again whether a match resumes."""
 
 log = logging.getLogger("arena")
@@ -85,15 +85,15 @@ class Arena(HostHandler):
         clock: Clock,
         *,
         slow_clock: Clock | None = None,
-        away: float = 0.0,
+        away_s: float = 0.0,
         feed: Feed | None = None,
         access: Access | None = None,
         encryption: Encryption | None = None,
         bots: BotCache | None = None,
         rate: MatchRate | None = None,
-        operations: Callable[[Arena], Mapping[str, Handler]] = lambda arena: {},
+        make_operations: Callable[[Arena], Mapping[str, OperationHandler]] = lambda arena: {},
         quotas: Quotas | None = None,
-        nodes: OnlyNode | None = None,
+        nodes: SingleNode | None = None,
         meters: Meters | None = None,
         timeouts: HostTimeouts | None = None,
         work_clock: Callable[[], float] = time.perf_counter,
@@ -105,27 +105,27 @@ class Arena(HostHandler):
         self._journal = journal
         self._clock = clock
         self._slow_clock = slow_clock or clock
-        self._away_ms = round(away * 1000)
+        self._away_ms = round(away_s * 1000)
         self._bots = bots or BotCache(store)
-        self.channel = Channel(operations(self), StoredActions(store))
+        self.operator_channel = Channel(make_operations(self), StoredActionLog(store))
         """The connected operators."""
         self.host = MatchHost(
-            self, journal, access, encryption, self.channel.serve, quotas, meters, self._timeouts, work_clock
+            self, journal, access, encryption, self.operator_channel.serve, quotas, meters, self._timeouts, work_clock
         )
-        store.troubled = lambda reason: self.host.health.tell("store", reason)
-        auth.registered = self.host.events.registered
+        store.on_unavailable = lambda reason: self.host.health.set_problem("store", reason)
+        auth.on_registered = self.host.events.log_registered
         self.warnings = Warnings()
         self.drain = Drain(self.host.clients, self.warnings)
         """The state of an orderly shutdown after the current matches."""
-        self.nodes = nodes or OnlyNode()
+        self.nodes = nodes or SingleNode()
         """This node and the others of the arena."""
         self.url = self.nodes.url
-        self.ladder = Ladder(self.host, self._begin_sought, self._bots, rate or MatchRate(), self.drain, self.nodes)
+        self.ladder = Ladder(self.host, self._start_paired_match, self._bots, rate or MatchRate(), self.drain, self.nodes)
         self._beginning: dict[str, Sequence[ActiveSeek]] = {}
         """The seeks of matches that may not begin after all, by match."""
-        self.assigned = AssignedMatches(self.host, self.ladder, self.drain.check, self._call)
+        self.assigned = AssignedMatches(self.host, self.ladder, self.drain.check, self._call_bots)
         """Matches that the operator assigns."""
-        self.background = Tasks()
+        self.background = BackgroundTasks()
         """Background tasks, cancelled when the arena closes."""
         self._feed = None if feed is None else FeedPublisher(feed, store)
         self.stopping = False
@@ -135,21 +135,21 @@ class Arena(HostHandler):
         self._closed_names: set[str] = set()
         """Folded names that cannot log in at the moment."""
 
-    def dismiss(self, bots: Iterable[str], why: str, reason: str) -> list[str]:
+    def dismiss(self, bots: Iterable[str], message: str, reason: str) -> list[str]:
         """Disconnect bots that lost their right to be connected, and return those that were connected.
 
         Logins in progress are checked again. `why` is the message to the bot, in which `{bot}` stands for its name;
         `reason` is the close reason.
         """
         self._revocations += 1
-        return [bot for bot in bots if self.host.clients.dismiss(bot, why, reason)]
+        return [bot for bot in bots if self.host.clients.disconnect_bot(bot, message, reason)]
 
     @contextlib.contextmanager
-    def closed_to(self, bot: str, why: str, reason: str) -> Iterator[None]:
+    def block_logins(self, bot: str, why: str, reason: str) -> Iterator[None]:
         """Block logins under a name inside the context, and disconnect its bot with the message `why`. Raises
         `UsageFault` if the name is blocked already.
         """
-        name = folded(bot)
+        name = fold_name(bot)
         if name in self._closed_names:
             raise UsageFault(f"{bot} is being renamed or deleted: try again in a moment")
         self._closed_names.add(name)
@@ -159,33 +159,33 @@ class Arena(HostHandler):
         finally:
             self._closed_names.remove(name)
 
-    def lose_matches(self, bot: str) -> None:
+    def forfeit_matches(self, bot: str) -> None:
         """Make a bot lose all its matches in progress here."""
         for runner, seat in list(self.host.clients.matches_of(bot).values()):
-            runner.receive(Absent(seat))  # the match may not have started
+            runner.receive(NoShow(seat))  # the match may not have started
 
-    def renamed(self, bot: str, new: str) -> None:
+    def on_renamed(self, old: str, new: str) -> None:
         """Update the cache for a renamed bot, which is disconnected."""
-        self._bots.rename(folded(bot), folded(new))
+        self._bots.rename(fold_name(old), fold_name(new))
 
-    async def approvals_changed(self, bots: Iterable[str]) -> None:
+    async def reload_approvals(self, bots: Iterable[str]) -> None:
         """Apply changed approvals of bots to their seeks. Raises `StoreError`."""
         for bot in bots:
-            await self._bots.look_up(bot)
+            await self._bots.load(bot)
             self.ladder.seeks.reconsider(bot)
-        self.ladder.seeks.again()
+        self.ladder.seeks.reschedule()
 
-    async def ratings_changed(self, pools: Iterable[str]) -> None:
+    async def reload_ratings(self, pools: Iterable[str]) -> None:
         """Reload the ratings of cached bots, and publish the leaderboards of these pools. Raises `StoreError`."""
-        await self._bots.renew()
+        await self._bots.reload()
         if self._feed is not None:
             for pool in pools:
-                self._feed.rated(pool)
+                self._feed.schedule_leaderboard(pool)
 
-    async def begin_feed(self) -> None:
+    async def start_feed(self) -> None:
         """Publish what the broker may lack: `end` messages from before a restart, and the leaderboards."""
         if self._feed is not None:
-            await self._feed.begin()
+            await self._feed.start()
 
     def header(
         self,
@@ -202,15 +202,15 @@ class Arena(HostHandler):
         """Build the header of a match between `bots` in seat order, with their versions. The match is rated if `pool`
         is given. The clock is the usual one unless `clock` is given.
         """
-        return header_of(
+        return make_header(
             match=match,
             game=game,
-            seats=[RecordedSeat(bot=bot, version=self.host.clients.version(bot)) for bot in bots],
+            seats=[RecordedSeat(bot=bot, version=self.host.clients.version_of(bot)) for bot in bots],
             seed=seed,
             pool=pool,
             clock=clock or self._clock,
             away_ms=self._away_ms,
-            started=utc(),
+            started=utc_now(),
             tournament=tournament,
             place=place,
         )
@@ -221,7 +221,7 @@ class Arena(HostHandler):
         self.drain.close()
         self.ladder.seeks.close()
         await self.host.disconnect(code)
-        await self.channel.close()
+        await self.operator_channel.close()
         self.store.stop_retrying()
         await self._auth.last_seen.close()
         await self.host.drain()
@@ -230,7 +230,7 @@ class Arena(HostHandler):
 
     async def authenticate(self, hello: Hello, address: str) -> Identity:
         """Authenticate a `hello` and load its bot's ratings. The identity has the token if that was just generated."""
-        if hello.bot is not None and folded(hello.bot) in self._closed_names:
+        if hello.bot is not None and fold_name(hello.bot) in self._closed_names:
             raise TooOften(f"the operator is about to change the name {hello.bot}: come back later")
         away = self.nodes.hangs()
         if away is not None and hello.bot is not None:  # another node may know it
@@ -240,15 +240,15 @@ class Arena(HostHandler):
         try:
             identity = await self._auth.identify(hello, address)
         except Revoked as fault:
-            events.note(fault.bot, fault.code, "it came though it is revoked, and was not let in")
+            events.note_incident(fault.bot, fault.code, "it came though it is revoked, and was not let in")
             raise
         except BotFault as fault:
             if hello.bot is not None and fault.code in (AUTH_FAILED, NAME_TAKEN):
-                events.impostor(hello.bot, fault.code, with_token=hello.token is not None)
+                events.note_impostor(hello.bot, fault.code, with_token=hello.token is not None)
             raise
         if identity.bot is not None:
-            await self._bots.look_up(identity.bot)
-            elsewhere = await self.nodes.matches_elsewhere(identity.bot)
+            await self._bots.load(identity.bot)
+            elsewhere = await self.nodes.urls_of_bot_elsewhere(identity.bot)
         else:
             elsewhere = []
         if revocations != self._revocations:
@@ -258,72 +258,72 @@ class Arena(HostHandler):
 
     async def _look_up(self, bot: str) -> None:
         try:
-            await self._bots.look_up(bot)
+            await self._bots.load(bot)
         except ArenaFault as fault:
             log.warning("what %s played before can't be read now: %s", bot, fault)
 
-    def request(self, session: Session, message: ClientMessage) -> None:
-        self.ladder.request(session, message)
+    def handle_message(self, session: Session, message: ClientMessage) -> None:
+        self.ladder.handle(session, message)
 
-    def connected(self, session: Session) -> None:
-        self._auth.last_seen.came(session.key)
+    def on_connected(self, session: Session) -> None:
+        self._auth.last_seen.on_connected(session.key)
         if not self._bots.came(session.key):  # so many came meanwhile that it was forgotten again
-            self.background.begin(self._look_up(session.key))
-        self.ladder.connected(session)
-        self.drain.came(session)
-        self.assigned.again()
+            self.background.start(self._look_up(session.key))
+        self.ladder.on_connected(session)
+        self.drain.notify(session)
+        self.assigned.on_bots_changed()
 
-    def disconnected(self, session: Session) -> None:
-        self._auth.last_seen.left(session.key)
+    def on_disconnected(self, session: Session) -> None:
+        self._auth.last_seen.on_disconnected(session.key)
         self._bots.left(session.key)
-        self.ladder.seeks.leave(session.key)
+        self.ladder.seeks.withdraw_all(session.key)
 
-    def seated(self, session: Session) -> None:
-        self.ladder.seated(session)
+    def on_seated(self, session: Session) -> None:
+        self.ladder.on_seated(session)
 
-    def seat_ready(self, session: Session) -> None:
-        self.ladder.seat_ready(session)
+    def on_seat_ready(self, session: Session) -> None:
+        self.ladder.on_seat_ready(session)
 
-    def seat_released(self, runner: Runner, seat: int) -> None:
-        self.ladder.seat_released(runner, seat)
-        self.assigned.again()
+    def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
+        self.ladder.on_seat_released(runner, seat)
+        self.assigned.on_bots_changed()
 
-    def room_again(self) -> None:
-        self.ladder.seeks.again()
+    def on_capacity_available(self) -> None:
+        self.ladder.seeks.reschedule()
 
-    def seeks(self, bot: str) -> tuple[list[ListedSeek], int]:
-        return self.ladder.listed(bot)
+    def seeks_of(self, bot: str) -> tuple[list[ListedSeek], int]:
+        return self.ladder.list_seeks(bot)
 
-    def players(self, header: Header) -> list[Player]:
-        sessions = [self.host.clients.session(seat.bot) for seat in header.seats]
+    def players_of(self, header: Header) -> list[Player]:
+        sessions = [self.host.clients.session_of(seat.bot) for seat in header.seats]
         displays = ["" if session is None else session.display or "" for session in sessions]
         players = self._bots.players(header)
         return [replace(player, display=display) for player, display in zip(players, displays, strict=True)]
 
-    def unready(self) -> str | None:
+    def unready_reason(self) -> str | None:
         if self.stopping:
             return "the server stops"
-        return self.drain.reason or self.nodes.unready()
+        return self.drain.reason or self.nodes.unready_reason()
 
-    def others(self) -> list[str]:
-        return self.nodes.others()
+    def other_hosts(self) -> list[str]:
+        return self.nodes.other_urls()
 
-    def watch_elsewhere(self, session: Session, match: str) -> None:
-        self.background.begin(self._find(session, match))
+    def redirect_spectator(self, session: Session, match: str) -> None:
+        self.background.start(self._find(session, match))
 
     async def _find(self, session: Session, match: str) -> None:
-        fault: BotFault = NotUnderWay(match)
+        fault: BotFault = NotRunning(match)
         try:
             url = await self.nodes.url_of_match(match)
         except ArenaFault as exc:
             fault = Unavailable(f"watch: {exc}")
         else:
             if url is not None and url != self.url:
-                fault = Elsewhere(f"watch: match {match!r} is under way on another node", url)
-        session.refuse(fault, match)
+                fault = OnAnotherNode(f"watch: match {match!r} is under way on another node", url)
+        session.send_error(fault, match)
 
-    def before_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
-        return self.nodes.begin(header, seed)
+    def prepare_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
+        return self.nodes.register_match(header, seed)
 
     def begun(self, match: str) -> None:
         self._beginning.pop(match, None)
@@ -335,30 +335,30 @@ class Arena(HostHandler):
         self._bots.end_unrated(match)
         self.assigned.fail(match, fault)
 
-    def match_added(self, runner: Runner) -> None:
+    def on_match_added(self, runner: MatchRunner) -> None:
         if self._feed is not None:
             runner.report_to(self._feed.report)
 
-    async def resumes(self, header: Header, seed: bytes) -> bool:
+    async def should_resume(self, header: Header, seed: bytes) -> bool:
         """Return whether a journaled match should resume: it is not stored yet, and no tournament will play it again.
         While the database is unavailable, keep asking.
         """
-        backoff = Backoff(FIRST_WAIT, LONGEST_WAIT)
+        backoff = Backoff(RESUME_RETRY_DELAY_S, MAX_RESUME_RETRY_DELAY_S)
         while True:
             try:
                 return await self._resumes(header, seed)
             except StoreUnavailable as fault:
                 log.warning("whether match %s goes on is not known yet: %s", header.match, fault)
-                await asyncio.sleep(backoff.delay())
+                await asyncio.sleep(backoff.next_delay())
 
     async def _resumes(self, header: Header, seed: bytes) -> bool:
         if header.tournament is not None or await self.store.read(result_of, header.match) is not None:
-            await self.nodes.end(header.match)
+            await self.nodes.unregister_match(header.match)
             return False
         for seat in header.seats:
-            await self._bots.look_up(seat.bot)
+            await self._bots.load(seat.bot)
         try:
-            await self.nodes.resume(header, seed)
+            await self.nodes.register_resumed(header, seed)
         except BotGone as fault:  # of a match that nobody was told of before the server ended
             log.warning("match %s does not go on: %s", header.match, fault)
             return False
@@ -366,135 +366,135 @@ class Arena(HostHandler):
             self._bots.begin_rated(header)
         return True
 
-    async def heard(self, announcement: Announcement | None) -> None:
+    async def on_announcement(self, announcement: Announcement | None) -> None:
         """Apply an announcement; None means that anything may have changed. Raises `StoreError`."""
         sessions = self.host.clients.sessions
         if announcement is None:
-            await self._look_again(list(sessions))
-            await self._bots.renew()
+            await self._recheck_tokens(list(sessions))
+            await self._bots.reload()
         elif announcement.kind == "bots":
-            await self._look_again(announcement.names)
+            await self._recheck_tokens(announcement.names)
         elif announcement.kind == "ratings":
-            await self.ratings_changed(await self.store.read(rated_pools))
+            await self.reload_ratings(await self.store.read(rated_pools))
         elif announcement.kind == "leaving":
             for name in announcement.names:
-                self.lose_matches(name)
+                self.forfeit_matches(name)
                 self.dismiss([name], "the operator deletes {bot}", "deleted")
         elif announcement.url not in ("", self.url):
             for name in announcement.names:
                 if name in sessions:
                     why = f"{sessions[name].bot} is called to a match on another node"
-                    sessions[name].refuse(Elsewhere(why, announcement.url))
+                    sessions[name].send_error(OnAnotherNode(why, announcement.url))
 
-    async def _look_again(self, bots: Collection[str]) -> None:
+    async def _recheck_tokens(self, bots: Collection[str]) -> None:
         """Disconnect bots whose token is no longer valid, reload others' approvals, and recheck logins in progress."""
         self._revocations += 1
         online = []
-        found = await self.store.read(registered_bots, bots)
+        found = await self.store.read(find_registered_bots, bots)
         for bot in bots:
-            known, session = found.get(bot), self.host.clients.session(bot)
+            known, session = found.get(bot), self.host.clients.session_of(bot)
             if known is None:
                 self.dismiss([bot], "the operator renamed {bot} or deleted it", "renamed or deleted")
                 self._bots.forget(bot)
             elif known.revoked:
-                self.dismiss([bot], REVOKED, "revoked")
+                self.dismiss([bot], REVOKED_MESSAGE, "revoked")
             elif session is not None and session.token_hash != known.token_hash:
-                self.dismiss([bot], REPLACED, "its token was replaced")
+                self.dismiss([bot], CREDENTIAL_REPLACED_MESSAGE, "its token was replaced")
             elif session is not None:
                 online.append(bot)
-        await self.approvals_changed(online)
+        await self.reload_approvals(online)
 
-    def nodes_changed(self) -> None:
+    def on_nodes_changed(self) -> None:
         """Handle a change of which node pairs a game: redirect seeks, and reload ratings that other nodes changed."""
-        self.ladder.send_elsewhere()
-        self.background.begin(self._renew())
+        self.ladder.redirect_seeks()
+        self.background.start(self._reload_cache())
 
-    async def _renew(self) -> None:
+    async def _reload_cache(self) -> None:
         try:
-            await self._bots.renew()
+            await self._bots.reload()
         except ArenaFault as fault:
             log.warning("what other nodes rated can't be read now: %s", fault)
 
-    async def _forget(self, match: str) -> None:
+    async def _unregister_match(self, match: str) -> None:
         try:
-            await self.nodes.end(match)
+            await self.nodes.unregister_match(match)
         except ArenaFault as fault:
             log.warning("that match %s is over can't be noted: %s", match, fault)
 
-    def _call(self, bots: list[str]) -> None:
+    def _call_bots(self, bots: list[str]) -> None:
         """Ask bots that are connected to other nodes to connect here."""
-        self.background.begin(self._call_soon(bots))
+        self.background.start(self._announce_call(bots))
 
-    async def _call_soon(self, bots: list[str]) -> None:
+    async def _announce_call(self, bots: list[str]) -> None:
         try:
-            await self.nodes.call(bots)
+            await self.nodes.call_bots(bots)
         except ArenaFault as fault:
             log.warning("%s can't be called from other nodes: %s", ", ".join(bots), fault)
 
-    async def note(self, bot: str, incident: Incident) -> None:
-        await self.store.write(note_incident, bot, incident)
+    async def record_incident(self, bot: str, incident: Incident) -> None:
+        await self.store.write(log_incident, bot, incident)
 
     async def finalize(self, match: FinishedMatch) -> None:
         """Store a finished match, then send everyone its end with the ratings. Tell the seats if storing takes long."""
         if self.assigned.hand_over(match):
-            self.background.begin(self._forget(match.result.match))
+            self.background.start(self._unregister_match(match.result.match))
             return
-        late = asyncio.get_running_loop().call_later(self._timeouts.unstored_notice_delay_s, match.announce_wait)
+        notice_timer = asyncio.get_running_loop().call_later(self._timeouts.unstored_notice_delay_s, match.announce_wait)
         try:
-            ratings = await self.store.finish(StorableMatch(match.result, match.record, failures=match.failures))
+            ratings = await self.store.finish(StorableMatch(match.result, match.encode_record, failures=match.failures))
         except Fault:
             raise
         except Exception:  # a restart would give the same result, so the bots get their slots back
-            match.tell(None)
+            match.send_end(None)
             raise
         finally:
-            late.cancel()
-        match.forget()
+            notice_timer.cancel()
+        match.remove_journal()
         if ratings is None:
             self._bots.end_unrated(match.result.match)
         else:
-            self._bots.learn(match.result, ratings)
+            self._bots.apply_ratings(match.result, ratings)
             if self._feed is not None:
-                self._feed.rated(ratings.pool)
-        match.tell(ratings)
+                self._feed.schedule_leaderboard(ratings.pool)
+        match.send_end(ratings)
 
-    def _begin_sought(self, group: Sequence[ActiveSeek]) -> None:
+    def _start_paired_match(self, group: Sequence[ActiveSeek]) -> None:
         """Start a match of paired seeks, with seats drawn at random."""
         seated = list(group)
         secrets.SystemRandom().shuffle(seated)
         match = f"{datetime.now(UTC):%y%m%d-%H%M%S}-{secrets.token_hex(4)}"
         seed = secrets.token_bytes(SEED_BYTES)
-        bots = [sought.bot for sought in seated]
-        kind = agreed(group)
-        rules = rules_of(kind.game, kind.config)  # keeps the rules cached until the match uses them
+        bots = [seek.bot for seek in seated]
+        spec = agreed_spec(group)
+        rules = shared_game(spec.game, spec.config)  # keeps the rules cached until the match uses them
         pool = pool_of(group)
-        if pool is not None and not self._bots.rates(pool, bots):
+        if pool is not None and not self._bots.is_rated(pool, bots):
             pool = None
-        on_ladder = pool is not None and kind.rated
+        on_ladder = pool is not None and spec.rated
         clock = self._slow_clock if not on_ladder and any(sought.slow for sought in seated) else self._clock
         header = self.header(match, rules, bots, seed, pool=pool, clock=clock)
         self._beginning[match] = group
         try:
-            self.host.begin(header, seed, [sought.id for sought in seated])
+            self.host.start_match(header, seed, [sought.id for sought in seated])
         except ArenaFault as fault:
             del self._beginning[match]
             self.ladder.seeks.take_back(group)
-            self.ladder.seeks.put_back(group)
-            self._hold_seeks(fault)
+            self.ladder.seeks.restore(group)
+            self._pause_pairing(fault)
             return
         if pool is not None:
             self._bots.begin_rated(header)
-        self.ladder.began(group)
+        self.ladder.on_match_started(group)
 
-    def _hold_seeks(self, fault: ArenaFault) -> None:
+    def _pause_pairing(self, fault: ArenaFault) -> None:
         """Pause pairing until a journal can be written again."""
-        self.host.health.tell("seeks", str(fault))
-        asyncio.get_running_loop().call_later(self._timeouts.record_retry_delay_s, self._try_again)
+        self.host.health.set_problem("seeks", str(fault))
+        asyncio.get_running_loop().call_later(self._timeouts.record_retry_delay_s, self._resume_pairing)
 
-    def _try_again(self) -> None:
+    def _resume_pairing(self) -> None:
         try:
             self._journal.probe()
         except JournalFault as fault:
-            self._hold_seeks(fault)
+            self._pause_pairing(fault)
         else:
-            self.host.health.tell("seeks", None)
+            self.host.health.set_problem("seeks", None)

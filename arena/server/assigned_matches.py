@@ -11,20 +11,20 @@ from arena.host.handler import FinishedMatch
 from arena.host.host import MatchHost
 from arena.server.ladder import Ladder
 from protocol.errors import Fault, UsageFault
-from referee.footer import Closed
+from referee.footer import ClosedMatch
 from referee.record import Header
 
-CALL_EVERY = 5.0
+CALL_INTERVAL_S = 5.0
 """Seconds between calls to bots that are not connected here."""
-KEEP_AFTER = 5.0
+RESERVE_DELAY_S = 5.0
 """Seconds for which an assignment waits for free slots; after that, slots that become free are reserved for it."""
 
 
-class _UnderWay(NamedTuple):
+class _AssignedMatch(NamedTuple):
     """An assigned match: its tournament, and a future for its outcome."""
 
     tournament: str
-    over: asyncio.Future[Closed]
+    over: asyncio.Future[ClosedMatch]
 
 
 class AssignedMatches:
@@ -44,11 +44,11 @@ class AssignedMatches:
         self._call = call
         self._clients = host.clients
         self._ladder = ladder
-        self._under_way: dict[str, _UnderWay] = {}
+        self._under_way: dict[str, _AssignedMatch] = {}
         """Assigned matches in progress, by id."""
         self._changed = asyncio.Event()
 
-    def again(self) -> None:
+    def on_bots_changed(self) -> None:
         """Check again which bots are ready, since one connected or has a free slot."""
         self._changed.set()
 
@@ -57,28 +57,28 @@ class AssignedMatches:
         match: str,
         tournament: str,
         bots: Sequence[str],
-        made: Callable[[], tuple[Header, bytes]],
-        wait: float,
-    ) -> Closed:
+        make_header: Callable[[], tuple[Header, bytes]],
+        wait_s: float,
+    ) -> ClosedMatch:
         """Play a match and return it when it is over. `made` returns its header and seed when it starts.
 
         A bot that does not connect within `wait` seconds loses. A repeated request joins the match in progress. Raises
         `JournalFault`, whatever `check` raises, and `UsageFault` if the id belongs to another tournament or the ladder.
         """
-        if not self._goes_on(match, tournament):
+        if not self._is_in_progress(match, tournament):
             self._check()
-            absent = await self._gather(bots, wait)
-            if not self._goes_on(match, tournament):
+            absent = await self._wait_for_bots(bots, wait_s)
+            if not self._is_in_progress(match, tournament):
                 self._check()
-                self._under_way[match] = _UnderWay(tournament, asyncio.get_running_loop().create_future())
+                self._under_way[match] = _AssignedMatch(tournament, asyncio.get_running_loop().create_future())
                 try:
-                    self._host.begin(*made(), absent=absent)
+                    self._host.start_match(*make_header(), absent=absent)
                 except BaseException:
                     del self._under_way[match]
                     raise
         return await asyncio.shield(self._under_way[match].over)
 
-    def _goes_on(self, match: str, tournament: str) -> bool:
+    def _is_in_progress(self, match: str, tournament: str) -> bool:
         """Return whether the match is in progress. Raises `UsageFault` if its id belongs to another match."""
         known = self._under_way.get(match)
         if known is None and match in self._clients.runners:
@@ -95,12 +95,12 @@ class AssignedMatches:
         assigned = self._under_way.pop(match.result.match, None)
         if assigned is None:
             return False
-        match.tell(None)
+        match.send_end(None)
         try:
-            assigned.over.set_result(match.closed())
+            assigned.over.set_result(match.close_record())
         except Fault as fault:
             assigned.over.set_exception(fault)
-        match.forget()
+        match.remove_journal()
         return True
 
     def fail(self, match: str, fault: Fault) -> None:
@@ -109,7 +109,7 @@ class AssignedMatches:
         if assigned is not None:
             assigned.over.set_exception(fault)
 
-    async def _gather(self, bots: Sequence[str], wait: float) -> list[int]:
+    async def _wait_for_bots(self, bots: Sequence[str], wait: float) -> list[int]:
         """Wait until connected bots have a free slot, and secure it. Return the seats of bots that did not connect."""
         since = asyncio.get_running_loop().time()
         calls = since
@@ -119,19 +119,19 @@ class AssignedMatches:
                 there = [bot for bot in bots if self._clients.is_online(bot)]
                 now = asyncio.get_running_loop().time()
                 if (now >= since + wait or len(there) == len(bots)) and all(
-                    self._clients.free_slots(bot) > 0 for bot in there
+                    self._clients.free_slots_of(bot) > 0 for bot in there
                 ):
                     for bot in there:
-                        self._ladder.free_a_slot(bot)
+                        self._ladder.ensure_free_slot(bot)
                     return [seat for seat, bot in enumerate(bots) if bot not in there]
-                if now >= since + KEEP_AFTER and not keeps:
+                if now >= since + RESERVE_DELAY_S and not keeps:
                     kept.enter_context(self._ladder.reserving(bots))
                     keeps = True
                 away = [bot for bot in bots if bot not in there]
                 if away and now >= calls:
                     self._call(away)
-                    calls = now + CALL_EVERY
-                dates = [since + wait, since + KEEP_AFTER, *([calls] if away else [])]
+                    calls = now + CALL_INTERVAL_S
+                dates = [since + wait, since + RESERVE_DELAY_S, *([calls] if away else [])]
                 self._changed.clear()
                 with suppress(TimeoutError):
                     async with asyncio.timeout_at(min((date for date in dates if date > now), default=None)):

@@ -22,23 +22,23 @@ from arena.store.registry import (
     RegisteredBot,
     claim_person,
     register_newcomer,
-    registered_bot,
+    find_registered_bot,
     update_last_seen,
 )
-from arena.store.tokens import hash_token, new_token
-from machine.timestamps import utc
+from arena.store.tokens import hash_token, generate_token
+from machine.timestamps import utc_now
 from machine.token_bucket import TokenBucket
 from protocol import error_codes
 from protocol.display_names import normalize_display
 from protocol.errors import ArenaFault, BotFault, MalformedMessage, UsageFault
 from protocol.messages import Hello
-from protocol.names import folded
+from protocol.names import fold_name
 from protocol.secret_text import strip_invisible
 
-WRITE_EVERY = 5.0
+WRITE_DELAY_S = 5.0
 """Maximum seconds for which a `seen` time waits to be written together with others."""
 
-STILL_HERE = 3600.0
+LAST_SEEN_REFRESH_S = 3600.0
 """Seconds after which the `seen` times of connected bots are refreshed, so that a killed server leaves recent ones."""
 
 log = logging.getLogger("arena.server.auth")
@@ -76,46 +76,46 @@ class LastSeen:
         self._store = store
         self._seen: dict[str, str] = {}
         """Times that are not written yet, by folded name."""
-        self._here: Counter[str] = Counter()
+        self._connections: Counter[str] = Counter()
         """Numbers of connections by folded name. There are two for a moment when a new connection replaces one."""
-        self._again: asyncio.TimerHandle | None = None
+        self._refresh_timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
-        self._hurry = asyncio.Event()
+        self._closing = asyncio.Event()
 
-    def came(self, bot: str) -> None:
+    def on_connected(self, bot: str) -> None:
         """Note that a connection of a bot began."""
-        name = folded(bot)
-        self._here[name] += 1
-        self._saw([name])
-        if self._again is None:
-            self._note_again()
+        name = fold_name(bot)
+        self._connections[name] += 1
+        self._mark_seen([name])
+        if self._refresh_timer is None:
+            self._refresh()
 
-    def left(self, bot: str) -> None:
+    def on_disconnected(self, bot: str) -> None:
         """Note that a connection of a bot ended."""
-        name = folded(bot)
-        self._here[name] -= 1
-        if not self._here[name]:
-            del self._here[name]
-        self._saw([name])
+        name = fold_name(bot)
+        self._connections[name] -= 1
+        if not self._connections[name]:
+            del self._connections[name]
+        self._mark_seen([name])
 
-    def here(self, bot: str) -> bool:
+    def is_connected(self, bot: str) -> bool:
         """Return whether a bot is connected."""
-        return folded(bot) in self._here
+        return fold_name(bot) in self._connections
 
     async def close(self) -> None:
         """Write all pending times."""
-        if self._again is not None:
-            self._again.cancel()
-        self._hurry.set()
+        if self._refresh_timer is not None:
+            self._refresh_timer.cancel()
+        self._closing.set()
         if self._writing is not None:
             await self._writing
 
-    def _note_again(self) -> None:
-        self._saw(self._here)
-        self._again = asyncio.get_running_loop().call_later(STILL_HERE, self._note_again)
+    def _refresh(self) -> None:
+        self._mark_seen(self._connections)
+        self._refresh_timer = asyncio.get_running_loop().call_later(LAST_SEEN_REFRESH_S, self._refresh)
 
-    def _saw(self, bots: Iterable[str]) -> None:
-        self._seen.update(dict.fromkeys(bots, utc()))
+    def _mark_seen(self, bots: Iterable[str]) -> None:
+        self._seen.update(dict.fromkeys(bots, utc_now()))
         if self._seen and self._writing is None:
             self._writing = asyncio.create_task(self._write())
 
@@ -123,8 +123,8 @@ class LastSeen:
         try:
             while self._seen:
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(WRITE_EVERY):
-                        await self._hurry.wait()
+                    async with asyncio.timeout(WRITE_DELAY_S):
+                        await self._closing.wait()
                 seen, self._seen = self._seen, {}
                 try:
                     await self._store.write(update_last_seen, seen)
@@ -149,7 +149,7 @@ class Authenticator:
         self._guesses = GuessLimits()
         self.last_seen = LastSeen(store)
         """The tracker of when authenticated bots were last seen."""
-        self.registered: Callable[[str, str], None] = lambda bot, address: None
+        self.on_registered: Callable[[str, str], None] = lambda bot, address: None
         """Called with each newly registered name and its address."""
 
     async def identify(self, hello: Hello, address: str) -> Identity:
@@ -158,12 +158,12 @@ class Authenticator:
             return Identity(None)
         if hello.token is not None:
             self._check_guesses(hello.bot, address)
-        known = await self._store.read(registered_bot, hello.bot)
-        if known is None or (self._is_unused(known) and not _fits(hello.token, known)):
+        known = await self._store.read(find_registered_bot, hello.bot)
+        if known is None or (self._is_unused(known) and not _is_valid_token(hello.token, known)):
             registered = await self._register(hello, address)
             if registered is not None:
                 return self._let_in(hello, registered, address)
-            known = await self._store.read(registered_bot, hello.bot)
+            known = await self._store.read(find_registered_bot, hello.bot)
             if known is None:
                 text = f"the name {hello.bot} has ratings from tournaments: choose another name"
                 token = f"`arena bot add {hello.bot}` on the arena's machine gives its token"
@@ -171,11 +171,11 @@ class Authenticator:
         if known.revoked:
             raise Revoked(known.name)
         if hello.token is None:
-            raise NameTaken(_taken(hello.bot))
+            raise NameTaken(_name_taken_message(hello.bot))
         self._check_guesses(hello.bot, address)  # again: others may have come while this one was looked up
-        if not _fits(hello.token, known):
-            self._guesses.fail(address, hello.bot, self._clock())
-            raise AuthFailed(_taken(hello.bot, ", not by this token"))
+        if not _is_valid_token(hello.token, known):
+            self._guesses.record_failure(address, hello.bot, self._clock())
+            raise AuthFailed(_name_taken_message(hello.bot, ", not by this token"))
         person = known.person
         if person != hello.person and await self._store.write(partial(claim_person, person=hello.person), known.name):
             person = hello.person
@@ -183,22 +183,22 @@ class Authenticator:
 
     def _let_in(self, hello: Hello, identity: Identity, address: str) -> Identity:
         assert identity.bot is not None
-        self._guesses.let_in(address, identity.bot)
+        self._guesses.record_login(address, identity.bot)
         return identity._replace(token_hash=hash_token(identity.token or hello.token or ""))
 
     def _check_guesses(self, bot: str, address: str) -> None:
         """Raise `TooOften` if guesses from this address are too frequent to compare another token for the bot."""
-        wait = self._guesses.wait(address, bot, self._clock())
+        wait = self._guesses.wait_s(address, bot, self._clock())
         if wait:
             seconds = math.ceil(wait)
             raise TooOften(f"too many wrong tokens for {bot} came from {address}: come back in {seconds} s")
 
-    def _is_unused(self, known: RegisteredBot) -> bool:
+    def _is_unused(self, bot: RegisteredBot) -> bool:
         """Return whether a name may have expired. Only the store can see whether it has played."""
         days = self._registration.free_after_days
-        if not self._registration.open or not days or self.last_seen.here(known.name):
+        if not self._registration.open or not days or self.last_seen.is_connected(bot.name):
             return False
-        return known.seen is not None and known.seen < utc(days_ago=days)
+        return bot.seen is not None and bot.seen < utc_now(days_ago=days)
 
     async def _register(self, hello: Hello, address: str) -> Identity | None:
         """Register a name that is new or expired. Return None if it is neither."""
@@ -212,14 +212,14 @@ class Authenticator:
         if wait:
             raise TooOften(f"too many registrations from {address}: come back in {math.ceil(wait)} s")
         display = _display(hello)
-        made = token or new_token()
+        made = token or generate_token()
         days = self._registration.free_after_days
         try:
             register = partial(register_newcomer, person=hello.person, display=display)
             await self._store.write(register, bot, hash_token(made), days)
         except NameInUse:  # maybe a moment ago, by another connection, which may be the same bot's
             return None
-        self.registered(bot, address)
+        self.on_registered(bot, address)
         return Identity(bot, None if token else made, person=hello.person, display=display)
 
 
@@ -233,12 +233,12 @@ def _display(hello: Hello) -> str | None:
         raise MalformedMessage(f"hello: display: {fault}") from fault
 
 
-def _taken(bot: str, by: str = "") -> str:
+def _name_taken_message(bot: str, by: str = "") -> str:
     """Return the message for a missing or wrong token; its receiver has usually chosen a name that is taken."""
     return f"{bot} is taken here{by}; choose another name, or give its token"
 
 
-def _fits(token: str | None, known: RegisteredBot) -> bool:
-    if token is None or known.revoked or known.token_hash is None:
+def _is_valid_token(token: str | None, bot: RegisteredBot) -> bool:
+    if token is None or bot.revoked or bot.token_hash is None:
         return False
-    return hmac.compare_digest(hash_token(token), known.token_hash)
+    return hmac.compare_digest(hash_token(token), bot.token_hash)

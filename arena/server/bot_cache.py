@@ -17,43 +17,43 @@ from typing import Any
 from arena.ratings.rating_system import INITIAL
 from arena.store.async_store import AsyncStore
 from arena.store.registry import is_known_bot
-from arena.store.result_queries import BotFacts, bot_facts
-from machine.event_loop import Tasks
-from machine.log_output import about
-from machine.timestamps import seconds_of
+from arena.store.result_queries import LadderBot, load_ladder_bot
+from machine.event_loop import BackgroundTasks
+from machine.log_output import log_fields
+from machine.timestamps import parse_timestamp
 from protocol.errors import ArenaFault
-from protocol.games import rules_of
+from protocol.games import shared_game
 from protocol.messages import Player
-from protocol.names import folded
+from protocol.names import fold_name
 from referee.record import Header, RecordedSeat
 from referee.result import Ratings, Result, SeatResult
 
-DAY = 24 * 3600.0
-MOST_NAMES = 1000
+DAY_S = 24 * 3600.0
+MAX_UNKNOWN_NAMES = 1000
 """Maximum unknown names in the cache."""
 MAX_ABSENT_BOTS = 256
 """Bots that are kept in memory though they are not connected: most that lost their connection come back in a moment.
 What is known of others is read again when they come.
 """
-AT_ONCE = 16
+MAX_LOOKUPS = 16
 """Maximum concurrent lookups of names. Names beyond it count as known."""
 
 log = logging.getLogger("arena.server.bot_cache")
 
 
-class _Known:
+class _CachedBot:
     """The cached data of a bot, by pool. Opponents have folded names."""
 
     def __init__(self) -> None:
         self.ratings: dict[str, tuple[float, float]] = {}
         """(mu, sigma) by pool."""
-        self.met: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.encounter_counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """The number of matches, running ones included, against each bot of the cache, by pool."""
         self.encounters: Counter[str] = Counter()
         """The number of encounters with all opponents together, by pool."""
-        self.rated: defaultdict[str, defaultdict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+        self.rated_matches: defaultdict[str, defaultdict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
         """End times of rated matches by pool, opponent and match id; infinite while a match is in progress."""
-        self.often: defaultdict[str, set[str]] = defaultdict(set)
+        self.at_limit: defaultdict[str, set[str]] = defaultdict(set)
         """Opponents with whom the daily limit of rated matches may be reached."""
         self.approved = False
         self.has_history = False
@@ -83,7 +83,7 @@ class BotCache:
         """The unknown names among those that seeks name."""
         self._now = now
         self._max_absent = max_absent
-        self._bots: dict[str, _Known] = {}
+        self._bots: dict[str, _CachedBot] = {}
         """The bots of the cache, by folded name. Of two cached bots, either both count their encounters or neither
         does.
         """
@@ -95,7 +95,7 @@ class BotCache:
         self._under_way: dict[str, Header] = {}
         """Rated matches in progress, by id."""
         self._renewing = asyncio.Lock()
-        self._asked = self._renewed = 0
+        self._requested_renewal = self._done_renewal = 0
         """The number of requested renewals, and the latest that is done."""
 
     def came(self, bot: str) -> bool:
@@ -114,101 +114,101 @@ class BotCache:
 
     def rating(self, bot: str, pool: str | None) -> tuple[float, float]:
         """Return a bot's (mu, sigma) in a pool; a new bot's values if none are known."""
-        known = self._bots.get(folded(bot))
+        known = self._bots.get(fold_name(bot))
         return (known and known.ratings.get(pool or "")) or (INITIAL.mu, INITIAL.sigma)
 
-    def met(self, bot: str, pool: str) -> Mapping[str, int]:
+    def count_encounters(self, bot: str, pool: str) -> Mapping[str, int]:
         """Return how often a bot (folded name) met each opponent in a pool."""
         known = self._bots.get(bot)
-        return {} if known is None else known.met.get(pool, {})
+        return {} if known is None else known.encounter_counts.get(pool, {})
 
     def encounters(self, bot: str, pool: str) -> int:
         """Return how often a bot (folded name) met any opponent in a pool; each opponent of a match counts."""
         known = self._bots.get(bot)
         return 0 if known is None else known.encounters[pool]
 
-    def spent(self, bot: str, pool: str | None) -> Collection[str]:
+    def opponents_at_limit(self, bot: str, pool: str | None) -> Collection[str]:
         """Return the opponents with whom a bot (folded name) has reached the daily limit of rated matches in a pool."""
         known = self._bots.get(bot)
-        if known is None or pool is None or pool not in known.often:
+        if known is None or pool is None or pool not in known.at_limit:
             return ()
-        since = self._now() - DAY
-        for other in list(known.often[pool]):
-            met = known.rated[pool][other]
+        since = self._now() - DAY_S
+        for other in list(known.at_limit[pool]):
+            met = known.rated_matches[pool][other]
             for match in [match for match, at in met.items() if at < since]:
                 del met[match]
             if len(met) < self._per_pair:
-                known.often[pool].discard(other)
-        return known.often[pool]
+                known.at_limit[pool].discard(other)
+        return known.at_limit[pool]
 
     def may_be_rated(self, bot: str) -> bool:
         """Return whether matches of a bot may be rated."""
-        known = self._bots.get(folded(bot))
+        known = self._bots.get(fold_name(bot))
         return not self._approved_only or (known is not None and known.approved)
 
-    def rates(self, pool: str, bots: Iterable[str]) -> bool:
+    def is_rated(self, pool: str, bots: Iterable[str]) -> bool:
         """Return whether a match between these bots is rated: all may be, and no pair has reached its daily limit."""
-        names = list(map(folded, bots))
-        spent = any(other in self.spent(name, pool) for name in names for other in names)
+        names = list(map(fold_name, bots))
+        spent = any(other in self.opponents_at_limit(name, pool) for name in names for other in names)
         return all(map(self.may_be_rated, names)) and not spent
 
     def players(self, header: Header) -> list[Player]:
         """Return the players of a match with their ratings in its pool. Raises `UnknownGame` or `BadConfig`."""
-        pool = header.pool or rules_of(header.game, header.config).pool
+        pool = header.pool or shared_game(header.game, header.config).pool
         players = []
         for seat in header.seats:
             mu, sigma = self.rating(seat.bot, pool)
             players.append(Player(bot=seat.bot, version=seat.version, mu=mu, sigma=sigma))
         return players
 
-    async def look_up(self, bot: str) -> None:
+    async def load(self, bot: str) -> None:
         """Load a bot's data, its past matches only the first time. Raises `StoreError`."""
-        name = folded(bot)
+        name = fold_name(bot)
         has_history = name in self._bots and self._bots[name].has_history
-        found = await self._store.read(bot_facts, bot, history=not has_history)
+        found = await self._store.read(load_ladder_bot, bot, history=not has_history)
         known = self._of(name)
         known.approved = found.approved
         known.ratings = found.ratings
         if not known.has_history:
             if has_history:  # it was forgotten meanwhile
-                found = await self._store.read(bot_facts, bot, history=True)
+                found = await self._store.read(load_ladder_bot, bot, history=True)
                 known = self._of(name)
             self._note_history(name, known, found)
         self._forget_absent()
 
-    def _note_history(self, name: str, known: _Known, found: BotFacts) -> None:
+    def _note_history(self, name: str, known: _CachedBot, found: LadderBot) -> None:
         known.has_history = True
         totals: Counter[str] = Counter()
         for pool, other, count in found.encounters:
             totals[pool] += count
             if other in self._bots:
-                met = max(count, known.met[pool][other])
-                known.met[pool][other] = self._bots[other].met[pool][name] = met
+                met = max(count, known.encounter_counts[pool][other])
+                known.encounter_counts[pool][other] = self._bots[other].encounter_counts[pool][name] = met
         known.encounters |= totals
         self._note_meetings(name, found)
 
-    async def renew(self) -> None:
+    async def reload(self) -> None:
         """Reload ratings and rated matches of all cached bots after the operator changed them; matches in progress
         still count. One renewal runs at a time, and serves all requests made before it began. Raises `StoreError`.
         """
-        self._asked += 1
-        asked = self._asked
+        self._requested_renewal += 1
+        asked = self._requested_renewal
         async with self._renewing:
-            if self._renewed >= asked:
+            if self._done_renewal >= asked:
                 return
-            doing = self._asked
+            doing = self._requested_renewal
             for name in [name for name, known in self._bots.items() if known.has_history]:
-                self._know_anew(name, await self._store.read(bot_facts, name, history=True))
-            self._renewed = doing
+                self._reset_ratings(name, await self._store.read(load_ladder_bot, name, history=True))
+            self._done_renewal = doing
 
-    def _know_anew(self, name: str, found: BotFacts) -> None:
+    def _reset_ratings(self, name: str, facts: LadderBot) -> None:
         known = self._bots.get(name)
         if known is None:  # forgotten meanwhile
             return
-        known.ratings = found.ratings
-        known.rated.clear()
-        known.often.clear()
-        self._note_meetings(name, found)
+        known.ratings = facts.ratings
+        known.rated_matches.clear()
+        known.at_limit.clear()
+        self._note_meetings(name, facts)
         for header in self._under_way.values():
             for bot, other in _pairs(header.seats):
                 if bot == name:
@@ -220,21 +220,21 @@ class BotCache:
         self._absent.pop(bot, None)
         if known is None:
             return
-        for pool, met in known.met.items():
+        for pool, met in known.encounter_counts.items():
             for other in met:
                 if other in self._bots:
-                    self._bots[other].met[pool].pop(bot, None)
-        for pool, rated in known.rated.items():
+                    self._bots[other].encounter_counts[pool].pop(bot, None)
+        for pool, rated in known.rated_matches.items():
             for other in rated:
                 if other in self._bots:
-                    self._bots[other].rated[pool].pop(bot, None)
-                    self._bots[other].often[pool].discard(bot)
+                    self._bots[other].rated_matches[pool].pop(bot, None)
+                    self._bots[other].at_limit[pool].discard(bot)
 
-    def _of(self, bot: str) -> _Known:
+    def _of(self, bot: str) -> _CachedBot:
         """Return the cache entry of a bot; create it if it is missing."""
         known = self._bots.get(bot)
         if known is None:
-            known = self._bots[bot] = _Known()
+            known = self._bots[bot] = _CachedBot()
             if bot not in self._here:
                 self._absent[bot] = None
         return known
@@ -247,40 +247,40 @@ class BotCache:
             for bot in list(itertools.islice(idle, excess)):
                 self.forget(bot)
 
-    def rename(self, bot: str, new: str) -> None:
+    def rename(self, old: str, new: str) -> None:
         """Rename a disconnected bot in the cache; both names are folded."""
-        self._bots.pop(bot, None)
-        self._absent.pop(bot, None)
+        self._bots.pop(old, None)
+        self._absent.pop(old, None)
         for known in self._bots.values():
-            by_pool: list[dict[str, Any]] = [*known.met.values(), *known.rated.values()]
+            by_pool: list[dict[str, Any]] = [*known.encounter_counts.values(), *known.rated_matches.values()]
             for met in by_pool:
-                if bot in met:
-                    met[new] = met.pop(bot)
-            for often in known.often.values():
-                if bot in often:
-                    often.remove(bot)
+                if old in met:
+                    met[new] = met.pop(old)
+            for often in known.at_limit.values():
+                if old in often:
+                    often.remove(old)
                     often.add(new)
 
-    def begin(self, pool: str, bots: Iterable[str]) -> None:
+    def count_encounter(self, pool: str, bots: Iterable[str]) -> None:
         """Count a match that begins between these bots (folded names)."""
         for bot, other in itertools.permutations(bots, 2):
             known = self._of(bot)
-            known.met[pool][other] += 1
+            known.encounter_counts[pool][other] += 1
             known.encounters[pool] += 1
 
     def take_back(self, pool: str, bots: Iterable[str]) -> None:
         """Count a match less that does not begin between these bots (folded names)."""
         for bot, other in itertools.permutations(bots, 2):
             known = self._bots.get(bot)
-            if known is not None and known.met[pool][other]:
-                known.met[pool][other] -= 1
+            if known is not None and known.encounter_counts[pool][other]:
+                known.encounter_counts[pool][other] -= 1
                 known.encounters[pool] -= 1
 
     def begin_rated(self, header: Header) -> None:
         """Count a rated ladder match in progress towards the daily limit."""
         assert header.pool is not None
         if header.match not in self._under_way:
-            self._playing.update(folded(seat.bot) for seat in header.seats)
+            self._playing.update(fold_name(seat.bot) for seat in header.seats)
         self._under_way[header.match] = header
         for bot, other in _pairs(header.seats):
             self._note_rated(bot, other, header.pool, header.match, math.inf)
@@ -290,16 +290,16 @@ class BotCache:
         header = self._end(match)
         if header is not None and header.pool is not None:
             for bot, other in _pairs(header.seats):
-                self._of(bot).rated[header.pool][other].pop(match, None)
+                self._of(bot).rated_matches[header.pool][other].pop(match, None)
         self._forget_absent()
 
-    def learn(self, result: Result, ratings: Ratings) -> None:
+    def apply_ratings(self, result: Result, ratings: Ratings) -> None:
         """Update ratings after a rated match."""
         for seat, rating in zip(result.seats, ratings.seats, strict=True):
-            self._of(folded(seat.bot)).ratings[ratings.pool] = (rating.mu_after, rating.sigma_after)
-        self.learn_rated(result)
+            self._of(fold_name(seat.bot)).ratings[ratings.pool] = (rating.mu_after, rating.sigma_after)
+        self.record_rated(result)
 
-    def learn_rated(self, result: Result) -> None:
+    def record_rated(self, result: Result) -> None:
         """Count a finished rated match towards the daily limit, unless it belongs to a tournament."""
         self._end(result.match)
         if result.pool is not None and result.tournament is None:
@@ -311,30 +311,30 @@ class BotCache:
         """A match is under way no more; its header, if it was a rated one."""
         header = self._under_way.pop(match, None)
         for seat in () if header is None else header.seats:
-            bot = folded(seat.bot)
+            bot = fold_name(seat.bot)
             self._playing[bot] -= 1
             if not self._playing[bot]:
                 del self._playing[bot]
         return header
 
-    def _note_meetings(self, name: str, found: BotFacts) -> None:
-        for match, pool, other, finished in found.meetings:
+    def _note_meetings(self, name: str, facts: LadderBot) -> None:
+        for match, pool, other, finished in facts.meetings:
             if other in self._bots:
-                self._note_rated(name, other, pool, match, seconds_of(finished))
-                self._note_rated(other, name, pool, match, seconds_of(finished))
+                self._note_rated(name, other, pool, match, parse_timestamp(finished))
+                self._note_rated(other, name, pool, match, parse_timestamp(finished))
 
     def _note_rated(self, bot: str, other: str, pool: str, match: str, at: float) -> None:
         if self._per_pair:
             known = self._of(bot)
-            met = known.rated[pool][other]
+            met = known.rated_matches[pool][other]
             met[match] = at
             if len(met) >= self._per_pair:
-                known.often[pool].add(other)
+                known.at_limit[pool].add(other)
 
 
 def _pairs(seats: Iterable[RecordedSeat | SeatResult]) -> Iterable[tuple[str, str]]:
     """Return all ordered pairs of a match's bots, by folded name."""
-    return itertools.permutations([folded(seat.bot) for seat in seats], 2)
+    return itertools.permutations([fold_name(seat.bot) for seat in seats], 2)
 
 
 class UnknownNames:
@@ -343,19 +343,19 @@ class UnknownNames:
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
         self._unknown: dict[str, None] = {}
-        self._asking = Tasks()
+        self._asking = BackgroundTasks()
 
-    def ask(self, names: Iterable[str]) -> None:
+    def look_up(self, names: Iterable[str]) -> None:
         """Start to look up names in the background."""
         for name in names:
-            if len(self._asking) < AT_ONCE and name not in self._unknown:
-                self._asking.begin(self._ask(name))
+            if len(self._asking) < MAX_LOOKUPS and name not in self._unknown:
+                self._asking.start(self._ask(name))
 
-    def met(self, name: str) -> None:
+    def mark_known(self, name: str) -> None:
         """Mark a name as known: its bot has connected."""
         self._unknown.pop(name, None)
 
-    def of(self, names: Iterable[str]) -> list[str]:
+    def filter_unknown(self, names: Iterable[str]) -> list[str]:
         """Return the names that are known to be unregistered."""
         return sorted(name for name in names if name in self._unknown)
 
@@ -363,9 +363,9 @@ class UnknownNames:
         try:
             known = await self._store.read(is_known_bot, name)
         except ArenaFault as fault:
-            log.warning("whether %s was ever here can't be looked up: %s", name, fault, extra=about(bot=name))
+            log.warning("whether %s was ever here can't be looked up: %s", name, fault, extra=log_fields(bot=name))
             return
         if not known:
             self._unknown[name] = None
-            if len(self._unknown) > MOST_NAMES:
+            if len(self._unknown) > MAX_UNKNOWN_NAMES:
                 del self._unknown[next(iter(self._unknown))]

@@ -8,25 +8,25 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from arena.host.broadcast import Report
+from arena.host.broadcast import Reporter
 from arena.store.async_store import AsyncStore
-from arena.store.feed_position import advance_feed, ends_between, feed_range
+from arena.store.feed_position import advance_feed, match_ends_between, feed_range
 from arena.store.result_queries import leaderboard_of, rated_pools, record_of
-from machine.event_loop import Tasks
-from machine.log_output import about
+from machine.event_loop import BackgroundTasks
+from machine.log_output import log_fields
 from protocol.errors import Fault
 from protocol.messages import End
 from referee import record_reader
-from referee.messages import end_of_record
+from referee.messages import make_end_from_record
 
 if TYPE_CHECKING:
     from arena.feed import Feed
 
-BOARD_EVERY = 0.5
+LEADERBOARD_INTERVAL_S = 0.5
 """A pool's leaderboard is published at most once in this many seconds."""
-SAVE_EVERY = 2.0
+SAVE_DELAY_S = 2.0
 """Seconds until the feed's position is stored. After a crash, `end` messages of this period are published twice."""
-PAGE = 32
+REPUBLISH_BATCH_SIZE = 32
 """The number of `end` messages republished at a time; the next batch follows when the broker has acknowledged these."""
 
 log = logging.getLogger("arena.server.feed_publisher")
@@ -37,34 +37,34 @@ class FeedPublisher:
 
     def __init__(self, feed: Feed, store: AsyncStore) -> None:
         self._feed = feed
-        feed.taken, feed.dropped = self._taken, self._dropped
-        self.report: Report = feed.report
+        feed.on_acknowledged, feed.on_dropped = self._on_acknowledged, self._on_dropped
+        self.report: Reporter = feed.report
         """Publishes the public view of a match."""
         self._store = store
-        self._due: dict[str, asyncio.TimerHandle] = {}
-        self._tasks = Tasks()
+        self._leaderboard_timers: dict[str, asyncio.TimerHandle] = {}
+        self._tasks = BackgroundTasks()
         self._loop = asyncio.get_running_loop()
         self._acknowledged: set[str] = set()
         """Matches whose `end` message the broker has acknowledged, which is not stored yet."""
         self._saving: asyncio.TimerHandle | None = None
-        self._page: set[str] = set()
+        self._unacknowledged_batch: set[str] = set()
         """Matches of the batch being republished whose `end` message the broker has not acknowledged."""
         self._page_done = asyncio.Event()
-        self._incomplete = False
+        self._needs_catch_up = False
         """True if the broker lacks `end` messages that are not queued in the feed."""
         self._reachable = False
         """True once the broker has acknowledged an `end` message since the last catch-up began."""
         self._catching_up: asyncio.Task[None] | None = None
         self._closing = False
 
-    def rated(self, pool: str) -> None:
+    def schedule_leaderboard(self, pool: str) -> None:
         """Schedule a pool's changed leaderboard for publication."""
-        if pool not in self._due:
-            self._due[pool] = self._loop.call_later(BOARD_EVERY, self._publish_soon, pool)
+        if pool not in self._leaderboard_timers:
+            self._leaderboard_timers[pool] = self._loop.call_later(LEADERBOARD_INTERVAL_S, self._publish_soon, pool)
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         """Publish what the broker may lack: `end` messages, and the leaderboard of every pool with rated matches."""
-        self._incomplete = True
+        self._needs_catch_up = True
         self._catch_up_soon()
         for pool in await self._store.read(rated_pools):
             await self._publish(pool)
@@ -75,8 +75,8 @@ class FeedPublisher:
         if self._catching_up is not None:
             self._catching_up.cancel()
         await self._tasks.wait()
-        while self._due:
-            pool, timer = self._due.popitem()
+        while self._leaderboard_timers:
+            pool, timer = self._leaderboard_timers.popitem()
             timer.cancel()
             await self._publish(pool)
         await self._feed.close()
@@ -84,8 +84,8 @@ class FeedPublisher:
         await self._tasks.wait()
 
     def _publish_soon(self, pool: str) -> None:
-        del self._due[pool]
-        self._tasks.begin(self._publish(pool))
+        del self._leaderboard_timers[pool]
+        self._tasks.start(self._publish(pool))
 
     async def _publish(self, pool: str) -> None:
         try:
@@ -93,29 +93,29 @@ class FeedPublisher:
         except Fault as fault:
             log.error("the leaderboard of %s can't be read, and is not published: %s", pool, fault)
             return
-        self._feed.leaderboard(pool, rows)
+        self._feed.publish_leaderboard(pool, rows)
 
-    def _taken(self, match: str) -> None:
+    def _on_acknowledged(self, match: str) -> None:
         """Note that the broker acknowledged the `end` message of a match."""
         self._acknowledged.add(match)
         self._reachable = True
-        self._leaves_page(match)
+        self._remove_from_batch(match)
         self._save_soon()
         self._catch_up_soon()
 
-    def _dropped(self, match: str) -> None:
+    def _on_dropped(self, match: str) -> None:
         """Note that the feed was full and dropped an `end` message, which must be republished."""
-        self._incomplete = True
-        self._leaves_page(match)
+        self._needs_catch_up = True
+        self._remove_from_batch(match)
 
-    def _leaves_page(self, match: str) -> None:
-        self._page.discard(match)
-        if not self._page:
+    def _remove_from_batch(self, match: str) -> None:
+        self._unacknowledged_batch.discard(match)
+        if not self._unacknowledged_batch:
             self._page_done.set()
 
     def _save_soon(self) -> None:
         if self._saving is None:
-            self._saving = self._loop.call_later(SAVE_EVERY, lambda: self._tasks.begin(self._save()))
+            self._saving = self._loop.call_later(SAVE_DELAY_S, lambda: self._tasks.start(self._save()))
 
     async def _save(self) -> None:
         """Store which `end` messages the broker has acknowledged."""
@@ -131,19 +131,19 @@ class FeedPublisher:
             self._acknowledged -= named - again
 
     def _catch_up_soon(self) -> None:
-        if self._incomplete and self._catching_up is None and not self._closing:
-            self._incomplete = self._reachable = False
-            self._catching_up = self._tasks.begin(self._catch_up())
+        if self._needs_catch_up and self._catching_up is None and not self._closing:
+            self._needs_catch_up = self._reachable = False
+            self._catching_up = self._tasks.start(self._catch_up())
 
     async def _catch_up(self) -> None:
         """Publish all `end` messages that the broker lacks. Those queued in the feed may be published twice."""
         try:
             at, last = await self._store.read(feed_range, self._store.node)
-            while page := await self._store.read(ends_between, at, last, PAGE, self._store.node):
+            while page := await self._store.read(match_ends_between, at, last, REPUBLISH_BATCH_SIZE, self._store.node):
                 at = page[-1][0]
                 await self._publish_page([match for _, match in page if match not in self._acknowledged])
         except Fault as fault:
-            self._incomplete = True
+            self._needs_catch_up = True
             log.error("the ends that the MQTT broker has not got can't be read: %s", fault)
         finally:
             self._catching_up = None
@@ -152,18 +152,18 @@ class FeedPublisher:
 
     async def _publish_page(self, matches: list[str]) -> None:
         """Republish the `end` messages of these matches, and wait until the broker acknowledges them."""
-        self._page = set(matches)
+        self._unacknowledged_batch = set(matches)
         self._page_done.clear()
         for match in matches:
             try:
                 self.report(await self._end_of(match))
             except Fault as fault:
-                log.error("the end of match %s can't be published: %s", match, fault, extra=about(match=match))
-                self._taken(match)
+                log.error("the end of match %s can't be published: %s", match, fault, extra=log_fields(match=match))
+                self._on_acknowledged(match)
         if matches:
             await self._page_done.wait()
 
     async def _end_of(self, match: str) -> End:
         """Return the end message of a match from its record. Raises `Fault`."""
         data = await self._store.read(record_of, match)
-        return await asyncio.to_thread(lambda: end_of_record(record_reader.read(data or b"", match)))
+        return await asyncio.to_thread(lambda: make_end_from_record(record_reader.read_record(data or b"", match)))

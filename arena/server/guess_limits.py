@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff
-from protocol.names import folded
+from arena.network.rate_limits import FREE_FAILURES, MAX_WAIT_S, FailureBackoff
+from protocol.names import fold_name
 
-FREE_OF_ADDRESS = 200
+FREE_FAILURES_PER_ADDRESS = 200
 """Wrong tokens that an address may send for all names together before the limit per address applies."""
-MOST_ADDRESSES = 4
+MAX_KNOWN_ADDRESSES = 4
 """Addresses remembered per name, since bots move. Only holders of the token can add one."""
 MAX_NAMES = 2000
 """Addresses are remembered for this many names, the last to log in. Pushing one out takes as many registrations."""
@@ -22,34 +22,34 @@ class GuessLimits:
 
     def __init__(self, max_names: int = MAX_NAMES) -> None:
         self._max_names = max_names
-        self._names = FailureBackoff(LONGEST_WAIT, free=FREE_FAILURES)
-        self._addresses = FailureBackoff(LONGEST_WAIT, free=FREE_OF_ADDRESS)
-        self._places: dict[str, dict[str, None]] = {}
+        self._backoff_by_name = FailureBackoff(MAX_WAIT_S, free_failures=FREE_FAILURES)
+        self._backoff_by_address = FailureBackoff(MAX_WAIT_S, free_failures=FREE_FAILURES_PER_ADDRESS)
+        self._known_addresses: dict[str, dict[str, None]] = {}
         """Addresses from which each folded name logged in, latest last."""
 
-    def wait(self, address: str, bot: str, now: float) -> float:
+    def wait_s(self, address: str, bot: str, now: float) -> float:
         """Return the seconds until an address may try a token for a name, 0 for now."""
-        name = folded(bot)
-        if address in self._places.get(name, ()):
+        name = fold_name(bot)
+        if address in self._known_addresses.get(name, ()):
             return 0.0
-        for_name = self._names.wait((address, name), now)
-        if for_name or not self._names.count((address, name)):
+        for_name = self._backoff_by_name.wait_s((address, name), now)
+        if for_name or not self._backoff_by_name.failure_count((address, name)):
             return for_name
-        return self._addresses.wait(address, now)
+        return self._backoff_by_address.wait_s(address, now)
 
-    def fail(self, address: str, bot: str, now: float) -> None:
+    def record_failure(self, address: str, bot: str, now: float) -> None:
         """Count a wrong token."""
-        self._names.fail((address, folded(bot)), now)
-        self._addresses.fail(address, now)
+        self._backoff_by_name.add_failure((address, fold_name(bot)), now)
+        self._backoff_by_address.add_failure(address, now)
 
-    def let_in(self, address: str, bot: str) -> None:
+    def record_login(self, address: str, bot: str) -> None:
         """Remember an address from which a name logged in."""
-        name = folded(bot)
-        places = self._places.pop(name, {})
+        name = fold_name(bot)
+        places = self._known_addresses.pop(name, {})
         places.pop(address, None)
         places[address] = None
-        if len(places) > MOST_ADDRESSES:
+        if len(places) > MAX_KNOWN_ADDRESSES:
             del places[next(iter(places))]
-        self._places[name] = places
-        if len(self._places) > self._max_names:
-            del self._places[next(iter(self._places))]
+        self._known_addresses[name] = places
+        if len(self._known_addresses) > self._max_names:
+            del self._known_addresses[next(iter(self._known_addresses))]

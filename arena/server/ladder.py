@@ -11,30 +11,30 @@ from math import ceil
 from typing import Any
 
 from arena.host.actions import require_bot
-from arena.host.handler import Elsewhere, NotAllowed, Unavailable
+from arena.host.handler import OnAnotherNode, NotAllowed, Unavailable
 from arena.host.host import MatchHost
-from arena.host.runner import Runner
+from arena.host.runner import MatchRunner
 from arena.host.session import Session
 from arena.server.bot_cache import BotCache
 from arena.server.drain import Drain
-from arena.server.matchmaking import Begin, Matchmaker, MatchRate, named
-from arena.server.nodes import OnlyNode
-from arena.server.playban import Playbans, paused
+from arena.server.matchmaking import Begin, Matchmaker, MatchRate, named_opponents
+from arena.server.nodes import SingleNode
+from arena.server.playban import Playbans, pause_message
 from arena.server.seek_index import ActiveSeek
 from machine.histogram import Histogram
 from protocol import error_codes
-from protocol.display import among, shown
+from protocol.display import list_choices, short_repr
 from protocol.errors import BadConfig, BotFault, MalformedMessage
-from protocol.games import game_class, load
+from protocol.games import game_class, load_game
 from protocol.games.base import Game
 from protocol.messages import ClientMessage, Error, ListedSeek, Seek, Unseek, Unseeked
-from protocol.names import folded
+from protocol.names import fold_name
 
-SHARES = 4
+OPEN_SLOT_DIVISOR = 4
 """A bot may use one in this many of an open bot's slots, so that this many opponents find a slot."""
-MOST_SEEKS = 8
+MAX_LISTED_SEEKS = 8
 """Maximum seeks of a bot in a listing."""
-WAITS = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
+WAIT_BUCKETS_S = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
 """Bucket bounds of the histogram of seek waits, in seconds."""
 
 
@@ -48,7 +48,7 @@ class Ladder:
     """The seeks of connected bots. `begin` starts a match of paired seeks, unless the host has a fault or drains."""
 
     def __init__(
-        self, host: MatchHost, begin: Begin, bots: BotCache, rate: MatchRate, drain: Drain, nodes: OnlyNode
+        self, host: MatchHost, begin: Begin, bots: BotCache, rate: MatchRate, drain: Drain, nodes: SingleNode
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._clients = host.clients
@@ -61,21 +61,21 @@ class Ladder:
         """The number of slots of each bot that are reserved for assigned matches."""
         self.seeking: Counter[tuple[str, bool]] = Counter()
         """The number of active seeks by game and whether they are open: two open seeks never pair."""
-        self.waits = Histogram(WAITS)
+        self.waits = Histogram(WAIT_BUCKETS_S)
         """A histogram of the seconds from seek to match."""
         self.seeks = Matchmaker(
             begin,
             bots,
-            plays=lambda bot: bool(host.clients.matches_of(bot)),
-            held=lambda: host.health.reason is not None or drain.on or nodes.draining,
-            most=self._most,
-            sated=self._sated,
+            is_playing=lambda bot: bool(host.clients.matches_of(bot)),
+            is_paused=lambda: host.health.reason is not None or drain.is_draining or nodes.is_draining,
+            capacity=self._capacity,
+            is_at_open_limit=self._is_at_open_limit,
             rate=rate,
-            count=self._count,
+            on_seek_changed=self._on_seek_changed,
         )
         """The matchmaker with the active seeks."""
 
-    def request(self, session: Session, message: ClientMessage) -> None:
+    def handle(self, session: Session, message: ClientMessage) -> None:
         """Handle a seek or unseek message. Raises `BotFault`."""
         if isinstance(message, Seek):
             self._seek(session, message)
@@ -84,53 +84,53 @@ class Ladder:
                 self.seeks.withdraw(session.key, message.id)
             session.send(Unseeked(id=message.id))
 
-    def connected(self, session: Session) -> None:
+    def on_connected(self, session: Session) -> None:
         """Note that a bot connected."""
-        self._unknown.met(session.key)
+        self._unknown.mark_known(session.key)
 
-    def seated(self, session: Session) -> None:
+    def on_seated(self, session: Session) -> None:
         """Note that a connected bot got a seat in a match."""
-        self._playbans.begin(session.key, session.wire.address)
+        self._playbans.on_seated(session.key, session.connection.address)
 
-    def seat_ready(self, session: Session) -> None:
+    def on_seat_ready(self, session: Session) -> None:
         """Note that a bot is ready in its match."""
-        if self._playbans.ready(session.key):
-            self.seeks.again()
+        if self._playbans.on_ready(session.key):
+            self.seeks.reschedule()
 
-    def seat_released(self, runner: Runner, seat: int) -> None:
+    def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
         """Note that a seat's slot is free again."""
-        bot = folded(runner.bots[seat])
-        if runner.absent(seat):
-            self._missed(bot, runner.id)
-        elif runner.stayed(seat):
-            self._playbans.played(bot)
-        if self._playbans.end(bot):
-            self.seeks.again()
+        bot = fold_name(runner.bots[seat])
+        if runner.is_absent(seat):
+            self._on_missed(bot, runner.id)
+        elif runner.has_stayed(seat):
+            self._playbans.on_played(bot)
+        if self._playbans.on_released(bot):
+            self.seeks.reschedule()
 
-    def send_elsewhere(self) -> None:
+    def redirect_seeks(self) -> None:
         """End the seeks of games that another node pairs now, and send their bots its URL."""
-        moved = {game: self._nodes.elsewhere(game) for game, _ in +self.seeking}
+        moved = {game: self._nodes.url_of_other_owner(game) for game, _ in +self.seeking}
         for session in list(self._clients.sessions.values()):
-            for sought in list(self.seeks.of(session.key)):
-                url = moved[sought.kind.game]
+            for seek in list(self.seeks.seeks_of(session.key)):
+                url = moved[seek.spec.game]
                 if url is not None:
-                    self.seeks.withdraw(session.key, sought.id)
-                    fault = Elsewhere(f"this seek is over: {sought.kind.game} is played on another node now", url)
-                    session.send(Error(code=fault.code, message=str(fault), ref=sought.id, url=url))
+                    self.seeks.withdraw(session.key, seek.id)
+                    fault = OnAnotherNode(f"this seek is over: {seek.spec.game} is played on another node now", url)
+                    session.send(Error(code=fault.code, message=str(fault), ref=seek.id, url=url))
 
-    def listed(self, bot: str) -> tuple[list[ListedSeek], int]:
+    def list_seeks(self, bot: str) -> tuple[list[ListedSeek], int]:
         """Return a bot's seeks, equal ones once, and the seconds for which the rate limit delays its matches."""
         alike = dict.fromkeys(
             (
-                sought.kind.game,
-                sought.kind.preset,
-                sought.kind.rated,
-                sought.kind.open,
-                sought.presets,
-                sought.private,
-                sought.opponents,
+                seek.spec.game,
+                seek.spec.preset,
+                seek.spec.rated,
+                seek.spec.open,
+                seek.presets,
+                seek.private,
+                seek.opponents,
             )
-            for sought in self.seeks.of(bot)
+            for seek in self.seeks.seeks_of(bot)
         )
         seeks = [
             ListedSeek(
@@ -141,97 +141,97 @@ class Ladder:
                 presets=sorted(presets),
                 private=private,
                 opponents=sorted(opponents),
-                unknown=self._unknown.of(opponents),
+                unknown=self._unknown.filter_unknown(opponents),
             )
-            for game, preset, rated, is_open, presets, private, opponents in islice(alike, MOST_SEEKS)
+            for game, preset, rated, is_open, presets, private, opponents in islice(alike, MAX_LISTED_SEEKS)
         ]
-        return seeks, ceil(self.seeks.paced(bot))
+        return seeks, ceil(self.seeks.rate_delay_s(bot))
 
-    def began(self, group: Sequence[ActiveSeek]) -> None:
+    def on_match_started(self, group: Sequence[ActiveSeek]) -> None:
         """Record the waits of seeks whose match has started."""
         now = self._loop.time()
-        for sought in group:
-            self.waits.observe(now - sought.since)
+        for seek in group:
+            self.waits.observe(now - seek.since)
 
     def free_slots(self, bot: str) -> int:
         """Return the number of further matches a bot can take now; 0 while it is disconnected."""
-        return self._clients.free_slots(bot) - len(self.seeks.of(folded(bot)))
+        return self._clients.free_slots_of(bot) - len(self.seeks.seeks_of(fold_name(bot)))
 
     @contextmanager
     def reserving(self, bots: Sequence[str]) -> Iterator[None]:
         """Reserve a slot of each bot inside the context: it goes to no match that the bot seeks."""
-        names = list(map(folded, bots))
+        names = list(map(fold_name, bots))
         self._reserved.update(names)
         try:
             yield
         finally:
             self._reserved.subtract(names)
             self._reserved = +self._reserved
-            self.seeks.again()
+            self.seeks.reschedule()
 
-    def free_a_slot(self, bot: str) -> None:
+    def ensure_free_slot(self, bot: str) -> None:
         """Ensure that a bot has a free slot for an assigned match, by ending its newest seek if necessary."""
-        name = folded(bot)
+        name = fold_name(bot)
         if self.free_slots(name) > 0:
             return
-        for sought in list(self.seeks.of(name))[-1:]:
-            self.seeks.withdraw(name, sought.id)
+        for seek in list(self.seeks.seeks_of(name))[-1:]:
+            self.seeks.withdraw(name, seek.id)
             text = "this seek is over, as the bot is called to a match of a tournament: seek again"
-            sought.session.send(Error(code=error_codes.UNAVAILABLE, message=text, ref=sought.id))
+            seek.session.send(Error(code=error_codes.UNAVAILABLE, message=text, ref=seek.id))
 
     def _seek(self, session: Session, message: Seek) -> None:
         """Validate a seek and make it active."""
         bot = require_bot(session)
-        if self.seeks.holds(bot, message.id):
+        if self.seeks.has_seek(bot, message.id):
             raise MalformedMessage(f"seek: id {message.id!r} is in force already: choose another")
         if self.free_slots(bot) <= 0:  # before the config is parsed, which takes a few milliseconds for a large map
             raise NoSlots(f"seek: all {session.slots} slots of this connection hold a seek or a match")
-        url = self._nodes.elsewhere(message.game)
+        url = self._nodes.url_of_other_owner(message.game)
         if url is not None:
-            raise Elsewhere(f"seek: {message.game} is played on another node", url)
-        refusal = self._quotas.refusal(session.wire.address)
+            raise OnAnotherNode(f"seek: {message.game} is played on another node", url)
+        refusal = self._quotas.refusal_reason(session.connection.address)
         if refusal is not None:
             raise Unavailable(f"seek: {refusal}")
-        pause = self._playbans.pause(session.key, session.wire.address)
+        pause = self._playbans.pause_s(session.key, session.connection.address)
         if pause > 0:
-            raise Unavailable(paused(pause))
+            raise Unavailable(pause_message(pause))
         if message.open:
             _check_open(message)
         elif message.presets:
             raise NotAllowed("seek: presets are of an open seek: this one has the preset in its config")
         self.seeks.add(session, message, None if message.open else _rules(bot, message))
-        self._unknown.ask(name for name in map(folded, named(message)) if not self._clients.is_online(name))
+        self._unknown.look_up(name for name in map(fold_name, named_opponents(message)) if not self._clients.is_online(name))
 
-    def _missed(self, bot: str, match: str) -> None:
+    def _on_missed(self, bot: str, match: str) -> None:
         """Withdraw the seeks of a bot that missed its match, and suspend it for a while."""
-        seconds = self._playbans.missed(bot)
-        self._events.missed(bot, match, seconds)
-        for sought in self.seeks.leave(bot):
-            sought.session.send(Error(code=error_codes.UNAVAILABLE, message=paused(seconds), ref=sought.id))
-        self._loop.call_later(seconds, self.seeks.again)
+        seconds = self._playbans.on_missed(bot)
+        self._events.note_missed_match(bot, match, seconds)
+        for seek in self.seeks.withdraw_all(bot):
+            seek.session.send(Error(code=error_codes.UNAVAILABLE, message=pause_message(seconds), ref=seek.id))
+        self._loop.call_later(seconds, self.seeks.reschedule)
 
-    def _most(self, bot: str) -> int:
+    def _capacity(self, bot: str) -> int:
         """Return how many matches may start now for a bot that seeks."""
-        session = self._clients.session(bot)  # it may have disconnected during the pairing round
-        if session is None or not self._playbans.free(bot, session.wire.address):
+        session = self._clients.session_of(bot)  # it may have disconnected during the pairing round
+        if session is None or not self._playbans.may_start(bot, session.connection.address):
             return 0
-        if not self._quotas.may_begin(session.wire.address):
+        if not self._quotas.can_start_match(session.connection.address):
             return 0
-        if self._reserved[bot] and self._clients.free_slots(bot) <= self._reserved[bot]:
+        if self._reserved[bot] and self._clients.free_slots_of(bot) <= self._reserved[bot]:
             return 0
-        return session.slots if self._playbans.tried(bot) else 1
+        return session.slots if self._playbans.is_trusted(bot) else 1
 
-    def _count(self, sought: ActiveSeek, back: bool) -> None:
+    def _on_seek_changed(self, seek: ActiveSeek, back: bool) -> None:
         """Update the counts of seeks and of their memory when a seek becomes active, or with `back` ends."""
-        self.seeking[sought.kind.game, sought.kind.open] += -1 if back else 1
-        own = 0 if sought.kind.pool is not None else len(sought.kind.packed)
-        self._quotas.seek(sought.session.wire.address, own, back=back)
+        self.seeking[seek.spec.game, seek.spec.open] += -1 if back else 1
+        own = 0 if seek.spec.pool is not None else len(seek.spec.packed)
+        self._quotas.charge_seek(seek.session.connection.address, own, refund=back)
 
-    def _sated(self, bot: str, other: str) -> bool:
+    def _is_at_open_limit(self, bot: str, other: str) -> bool:
         """Return whether `bot` already plays as many matches with `other` as one bot may take of its open seeks."""
-        session = self._clients.session(other)
+        session = self._clients.session_of(other)
         together = self._clients.matches_of(bot).keys() & self._clients.matches_of(other).keys()
-        return session is not None and len(together) >= max(1, session.slots // SHARES)
+        return session is not None and len(together) >= max(1, session.slots // OPEN_SLOT_DIVISOR)
 
 
 def _check_open(message: Seek) -> None:
@@ -239,10 +239,10 @@ def _check_open(message: Seek) -> None:
     known = game_class(message.game).presets
     for preset in message.presets:
         if preset not in known:
-            raise BadConfig(f"seek: {message.game} has no preset {shown(preset)}: {among(known)}")
+            raise BadConfig(f"seek: {message.game} has no preset {short_repr(preset)}: {list_choices(known)}")
     if message.config:
         raise BadConfig("seek: an open seek has no config: it takes that of whoever wants to play")
-    if named(message):
+    if named_opponents(message):
         raise NotAllowed("seek: an open seek names nobody: leave opponent and opponents out, or open")
     if message.private:
         raise NotAllowed("seek: open and private don't go together: an open seek takes whoever wants to play")
@@ -252,9 +252,9 @@ def _rules(bot: str, message: Seek) -> Game[Any, Any]:
     """Load the rules that a seek asks for, and check its opponents."""
     if message.opponent is not None and message.opponents:
         raise MalformedMessage("seek: opponent and opponents don't go together: name all of them in opponents")
-    game = load(message.game, message.config)
+    game = load_game(message.game, message.config)
     game.check_cost()
-    opponents = [folded(name) for name in named(message)]
+    opponents = [fold_name(name) for name in named_opponents(message)]
     if message.private and opponents:
         raise NotAllowed(
             "seek: a private seek names nobody, but waits for who names you: leave out private or the names"

@@ -20,10 +20,10 @@ from arena.server.seek_index import (
     FairQueue,
     MatchSpec,
     SeekIndex,
-    agreed,
+    agreed_spec,
     match_spec_of,
     open_match_spec,
-    people_in,
+    seeks_of_people,
     pool_of,
     standing_pool,
     with_rating,
@@ -31,22 +31,22 @@ from arena.server.seek_index import (
 from machine.token_bucket import TokenBucket
 from protocol.games.base import Game
 from protocol.messages import MAX_SLOTS, Seek
-from protocol.names import folded
+from protocol.names import fold_name
 
-BURST = 100
+RATE_BURST_MATCHES = 100
 """The burst allowance of the rate limit per bot, so that short experiments are never delayed."""
 
 
 class MatchRate:
     """The rate limit of ladder matches per bot: `an_hour` (0: no limit), with a burst of `BURST` after a pause."""
 
-    def __init__(self, an_hour: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rate = TokenBucket(min(BURST, an_hour), an_hour / 3600) if an_hour else None
+    def __init__(self, per_hour: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = TokenBucket(min(RATE_BURST_MATCHES, per_hour), per_hour / 3600) if per_hour else None
         self._clock = clock
 
     def wait(self, bot: str) -> float:
         """Return the seconds until a bot may start its next match."""
-        return 0.0 if self._rate is None else self._rate.wait(bot, self._clock())
+        return 0.0 if self._rate is None else self._rate.seconds_until_token(bot, self._clock())
 
     def begin(self, bot: str) -> None:
         """Count a match that a bot starts."""
@@ -59,59 +59,59 @@ class MatchRate:
             self._rate.give_back(bot)
 
 
-MOST = 128
+MAX_PLAYING_SAMPLE = 128
 """A sample of this many playing bots is enough to estimate which opponents will become free."""
 
 
 class PoolMembers:
     """Bots by the kind of ladder match that each sought last. `plays` says whether a bot is in a match."""
 
-    def __init__(self, plays: Callable[[str], bool], chance: Random) -> None:
-        self._plays = plays
-        self._chance = chance
+    def __init__(self, is_playing: Callable[[str], bool], rng: Random) -> None:
+        self._plays = is_playing
+        self._chance = rng
         self._kind_of: dict[str, MatchSpec] = {}
         self._by_kind: dict[MatchSpec, dict[str, None]] = {}
 
-    def note(self, bot: str, kind: MatchSpec) -> None:
+    def record(self, bot: str, spec: MatchSpec) -> None:
         """Record the kind of match that a bot seeks."""
-        if self._kind_of.get(bot) is not kind:
-            self.leave(bot)
-            self._kind_of[bot] = kind
-            self._by_kind.setdefault(kind, {})[bot] = None
+        if self._kind_of.get(bot) is not spec:
+            self.remove(bot)
+            self._kind_of[bot] = spec
+            self._by_kind.setdefault(spec, {})[bot] = None
 
-    def leave(self, bot: str) -> None:
+    def remove(self, bot: str) -> None:
         """Remove a disconnected bot."""
-        kind = self._kind_of.pop(bot, None)
-        if kind is not None:
-            bots = self._by_kind[kind]
+        spec = self._kind_of.pop(bot, None)
+        if spec is not None:
+            bots = self._by_kind[spec]
             del bots[bot]
             if not bots:
-                del self._by_kind[kind]
+                del self._by_kind[spec]
 
-    def playing(self, kind: MatchSpec) -> list[str]:
+    def playing(self, spec: MatchSpec) -> list[str]:
         """Return the bots of a kind that are in a match, or a sample if there are many."""
-        bots = [bot for bot in self._by_kind.get(kind, ()) if self._plays(bot)]
-        return bots if len(bots) <= MOST else self._chance.sample(bots, MOST)
+        bots = [bot for bot in self._by_kind.get(spec, ()) if self._plays(bot)]
+        return bots if len(bots) <= MAX_PLAYING_SAMPLE else self._chance.sample(bots, MAX_PLAYING_SAMPLE)
 
 
-GATHER = 0.02
+NEW_SEEK_DELAY_S = 0.02
 """The first new seek waits this long for others, in seconds. Later pairing rounds run every second."""
-LOOK_AGAIN = 1.0
-ALONE = 1.0
+PAIRING_INTERVAL_S = 1.0
+OPEN_FALLBACK_DELAY_S = 1.0
 """Seconds for which a seek without named opponents waits for similar seeks before it may pair with open ones."""
-NOT_ALONE = ladder_pairing.FULL_WAIT + LOOK_AGAIN
+OPEN_FALLBACK_DELAY_POPULATED_S = ladder_pairing.MEAN_MAX_WAIT_S + PAIRING_INTERVAL_S
 """The delay if enough similar seeks are active. Those that may meet have been paired by then."""
-FILL_EVERY = 0.25
+OPEN_PAIRING_INTERVAL_S = 0.25
 """Seconds between two rounds of pairing with open seeks and with several named opponents."""
-IN_VAIN = 8
+MAX_FAILED_FILLS = 8
 """A round gives up on a game after this many seeks without a full match, since hardly any bot is free then."""
-AT_ONCE = 64
+PAIRING_BATCH_SIZE = 64
 """Seeks compared before the event loop continues, about 1 to 2 ms."""
 
 Begin = Callable[[Sequence[ActiveSeek]], None]
 
 
-def named(seek: Seek) -> list[str]:
+def named_opponents(seek: Seek) -> list[str]:
     """Return the opponents that a seek names."""
     return seek.opponents if seek.opponent is None else [seek.opponent, *seek.opponents]
 
@@ -130,36 +130,36 @@ class Matchmaker:
 
     def __init__(
         self,
-        begin: Begin,
+        start_match: Begin,
         bots: BotCache,
-        plays: Callable[[str], bool],
-        held: Callable[[], bool] = lambda: False,
-        most: Callable[[str], int] = lambda bot: MAX_SLOTS,
-        chance: Random | None = None,
-        sated: Callable[[str, str], bool] = lambda bot, other: False,
+        is_playing: Callable[[str], bool],
+        is_paused: Callable[[], bool] = lambda: False,
+        capacity: Callable[[str], int] = lambda bot: MAX_SLOTS,
+        rng: Random | None = None,
+        is_at_open_limit: Callable[[str, str], bool] = lambda bot, other: False,
         rate: MatchRate | None = None,
-        count: Callable[[ActiveSeek, bool], None] = lambda sought, back: None,
+        on_seek_changed: Callable[[ActiveSeek, bool], None] = lambda sought, back: None,
     ) -> None:
-        self._begin = begin
+        self._begin = start_match
         self._bots = bots
         self._rate = rate or MatchRate()
-        self._held = held
-        self._most = most
-        self._chance = chance or SystemRandom()
-        self._sated = sated
-        self._waiting = SeekIndex(count)
-        self._regulars = PoolMembers(plays, self._chance)
+        self._held = is_paused
+        self._most = capacity
+        self._chance = rng or SystemRandom()
+        self._sated = is_at_open_limit
+        self._waiting = SeekIndex(on_seek_changed)
+        self._pool_members = PoolMembers(is_playing, self._chance)
         self._new = FairQueue()
         """Seeks not examined yet. Among all others, no two that name each other could start a match."""
-        self._put_off: dict[ActiveSeek, None] = {}
+        self._postponed: dict[ActiveSeek, None] = {}
         """Seeks whose match could not start yet, although one names the other's bot."""
-        self._alone: OrderedDict[ActiveSeek, None] = OrderedDict()
+        self._waiting_for_similar: OrderedDict[ActiveSeek, None] = OrderedDict()
         """Examined seeks without named opponents, oldest first, that may not pair with open seeks yet."""
-        self._wanting: defaultdict[str, FairQueue] = defaultdict(FairQueue)
+        self._open_queues: defaultdict[str, FairQueue] = defaultdict(FairQueue)
         """Seeks that may pair with open ones, by game; under "", those that name some of several opponents."""
-        self._filled = 0.0
+        self._last_fill = 0.0
         """The time of the last round for these."""
-        self._looking: Iterator[None] | None = None
+        self._round: Iterator[None] | None = None
         """The rest of the current round."""
         self._began = False
         self._timer: asyncio.Handle | None = None
@@ -169,24 +169,24 @@ class Matchmaker:
     def add(self, session: Session, message: Seek, game: Game[Any, Any] | None) -> None:
         """Add a bot's seek. `game` has the rules, or is None for an open seek."""
         assert session.bot is not None
-        opponents = frozenset(map(folded, named(message)))
+        opponents = frozenset(map(fold_name, named_opponents(message)))
         named_or_private = bool(opponents) or message.private
         # A person's seek for the slow clock is unrated in the bots' pool, since only unrated matches there can have it.
-        slow_person = session.person and message.slow
+        slow_person = session.is_person and message.slow
         ratable = (
             game is not None and message.rated and not named_or_private and not slow_person and game.pool is not None
         )
         if game is None:
-            kind = open_match_spec(message.game)
+            spec = open_match_spec(message.game)
         else:
-            kind = match_spec_of(game, rated=ratable and self._bots.may_be_rated(session.bot))
+            spec = match_spec_of(game, rated=ratable and self._bots.may_be_rated(session.bot))
         now = self._loop.time()
-        self._put(
+        self._activate(
             ActiveSeek(
                 session,
                 session.bot,
                 message.id,
-                kind,
+                spec,
                 opponents,
                 now,
                 slow=message.slow,
@@ -199,32 +199,32 @@ class Matchmaker:
 
     def reconsider(self, bot: str) -> None:
         """Update whether a bot's seeks are rated after its approval changed."""
-        for sought in list(self._waiting.of(folded(bot))):
-            rated = sought.ratable and self._bots.may_be_rated(bot)
-            if rated != sought.kind.rated:
-                self._take(sought)
-                self._put(replace(sought, kind=with_rating(sought.kind, rated=rated)))
+        for seek in list(self._waiting.seeks_of(fold_name(bot))):
+            rated = seek.ratable and self._bots.may_be_rated(bot)
+            if rated != seek.spec.rated:
+                self._remove(seek)
+                self._activate(replace(seek, kind=with_rating(seek.spec, rated=rated)))
 
-    def _put(self, sought: ActiveSeek) -> None:
-        self._waiting.add(sought)
-        self._new.add(sought)
-        if sought.of_the_ladder and not sought.session.person:
-            self._regulars.note(sought.key, sought.kind)
-        self._look_in(GATHER)
+    def _activate(self, seek: ActiveSeek) -> None:
+        self._waiting.add(seek)
+        self._new.add(seek)
+        if seek.is_ladder_seek and not seek.session.is_person:
+            self._pool_members.record(seek.key, seek.spec)
+        self._schedule(NEW_SEEK_DELAY_S)
 
-    def of(self, bot: str) -> Collection[ActiveSeek]:
+    def seeks_of(self, bot: str) -> Collection[ActiveSeek]:
         """Return a bot's active seeks, oldest first."""
-        return self._waiting.of(bot)
+        return self._waiting.seeks_of(bot)
 
-    def holds(self, bot: str, seek: str) -> bool:
+    def has_seek(self, bot: str, seek_id: str) -> bool:
         """Return whether a bot has an active seek with this id."""
-        return self._waiting.find(bot, seek) is not None
+        return self._waiting.find(bot, seek_id) is not None
 
-    def withdraw(self, bot: str, seek: str) -> None:
+    def withdraw(self, bot: str, seek_id: str) -> None:
         """Withdraw a seek, if it is active."""
-        sought = self._waiting.find(bot, seek)
-        if sought is not None:
-            self._take(sought)
+        seek = self._waiting.find(bot, seek_id)
+        if seek is not None:
+            self._remove(seek)
 
     def take_back(self, group: Sequence[ActiveSeek]) -> None:
         """Count a match of these seeks no more: it does not begin."""
@@ -232,105 +232,105 @@ class Matchmaker:
         for bot in self._paced_in(group):
             self._rate.take_back(bot)
 
-    def put_back(self, group: Sequence[ActiveSeek]) -> None:
+    def restore(self, group: Sequence[ActiveSeek]) -> None:
         """Reactivate seeks whose match could not start."""
-        for sought in group:
-            self._waiting.add(sought)
-            self._new.add(sought)
+        for seek in group:
+            self._waiting.add(seek)
+            self._new.add(seek)
 
-    def leave(self, bot: str) -> list[ActiveSeek]:
+    def withdraw_all(self, bot: str) -> list[ActiveSeek]:
         """Withdraw all seeks of a bot, and return them."""
-        left = list(self._waiting.of(bot))
-        for sought in left:
-            self._take(sought)
-        self._regulars.leave(bot)
+        left = list(self._waiting.seeks_of(bot))
+        for seek in left:
+            self._remove(seek)
+        self._pool_members.remove(bot)
         return left
 
-    def paced(self, bot: str) -> float:
+    def rate_delay_s(self, bot: str) -> float:
         """Return the seconds for which the rate limit delays a bot's ladder seeks."""
-        return self._rate.wait(bot) if any(sought.of_the_ladder for sought in self.of(bot)) else 0.0
+        return self._rate.wait(bot) if any(seek.is_ladder_seek for seek in self.seeks_of(bot)) else 0.0
 
-    def again(self) -> None:
+    def reschedule(self) -> None:
         """Schedule another round: matches may be possible now that were not before."""
-        for sought in self._put_off:
-            self._new.add(sought)
-        self._put_off.clear()
+        for seek in self._postponed:
+            self._new.add(seek)
+        self._postponed.clear()
         if self._next_look() is not None:
-            self._look_in(0.0)
+            self._schedule(0.0)
 
     def close(self) -> None:
         """Stop pairing."""
         if self._timer is not None:
             self._timer.cancel()
 
-    def _take(self, sought: ActiveSeek) -> None:
-        self._waiting.remove(sought)
-        self._new.discard(sought)
-        self._put_off.pop(sought, None)
-        self._alone.pop(sought, None)
-        self._wanted_with(sought).discard(sought)
+    def _remove(self, seek: ActiveSeek) -> None:
+        self._waiting.remove(seek)
+        self._new.discard(seek)
+        self._postponed.pop(seek, None)
+        self._waiting_for_similar.pop(seek, None)
+        self._wanted_with(seek).discard(seek)
 
-    def _wanted_with(self, sought: ActiveSeek) -> FairQueue:
-        return self._wanting["" if sought.opponents else sought.kind.game]
+    def _wanted_with(self, seek: ActiveSeek) -> FairQueue:
+        return self._open_queues["" if seek.opponents else seek.spec.game]
 
-    def _look_in(self, seconds: float) -> None:
+    def _schedule(self, seconds: float) -> None:
         """Schedule a round after some seconds, unless one is running or due earlier."""
         at = self._loop.time() + seconds
-        if self._looking is not None:
+        if self._round is not None:
             return
         if self._timer is not None:
             if self._due <= at:
                 return
             self._timer.cancel()
         self._due = at
-        self._timer = self._loop.call_at(at, self._look)
+        self._timer = self._loop.call_at(at, self._run_round)
 
-    def _look(self) -> None:
+    def _run_round(self) -> None:
         """Run one step of a round and schedule the next, so that no step blocks the event loop for long."""
         if self._held():
-            self._due = self._loop.time() + LOOK_AGAIN
-            self._timer = self._loop.call_at(self._due, self._look)
+            self._due = self._loop.time() + PAIRING_INTERVAL_S
+            self._timer = self._loop.call_at(self._due, self._run_round)
             return
-        looking = self._looking
+        looking = self._round
         if looking is None:
             looking, self._began = self._pair(), False
-        self._looking = self._timer = None
+        self._round = self._timer = None
         if next(looking, self) is None:
-            self._looking = looking
-            self._timer = self._loop.call_soon(self._look)
+            self._round = looking
+            self._timer = self._loop.call_soon(self._run_round)
         else:
             wait = self._next_look()
             if wait is not None:
-                self._look_in(wait)
+                self._schedule(wait)
 
     def _next_look(self) -> float | None:
         """Return the seconds until the next round is useful; None until something changes."""
-        if self._new or (self._began and self._waiting.ripe):
-            return GATHER
+        if self._new or (self._began and self._waiting.fillable_specs):
+            return NEW_SEEK_DELAY_S
         now = self._loop.time()
-        due = [now + LOOK_AGAIN] if self._waiting.ripe else []
-        if any(self._worth_while()):
-            due.append(self._filled + FILL_EVERY)
-        if self._alone:
-            due.append(next(iter(self._alone)).since + ALONE)
-        return max(GATHER, min(due) - now) if due else None
+        due = [now + PAIRING_INTERVAL_S] if self._waiting.fillable_specs else []
+        if any(self._open_queues_with_candidates()):
+            due.append(self._last_fill + OPEN_PAIRING_INTERVAL_S)
+        if self._waiting_for_similar:
+            due.append(next(iter(self._waiting_for_similar)).since + OPEN_FALLBACK_DELAY_S)
+        return max(NEW_SEEK_DELAY_S, min(due) - now) if due else None
 
-    def _worth_while(self) -> Iterator[FairQueue]:
+    def _open_queues_with_candidates(self) -> Iterator[FairQueue]:
         """Yield the queues that want open seeks or named opponents, and might find some."""
-        return (turn for game, turn in self._wanting.items() if turn and (not game or self._waiting.open(game)))
+        return (turn for game, turn in self._open_queues.items() if turn and (not game or self._waiting.open(game)))
 
     def _pair(self) -> Iterator[None]:
         """Start all matches that active seeks allow now, step by step, those with named opponents first."""
         for number in range(len(self._new)):  # a fixed count, since new seeks may arrive all the time
-            sought = self._new.take()
-            if sought is None:
+            seek = self._new.take()
+            if seek is None:
                 break
-            if self._look_at(sought) or number % AT_ONCE == AT_ONCE - 1:
+            if self._pair_new(seek) or number % PAIRING_BATCH_SIZE == PAIRING_BATCH_SIZE - 1:
                 yield
-        for kind in list(self._waiting.ripe):
-            for bots in self._near(kind):
-                for group in self._ladder_groups(kind, bots):
-                    self._together(group)
+        for spec in list(self._waiting.fillable_specs):
+            for bots in self._rating_buckets(spec):
+                for group in self._ladder_groups(spec, bots):
+                    self._try_start(group)
                     yield
                 yield
         yield from self._fill()
@@ -338,69 +338,69 @@ class Matchmaker:
     def _fill(self) -> Iterator[None]:
         """Start matches that take open seeks for missing seats, and matches of several bots that name each other."""
         now = self._loop.time()
-        while self._alone and (first := next(iter(self._alone))).since + ALONE <= now:
-            del self._alone[first]
+        while self._waiting_for_similar and (first := next(iter(self._waiting_for_similar))).since + OPEN_FALLBACK_DELAY_S <= now:
+            del self._waiting_for_similar[first]
             self._wanted_with(first).add(first)
-        turns = list(self._worth_while())
-        if not turns or now < self._filled + FILL_EVERY:
+        turns = list(self._open_queues_with_candidates())
+        if not turns or now < self._last_fill + OPEN_PAIRING_INTERVAL_S:
             return
-        self._filled = now
+        self._last_fill = now
         for turn in turns:
             in_vain = 0
-            for _ in range(min(len(turn), AT_ONCE)):
-                sought = turn.take() if in_vain < IN_VAIN else None
-                if sought is None:
+            for _ in range(min(len(turn), PAIRING_BATCH_SIZE)):
+                seek = turn.take() if in_vain < MAX_FAILED_FILLS else None
+                if seek is None:
                     break
-                company = self._company(sought) if self._has_waited(sought) else ()
-                if not company or not self._together(company):
-                    turn.add(sought)
+                company = self._find_group(seek) if self._has_waited(seek) else ()
+                if not company or not self._try_start(company):
+                    turn.add(seek)
                     in_vain += company is None
                 yield
 
-    def _has_waited(self, sought: ActiveSeek) -> bool:
+    def _has_waited(self, seek: ActiveSeek) -> bool:
         """Return whether a match may start for a seek that has waited long enough for similar ones."""
-        still = sought.kind in self._waiting.ripe and self._loop.time() - sought.since < NOT_ALONE
-        return self._may_begin(sought.key) and not still
+        still = seek.spec in self._waiting.fillable_specs and self._loop.time() - seek.since < OPEN_FALLBACK_DELAY_POPULATED_S
+        return self._may_begin(seek.key) and not still
 
     def _may_begin(self, bot: str) -> bool:
         """Return whether a ladder match may start for a bot."""
         return bool(self._most(bot)) and not self._rate.wait(bot)
 
-    def _look_at(self, sought: ActiveSeek) -> bool:
+    def _pair_new(self, seek: ActiveSeek) -> bool:
         """Start the match of a new seek with one that it names or that names it. Return whether one was found."""
-        if sought.opponents and sought.kind.seats > 2:
-            self._wanted_with(sought).add(sought)
+        if seek.opponents and seek.spec.seats > 2:
+            self._wanted_with(seek).add(seek)
             return False
-        other = self._waiting.partner(sought, functools.partial(self._may_meet, sought))
-        begun = other is not None and self._together((sought, other))
-        if not begun and sought.of_the_ladder:
-            self._alone[sought] = None
+        other = self._waiting.find_partner(seek, functools.partial(self._may_meet, seek))
+        begun = other is not None and self._try_start((seek, other))
+        if not begun and seek.is_ladder_seek:
+            self._waiting_for_similar[seek] = None
         if not begun and other is not None:
-            for one in (sought, other):
-                if one.opponents and not self._may_take(one, sought, other):
+            for one in (seek, other):
+                if one.opponents and not self._may_take(one, seek, other):
                     self._wanted_with(one).add(one)
-            self._put_off[sought] = None
+            self._postponed[seek] = None
         return other is not None
 
-    def _may_meet(self, sought: ActiveSeek, other: str) -> bool:
+    def _may_meet(self, seek: ActiveSeek, other: str) -> bool:
         """Return whether a match may start for a bot, and with this seek if that is open."""
-        return bool(self._most(other)) and not (sought.kind.open and self._sated(other, sought.key))
+        return bool(self._most(other)) and not (seek.spec.open and self._sated(other, seek.key))
 
-    def _may_take(self, sought: ActiveSeek, *others: ActiveSeek) -> bool:
+    def _may_take(self, seek: ActiveSeek, *others: ActiveSeek) -> bool:
         """Return whether a seek may take the open ones among others: no opponent gets all slots of an open bot."""
-        return sought.kind.open or not any(other.kind.open and self._sated(sought.key, other.key) for other in others)
+        return seek.spec.open or not any(other.spec.open and self._sated(seek.key, other.key) for other in others)
 
-    def _together(self, group: Sequence[ActiveSeek]) -> bool:
+    def _try_start(self, group: Sequence[ActiveSeek]) -> bool:
         """Start a match, unless a seek was withdrawn or its bot may start none now. Return whether it started."""
         if not all(one in self._waiting and self._most(one.key) and self._may_take(one, *group) for one in group):
             return False
         paced = self._paced_in(group)
         if any(map(self._rate.wait, paced)):  # a bot with many slots may have used up its rate in this round
             return False
-        for sought in group:
-            self._take(sought)
+        for seek in group:
+            self._remove(seek)
         self._began = True
-        self._bots.begin(_met_in(group), [sought.key for sought in group])
+        self._bots.count_encounter(_met_in(group), [sought.key for sought in group])
         for bot in paced:
             self._rate.begin(bot)
         self._begin(group)
@@ -409,30 +409,30 @@ class Matchmaker:
     @staticmethod
     def _paced_in(group: Sequence[ActiveSeek]) -> list[str]:
         """Return the bots for whose rate limit a match between these seeks counts; none if an opponent is named."""
-        return [] if any(one.opponents for one in group) else [one.key for one in group if one.of_the_ladder]
+        return [] if any(one.opponents for one in group) else [one.key for one in group if one.is_ladder_seek]
 
-    def _company(self, sought: ActiveSeek) -> list[ActiveSeek] | None:
+    def _find_group(self, seek: ActiveSeek) -> list[ActiveSeek] | None:
         """Return a seek with the ones it names, similar ones and open ones; None if they do not fill the seats."""
-        kind, group = sought.kind, [sought]
-        for opponent in sought.opponents:
-            answer = self._waiting.answer(kind, opponent, frozenset((sought.key, *sought.opponents)))
+        spec, group = seek.spec, [seek]
+        for opponent in seek.opponents:
+            answer = self._waiting.find_answer(spec, opponent, frozenset((seek.key, *seek.opponents)))
             if answer is None:
                 return None
             group.append(answer)
-        group += self._drawn(group, kind, self._waiting.unnamed(kind))
-        group += self._drawn(group, kind, self._waiting.open(kind.game))
-        return group if len(group) == kind.seats else None
+        group += self._sample_seeks(group, spec, self._waiting.unnamed(spec))
+        group += self._sample_seeks(group, spec, self._waiting.open(spec.game))
+        return group if len(group) == spec.seats else None
 
-    def _drawn(
-        self, group: Sequence[ActiveSeek], kind: MatchSpec, seeks: Mapping[str, Mapping[str, ActiveSeek]]
+    def _sample_seeks(
+        self, group: Sequence[ActiveSeek], spec: MatchSpec, seeks: Mapping[str, Mapping[str, ActiveSeek]]
     ) -> list[ActiveSeek]:
         """Draw seeks for the free seats of a group from seeks by bot, among those that may be taken now."""
-        seats = kind.seats - len(group)
+        seats = spec.seats - len(group)
         if not seats:
             return []
-        looked_at = seeks if len(seeks) <= AT_ONCE else self._chance.sample(list(seeks), AT_ONCE)
-        there = {sought.key for sought in group}
-        fitting = {bot: next((one for one in seeks[bot].values() if one.takes(kind)), None) for bot in looked_at}
+        looked_at = seeks if len(seeks) <= PAIRING_BATCH_SIZE else self._chance.sample(list(seeks), PAIRING_BATCH_SIZE)
+        there = {seek.key for seek in group}
+        fitting = {bot: next((one for one in seeks[bot].values() if one.accepts(spec)), None) for bot in looked_at}
         first = {bot: one for bot, one in fitting.items() if one is not None and bot not in there and self._most(bot)}
         free = [
             self._seeker(bot, (*group, other))
@@ -446,27 +446,27 @@ class Matchmaker:
         """Return a bot's rating and history in the pool that a match between these seeks counts for."""
         mu, sigma = self._bots.rating(bot, standing_pool(group))
         pool = _met_in(group)
-        met, played = self._bots.met(bot, pool), self._bots.encounters(bot, pool)
-        spent = self._bots.spent(bot, pool_of(group))
-        return ladder_pairing.Seeker(bot, mu, sigma, met=met, played=played, spent=spent)
+        met, played = self._bots.count_encounters(bot, pool), self._bots.encounters(bot, pool)
+        spent = self._bots.opponents_at_limit(bot, pool_of(group))
+        return ladder_pairing.Seeker(bot, mu, sigma, meetings=met, played=played, avoided=spent)
 
-    def _near(self, kind: MatchSpec) -> Iterator[list[str]]:
+    def _rating_buckets(self, spec: MatchSpec) -> Iterator[list[str]]:
         """Return the bots with ladder seeks of a kind, sorted by rating and split into batches for comparison."""
-        waiting = self._waiting.unnamed(kind)
+        waiting = self._waiting.unnamed(spec)
         free = {bot: next(iter(seeks.values())) for bot, seeks in waiting.items() if self._may_begin(bot)}
         bots = sorted(free, key=lambda bot: self._bots.rating(bot, standing_pool((free[bot],))))
-        parts = -(-len(bots) // AT_ONCE)
+        parts = -(-len(bots) // PAIRING_BATCH_SIZE)
         return (bots[len(bots) * part // parts : len(bots) * (part + 1) // parts] for part in range(parts))
 
-    def _ladder_groups(self, kind: MatchSpec, bots: Sequence[str]) -> list[tuple[ActiveSeek, ...]]:
+    def _ladder_groups(self, spec: MatchSpec, bots: Sequence[str]) -> list[tuple[ActiveSeek, ...]]:
         """Return groups for matches: first those with people, by their ratings among people, then those of bots."""
-        waiting = self._waiting.unnamed(kind)
+        waiting = self._waiting.unnamed(spec)
         seeks = [
-            sought
+            seek
             for bot in bots
-            for sought in islice(waiting.get(bot, {}).values(), min(self._most(bot), AT_ONCE // len(bots)))
+            for seek in islice(waiting.get(bot, {}).values(), min(self._most(bot), PAIRING_BATCH_SIZE // len(bots)))
         ]
-        people = people_in(seeks)
+        people = seeks_of_people(seeks)
         if not people:
             return self._grouped(seeks, [])
         with_people = self._grouped(seeks, people)
@@ -478,15 +478,15 @@ class Matchmaker:
         if not seeks:
             return []
         seekers = [
-            replace(self._seeker(sought.key, (sought, *people)), since=sought.since, key=sought) for sought in seeks
+            replace(self._seeker(seek.key, (seek, *people)), since=seek.since, key=seek) for seek in seeks
         ]
         if people:  # else frequent players would wait for bots to catch up, which seldom play with people
             seekers = [replace(seeker, played=0) for seeker in seekers]
-        playing = [self._seeker(bot, (seeks[0], *people)) for bot in self._regulars.playing(seeks[0].kind)]
-        groups = ladder_pairing.ladder_groups(
+        playing = [self._seeker(bot, (seeks[0], *people)) for bot in self._pool_members.playing(seeks[0].spec)]
+        groups = ladder_pairing.group_seekers(
             seekers,
             self._loop.time(),
-            seats=seeks[0].kind.seats,
+            seats=seeks[0].spec.seats,
             playing=playing,
             only={sought.key for sought in people} if people else None,
         )
@@ -495,4 +495,4 @@ class Matchmaker:
 
 def _met_in(group: Sequence[ActiveSeek]) -> str:
     """Return the pool, or GAME/unrated, under which the store counts meetings in such a match."""
-    return pool_of(group) or f"{agreed(group).game}/unrated"
+    return pool_of(group) or f"{agreed_spec(group).game}/unrated"

@@ -17,7 +17,7 @@ import msgspec
 from arena.store.announcements import (
     Announcement,
     announce,
-    announced_after,
+    read_announcements_after,
     free_queue,
     last_announcement,
     wake_channel,
@@ -26,42 +26,42 @@ from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
 from arena.store.node_store import NodeTaken
 from arena.store.nodes import (
-    ALIVE_S,
-    Node,
+    NODE_TIMEOUT_S,
+    NodeStatus,
     State,
-    UnderWay,
-    beat,
+    MatchInProgress,
+    record_heartbeat,
     begin_matches,
     end_matches,
-    leave,
+    mark_stopped,
     list_nodes,
     matches_of,
     url_of_match,
     urls_of_bot,
 )
 from arena.store.postgres_database import PostgresDatabase
-from machine.timestamps import seconds_of
-from protocol.display import counted
+from machine.timestamps import parse_timestamp
+from protocol.display import format_count
 from protocol.errors import ArenaFault
-from protocol.names import folded
+from protocol.names import fold_name
 from referee.record import Header
 
-EVERY = 1.0
+HEARTBEAT_INTERVAL_S = 1.0
 """Seconds between two heartbeats."""
-PATIENCE = 15.0
+NODE_LOST_WARNING_S = 15.0
 """Seconds until the operator is warned of a missing node's waiting matches: it may just be restarting."""
 MAX_CLOCK_DIFFERENCE_S = 60.0
 """Maximum difference of a node's clock from the database's. If it is days off, the node's matches look old."""
 MIN_READ_INTERVAL_S = 0.1
 """Nodes read announcements at most ten times a second, however often they are woken."""
-AGAIN = 1.0
+RELISTEN_DELAY_S = 1.0
 """Seconds until a failed listener connects to the database again."""
-MAX_HELLO_SILENCE_S = 2.0 * ALIVE_S
+MAX_HELLO_SILENCE_S = 2.0 * NODE_TIMEOUT_S
 """Bots that come wait for a database that is slow, but not for one that has not answered for so long."""
 PROBE_INTERVAL_S = 5.0
 """A node whose session does not answer asks over a new one which others are alive, with this time in between."""
 
-_TOLD: dict[State, str] = {
+_STATE_TEXTS: dict[State, str] = {
     "alive": "takes matches",
     "draining": "is drained: it takes no new matches",
     "stopped": "has stopped",
@@ -75,28 +75,28 @@ log = logging.getLogger("arena.server.nodes")
 class NodeTimeouts:
     """Limits on how long a node waits for the database, in seconds."""
 
-    beat_timeout_s: float = ALIVE_S
+    beat_timeout_s: float = NODE_TIMEOUT_S
     """The database is taken for away when it has not answered a sign of life by then: the others see this node so."""
     echo_timeout_s: float = 5.0
     """A connection on which no echo of a sign of life was heard for so long is deaf, and replaced."""
 
 
-class OnlyNode:
+class SingleNode:
     """An arena with a single server. `Nodes` overrides this for several nodes."""
 
     url: str | None = None
     """The URL where clients connect to this node, if there are several."""
 
     @property
-    def draining(self) -> bool:
+    def is_draining(self) -> bool:
         """True while no match may start here."""
         return False
 
-    def unready(self) -> str | None:
+    def unready_reason(self) -> str | None:
         """Return a line that says why no client should be sent here now, or None."""
-        return self.away()
+        return self.database_problem()
 
-    def away(self) -> str | None:
+    def database_problem(self) -> str | None:
         """Return a line that says why the database is unreachable; None if it is reachable or a file."""
         return None
 
@@ -104,15 +104,15 @@ class OnlyNode:
         """Return that line once the database is away for so long that clients should not wait; else None."""
         return None
 
-    def elsewhere(self, game: str) -> str | None:
+    def url_of_other_owner(self, game: str) -> str | None:
         """Return the URL of the node that pairs a game; None if that is this node."""
         return None
 
-    def all(self) -> list[Node]:
+    def all_nodes(self) -> list[NodeStatus]:
         """Return all nodes by name; none if there is a single server."""
         return []
 
-    def others(self) -> list[str]:
+    def other_urls(self) -> list[str]:
         """Return the URLs of the other live nodes."""
         return []
 
@@ -120,29 +120,29 @@ class OnlyNode:
         """Return the URL of the node where a match is in progress, or None. Raises `StoreError`."""
         return None
 
-    async def matches_elsewhere(self, bot: str) -> list[str]:
+    async def urls_of_bot_elsewhere(self, bot: str) -> list[str]:
         """Return the URLs of other nodes where a bot has matches in progress. Raises `StoreError`."""
         return []
 
-    def begin(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
+    def register_match(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         """Register a match with all nodes before it begins here. Return None if there is a single server."""
         return None
 
-    async def resume(self, header: Header, seed: bytes) -> None:
+    async def register_resumed(self, header: Header, seed: bytes) -> None:
         """Register a match that resumes from its journal. Raises `StoreError`, and `BotGone` if it never began."""
 
-    async def end(self, match: str) -> None:
+    async def unregister_match(self, match: str) -> None:
         """Unregister a match that is over and whose result is not stored here. Raises `StoreError`."""
 
-    async def lost(self, known: Collection[str]) -> str | None:
+    async def find_lost_matches(self, journaled: Collection[str]) -> str | None:
         """Return a line about matches registered here that are not in `known`, or None. Raises `StoreError`."""
         return None
 
-    async def call(self, bots: list[str]) -> None:
+    async def call_bots(self, bots: list[str]) -> None:
         """Ask bots on other nodes to connect here. Raises `StoreError`."""
 
 
-class Nodes(OnlyNode):
+class ClusterView(SingleNode):
     """The nodes of an arena as seen by the one with this `number` and `url`. `run`, `listen` and `hear` never end.
 
     Callbacks: `changed` when another node may pair a game; `heard` with each announcement, or None if some were missed;
@@ -164,11 +164,11 @@ class Nodes(OnlyNode):
         self._timeouts = timeouts or NodeTimeouts()
         self._clock = clock
         self._wall_clock = wall_clock
-        self.changed: Callable[[], None] = lambda: None
-        self.heard: Callable[[Announcement | None], None] = lambda announcement: None
-        self.taken: Callable[[NodeTaken], None] = lambda fault: None
-        self.warn: Callable[[str | None], None] = lambda text: None
-        self.warn_of_clock: Callable[[str | None], None] = lambda text: None
+        self.on_changed: Callable[[], None] = lambda: None
+        self.on_announcement: Callable[[Announcement | None], None] = lambda announcement: None
+        self.on_name_taken: Callable[[NodeTaken], None] = lambda fault: None
+        self.on_warning: Callable[[str | None], None] = lambda text: None
+        self.on_clock_warning: Callable[[str | None], None] = lambda text: None
         self.warn_of_deafness: Callable[[str | None], None] = lambda text: None
         self.clock_difference_s = 0.0
         """The least possible difference of this machine's clock from the database's, positive if ahead."""
@@ -177,9 +177,9 @@ class Nodes(OnlyNode):
         self._database = database
         self._name = name
         self._number = number
-        self._nodes: list[Node] = []
-        self._own: Node | None = None
-        self._seen = self._clock()
+        self._nodes: list[NodeStatus] = []
+        self._own: NodeStatus | None = None
+        self._last_heartbeat = self._clock()
         """The time of the last successful heartbeat."""
         self._probed = float("-inf")
         """The time of the last question over a new session."""
@@ -193,76 +193,76 @@ class Nodes(OnlyNode):
         """The task that frees the queue of notifications, since one could not be sent."""
         self._position: int | None = None
         """The position of the last announcement read; None initially, and if some may be deleted already."""
-        self._away = False
+        self._is_database_away = False
         """True if the last heartbeat failed."""
-        self._noted: set[str] | None = None
+        self._registered_matches: set[str] | None = None
         """Matches registered here when the first of them resumed."""
-        self._waited_for: dict[str, float] = {}
+        self._missing_since: dict[str, float] = {}
         """The times since which nodes with matches in progress have been missing, by name."""
 
     @property
-    def draining(self) -> bool:
+    def is_draining(self) -> bool:
         return self._own is not None and self._own.draining
 
-    def unready(self) -> str | None:
-        draining = "this node takes no new matches: the operator drains it" if self.draining else None
-        return self.away() or draining
+    def unready_reason(self) -> str | None:
+        draining = "this node takes no new matches: the operator drains it" if self.is_draining else None
+        return self.database_problem() or draining
 
-    def away(self) -> str | None:
-        silent = self._clock() - self._seen
-        return f"the database is away: it last answered {silent:.0f} s ago" if self._away or silent > ALIVE_S else None
+    def database_problem(self) -> str | None:
+        silent = self._clock() - self._last_heartbeat
+        return f"the database is away: it last answered {silent:.0f} s ago" if self._is_database_away or silent > NODE_TIMEOUT_S else None
 
     def hangs(self) -> str | None:
-        return self.away() if self._clock() - self._seen > MAX_HELLO_SILENCE_S else None
+        return self.database_problem() if self._clock() - self._last_heartbeat > MAX_HELLO_SILENCE_S else None
 
-    def elsewhere(self, game: str) -> str | None:
+    def url_of_other_owner(self, game: str) -> str | None:
         pairing = [node for node in self._nodes if node.alive and not node.draining]
-        owner = max(pairing, key=lambda node: weight(node.name, game), default=self._own)
+        owner = max(pairing, key=lambda node: rendezvous_weight(node.name, game), default=self._own)
         return None if owner is None or owner == self._own else owner.url
 
-    def all(self) -> list[Node]:
+    def all_nodes(self) -> list[NodeStatus]:
         return self._nodes
 
-    def others(self) -> list[str]:
+    def other_urls(self) -> list[str]:
         return [node.url for node in self._nodes if node.alive and node != self._own]
 
     async def url_of_match(self, match: str) -> str | None:
         return await self._store.read(url_of_match, match)
 
-    async def matches_elsewhere(self, bot: str) -> list[str]:
+    async def urls_of_bot_elsewhere(self, bot: str) -> list[str]:
         return await self._store.read(urls_of_bot, self._number, bot)
 
-    def begin(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
+    def register_match(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         return self._store.begin(self._under_way(header, seed))
 
-    async def resume(self, header: Header, seed: bytes) -> None:
-        if self._noted is None:
-            self._noted = {one.match for one in await self._store.read(matches_of, self._name)}
-        if header.match not in self._noted:
+    async def register_resumed(self, header: Header, seed: bytes) -> None:
+        if self._registered_matches is None:
+            self._registered_matches = {one.match for one in await self._store.read(matches_of, self._name)}
+        if header.match not in self._registered_matches:
             gone = await self._store.write(begin_matches, [self._under_way(header, seed)])
             for fault in gone.values():
                 raise fault
 
-    async def end(self, match: str) -> None:
+    async def unregister_match(self, match: str) -> None:
         await self._store.write(end_matches, [match])
 
-    async def lost(self, known: Collection[str]) -> str | None:
-        lost = [one.match for one in await self._store.read(matches_of, self._name) if one.match not in known]
+    async def find_lost_matches(self, journaled: Collection[str]) -> str | None:
+        lost = [one.match for one in await self._store.read(matches_of, self._name) if one.match not in journaled]
         if not lost:
             return None
-        matches = counted(len(lost), "match was", "matches were")
+        matches = format_count(len(lost), "match was", "matches were")
         return (
             f"{matches} under way on this node, and not in its journal: where its data folder is gone for good, "
             f"stop it, and have them called off by `arena node lost {self._name}`"
         )
 
-    async def call(self, bots: list[str]) -> None:
-        await self._store.write(announce, "called", [folded(bot) for bot in bots], self._number)
+    async def call_bots(self, bots: list[str]) -> None:
+        await self._store.write(announce, "called", [fold_name(bot) for bot in bots], self._number)
 
-    async def beat(self) -> None:
+    async def send_heartbeat(self) -> None:
         """Send a heartbeat, and update the list of nodes. Raises `StoreError`."""
         before_s, echo = self._wall_clock(), self._echo
-        nodes = await self._store.write_first(beat, self._number, self.url, echo)
+        nodes = await self._store.write_first(record_heartbeat, self._number, self.url, echo)
         after_s = self._wall_clock()
         if not self._store.notifies:  # so a missing echo says nothing
             self._unheard_since = None
@@ -271,23 +271,23 @@ class Nodes(OnlyNode):
         elif echo is not None and echo == self._echo:
             self._expect_echo()
         self._woken.set()
-        if self._away:
-            log.warning("the database is back after %.1f s", self._clock() - self._seen)
-        self._seen, self._away = self._clock(), False
+        if self._is_database_away:
+            log.warning("the database is back after %.1f s", self._clock() - self._last_heartbeat)
+        self._last_heartbeat, self._is_database_away = self._clock(), False
         own = self._see(nodes)
         if own.seen is not None:
-            database_s = seconds_of(own.seen)
+            database_s = parse_timestamp(own.seen)
             self.clock_difference_s = max(0.0, before_s - database_s) + min(0.0, after_s - database_s)
-        self.warn_of_clock(self._clock_warning())
+        self.on_clock_warning(self._clock_warning())
 
-    def _see(self, nodes: list[Node]) -> Node:
+    def _see(self, nodes: list[NodeStatus]) -> NodeStatus:
         """Know the nodes as they are now; this one."""
         before, self._nodes = self._nodes, nodes
         self._own = own = next(node for node in nodes if node.name == self._name)
-        if list(map(_place, nodes)) != list(map(_place, before)):
-            self._tell(before)
-            self.changed()
-        self.warn(self._gone())
+        if list(map(_identity, nodes)) != list(map(_identity, before)):
+            self._log_changes(before)
+            self.on_changed()
+        self.on_warning(self._lost_nodes_warning())
         return own
 
     def _expect_echo(self) -> None:
@@ -301,80 +301,80 @@ class Nodes(OnlyNode):
     async def _free_queue(self) -> None:
         """Free the queue of notifications, which may be full, without delaying what this node writes."""
         try:
-            await self._store.read_beside(free_queue)
+            await self._store.read_slowly(free_queue)
         except ArenaFault as fault:
             log.debug("the queue of notifications can't be freed: %s", fault)
 
     def check_clock(self) -> None:
         """Raise `ArenaFault` if this machine's clock differs too much from the database's to start."""
         if abs(self.clock_difference_s) > MAX_CLOCK_DIFFERENCE_S:
-            raise ArenaFault(f"{self._clock_told()}: set the clock of this machine")
+            raise ArenaFault(f"{self._clock_text()}: set the clock of this machine")
 
     def _clock_warning(self) -> str | None:
         if abs(self.clock_difference_s) <= MAX_CLOCK_DIFFERENCE_S:
             return None
-        return f"{self._clock_told()}, so times of matches that it plays are wrong: set it"
+        return f"{self._clock_text()}, so times of matches that it plays are wrong: set it"
 
-    def _clock_told(self) -> str:
+    def _clock_text(self) -> str:
         direction = "ahead of" if self.clock_difference_s > 0 else "behind"
         return f"the clock of this machine is {abs(self.clock_difference_s):.0f} s {direction} the database's"
 
-    def _gone(self) -> str | None:
+    def _lost_nodes_warning(self) -> str | None:
         """Return a line about nodes that stay missing with matches in progress, or None."""
         now = self._clock()
         away = {
             node.name: node.matches for node in self._nodes if node.matches and not node.alive and node != self._own
         }
-        self._waited_for = {name: self._waited_for.get(name, now) for name in away}
-        gone = [name for name, since in self._waited_for.items() if now - since >= PATIENCE]
+        self._missing_since = {name: self._missing_since.get(name, now) for name in away}
+        gone = [name for name, since in self._missing_since.items() if now - since >= NODE_LOST_WARNING_S]
         if not gone:
             return None
-        named = ", ".join(f"{counted(away[name], 'match', 'matches')} of node {name}" for name in gone)
+        named = ", ".join(f"{format_count(away[name], 'match', 'matches')} of node {name}" for name in gone)
         return (
             f"{named} can't go on, as no such node runs: start it again; where its data folder is gone, or it is "
             f"to be no more, have them called off by `arena node lost {gone[0] if len(gone) == 1 else 'NAME'}`"
         )
 
-    def _tell(self, before: Sequence[Node]) -> None:
+    def _log_changes(self, before: Sequence[NodeStatus]) -> None:
         """Log which nodes changed; initially, which others are alive."""
         known = {node.name: node for node in before}
         for node in self._nodes:
             was = known.pop(node.name, None)
             if node.name == self._name:
                 if was is not None and was.draining != node.draining:
-                    log.info("this node %s", _TOLD["draining"] if node.draining else f"{_TOLD['alive']} again")
-            elif node.alive if was is None else _place(was) != _place(node):
-                log.info("node %s at %s %s", node.name, node.url, _TOLD[node.state])
+                    log.info("this node %s", _STATE_TEXTS["draining"] if node.draining else f"{_STATE_TEXTS['alive']} again")
+            elif node.alive if was is None else _identity(was) != _identity(node):
+                log.info("node %s at %s %s", node.name, node.url, _STATE_TEXTS[node.state])
         for name in known:
             log.info("node %s is given up: its matches were called off", name)
 
     async def run(self) -> None:
         """Send heartbeats as long as this process runs."""
         while True:
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(HEARTBEAT_INTERVAL_S)
             try:
                 await self._beat_or_probe()
             except NodeTaken as fault:
-                self.taken(fault)
+                self.on_name_taken(fault)
             except ArenaFault as fault:
-                log.log(logging.DEBUG if self._away else logging.ERROR, "the database is away: %s", fault)
-                self._away = True
+                log.log(logging.DEBUG if self._is_database_away else logging.ERROR, "the database is away: %s", fault)
+                self._is_database_away = True
                 await self._probe()
 
     async def _beat_or_probe(self) -> None:
         """Be seen; while the session with the database does not answer, see the others over a new one. Raises
         `StoreError`.
         """
-        beating, told = asyncio.ensure_future(self.beat()), False
+        beating, told = asyncio.ensure_future(self.send_heartbeat()), False
         try:
             waiting_s = self._timeouts.beat_timeout_s
             while not (await asyncio.wait({beating}, timeout=waiting_s))[0]:
-                if not self._away:
+                if not self._is_database_away:
                     limits = self._database.limit.timeouts
                     longest_s = limits.statement_timeout_s + limits.answer_timeout_s
                     text = "the database is away: no answer for %.0f s; its session is closed after %.0f s without one"
                     log.error(text, waiting_s, longest_s)
-                    self._away = True
+                    self._is_database_away = True
                 await self._probe()
                 waiting_s = PROBE_INTERVAL_S
                 told = True
@@ -390,7 +390,7 @@ class Nodes(OnlyNode):
     async def _probe(self) -> None:
         """Look which nodes others see, over a new session: bots go to those, as this one can store nothing."""
         now = self._clock()
-        if now - self._seen < self._timeouts.beat_timeout_s or now - self._probed < PROBE_INTERVAL_S:
+        if now - self._last_heartbeat < self._timeouts.beat_timeout_s or now - self._probed < PROBE_INTERVAL_S:
             return
         self._probed = now
         try:
@@ -399,7 +399,7 @@ class Nodes(OnlyNode):
             log.debug("a new session does not work either: %s", fault)
             return
         is_listed = any(node.name == self._name for node in nodes)  # not once the operator has given it up
-        if self._away and is_listed:
+        if self._is_database_away and is_listed:
             self._see(nodes)
 
     async def listen(self) -> None:
@@ -412,7 +412,7 @@ class Nodes(OnlyNode):
                 log.debug("nothing wakes this node when others announce something: %s", fault)
             except Exception:
                 log.exception("nothing wakes this node when others announce something")
-            await asyncio.sleep(AGAIN)
+            await asyncio.sleep(RELISTEN_DELAY_S)
 
     async def _listen_to(self, channel: str) -> None:
         """Be woken over a channel, until the connection ends or is deaf. Raises `StoreUnavailable`."""
@@ -448,7 +448,7 @@ class Nodes(OnlyNode):
                     self._echo = echo
                     self._woken.set()
 
-    async def hear(self) -> None:
+    async def read_when_woken(self) -> None:
         """Read announcements whenever this node is woken, at most once per `MIN_READ_INTERVAL_S`."""
         while True:
             await self._woken.wait()
@@ -467,29 +467,29 @@ class Nodes(OnlyNode):
         """
         if self._position is None:
             self._position = await self._store.read(last_announcement)
-            self.heard(None)
+            self.on_announcement(None)
             return
-        announced = await self._store.read(announced_after, self._position)
+        announced = await self._store.read(read_announcements_after, self._position)
         self._position = announced.position
         for announcement in (None,) if announced.announcements is None else announced.announcements:
-            self.heard(announcement)
+            self.on_announcement(announcement)
 
     async def leave(self) -> None:
         """Mark this node as stopped."""
         with contextlib.suppress(ArenaFault):
-            await self._store.write(leave, self._number)
+            await self._store.write(mark_stopped, self._number)
 
-    def _under_way(self, header: Header, seed: bytes) -> UnderWay:
+    def _under_way(self, header: Header, seed: bytes) -> MatchInProgress:
         text = msgspec.json.encode(header).decode()
-        return UnderWay(self._number, header.match, text, seed.hex(), [seat.bot for seat in header.seats])
+        return MatchInProgress(self._number, header.match, text, seed.hex(), [seat.bot for seat in header.seats])
 
 
-def weight(node: str, game: str) -> bytes:
+def rendezvous_weight(node: str, game: str) -> bytes:
     """Return the weight of a node for a game; the node with the greatest pairs it (rendezvous hashing). So when a node
     goes, only its own games move.
     """
     return hashlib.sha256(f"{node}\n{game}".encode()).digest()
 
 
-def _place(node: Node) -> tuple[str, str, State]:
+def _identity(node: NodeStatus) -> tuple[str, str, State]:
     return node.name, node.url, node.state

@@ -9,10 +9,10 @@ from math import ceil
 
 from arena.network.rate_limits import FailureBackoff
 
-FIRST = 10.0
+FIRST_PAUSE_S = 10.0
 """Seconds of the first pause, as long as the opponents waited. Each further pause is twice as long."""
-LONGEST = 600.0
-LONGEST_OF_ADDRESS = 90.0
+MAX_PAUSE_S = 600.0
+MAX_ADDRESS_PAUSE_S = 90.0
 """Maximum pause of an address, which many bots may share. At 10 s per missed match, opponents lose a tenth of their
 time.
 """
@@ -21,7 +21,7 @@ MAX_TRIED_BOTS = 1000
 """Beyond so many, the bots that are offline and whose last match is longest ago have to show again that they come."""
 
 
-def paused(seconds: float) -> str:
+def pause_message(seconds: float) -> str:
     """Return the message for a bot that may not seek for some seconds."""
     return f"seek: this bot, or a new one from your address, missed a match: seek again in {ceil(seconds)} s"
 
@@ -39,68 +39,68 @@ class Playbans:
         is_online: Callable[[str], bool] = lambda bot: False,
         max_tried: int = MAX_TRIED_BOTS,
     ) -> None:
-        self._tried: dict[str, None] = {}
+        self._trusted: dict[str, None] = {}
         """The one that came to a match last at the end."""
         self._is_online = is_online
         self._max_tried = max_tried
         self._now = now
-        self._bots = FailureBackoff(LONGEST, FIRST)
-        self._addresses = FailureBackoff(LONGEST_OF_ADDRESS, FIRST)
-        self._awaited: dict[str, str] = {}
+        self._bots = FailureBackoff(MAX_PAUSE_S, FIRST_PAUSE_S)
+        self._addresses = FailureBackoff(MAX_ADDRESS_PAUSE_S, FIRST_PAUSE_S)
+        self._untrusted_in_match: dict[str, str] = {}
         """Untrusted bots in a match, with their addresses."""
-        self._busy: Counter[str] = Counter()
+        self._matches_by_address: Counter[str] = Counter()
 
-    def pause(self, bot: str, address: str) -> float:
+    def pause_s(self, bot: str, address: str) -> float:
         """Return the seconds until a bot may seek."""
-        of_address = 0.0 if bot in self._tried else self._addresses.wait(address, self._now())
-        return max(self._bots.wait(bot, self._now()), of_address)
+        of_address = 0.0 if bot in self._trusted else self._addresses.wait_s(address, self._now())
+        return max(self._bots.wait_s(bot, self._now()), of_address)
 
-    def free(self, bot: str, address: str) -> bool:
+    def may_start(self, bot: str, address: str) -> bool:
         """Return whether a match may start for a bot with a free slot."""
-        return bot in self._tried or not (
-            self._busy[address] or bot in self._awaited or self._addresses.wait(address, self._now())
+        return bot in self._trusted or not (
+            self._matches_by_address[address] or bot in self._untrusted_in_match or self._addresses.wait_s(address, self._now())
         )
 
-    def tried(self, bot: str) -> bool:
+    def is_trusted(self, bot: str) -> bool:
         """Return whether a bot is trusted: it has been ready for a match, and has missed none since."""
-        return bot in self._tried
+        return bot in self._trusted
 
-    def begin(self, bot: str, address: str) -> None:
+    def on_seated(self, bot: str, address: str) -> None:
         """Note that a bot got a seat."""
-        if bot not in self._tried and bot not in self._awaited:
-            self._awaited[bot] = address
-            self._busy[address] += 1
+        if bot not in self._trusted and bot not in self._untrusted_in_match:
+            self._untrusted_in_match[bot] = address
+            self._matches_by_address[address] += 1
 
-    def ready(self, bot: str) -> bool:
+    def on_ready(self, bot: str) -> bool:
         """Note that a bot is ready. Return whether that made it trusted."""
-        known = bot in self._tried
-        self._tried.pop(bot, None)
-        self._tried[bot] = None
+        known = bot in self._trusted
+        self._trusted.pop(bot, None)
+        self._trusted[bot] = None
         if known:
             return False
-        surplus = max(0, len(self._tried) - self._max_tried)
-        offline = (name for name in self._tried if not self._is_online(name))
+        surplus = max(0, len(self._trusted) - self._max_tried)
+        offline = (name for name in self._trusted if not self._is_online(name))
         for name in list(islice(offline, surplus)):
-            del self._tried[name]
-        self.end(bot)
+            del self._trusted[name]
+        self.on_released(bot)
         return True
 
-    def end(self, bot: str) -> bool:
+    def on_released(self, bot: str) -> bool:
         """Note that a bot's seat is released. Return whether other bots of its address may start a match now."""
-        address = self._awaited.pop(bot, None)
+        address = self._untrusted_in_match.pop(bot, None)
         if address is None:
             return False
-        self._busy[address] -= 1
-        if not self._busy[address]:
-            del self._busy[address]
+        self._matches_by_address[address] -= 1
+        if not self._matches_by_address[address]:
+            del self._matches_by_address[address]
         return True
 
-    def missed(self, bot: str) -> float:
+    def on_missed(self, bot: str) -> float:
         """Note that a bot missed its match. Return the seconds for which it may not seek."""
-        self._tried.pop(bot, None)
-        of_address = self._addresses.fail(self._awaited[bot], self._now()) if bot in self._awaited else 0.0
-        return max(self._bots.fail(bot, self._now()), of_address)
+        self._trusted.pop(bot, None)
+        of_address = self._addresses.add_failure(self._untrusted_in_match[bot], self._now()) if bot in self._untrusted_in_match else 0.0
+        return max(self._bots.add_failure(bot, self._now()), of_address)
 
-    def played(self, bot: str) -> None:
+    def on_played(self, bot: str) -> None:
         """Reduce a bot's backoff by one missed match, since it played a match to its end."""
-        self._bots.forgive(bot)
+        self._bots.remove_failure(bot)

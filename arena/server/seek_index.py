@@ -48,28 +48,28 @@ class MatchSpec:
         return config
 
 
-_kinds: WeakValueDictionary[tuple[str, bytes, bool], MatchSpec] = WeakValueDictionary()
+_specs: WeakValueDictionary[tuple[str, bytes, bool], MatchSpec] = WeakValueDictionary()
 
 
 def match_spec_of(game: Game[Any, Any], *, rated: bool) -> MatchSpec:
     """Return the spec of matches with these rules."""
     key = (game.name, _pack(game.config), rated)
-    return _kinds.setdefault(key, MatchSpec(*key, game.seats, game.pool))
+    return _specs.setdefault(key, MatchSpec(*key, game.seats, game.pool))
 
 
-def with_rating(kind: MatchSpec, *, rated: bool) -> MatchSpec:
+def with_rating(spec: MatchSpec, *, rated: bool) -> MatchSpec:
     """Return the spec of the same matches, rated or not."""
-    key = (kind.game, kind.packed, rated)
-    return _kinds.setdefault(key, MatchSpec(*key, kind.seats, kind.pool))
+    key = (spec.game, spec.packed, rated)
+    return _specs.setdefault(key, MatchSpec(*key, spec.seats, spec.pool))
 
 
 def open_match_spec(game: str) -> MatchSpec:
     """Return the spec of the open seeks of a game."""
     key = (game, b"", False)
-    return _kinds.setdefault(key, MatchSpec(*key, 0, None))
+    return _specs.setdefault(key, MatchSpec(*key, 0, None))
 
 
-NOBODY: frozenset[str] = frozenset()
+NO_OPPONENTS: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -83,7 +83,7 @@ class ActiveSeek:
     session: Session
     bot: str
     id: str
-    kind: MatchSpec
+    spec: MatchSpec
     opponents: frozenset[str]
     since: float
     slow: bool = False
@@ -92,9 +92,9 @@ class ActiveSeek:
     people_rated: bool = True
     presets: frozenset[str] = frozenset()
 
-    def takes(self, kind: MatchSpec) -> bool:
+    def accepts(self, spec: MatchSpec) -> bool:
         """Return whether an open seek accepts a match of this kind."""
-        return not self.presets or kind.preset in self.presets
+        return not self.presets or spec.preset in self.presets
 
     @property
     def key(self) -> str:
@@ -102,12 +102,12 @@ class ActiveSeek:
         return self.session.key
 
     @property
-    def of_the_ladder(self) -> bool:
+    def is_ladder_seek(self) -> bool:
         """True if the arena chooses the opponents among similar seeks."""
-        return not self.opponents and not self.kind.open and not self.private
+        return not self.opponents and not self.spec.open and not self.private
 
 
-ByBot = dict[str, dict[str, ActiveSeek]]
+SeeksByBot = dict[str, dict[str, ActiveSeek]]
 """Seeks by folded bot name and id, each bot's oldest first."""
 
 
@@ -116,102 +116,102 @@ class SeekIndex:
     that becomes active, or with `back` ends.
     """
 
-    def __init__(self, count: Callable[[ActiveSeek, bool], None]) -> None:
-        self._count = count
-        self._by_bot: ByBot = {}
-        self._by_aim: dict[tuple[MatchSpec, frozenset[str]], ByBot] = {}
+    def __init__(self, on_seek_changed: Callable[[ActiveSeek, bool], None]) -> None:
+        self._count = on_seek_changed
+        self._by_bot: SeeksByBot = {}
+        self._by_spec_and_opponents: dict[tuple[MatchSpec, frozenset[str]], SeeksByBot] = {}
         """Seeks that are not private, by spec and named opponents."""
-        self._by_rival: dict[tuple[str, str], ByBot] = {}
+        self._by_game_and_opponent: dict[tuple[str, str], SeeksByBot] = {}
         """Two-seat seeks that name an opponent, by game and opponent."""
-        self.ripe: dict[MatchSpec, None] = {}
+        self.fillable_specs: dict[MatchSpec, None] = {}
         """The specs with ladder seeks of at least as many bots as seats."""
 
-    def __contains__(self, sought: ActiveSeek) -> bool:
-        return self.find(sought.key, sought.id) is sought
+    def __contains__(self, seek: ActiveSeek) -> bool:
+        return self.find(seek.key, seek.id) is seek
 
-    def find(self, bot: str, seek: str) -> ActiveSeek | None:
+    def find(self, bot: str, seek_id: str) -> ActiveSeek | None:
         """Return a bot's seek with this id, or None."""
-        return self._by_bot.get(bot, {}).get(seek)
+        return self._by_bot.get(bot, {}).get(seek_id)
 
-    def of(self, bot: str) -> Collection[ActiveSeek]:
+    def seeks_of(self, bot: str) -> Collection[ActiveSeek]:
         """Return all seeks of a bot."""
         return self._by_bot.get(bot, {}).values()
 
-    def add(self, sought: ActiveSeek) -> None:
+    def add(self, seek: ActiveSeek) -> None:
         """Add a seek."""
-        for seeks in self._indices(sought):
-            seeks.setdefault(sought.key, {})[sought.id] = sought
-        self._note_ripe(sought)
-        self._count(sought, False)
+        for seeks in self._indices(seek):
+            seeks.setdefault(seek.key, {})[seek.id] = seek
+        self._note_ripe(seek)
+        self._count(seek, False)
 
-    def remove(self, sought: ActiveSeek) -> None:
+    def remove(self, seek: ActiveSeek) -> None:
         """Remove an active seek."""
-        for seeks in self._indices(sought):
-            del seeks[sought.key][sought.id]
-            if not seeks[sought.key]:
-                del seeks[sought.key]
-        for aim in _aim(sought):
-            if not self._by_aim[aim]:
-                del self._by_aim[aim]
-        for rival in _rival(sought):
-            if not self._by_rival[rival]:
-                del self._by_rival[rival]
-        self._note_ripe(sought)
-        self._count(sought, True)
+        for seeks in self._indices(seek):
+            del seeks[seek.key][seek.id]
+            if not seeks[seek.key]:
+                del seeks[seek.key]
+        for aim in _spec_and_opponents_keys(seek):
+            if not self._by_spec_and_opponents[aim]:
+                del self._by_spec_and_opponents[aim]
+        for rival in _game_and_opponent_keys(seek):
+            if not self._by_game_and_opponent[rival]:
+                del self._by_game_and_opponent[rival]
+        self._note_ripe(seek)
+        self._count(seek, True)
 
-    def _indices(self, sought: ActiveSeek) -> list[ByBot]:
-        aimed = (self._by_aim.setdefault(aim, {}) for aim in _aim(sought))
-        return [self._by_bot, *aimed, *(self._by_rival.setdefault(rival, {}) for rival in _rival(sought))]
+    def _indices(self, seek: ActiveSeek) -> list[SeeksByBot]:
+        aimed = (self._by_spec_and_opponents.setdefault(aim, {}) for aim in _spec_and_opponents_keys(seek))
+        return [self._by_bot, *aimed, *(self._by_game_and_opponent.setdefault(rival, {}) for rival in _game_and_opponent_keys(seek))]
 
-    def _note_ripe(self, sought: ActiveSeek) -> None:
+    def _note_ripe(self, seek: ActiveSeek) -> None:
         """Update whether the seek's spec has enough seeks for a match."""
-        if not sought.of_the_ladder:
+        if not seek.is_ladder_seek:
             return
-        if len(self.unnamed(sought.kind)) >= sought.kind.seats:
-            self.ripe[sought.kind] = None
+        if len(self.unnamed(seek.spec)) >= seek.spec.seats:
+            self.fillable_specs[seek.spec] = None
         else:
-            self.ripe.pop(sought.kind, None)
+            self.fillable_specs.pop(seek.spec, None)
 
-    def partner(self, sought: ActiveSeek, free: Callable[[str], object]) -> ActiveSeek | None:
+    def find_partner(self, seek: ActiveSeek, is_free: Callable[[str], object]) -> ActiveSeek | None:
         """Return a two-seat seek that this one names or that names its bot, the oldest of its bot; or None. If several
         bots name it, prefer the first that is `free`; each may be tested.
         """
-        bot, kind = sought.key, sought.kind
-        for opponent in sought.opponents:
-            return self.answer(kind, opponent, frozenset((bot, opponent)))
-        if kind.open:
-            by_rival = self._by_rival.get((kind.game, bot), {})
+        bot, spec = seek.key, seek.spec
+        for opponent in seek.opponents:
+            return self.find_answer(spec, opponent, frozenset((bot, opponent)))
+        if spec.open:
+            by_rival = self._by_game_and_opponent.get((spec.game, bot), {})
             fitting = (
-                (other, {name: one for name, one in seeks.items() if sought.takes(one.kind)})
+                (other, {name: one for name, one in seeks.items() if seek.accepts(one.spec)})
                 for other, seeks in by_rival.items()
             )
             named_by = {other: seeks for other, seeks in fitting if seeks}
         else:
-            named_by = self._by_aim.get((kind, frozenset((bot,))), {}) if kind.seats == 2 else {}
-        found = next((other for other in named_by if free(other)), None) or next(iter(named_by), None)
+            named_by = self._by_spec_and_opponents.get((spec, frozenset((bot,))), {}) if spec.seats == 2 else {}
+        found = next((other for other in named_by if is_free(other)), None) or next(iter(named_by), None)
         return None if found is None else _first(named_by[found])
 
-    def answer(self, kind: MatchSpec, bot: str, group: frozenset[str]) -> ActiveSeek | None:
+    def find_answer(self, spec: MatchSpec, bot: str, group: frozenset[str]) -> ActiveSeek | None:
         """Return a bot's seek that fits a match of this kind within a group, preferably one that names opponents."""
         found = None
-        for sought in self.of(bot):
-            if sought.kind is kind and sought.opponents <= group:
-                if sought.opponents:
-                    return sought
-                found = found or sought
-        return found or _first_that_takes(kind, self.open(kind.game).get(bot, {}))
+        for seek in self.seeks_of(bot):
+            if seek.spec is spec and seek.opponents <= group:
+                if seek.opponents:
+                    return seek
+                found = found or seek
+        return found or _first_that_takes(spec, self.open(spec.game).get(bot, {}))
 
-    def unnamed(self, kind: MatchSpec) -> Mapping[str, Mapping[str, ActiveSeek]]:
+    def unnamed(self, spec: MatchSpec) -> Mapping[str, Mapping[str, ActiveSeek]]:
         """Return the seeks of a kind without named opponents, by bot and id."""
-        return self._by_aim.get((kind, NOBODY), {})
+        return self._by_spec_and_opponents.get((spec, NO_OPPONENTS), {})
 
     def open(self, game: str) -> Mapping[str, Mapping[str, ActiveSeek]]:
         """Return the open seeks of a game, by bot and id."""
         return self.unnamed(open_match_spec(game))
 
 
-def _first_that_takes(kind: MatchSpec, seeks: Mapping[str, ActiveSeek]) -> ActiveSeek | None:
-    return next((sought for sought in seeks.values() if sought.takes(kind)), None)
+def _first_that_takes(spec: MatchSpec, seeks: Mapping[str, ActiveSeek]) -> ActiveSeek | None:
+    return next((seek for seek in seeks.values() if seek.accepts(spec)), None)
 
 
 class FairQueue:
@@ -226,63 +226,63 @@ class FairQueue:
     def __bool__(self) -> bool:
         return bool(self._by_bot)
 
-    def add(self, sought: ActiveSeek) -> None:
+    def add(self, seek: ActiveSeek) -> None:
         """Add a seek behind the others of its bot; a new bot comes last."""
-        self._by_bot.setdefault(sought.key, {})[sought] = None
+        self._by_bot.setdefault(seek.key, {})[seek] = None
 
-    def discard(self, sought: ActiveSeek) -> None:
+    def discard(self, seek: ActiveSeek) -> None:
         """Remove a seek, if it is queued."""
-        seeks = self._by_bot.get(sought.key, {})
-        seeks.pop(sought, None)
+        seeks = self._by_bot.get(seek.key, {})
+        seeks.pop(seek, None)
         if not seeks:
-            self._by_bot.pop(sought.key, None)
+            self._by_bot.pop(seek.key, None)
 
     def take(self) -> ActiveSeek | None:
         """Remove and return the next seek, and move its bot to the end; None if the queue is empty."""
         for bot, seeks in self._by_bot.items():
-            sought = next(iter(seeks))
-            del seeks[sought], self._by_bot[bot]
+            seek = next(iter(seeks))
+            del seeks[seek], self._by_bot[bot]
             if seeks:
                 self._by_bot[bot] = seeks
-            return sought
+            return seek
         return None
 
 
-def agreed(group: Iterable[ActiveSeek]) -> MatchSpec:
+def agreed_spec(group: Iterable[ActiveSeek]) -> MatchSpec:
     """Return the spec of a match between seeks that fit: that of one that is not open."""
-    return next(sought.kind for sought in group if not sought.kind.open)
+    return next(seek.spec for seek in group if not seek.spec.open)
 
 
-def people_in(group: Iterable[ActiveSeek]) -> list[ActiveSeek]:
+def seeks_of_people(group: Iterable[ActiveSeek]) -> list[ActiveSeek]:
     """Return the seeks of people."""
-    return [sought for sought in group if sought.session.person]
+    return [seek for seek in group if seek.session.is_person]
 
 
 def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
     """Return the pool whose ratings apply to a match between these seeks, rated or not: with a person, people's."""
-    pool = agreed(group).pool
-    return people_pool(pool) if pool is not None and people_in(group) else pool
+    pool = agreed_spec(group).pool
+    return people_pool(pool) if pool is not None and seeks_of_people(group) else pool
 
 
 def pool_of(group: Sequence[ActiveSeek]) -> str | None:
     """Return the pool in which a match between these seeks is rated if its bots may be, or None. With a person it is
     the pool of people, regardless of who chose whom, unless the person asked for an unrated match or invited a friend.
     """
-    people = people_in(group)
-    rated = all(sought.people_rated for sought in people) if people else agreed(group).rated
+    people = seeks_of_people(group)
+    rated = all(seek.people_rated for seek in people) if people else agreed_spec(group).rated
     return standing_pool(group) if rated else None
 
 
-def _aim(sought: ActiveSeek) -> list[tuple[MatchSpec, frozenset[str]]]:
+def _spec_and_opponents_keys(seek: ActiveSeek) -> list[tuple[MatchSpec, frozenset[str]]]:
     """Return the key in the index by spec and opponents; none for private seeks, which are found by their bot alone."""
-    return [] if sought.private else [(sought.kind, sought.opponents)]
+    return [] if seek.private else [(seek.spec, seek.opponents)]
 
 
-def _rival(sought: ActiveSeek) -> list[tuple[str, str]]:
+def _game_and_opponent_keys(seek: ActiveSeek) -> list[tuple[str, str]]:
     """Return the game and the only opponent, for a two-seat seek that names one."""
-    if sought.kind.seats != 2:
+    if seek.spec.seats != 2:
         return []
-    return [(sought.kind.game, opponent) for opponent in sought.opponents]
+    return [(seek.spec.game, opponent) for opponent in seek.opponents]
 
 
 def _first(seeks: Mapping[str, ActiveSeek]) -> ActiveSeek | None:

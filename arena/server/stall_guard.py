@@ -6,11 +6,11 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from arena.store.node_store import LEASE
+from arena.store.node_store import LEASE_S
 
-MOST = LEASE - 2.0
+MAX_STALL_S = LEASE_S - 2.0
 """Maximum seconds between two turns of the event loop, below the lease, which may start 1 s before a turn."""
-EVERY = 0.5
+CHECK_INTERVAL_S = 0.5
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """A clock that continues while the machine sleeps."""
 
@@ -20,19 +20,19 @@ class StallGuard:
     `MOST` seconds have passed since the last look, `stalled` is called with them. It must not return.
     """
 
-    def __init__(self, stalled: Callable[[float], None]) -> None:
-        self._stalled = stalled
-        self._looked = time.clock_gettime(_CLOCK)
+    def __init__(self, on_stall: Callable[[float], None]) -> None:
+        self._stalled = on_stall
+        self._last_check = time.clock_gettime(_CLOCK)
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Call `stalled` if the process was suspended for too long."""
         now = time.clock_gettime(_CLOCK)
-        if now - self._looked > MOST:
-            self._stalled(now - self._looked)
-        self._looked = now
+        if now - self._last_check > MAX_STALL_S:
+            self._stalled(now - self._last_check)
+        self._last_check = now
 
     async def run(self) -> None:
         """Check periodically, without end."""
         while True:
-            self.look()
-            await asyncio.sleep(EVERY)
+            self.check()
+            await asyncio.sleep(CHECK_INTERVAL_S)

@@ -13,7 +13,7 @@ class Warnings:
     def __init__(self) -> None:
         self._by_kind: dict[str, str] = {}
 
-    def tell(self, kind: str, text: str | None) -> None:
+    def update(self, kind: str, text: str | None) -> None:
         """Set the warning of a kind, or clear it with None. Changes of its text alone are not logged."""
         if text is not None:
             if kind not in self._by_kind:
@@ -22,6 +22,6 @@ class Warnings:
         elif self._by_kind.pop(kind, None) is not None:
             log.info("%s: all is well again", kind)
 
-    def all(self) -> list[str]:
+    def current(self) -> list[str]:
         """Return the current warnings."""
         return list(self._by_kind.values())

@@ -9,10 +9,10 @@ from msgspec import Struct
 from measuring.elo import Comparison, EloDifference, compare_scores, normalised_elo_of_counts
 from measuring.scores import score_of_counts
 from measuring.sequential import Hypotheses, Verdict, multinomial_llr
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import UsageFault
 
-PENTANOMIAL, TRINOMIAL = 5, 3
+PENTANOMIAL_SIZE, TRINOMIAL_SIZE = 5, 3
 MAX_COUNT = 10**15
 """More than anyone has played; sums of such counts are still exact as floats."""
 
@@ -36,7 +36,7 @@ class CountFindings(Struct, frozen=True, kw_only=True):
 
 def check_counts(counts: Sequence[int]) -> None:
     """Raise `UsageFault` for lists that cannot be counts of scores."""
-    if len(counts) not in (PENTANOMIAL, TRINOMIAL):
+    if len(counts) not in (PENTANOMIAL_SIZE, TRINOMIAL_SIZE):
         raise UsageFault(
             f"{len(counts)} counts: it takes five, of pairs with 0, 1/2, 1, 3/2 and 2 points, or three, of games lost, "
             "drawn and won"
@@ -44,7 +44,7 @@ def check_counts(counts: Sequence[int]) -> None:
     if min(counts) < 0:
         raise UsageFault(f"a count is {min(counts)}: it must be 0 or more")
     if max(counts) > MAX_COUNT:
-        raise UsageFault(f"a count is {shown(max(counts))}: it must be {MAX_COUNT:,} or less")
+        raise UsageFault(f"a count is {short_repr(max(counts))}: it must be {MAX_COUNT:,} or less")
     if not any(counts):
         raise UsageFault("all counts are 0: what is to be said of no game?")
 

@@ -14,15 +14,15 @@ from measuring.pair_scores import SideScore, group_score
 from measuring.scores import estimate_scores
 from measuring.sequential import Hypotheses, Pentanomial, RealValued, SequentialTest, Verdict
 from protocol.reasons import FORFEITS, VOID
-from referee.result import Result, points
+from referee.result import Result, match_points
 
-ONE_SIDED = 0.95
+MAX_SEAT_SHARE = 0.95
 """The share of matches or pairs won from one seat above which results say next to nothing about the bots."""
-ENOUGH = 10
+MIN_PAIRS = 10
 """Minimum number of pairs before a conclusion or a warning about the pairs, where no sequential test decides this."""
-ROUNDING = 1e-9
+SCORE_TOLERANCE = 1e-9
 """Rounding error by which the mean of a pair's scores may exceed 0 to 1."""
-MANY = 0.05
+MAX_FORFEIT_SHARE = 0.05
 """A share of a bot's matches above which its forfeits decide more than its play."""
 
 
@@ -43,7 +43,7 @@ class Sample(NamedTuple):
     luck: tuple[float, ...] | None = None
 
 
-class Ratio(Struct, frozen=True, kw_only=True):
+class LikelihoodRatio(Struct, frozen=True, kw_only=True):
     """The log likelihood ratio of h1 to h0, and the bounds at which h0 and h1 are accepted."""
 
     llr: float
@@ -72,7 +72,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     worth: float | None
     normalised: EloDifference | None
     any_time: Interval | None
-    ratio: Ratio | None
+    ratio: LikelihoodRatio | None
     seat_0: float | None
     same_seat: float
     alike: bool
@@ -103,7 +103,7 @@ class Evidence:
         self.sides = sides or ((bots[0],), (bots[1],))
         self.seats = sum(map(len, self.sides))
         self.matches: list[Sample] = []
-        self._test = _test(question, self.seats)
+        self._test = _make_test(question, self.seats)
         self._played: list[SideScore] = []
         self._left_out = 0
         self._means: list[float] = []
@@ -117,22 +117,22 @@ class Evidence:
         """The accepted hypothesis; None while there is none."""
         return None if self._test is None else self._test.verdict
 
-    def take(self, samples: Iterable[Sample]) -> None:
+    def add_matches(self, samples: Iterable[Sample]) -> None:
         """Add the matches that come next in the schedule."""
         for sample in samples:
             if self.verdict is None:
                 self.matches.append(sample)
                 if len(self.matches) % self.seats == 0:
-                    self._take_pair(self.matches[-self.seats :])
+                    self._add_pair(self.matches[-self.seats :])
 
-    def _take_pair(self, pair: Sequence[Sample]) -> None:
+    def _add_pair(self, pair: Sequence[Sample]) -> None:
         if any(one.result.reason == VOID for one in pair):
             self._left_out += 1
             return
         start = len(self._played) // self.seats
         seen = [group_score(one.result, self.sides[0], one.luck, start) for one in pair]
         self._played += seen
-        scored = [points(one.result) for one in pair]
+        scored = [match_points(one.result) for one in pair]
         self._means.append(sum(one.points for one in seen) / self.seats)
         self._first += [each[0] for each in scored]
         self._courses.add(tuple(sorted(_course(one.result) for one in pair)))
@@ -147,7 +147,7 @@ class Evidence:
         ratio = None
         if self._test is not None:
             asked = self._test.hypotheses
-            ratio = Ratio(llr=self._test.llr, lower=asked.lower, upper=asked.upper)
+            ratio = LikelihoodRatio(llr=self._test.llr, lower=asked.lower, upper=asked.upper)
         return Findings(
             verdict=self.verdict,
             seats=self.seats,
@@ -164,11 +164,11 @@ class Evidence:
             same_seat=self._same_seat / pairs if pairs else 0.0,
             alike=len(self._courses) == 1,
             reasons=dict(Counter(one.result.reason for one in self.matches)),
-            outside=sum(not -ROUNDING <= score <= 1 + ROUNDING for score in self._adjusted),
-            forfeits=dict(zip(self.bots, map(self._forfeits, self.sides), strict=True)),
+            outside=sum(not -SCORE_TOLERANCE <= score <= 1 + SCORE_TOLERANCE for score in self._adjusted),
+            forfeits=dict(zip(self.bots, map(self._count_forfeits, self.sides), strict=True)),
         )
 
-    def _forfeits(self, side: Sequence[str]) -> int:
+    def _count_forfeits(self, side: Sequence[str]) -> int:
         seats = (seat for one in self.matches if one.result.reason != VOID for seat in one.result.seats)
         return sum(seat.bot in side and seat.reason in FORFEITS for seat in seats)
 
@@ -177,7 +177,7 @@ def _course(result: Result) -> tuple[Any, ...]:
     return (*((seat.bot, seat.rank, seat.reason) for seat in result.seats), result.plies)
 
 
-def _test(question: Question, seats: int) -> SequentialTest | None:
+def _make_test(question: Question, seats: int) -> SequentialTest | None:
     """Return a test on counts for raw pairs, else on real values: with more seats there are too many scores."""
     if question.hypotheses is None:
         return None

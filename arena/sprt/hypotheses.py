@@ -5,7 +5,7 @@ from __future__ import annotations
 from measuring.sequential import Hypotheses
 from protocol.errors import UsageFault
 
-BETTER_BY = 0.02
+DEFAULT_H1_SCORE = 0.02
 """Default h1, in points a game above one half."""
 
 
@@ -15,7 +15,7 @@ def hypotheses_of(h0: float | None, h1: float | None, unit: str, alpha: float, b
         raise UsageFault("--h1 is missing: what A has more than B if it is better, like --h0 0 --h1 0.02")
     return Hypotheses(
         h0=h0 or 0.0,
-        h1=BETTER_BY if h1 is None else h1,
+        h1=DEFAULT_H1_SCORE if h1 is None else h1,
         unit=unit,  # type: ignore[arg-type]  # checked by `Hypotheses`
         alpha=alpha,
         beta=beta,

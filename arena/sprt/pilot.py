@@ -15,11 +15,11 @@ from measuring.sequential import Hypotheses, Pentanomial, RealValued
 from protocol.reasons import VOID
 from referee.result import Result
 
-RAW = "raw"
+RAW_NAME = "raw"
 """The name for raw results where a value function is named otherwise."""
 
 
-class Prospect(Struct, frozen=True, kw_only=True):
+class TestForecast(Struct, frozen=True, kw_only=True):
     """A forecast of the test by this `value`, with the first bot's score and the spread of pairs in the pilot."""
 
     value: str
@@ -41,25 +41,25 @@ def pair_means(results: Sequence[Result], bot: str, luck: Luck | None = None) ->
     scores = []
     for place in sorted(by_place):
         pair = [by_place[place], by_place.get(place + 1)]
-        if place % 2 or any(_unknown(one, luck) for one in pair):
+        if place % 2 or any(_is_incomplete(one, luck) for one in pair):
             continue
         seen = [side_score(one, bot, None if luck is None else luck[one.match]) for one in pair if one is not None]
         scores.append(sum(one.points - (one.luck or 0.0) for one in seen) / 2)
     return scores
 
 
-def _unknown(result: Result | None, luck: Luck | None) -> bool:
+def _is_incomplete(result: Result | None, luck: Luck | None) -> bool:
     return result is None or result.reason == VOID or (luck is not None and result.match not in luck)
 
 
-def prospects(pairs: Mapping[str, Sequence[float]], hypotheses: Hypotheses, most: int, seed: str) -> list[Prospect]:
+def forecast_by_value(pairs: Mapping[str, Sequence[float]], hypotheses: Hypotheses, max_pairs: int, seed: str) -> list[TestForecast]:
     """Return a forecast of the test by each value, sorted by spread; `pairs` are adjusted (or `RAW`) pilot scores."""
     found = [
-        Prospect(
+        TestForecast(
             value=value,
-            score=_score(scores, raw=value == RAW),
+            score=_score(scores, raw=value == RAW_NAME),
             spread=stdev(scores),
-            expected=forecast(Pentanomial if value == RAW else RealValued, hypotheses, scores, most, seed),
+            expected=forecast(Pentanomial if value == RAW_NAME else RealValued, hypotheses, scores, max_pairs, seed),
         )
         for value, scores in pairs.items()
     ]

@@ -7,62 +7,62 @@ from fractions import Fraction
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-from arena.sprt.evidence import ENOUGH, MANY, ONE_SIDED, Findings, Question
+from arena.sprt.evidence import MIN_PAIRS, MAX_FORFEIT_SHARE, MAX_SEAT_SHARE, Findings, Question
 from measuring import score_format
-from measuring.expected_length import equal_variance, expected_length
+from measuring.expected_length import variance_of_equal_bots, expected_length
 from measuring.pair_scores import MIN_UNITS
 from measuring.sequential import Hypotheses, Verdict
 from protocol.reasons import RESIGNED
 
 
-def conclusion(bots: tuple[str, str], question: Question, findings: Findings) -> str:
+def format_conclusion(bots: tuple[str, str], question: Question, findings: Findings) -> str:
     """Return the conclusion of the test in a sentence."""
     best = findings.best
     if best is None:
         return f"nothing is known of {bots[0]} and {bots[1]}: no pair of matches was played to its end"
     less = " less luck" if findings.adjusted else ""
-    scores = f"scores {score_format.share(best)}{less}, after {findings.games:,} games"
-    if question.hypotheses is None and findings.pairs < ENOUGH:
-        pairs = f"{a_unit(findings)} is" if findings.pairs == 1 else f"{units(findings, findings.pairs)} are"
+    scores = f"scores {score_format.format_score_with_interval(best)}{less}, after {findings.games:,} games"
+    if question.hypotheses is None and findings.pairs < MIN_PAIRS:
+        pairs = f"{format_one_unit(findings)} is" if findings.pairs == 1 else f"{format_units(findings, findings.pairs)} are"
         return f"{pairs} too few to say which of {bots[0]} and {bots[1]} is better: {bots[0]} {scores}"
     if question.hypotheses is None:
         return score_format.comparison(*bots, best, scores)
     if findings.verdict is None:
         asked = _claim(bots, question.hypotheses, "h1").said
-        return f"undecided whether {asked}: it {scores}{_looks(findings)}; a higher --most goes on"
+        return f"undecided whether {asked}: it {scores}{_format_appearance(findings)}; a higher --most goes on"
     claim = _claim(bots, question.hypotheses, findings.verdict)
-    looks = "" if claim.decides else _looks(findings)
+    looks = "" if claim.decides else _format_appearance(findings)
     wrong = question.hypotheses.alpha if findings.verdict == "h1" else question.hypotheses.beta
-    error = f"in at most {_of_tests(wrong)}"
+    error = f"in at most {_format_test_share(wrong)}"
     if findings.outside:
-        error = f"{error} if no pair left 0 to 1, and {findings.outside:,} of {units(findings, findings.pairs)} did"
+        error = f"{error} if no pair left 0 to 1, and {findings.outside:,} of {format_units(findings, findings.pairs)} did"
     return f"{claim.said}: it {scores}{looks}; {claim.otherwise}, this would come up {error}"
 
 
-def units(findings: Findings, number: int) -> str:
+def format_units(findings: Findings, number: int) -> str:
     """Return a number of units in words: pairs if a match has two seats, else starts."""
     one, more = ("pair", "pairs") if findings.seats == 2 else ("start", "starts")
     return f"{number:,} {one if number == 1 else more}"
 
 
-def a_unit(findings: Findings) -> str:
+def format_one_unit(findings: Findings) -> str:
     """Return "a pair" or "a start", the unit of a test."""
     return "a pair" if findings.seats == 2 else "a start"
 
 
-def before_it_starts(question: Question, seats: int, own: int) -> str | None:
+def format_expected_length(question: Question, seats: int, own_seats: int) -> str | None:
     """Return the expected length of a test on raw results, or None; the first bot has `own` of the seats."""
     if question.value is not None or question.hypotheses is None:
         return None
     least = MIN_UNITS * seats if seats > 2 else 0
-    decided, between = (max(least, each) for each in expected_length(question.hypotheses, equal_variance(seats, own)))
+    decided, between = (max(least, each) for each in expected_length(question.hypotheses, variance_of_equal_bots(seats, own_seats)))
     return (
-        f"luck stays in the results: of equal bots that takes about {score_format.games(decided)} games, and "
-        f"{score_format.games(between)} where the truth lies half way between h0 and h1"
+        f"luck stays in the results: of equal bots that takes about {score_format.format_games(decided)} games, and "
+        f"{score_format.format_games(between)} where the truth lies half way between h0 and h1"
     )
 
 
-def joint_conclusion(one: str, verdicts: Mapping[str, Verdict | None], h0: float, alpha: float) -> str:
+def format_joint_conclusion(bot: str, verdicts: Mapping[str, Verdict | None], h0: float, alpha: float) -> str:
     """Return the joint conclusion of tests of one bot against several, which share `alpha` between them."""
     shown = [other for other, verdict in verdicts.items() if verdict == "h1"]
     if not shown:
@@ -70,13 +70,13 @@ def joint_conclusion(one: str, verdicts: Mapping[str, Verdict | None], h0: float
     of = f"each of {', '.join(shown)}" if len(shown) == len(verdicts) else f"{len(shown)} of {len(verdicts)}"
     if len(shown) < len(verdicts):
         of += f": {', '.join(shown)}"
-    said = f"{one} is better than {of}" if h0 == 0 else f"h1 is accepted of {one} against {of}"
+    said = f"{bot} is better than {of}" if h0 == 0 else f"h1 is accepted of {bot} against {of}"
     return (
-        f"{said}; were it no better than one of these, that would come up in at most {_of_tests(alpha, 'such tests')}"
+        f"{said}; were it no better than one of these, that would come up in at most {_format_test_share(alpha, 'such tests')}"
     )
 
 
-def warnings(
+def find_warnings(
     bots: tuple[str, str], findings: Findings, presets: Sequence[str], dealing: Sequence[str]
 ) -> Iterator[str]:
     """Yield what you should know before you believe the conclusion, a sentence each.
@@ -85,33 +85,33 @@ def warnings(
     """
     games = findings.seats * (findings.pairs + findings.left_out)
     if findings.reasons.get(RESIGNED, 0) + sum(findings.forfeits.values()) < games:
-        yield from _one_sided(findings, presets, dealing)
+        yield from _seat_warnings(findings, presets, dealing)
     for bot in bots:
         lost = findings.forfeits[bot]
-        if lost > MANY * games:
+        if lost > MAX_FORFEIT_SHARE * games:
             yield (
                 f"{bot} forfeited {lost:,} of {games:,} games, by time, illegal moves, a lost connection or a program "
                 "that failed: that is not weak but broken, and decides more than its play"
             )
     if findings.outside:
-        pairs = units(findings, findings.outside)
+        pairs = format_units(findings, findings.outside)
         yield (
             f"{pairs} of {findings.pairs:,} are less luck below 0 or above 1, and the interval at any time and the "
             "verdict are for pairs within: with a point lost now and then, both were wrong in up to 0.3 of simulated "
             "runs in place of 0.05 (docs/measuring.md); --pairs N settles their number beforehand, --raw leaves luck in"
         )
     if findings.left_out:
-        left = f"{units(findings, findings.left_out)} {'is' if findings.left_out == 1 else 'are'}"
+        left = f"{format_units(findings, findings.left_out)} {'is' if findings.left_out == 1 else 'are'}"
         yield f"{left} left out, as a match was void, for want of {'both' if findings.seats == 2 else 'all'} bots"
 
 
-def amount(edge: float, unit: str) -> str:
+def format_amount(edge: float, unit: str) -> str:
     """Return an amount in its unit, in words."""
     return {"score": f"{edge:g} points a game", "elo": f"{edge:g} Elo", "nelo": f"{edge:g} normalised Elo"}[unit]
 
 
-def _one_sided(findings: Findings, presets: Sequence[str], dealing: Sequence[str]) -> Iterator[str]:
-    if findings.pairs < ENOUGH or findings.seat_0 is None:
+def _seat_warnings(findings: Findings, presets: Sequence[str], dealing: Sequence[str]) -> Iterator[str]:
+    if findings.pairs < MIN_PAIRS or findings.seat_0 is None:
         return
     first = findings.seat_0
     other = f"another preset ({', '.join(presets)}) or config" if presets else "another config"
@@ -119,15 +119,15 @@ def _one_sided(findings: Findings, presets: Sequence[str], dealing: Sequence[str
         dealt = f"a preset whose starts are dealt ({', '.join(dealing)})" if dealing else "a config that deals starts"
         word = "pairs" if findings.seats == 2 else "starts"
         yield (
-            f"all {units(findings, findings.pairs)} went alike: bots that always play the same from the same start "
+            f"all {format_units(findings, findings.pairs)} went alike: bots that always play the same from the same start "
             f"tell no more in many {word} than in one; take {dealt}, or bots that draw lots"
         )
-    elif not 1 - ONE_SIDED < first < ONE_SIDED:
+    elif not 1 - MAX_SEAT_SHARE < first < MAX_SEAT_SHARE:
         yield (
             f"seat 0 scores {first:.3f}, whoever sits there: the seat decides nearly all, and the bots next to "
             f"nothing; take {other}"
         )
-    elif findings.same_seat > ONE_SIDED:
+    elif findings.same_seat > MAX_SEAT_SHARE:
         word, games = ("pairs", "both") if findings.seats == 2 else ("starts", "all")
         yield (
             f"{findings.same_seat:.0%} of the {word} went to one seat in {games} games: the start decides nearly all, "
@@ -143,11 +143,11 @@ class _Claim(NamedTuple):
     decides: bool
 
 
-def _claim(bots: tuple[str, str], asked: Hypotheses, accepted: str) -> _Claim:
+def _claim(bots: tuple[str, str], hypotheses: Hypotheses, accepted: str) -> _Claim:
     """Return the claim that follows: accepting h1 only denies h0 and vice versa, so it names the other's bound."""
     one, other = bots
-    edge = asked.h0 if accepted == "h1" else asked.h1
-    by = amount(abs(edge), asked.unit)
+    edge = hypotheses.h0 if accepted == "h1" else hypotheses.h1
+    by = format_amount(abs(edge), hypotheses.unit)
     if accepted == "h1":
         if edge == 0:
             return _Claim(f"{one} is better than {other}", "had it been no better", True)
@@ -161,17 +161,17 @@ def _claim(bots: tuple[str, str], asked: Hypotheses, accepted: str) -> _Claim:
     return _Claim(f"{one} is worse than {other} by more than {by}", "had it not been", True)
 
 
-def _looks(findings: Findings) -> str:
+def _format_appearance(findings: Findings) -> str:
     """Return which bot the score favours, if the test asked for something else."""
     best = findings.best
-    if best is None or findings.pairs < ENOUGH or best.low <= 0.5 <= best.high:
+    if best is None or findings.pairs < MIN_PAIRS or best.low <= 0.5 <= best.high:
         return ""
     return " and looks better" if best.low > 0.5 else " and looks worse"
 
 
-def _of_tests(chance: float, tests: str = "tests") -> str:
+def _format_test_share(probability: float, tests: str = "tests") -> str:
     """Return a probability as tests in 100, or in per cent with two digits, rounded up, if that is no whole number."""
-    percent = Fraction(f"{chance:.12g}") * 100  # 0.003 / 5 is more than 0.0006
+    percent = Fraction(f"{probability:.12g}") * 100  # 0.003 / 5 is more than 0.0006
     if percent.denominator == 1:
         return f"{percent} of 100 {tests}"
     digit = Fraction(10) ** (floor(log10(percent)) - 1)

@@ -11,12 +11,12 @@ from sqlalchemy import Connection, Row, insert, select, update
 
 from arena.store.paging import Page, read_page
 from arena.store.schema import actions
-from machine.timestamps import utc
-from protocol.names import folded
+from machine.timestamps import utc_now
+from protocol.names import fold_name
 
-MOST_CONCERNED = 200
+MAX_CONCERNED_NAMES = 200
 """An action stores at most this many names; it only counts the rest."""
-MAX_FAULT_TEXT = 500
+MAX_FAULT_CHARACTERS = 500
 """Maximum characters of a stored failure text."""
 _PAGE = """
 SELECT *, (SELECT count(*) FROM actions) AS total FROM actions WHERE :start OR id < :id ORDER BY id DESC LIMIT :limit
@@ -36,22 +36,22 @@ class Action(Struct, frozen=True, kw_only=True):
     fault: str | None
 
 
-def note_action(connection: Connection, by: str, do: str, concerns: Sequence[str]) -> int:
+def log_action(connection: Connection, by: str, do: str, concerns: Sequence[str]) -> int:
     """Log an action that happens now, and return its number."""
     row = {
-        "at": utc(),
+        "at": utc_now(),
         "by": by,
         "do": do,
-        "concerns": msgspec.json.encode(concerns[:MOST_CONCERNED]).decode(),
-        "more": max(0, len(concerns) - MOST_CONCERNED),
+        "concerns": msgspec.json.encode(concerns[:MAX_CONCERNED_NAMES]).decode(),
+        "more": max(0, len(concerns) - MAX_CONCERNED_NAMES),
     }
     number: int = connection.execute(insert(actions).values(row).returning(actions.c.id)).scalar_one()
     return number
 
 
-def note_fault(connection: Connection, number: int, fault: str) -> None:
+def log_failure(connection: Connection, action: int, fault: str) -> None:
     """Add to a logged action the reason why it failed."""
-    connection.execute(update(actions).where(actions.c.id == number).values(fault=fault[:MAX_FAULT_TEXT]))
+    connection.execute(update(actions).where(actions.c.id == action).values(fault=fault[:MAX_FAULT_CHARACTERS]))
 
 
 def actions_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[Action]:
@@ -59,13 +59,13 @@ def actions_page(connection: Connection, *, after: str | None = None, limit: int
     return read_page(connection, _PAGE, {}, {"id": int}, _action, after=after, limit=limit)
 
 
-def rename_in_actions(connection: Connection, name: str, new: str) -> None:
+def rename_in_actions(connection: Connection, old: str, new: str) -> None:
     """Rename a bot in all logged actions. Drop the failure texts of these, which may contain the old name."""
-    key = folded(name)
+    key = fold_name(old)
     for row in connection.execute(select(actions.c.id, actions.c.concerns)).all():
         names = msgspec.json.decode(row.concerns, type=list[str])
-        if any(folded(one) == key for one in names):
-            now = [new if folded(one) == key else one for one in names]
+        if any(fold_name(one) == key for one in names):
+            now = [new if fold_name(one) == key else one for one in names]
             values = {"concerns": msgspec.json.encode(now).decode(), "fault": None}
             connection.execute(update(actions).where(actions.c.id == row.id).values(values))
 

@@ -17,10 +17,10 @@ from sqlalchemy import Connection
 
 from arena.store.after_commit import run_after_commit
 from arena.store.dialect import execute, is_postgresql
-from arena.store.nodes import IS_ALIVE
+from arena.store.nodes import IS_ALIVE_SQL
 
 Kind = Literal["bots", "ratings", "called", "leaving"]
-MAX_NAMES = 100
+MAX_NAMES_PER_ANNOUNCEMENT = 100
 """Maximum names in one announcement."""
 ANNOUNCEMENT_TTL_S = 600
 """Announcements are deleted after this long. A node that missed one reloads everything."""
@@ -30,8 +30,8 @@ _INSERT = """INSERT INTO announcements (at, kind, names, node)
 VALUES (extract(epoch FROM clock_timestamp()), :kind, :names, :node)"""
 _REMOVE_OLD = f"DELETE FROM announcements WHERE at < extract(epoch FROM clock_timestamp()) - {ANNOUNCEMENT_TTL_S}"
 _WAKE = "SELECT pg_notify(name, '') FROM wake_channel"
-_AFTER = f"""SELECT announcements.id, kind, names,
-    CASE WHEN {IS_ALIVE} THEN nodes.url ELSE '' END AS url
+_ANNOUNCEMENTS_AFTER = f"""SELECT announcements.id, kind, names,
+    CASE WHEN {IS_ALIVE_SQL} THEN nodes.url ELSE '' END AS url
 FROM announcements LEFT JOIN nodes ON nodes.id = announcements.node
 WHERE announcements.id > :after ORDER BY announcements.id LIMIT {MAX_ANNOUNCEMENTS + 1}"""
 
@@ -46,7 +46,7 @@ class Announcement(Struct, frozen=True, array_like=True):
     url: str = ""
 
 
-class Announced(NamedTuple):
+class AnnouncementBatch(NamedTuple):
     """Announcements after a position, and the last position.
 
     The announcements are None if there are too many, if one is of an unknown kind, or if some may have been deleted
@@ -63,10 +63,10 @@ def announce(connection: Connection, kind: Kind, names: Iterable[str] = (), node
     """
     if not is_postgresql(connection):
         return
-    told = list(names)
+    all_names = list(names)
     execute(connection, _REMOVE_OLD)
-    for at in range(0, len(told) or 1, MAX_NAMES):
-        text = msgspec.json.encode(told[at : at + MAX_NAMES]).decode()
+    for start in range(0, len(all_names) or 1, MAX_NAMES_PER_ANNOUNCEMENT):
+        text = msgspec.json.encode(all_names[start : start + MAX_NAMES_PER_ANNOUNCEMENT]).decode()
         execute(connection, _INSERT, {"kind": kind, "names": text, "node": node})
     run_after_commit(connection, _WAKE)
 
@@ -91,20 +91,20 @@ def last_announcement(connection: Connection) -> int:
     return int(execute(connection, "SELECT coalesce(max(id), 0) FROM announcements").scalar_one())
 
 
-def announced_after(connection: Connection, position: int) -> Announced:
+def read_announcements_after(connection: Connection, position: int) -> AnnouncementBatch:
     """Return the announcements after a position.
 
     Their numbers follow each other, as one transaction writes at a time. A gap means that some were deleted or that a
     transaction failed. A reader cannot tell which, and reloads everything.
     """
-    rows = execute(connection, _AFTER, {"after": position}).all()
+    rows = execute(connection, _ANNOUNCEMENTS_AFTER, {"after": position}).all()
     if len(rows) > MAX_ANNOUNCEMENTS or (rows and rows[0].id != position + 1):
-        return Announced(None, last_announcement(connection))
+        return AnnouncementBatch(None, last_announcement(connection))
     last = rows[-1].id if rows else position
     try:
-        return Announced([_announcement(row) for row in rows], last)
+        return AnnouncementBatch([_announcement(row) for row in rows], last)
     except msgspec.MsgspecError:  # written by a newer version: reload everything
-        return Announced(None, last)
+        return AnnouncementBatch(None, last)
 
 
 def _announcement(row: Any) -> Announcement:

@@ -11,41 +11,41 @@ from sqlalchemy import Connection, select
 from arena.store import rating_rebuild, summaries
 from arena.store.announcements import announce
 from arena.store.dialect import execute
-from arena.store.match_numbers import AMONG, among
-from arena.store.rating_decisions import decisions_version, note_decision
-from arena.store.registry import bot_number
-from arena.store.result_queries import MOST_ASKED_AT_ONCE, UNRATED
+from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
+from arena.store.rating_decisions import decisions_version, record_decision
+from arena.store.registry import find_bot_id
+from arena.store.result_queries import MAX_IDS_PER_QUERY, UNRATED_SUFFIX
 from arena.store.schema import matches, seats
-from protocol.display import counted, few
+from protocol.display import format_count, list_first
 from protocol.errors import UsageFault
 
 _COLUMNS = (matches.c.number, matches.c.id, matches.c.pool, matches.c.annulled)
 _ANNUL = (
-    f"UPDATE matches SET annulled = pool, pool = NULL WHERE number {AMONG}",
+    f"UPDATE matches SET annulled = pool, pool = NULL WHERE number {IN_NUMBERS_SQL}",
     f"""UPDATE seats SET mu_before = NULL, sigma_before = NULL, mu_after = NULL, sigma_after = NULL, played = NULL,
-    pool = (SELECT game FROM matches WHERE number = match) || '/{UNRATED}' WHERE match {AMONG}""",
+    pool = (SELECT game FROM matches WHERE number = match) || '/{UNRATED_SUFFIX}' WHERE match {IN_NUMBERS_SQL}""",
 )
 _UNDO = (
-    f"UPDATE matches SET pool = annulled, annulled = NULL WHERE number {AMONG}",
-    f"UPDATE seats SET pool = (SELECT pool FROM matches WHERE number = match) WHERE match {AMONG}",
+    f"UPDATE matches SET pool = annulled, annulled = NULL WHERE number {IN_NUMBERS_SQL}",
+    f"UPDATE seats SET pool = (SELECT pool FROM matches WHERE number = match) WHERE match {IN_NUMBERS_SQL}",
 )
 
 
-class Annulment(Struct, frozen=True, kw_only=True):
+class AnnulmentOutcome(Struct, frozen=True, kw_only=True):
     """The outcome of annulling or undoing: how many matches changed, and their pools."""
 
     matches: int
     pools: list[str] = []
 
-    def told(self, *, undo: bool) -> str:
+    def describe(self, *, undo: bool) -> str:
         """Describe the outcome in one sentence."""
         if not self.matches:
             return "nothing to do: " + ("none of them is annulled" if undo else "no rated match is left of them")
         one, more = ("match counts again", "matches count again") if undo else ("match annulled", "matches annulled")
-        return f"{counted(self.matches, one, more)}, and {', '.join(self.pools)} rated anew"
+        return f"{format_count(self.matches, one, more)}, and {', '.join(self.pools)} rated anew"
 
 
-class Annulling:
+class AnnulmentPlan:
     """A plan to annul rated matches, or to `undo` that: those with these `ids`, and those of a bot that ended `since` a
     time.
 
@@ -64,30 +64,30 @@ class Annulling:
         undo: bool = False,
     ) -> None:
         self._version = decisions_version(connection)
-        found = [*_named(connection, ids), *([] if bot is None else _of_bot(connection, bot, since))]
+        found = [*_matches_by_id(connection, ids), *([] if bot is None else _matches_of_bot(connection, bot, since))]
         pools = {row.number: row.annulled if undo else row.pool for row in found}
         pools = {number: pool for number, pool in pools.items() if pool is not None}
-        self.outcome = Annulment(matches=len(pools), pools=sorted(set(pools.values())))
+        self.outcome = AnnulmentOutcome(matches=len(pools), pools=sorted(set(pools.values())))
         self._undo = undo
         self._numbers = sorted(pools)
         will_be = pools if undo else dict.fromkeys(pools)
-        self._rerating = (
-            rating_rebuild.Rerating(connection, self._numbers[0], self.outcome.pools, will_be) if pools else None
+        self._rebuild = (
+            rating_rebuild.RatingRebuild(connection, self._numbers[0], self.outcome.pools, will_be) if pools else None
         )
 
     def advance(self, connection: Connection) -> int:
         """Rate matches again up to the last stored one, and return how many were rated now."""
-        return 0 if self._rerating is None else self._rerating.advance(connection)
+        return 0 if self._rebuild is None else self._rebuild.advance(connection)
 
-    def save(self, connection: Connection) -> Annulment:
+    def save(self, connection: Connection) -> AnnulmentOutcome:
         """Write the change and all ratings that follow from it. Raises `DecidedMeanwhile`."""
-        if self._rerating is not None:
-            note_decision(connection, self._version)
-            summaries.remove(connection, self._numbers)
+        if self._rebuild is not None:
+            record_decision(connection, self._version)
+            summaries.remove_matches(connection, self._numbers)
             for statement in _UNDO if self._undo else _ANNUL:
-                execute(connection, statement, among(self._numbers))
-            summaries.put_back(connection, self._numbers)
-            self._rerating.save(connection)
+                execute(connection, statement, numbers_parameter(self._numbers))
+            summaries.add_again(connection, self._numbers)
+            self._rebuild.save(connection)
             announce(connection, "ratings")
         return self.outcome
 
@@ -99,30 +99,30 @@ def annul_matches(
     since: str | None = None,
     *,
     undo: bool = False,
-) -> Annulment:
+) -> AnnulmentOutcome:
     """Annul matches, or undo it, in one transaction. Use it where no other client waits for the database."""
-    return Annulling(connection, ids, bot, since, undo=undo).save(connection)
+    return AnnulmentPlan(connection, ids, bot, since, undo=undo).save(connection)
 
 
-def annulled_pool(connection: Connection, match: str) -> str | None:
+def pool_of_annulled(connection: Connection, match: str) -> str | None:
     """Return the pool in which an annulled match was rated; None for any other match."""
     return connection.execute(select(matches.c.annulled).where(matches.c.id == match)).scalar()
 
 
-def _named(connection: Connection, ids: Sequence[str]) -> list[Any]:
+def _matches_by_id(connection: Connection, ids: Sequence[str]) -> list[Any]:
     found: list[Any] = []
-    for at in range(0, len(ids), MOST_ASKED_AT_ONCE):
-        found += connection.execute(select(*_COLUMNS).where(matches.c.id.in_(ids[at : at + MOST_ASKED_AT_ONCE])))
+    for start in range(0, len(ids), MAX_IDS_PER_QUERY):
+        found += connection.execute(select(*_COLUMNS).where(matches.c.id.in_(ids[start : start + MAX_IDS_PER_QUERY])))
     known = {row.id for row in found}
     if unknown := [match for match in ids if match not in known]:
-        raise UsageFault(f"there is no match {few(map(repr, unknown))}: `arena matches` lists those there are")
+        raise UsageFault(f"there is no match {list_first(map(repr, unknown))}: `arena matches` lists those there are")
     if unrated := [row.id for row in found if row.pool is None and row.annulled is None]:
-        raise UsageFault(f"not rated, so there is nothing to annul: {few(unrated)}")
+        raise UsageFault(f"not rated, so there is nothing to annul: {list_first(unrated)}")
     return found
 
 
-def _of_bot(connection: Connection, name: str, since: str | None) -> list[Any]:
-    bot = bot_number(connection, name)
+def _matches_of_bot(connection: Connection, name: str, since: str | None) -> list[Any]:
+    bot = find_bot_id(connection, name)
     if bot is None:
         raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
     sat = select(seats.c.match).where(seats.c.bot == bot)

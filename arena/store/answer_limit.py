@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from machine.timeouts import scaled
+from machine.timeouts import scale_timeouts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ SERVER_STATEMENT_TIMEOUT_S = 20
 
 def of_server(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> DatabaseTimeouts:
     """Return the time limits of a process that serves others, on this machine."""
-    return scaled(DatabaseTimeouts(statement_timeout_s=statement_timeout_s))
+    return scale_timeouts(DatabaseTimeouts(statement_timeout_s=statement_timeout_s))
 
 
 class AnswerLimit:

@@ -15,19 +15,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.store.data_folder import FILE, FOLDER, private_umask
-from machine.atomic_write import in_place_of, locked, sync
+from arena.store.data_folder import FILE_MODE, FOLDER_MODE, private_umask
+from machine.atomic_write import replacing_file, file_lock, flush_to_disk
 from protocol.errors import ArenaFault, BadRecord
-from referee.record import packed
+from referee.record import compress_lines
 from referee.record_reader import unpack
 
 BLOCK_BYTES, BLOCK_RECORDS = 256 * 1024, 256
 """Maximum bytes and records per block. Decompressing one takes about 4 ms. A longer record has its own block."""
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 4 * BLOCK_BYTES}]
 """A larger dictionary would not help, and each block allocates its own."""
-ENDING = ".zip"
-_BEGUN = "*.part"
-_DATE = (1980, 1, 1, 0, 0, 0)
+ARCHIVE_SUFFIX = ".zip"
+_PARTIAL_PATTERN = "*.part"
+_BLOCK_DATE = (1980, 1, 1, 0, 0, 0)
 """The timestamp of every block: constant, so that the same records always make the same file."""
 
 
@@ -56,16 +56,16 @@ class ArchivesBusy(ArenaFault):
 
 
 @contextlib.contextmanager
-def changing(folder: Path) -> Iterator[None]:
+def lock_archives(folder: Path) -> Iterator[None]:
     """Lock a folder, creating it if needed, for changes to its archive files and to what the database says of them.
     Raises `ArchivesBusy` if another process holds the lock, and `ArenaFault` if the folder cannot be used.
     """
     with contextlib.ExitStack() as stack:
         try:
             with private_umask():
-                folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
-            stack.enter_context(locked(folder / "archive"))
-            for left in folder.glob(_BEGUN):  # left by a killed process
+                folder.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
+            stack.enter_context(file_lock(folder / "archive"))
+            for left in folder.glob(_PARTIAL_PATTERN):  # left by a killed process
                 left.unlink()
         except BlockingIOError as exc:
             raise ArchivesBusy(f"another process changes the files in {folder}: try again when it is done") from exc
@@ -74,16 +74,16 @@ def changing(folder: Path) -> Iterator[None]:
         yield
 
 
-def plan_archive(folder: Path, held: Sequence[OldRecord]) -> NewArchive | None:
+def plan_archive(folder: Path, records: Sequence[OldRecord]) -> NewArchive | None:
     """Plan an archive file with these records, leaving out damaged ones. Return None if no record is left."""
     texts: dict[str, bytes] = {}
-    for one in held:
+    for one in records:
         with contextlib.suppress(BadRecord):
             texts[one.match] = unpack(one.data, one.match)
-    written = [one for one in held if one.match in texts]
+    written = [one for one in records if one.match in texts]
     if not written:
         return None
-    return NewArchive(folder / f"{written[0].number:07}-{len(written)}-{_digest(texts)}{ENDING}", written, texts)
+    return NewArchive(folder / f"{written[0].number:07}-{len(written)}-{_digest(texts)}{ARCHIVE_SUFFIX}", written, texts)
 
 
 def write_archive(new: NewArchive) -> int:
@@ -92,14 +92,14 @@ def write_archive(new: NewArchive) -> int:
     """
     path = new.path
     try:
-        with in_place_of(path) as part:
-            part.touch(mode=FILE)
+        with replacing_file(path) as part:
+            part.touch(mode=FILE_MODE)
             _write(part, new.texts)
-            sync(part)
-            if dict(_texts(part)) != new.texts:
+            flush_to_disk(part)
+            if dict(_read_records(part)) != new.texts:
                 raise ArenaFault(f"{path} is not what was written: look after the disk; no record was moved")
-        sync(path.parent)
-        sync(path.parent.parent)
+        flush_to_disk(path.parent)
+        flush_to_disk(path.parent.parent)
         return path.stat().st_size
     except OSError as exc:
         raise ArenaFault(f"{path} can't be written: {exc.strerror}") from exc
@@ -109,7 +109,7 @@ def remove_archive(path: Path) -> None:
     """Remove an archive file if it exists. Raises `ArenaFault`."""
     try:
         path.unlink(missing_ok=True)
-        sync(path.parent)
+        flush_to_disk(path.parent)
     except OSError as exc:
         raise ArenaFault(f"{path} can't be removed: {exc.strerror}") from exc
 
@@ -118,19 +118,19 @@ def read_archive(path: Path, matches: Collection[str]) -> Iterator[tuple[str, by
     """Yield the id and gzip record of each of the matches that an archive file holds. Raises `ArchiveMissing` if the
     file is missing, and `BadRecord` if it is damaged.
     """
-    for match, text in _texts(path, matches):
-        yield match, packed(text)
+    for match, text in _read_records(path, matches):
+        yield match, compress_lines(text)
 
 
-class _File(NamedTuple):
+class _FileVersion(NamedTuple):
     """An identity of a file's current content, the key of caches."""
 
     path: Path
-    changed: int
+    modified_ns: int
     size: int
 
 
-class _Place(NamedTuple):
+class _RecordLocation(NamedTuple):
     """The location of a record: its block, and its byte range in the decompressed block."""
 
     block: str
@@ -138,20 +138,20 @@ class _Place(NamedTuple):
     end: int
 
 
-def _texts(path: Path, matches: Collection[str] | None = None) -> Iterator[tuple[str, bytes]]:
+def _read_records(path: Path, matches: Collection[str] | None = None) -> Iterator[tuple[str, bytes]]:
     """Yield match ids and record lines in file order, for all matches or for some."""
-    with _reading(path):
+    with _translate_read_errors(path):
         status = path.stat()
-        file = _File(path, status.st_mtime_ns, status.st_size)
-        places = _directory(file)
+        file = _FileVersion(path, status.st_mtime_ns, status.st_size)
+        places = _read_directory(file)
         asked = places if matches is None else [match for match in matches if match in places]
         for match in sorted(asked, key=places.__getitem__):
             place = places[match]
-            yield match, _text(file, place.block)[place.start : place.end]
+            yield match, _read_block(file, place.block)[place.start : place.end]
 
 
 @contextlib.contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def _translate_read_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as exc:
@@ -163,21 +163,21 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 @functools.lru_cache(maxsize=1)
-def _directory(file: _File) -> dict[str, _Place]:
+def _read_directory(file: _FileVersion) -> dict[str, _RecordLocation]:
     """Return the location of each match's record. The last file's directory stays cached."""
-    places: dict[str, _Place] = {}
+    places: dict[str, _RecordLocation] = {}
     with zipfile.ZipFile(file.path) as opened:
         for entry in opened.infolist():
             at = 0
             words = entry.comment.decode().split()
             for match, size in zip(words[::2], map(int, words[1::2]), strict=True):
-                places[match] = _Place(entry.filename, at, at + size)
+                places[match] = _RecordLocation(entry.filename, at, at + size)
                 at += size
     return places
 
 
 @functools.lru_cache(maxsize=1)
-def _text(file: _File, block: str) -> bytes:
+def _read_block(file: _FileVersion, block: str) -> bytes:
     """Decompress a block. The last one stays cached for callers that read match after match."""
     with zipfile.ZipFile(file.path) as opened:
         return lzma.decompress(opened.read(block), lzma.FORMAT_XZ)
@@ -185,14 +185,14 @@ def _text(file: _File, block: str) -> bytes:
 
 def _write(path: Path, texts: Mapping[str, bytes]) -> None:
     with zipfile.ZipFile(path, "w") as opened:
-        for at, block in enumerate(_in_blocks(texts)):
-            entry = zipfile.ZipInfo(f"{at:05}.jsonl.xz", _DATE)
+        for at, block in enumerate(_split_into_blocks(texts)):
+            entry = zipfile.ZipInfo(f"{at:05}.jsonl.xz", _BLOCK_DATE)
             entry.comment = " ".join(f"{match} {len(texts[match])}" for match in block).encode()
             text = b"".join(texts[match] for match in block)
             opened.writestr(entry, lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC32, filters=_FILTERS))
 
 
-def _in_blocks(texts: Mapping[str, bytes]) -> Iterator[list[str]]:
+def _split_into_blocks(texts: Mapping[str, bytes]) -> Iterator[list[str]]:
     block: list[str] = []
     size = 0
     for match, text in texts.items():

@@ -12,16 +12,16 @@ from sqlalchemy import Connection
 from arena.store.archive_file import ArchiveMissing, read_archive
 from arena.store.dialect import execute, is_postgresql
 
-_FILES = """SELECT number, path, records, bytes,
+_LIST_FILES = """SELECT number, path, records, bytes,
     (SELECT count(*) FROM matches WHERE archive = archives.number) AS held FROM archives ORDER BY number"""
-_PATH = "SELECT path FROM archives WHERE number = :number"
-_ANNOUNCE = "INSERT INTO archives (path, records, bytes) VALUES (:path, :records, 0) ON CONFLICT (path) DO NOTHING"
-_NOTE = """INSERT INTO archives (path, records, bytes) VALUES (:path, :records, :bytes)
+_PATH_OF_FILE = "SELECT path FROM archives WHERE number = :number"
+_INSERT_PLANNED_FILE = "INSERT INTO archives (path, records, bytes) VALUES (:path, :records, 0) ON CONFLICT (path) DO NOTHING"
+_UPSERT_FILE = """INSERT INTO archives (path, records, bytes) VALUES (:path, :records, :bytes)
     ON CONFLICT (path) DO UPDATE SET records = excluded.records, bytes = excluded.bytes"""
-_FILE = "SELECT file FROM pragma_database_list WHERE name = 'main'"
-_NUMBER = "SELECT number FROM archives WHERE path = :path"
-_REPLACE = "UPDATE matches SET archive = :new WHERE archive = :old"
-_FORGET = """DELETE FROM archives WHERE number = :number
+_SQLITE_PATH = "SELECT file FROM pragma_database_list WHERE name = 'main'"
+_NUMBER_OF_PATH = "SELECT number FROM archives WHERE path = :path"
+_REASSIGN_MATCHES = "UPDATE matches SET archive = :new WHERE archive = :old"
+_DELETE_UNUSED_FILE = """DELETE FROM archives WHERE number = :number
     AND NOT EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)"""
 
 
@@ -37,9 +37,9 @@ class Archive(NamedTuple):
 
 def all_archives(connection: Connection) -> list[Archive]:
     """Return all known archive files, including ones not yet written or not yet removed."""
-    folder = _folder(connection)
+    folder = _base_folder(connection)
     return [
-        Archive(row.number, folder / row.path, row.records, row.bytes, row.held) for row in execute(connection, _FILES)
+        Archive(row.number, folder / row.path, row.records, row.bytes, row.held) for row in execute(connection, _LIST_FILES)
     ]
 
 
@@ -48,64 +48,64 @@ def needed_archives(connection: Connection) -> list[Archive]:
     return [one for one in all_archives(connection) if one.held]
 
 
-def read_moved(connection: Connection, archive: int, matches: Collection[str]) -> dict[str, bytes]:
+def read_archived(connection: Connection, archive: int, matches: Collection[str]) -> dict[str, bytes]:
     """Return the gzip records, by match id, of those of the matches that an archive file holds. Raises
     `ArchiveMissing`, `BadRecord` for a damaged file, or `ArenaFault`.
     """
-    path = execute(connection, _PATH, {"number": archive}).scalar_one_or_none()
+    path = execute(connection, _PATH_OF_FILE, {"number": archive}).scalar_one_or_none()
     if path is None:
         raise ArchiveMissing(f"file number {archive} of old records is unknown")
-    return dict(read_archive(_folder(connection) / path, matches))
+    return dict(read_archive(_base_folder(connection) / path, matches))
 
 
-def read_all_moved(connection: Connection, archives: Mapping[str, int]) -> dict[str, bytes]:
+def read_all_archived(connection: Connection, archives: Mapping[str, int]) -> dict[str, bytes]:
     """Return gzip records by match id; `archives` maps match ids to file numbers. Skip missing files."""
     found: dict[str, bytes] = {}
     for archive in sorted(set(archives.values())):
         with contextlib.suppress(ArchiveMissing):
-            found |= read_moved(connection, archive, [match for match in archives if archives[match] == archive])
+            found |= read_archived(connection, archive, [match for match in archives if archives[match] == archive])
     return found
 
 
-def announce_archive(connection: Connection, path: Path, records: int) -> None:
+def register_planned_archive(connection: Connection, path: Path, records: int) -> None:
     """Register a file before it is written, so that no file exists that the database does not know."""
-    execute(connection, _ANNOUNCE, {"path": _noted(connection, path), "records": records})
+    execute(connection, _INSERT_PLANNED_FILE, {"path": _stored_path(connection, path), "records": records})
 
 
-def note_archive(connection: Connection, path: Path, records: int, size: int) -> int:
+def register_archive(connection: Connection, path: Path, records: int, size_bytes: int) -> int:
     """Register or update a file with its record count and its `size` in bytes. Return its number."""
-    noted = _noted(connection, path)
-    execute(connection, _NOTE, {"path": noted, "records": records, "bytes": size})
-    return int(execute(connection, _NUMBER, {"path": noted}).scalar_one())
+    noted = _stored_path(connection, path)
+    execute(connection, _UPSERT_FILE, {"path": noted, "records": records, "bytes": size_bytes})
+    return int(execute(connection, _NUMBER_OF_PATH, {"path": noted}).scalar_one())
 
 
 def replace_archive(connection: Connection, old: int, path: Path, records: int, size: int) -> None:
     """Assign the matches of an old file to a new one. The old file stays registered until `forget_archive`."""
-    execute(connection, _REPLACE, {"new": note_archive(connection, path, records, size), "old": old})
+    execute(connection, _REASSIGN_MATCHES, {"new": register_archive(connection, path, records, size), "old": old})
 
 
 def forget_archive(connection: Connection, number: int) -> None:
     """Unregister a removed file, unless a match still refers to it."""
-    execute(connection, _FORGET, {"number": number})
+    execute(connection, _DELETE_UNUSED_FILE, {"number": number})
 
 
-def put_elsewhere(connection: Connection, folder: Path) -> None:
+def make_paths_absolute(connection: Connection, folder: Path) -> None:
     """Make relative paths absolute, for archive files that stay in `folder` while the database moves."""
     for row in execute(connection, "SELECT number, path FROM archives").all():
         words = {"number": row.number, "path": str(folder.absolute() / row.path)}
         execute(connection, "UPDATE archives SET path = :path WHERE number = :number", words)
 
 
-def _folder(connection: Connection) -> Path:
+def _base_folder(connection: Connection) -> Path:
     """Return the base of relative paths: the folder of the database file on SQLite, empty on PostgreSQL."""
     if is_postgresql(connection):
         return Path()
-    return Path(connection.exec_driver_sql(_FILE).scalar_one()).parent
+    return Path(connection.exec_driver_sql(_SQLITE_PATH).scalar_one()).parent
 
 
-def _noted(connection: Connection, path: Path) -> str:
+def _stored_path(connection: Connection, path: Path) -> str:
     """Return a path as stored: absolute, or relative if below the SQLite file, so that both can move together."""
-    folder = _folder(connection)
+    folder = _base_folder(connection)
     with contextlib.suppress(ValueError):
         if not is_postgresql(connection):
             return str(path.resolve().relative_to(folder.resolve()))

@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 from arena.store.archive_file import (
     NewArchive,
     OldRecord,
-    changing,
+    lock_archives,
     plan_archive,
     read_archive,
     remove_archive,
@@ -28,39 +28,39 @@ from arena.store.archive_file import (
 from arena.store.archives import (
     Archive,
     all_archives,
-    announce_archive,
+    register_planned_archive,
     forget_archive,
-    note_archive,
+    register_archive,
     replace_archive,
 )
 from arena.store.database import Database
 from arena.store.dialect import execute
-from arena.store.match_numbers import AMONG, among
+from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.store import Store
-from arena.store.thinning import MOST_AT_ONCE, MOST_BYTES_AT_ONCE
+from arena.store.thinning import MAX_RECORDS_PER_TRANSACTION, MAX_BYTES_PER_TRANSACTION
 from protocol.errors import ArenaFault
 
-FOLDER = "archive"
+ARCHIVE_FOLDER = "archive"
 """The name of the archive folder, beside the database file or in the data folder."""
-MOST_IN_FILE, MOST_BYTES_IN_FILE = 1024, 4 * 1024 * 1024
+MAX_RECORDS_PER_FILE, MAX_BYTES_PER_FILE = 1024, 4 * 1024 * 1024
 """Maximum records per file, and bytes as stored in the database. A single record may be larger."""
 
-_OLD = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
+_FROM_OLD_MATCHES = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
     AND (coalesce(pool, annulled) IS NULL) = :unrated AND finished <= :until
     AND (:all = 1 OR EXISTS (
         SELECT 1 FROM seats JOIN bots ON bots.id = seats.bot WHERE seats.match = matches.number
             AND bots.key IN (SELECT value FROM json_each(:house) AS told)
     ))"""
-_COUNT = f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_OLD}"
-_NEXT = f"""SELECT number, id, finished, record_bytes {_OLD} AND (finished, number) > (:finished, :number)
+_COUNT = f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_FROM_OLD_MATCHES}"
+_NEXT_RECORDS = f"""SELECT number, id, finished, record_bytes {_FROM_OLD_MATCHES} AND (finished, number) > (:finished, :number)
     ORDER BY finished, number LIMIT :most"""
-_DATA = f"SELECT match, data FROM records WHERE match {AMONG}"
-_DROP = f"DELETE FROM records WHERE match {AMONG}"
-_MOVE = f"UPDATE matches SET record_bytes = NULL, archive = :archive WHERE number {AMONG}"
-_IN_FILE = "SELECT number, id FROM matches WHERE archive = :archive"
+_DATA = f"SELECT match, data FROM records WHERE match {IN_NUMBERS_SQL}"
+_DROP = f"DELETE FROM records WHERE match {IN_NUMBERS_SQL}"
+_MOVE = f"UPDATE matches SET record_bytes = NULL, archive = :archive WHERE number {IN_NUMBERS_SQL}"
+_MATCHES_IN_FILE = "SELECT number, id FROM matches WHERE archive = :archive"
 
 
-class Old(Struct, frozen=True, kw_only=True):
+class OldRecordFilter(Struct, frozen=True, kw_only=True):
     """A filter for old records: matches that ended by `until` and are unrated with a bot of `house` (folded names).
     With `rated`, all rated matches that ended by then count too.
     """
@@ -70,7 +70,7 @@ class Old(Struct, frozen=True, kw_only=True):
     rated: bool = False
 
 
-class Place(NamedTuple):
+class ScanPosition(NamedTuple):
     """A position in the scan for old records."""
 
     unrated: bool = True
@@ -78,7 +78,7 @@ class Place(NamedTuple):
     number: int = 0
 
 
-class Moved(Struct, frozen=True, kw_only=True):
+class ArchivingTotals(Struct, frozen=True, kw_only=True):
     """Totals of an archiving run: records moved, their bytes, files written, and the files' bytes."""
 
     records: int = 0
@@ -86,74 +86,74 @@ class Moved(Struct, frozen=True, kw_only=True):
     files: int = 0
     file_bytes: int = 0
 
-    def __add__(self, more: Moved) -> Moved:
-        return Moved(
-            records=self.records + more.records,
-            bytes=self.bytes + more.bytes,
-            files=self.files + more.files,
-            file_bytes=self.file_bytes + more.file_bytes,
+    def __add__(self, other: ArchivingTotals) -> ArchivingTotals:
+        return ArchivingTotals(
+            records=self.records + other.records,
+            bytes=self.bytes + other.bytes,
+            files=self.files + other.files,
+            file_bytes=self.file_bytes + other.file_bytes,
         )
 
 
-def count_old(connection: Connection, old: Old) -> Moved:
+def count_old(connection: Connection, old: OldRecordFilter) -> ArchivingTotals:
     """Count the records that would be moved."""
-    found = [execute(connection, _COUNT, _asked(old, unrated)).one() for unrated in (True, False)]
-    return Moved(records=sum(row.records for row in found), bytes=sum(int(row.bytes) for row in found))
+    found = [execute(connection, _COUNT, _query_parameters(old, unrated)).one() for unrated in (True, False)]
+    return ArchivingTotals(records=sum(row.records for row in found), bytes=sum(int(row.bytes) for row in found))
 
 
-def next_old(connection: Connection, old: Old, after: Place) -> tuple[list[OldRecord], Place]:
+def next_old(connection: Connection, old: OldRecordFilter, position: ScanPosition) -> tuple[list[OldRecord], ScanPosition]:
     """Return the next records for one file, oldest first, and the new scan position. The list is empty at the end."""
-    for unrated in (True, False) if after.unrated else (False,):
-        place = after if unrated == after.unrated else Place(unrated)
-        asked = {**_asked(old, unrated), "finished": place.finished, "number": place.number, "most": MOST_IN_FILE}
+    for unrated in (True, False) if position.unrated else (False,):
+        place = position if unrated == position.unrated else ScanPosition(unrated)
+        asked = {**_query_parameters(old, unrated), "finished": place.finished, "number": place.number, "most": MAX_RECORDS_PER_FILE}
         taken: dict[int, str] = {}
         size = 0
-        for row in execute(connection, _NEXT, asked):
-            if taken and size + row.record_bytes > MOST_BYTES_IN_FILE:
+        for row in execute(connection, _NEXT_RECORDS, asked):
+            if taken and size + row.record_bytes > MAX_BYTES_PER_FILE:
                 break
             taken[row.number] = row.id
             size += row.record_bytes
-            place = Place(unrated, row.finished, row.number)
+            place = ScanPosition(unrated, row.finished, row.number)
         if taken:
-            rows = execute(connection, _DATA, among(taken))
+            rows = execute(connection, _DATA, numbers_parameter(taken))
             data = {row.match: row.data for row in rows}
             found = [OldRecord(number, taken[number], data[number]) for number in sorted(taken) if number in data]
             return found, place
-    return [], after
+    return [], position
 
 
-def move_records(connection: Connection, path: Path, file: tuple[int, int], moved: Sequence[OldRecord]) -> Moved:
+def move_records(connection: Connection, path: Path, file_counts: tuple[int, int], written: Sequence[OldRecord]) -> ArchivingTotals:
     """Assign records to an archive file and delete them from the database, unless they changed since they were read.
     `file` is the file's record count and size in bytes.
     """
-    kept = {row.match: row.data for row in execute(connection, _DATA, among(one.number for one in moved))}
-    same = [one for one in moved if kept.get(one.number) == one.data]
-    archive = note_archive(connection, path, *file)
-    numbers = among(one.number for one in same)
+    kept = {row.match: row.data for row in execute(connection, _DATA, numbers_parameter(one.number for one in written))}
+    same = [one for one in written if kept.get(one.number) == one.data]
+    archive = register_archive(connection, path, *file_counts)
+    numbers = numbers_parameter(one.number for one in same)
     execute(connection, _DROP, numbers)
     execute(connection, _MOVE, {**numbers, "archive": archive})
-    return Moved(records=len(same), bytes=sum(len(one.data) for one in same))
+    return ArchivingTotals(records=len(same), bytes=sum(len(one.data) for one in same))
 
 
-def move_all(store: Store, old: Old, folder: Path, rest: Callable[[float], None] = lambda seconds: None) -> Moved:
+def move_all(store: Store, old: OldRecordFilter, folder: Path, on_transaction: Callable[[float], None] = lambda seconds: None) -> ArchivingTotals:
     """Move all old records into archive files of a folder. `rest` is called after each transaction with the seconds it
     took. Raises `ArenaFault`; what is already moved stays moved.
     """
-    moved, place, before = Moved(), Place(), None
+    moved, place, before = ArchivingTotals(), ScanPosition(), None
     while place != before:
         before = place
         found, place = store.read(next_old, old, before)
         if found:
-            with changing(folder):
+            with lock_archives(folder):
                 new = plan_archive(folder, found)
                 if new is not None:
-                    store.write(announce_archive, new.path, len(new.records))
+                    store.write(register_planned_archive, new.path, len(new.records))
                     size = write_archive(new)
-                    moved += Moved(files=1, file_bytes=size)
+                    moved += ArchivingTotals(files=1, file_bytes=size)
                     for some in in_batches(new.records):
                         began = time.monotonic()
                         moved += store.write(move_records, new.path, (len(new.records), size), some)
-                        rest(time.monotonic() - began)
+                        on_transaction(time.monotonic() - began)
     return moved
 
 
@@ -162,7 +162,7 @@ def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
     batch: list[OldRecord] = []
     size = 0
     for one in written:
-        if batch and (size + len(one.data) > MOST_BYTES_AT_ONCE or len(batch) == MOST_AT_ONCE):
+        if batch and (size + len(one.data) > MAX_BYTES_PER_TRANSACTION or len(batch) == MAX_RECORDS_PER_TRANSACTION):
             yield batch
             batch, size = [], 0
         batch.append(one)
@@ -171,16 +171,16 @@ def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
         yield batch
 
 
-def leave_out_removed(store: Store) -> None:
+def purge_removed_records(store: Store) -> None:
     """Rewrite archive files that still contain removed records. Try all, then raise the first `ArenaFault`."""
     faults: list[ArenaFault] = []
     for one in store.read(all_archives):
         if one.held != one.records:
             try:
-                with changing(one.path.parent):
-                    new = without_removed(one, store.read(matches_in, one.number))
+                with lock_archives(one.path.parent):
+                    new = plan_replacement(one, store.read(matches_in, one.number))
                     if new is not None:
-                        store.write(announce_archive, new.path, len(new.records))
+                        store.write(register_planned_archive, new.path, len(new.records))
                         store.write(replace_archive, one.number, new.path, len(new.records), write_archive(new))
                     if new is None or new.path != one.path:
                         remove_archive(one.path)
@@ -193,29 +193,29 @@ def leave_out_removed(store: Store) -> None:
 
 def matches_in(connection: Connection, archive: int) -> dict[str, int]:
     """Return the numbers, by match id, of the matches whose records are in a file."""
-    return {row.id: row.number for row in execute(connection, _IN_FILE, {"archive": archive})}
+    return {row.id: row.number for row in execute(connection, _MATCHES_IN_FILE, {"archive": archive})}
 
 
-def without_removed(old: Archive, kept: Mapping[str, int]) -> NewArchive | None:
+def plan_replacement(archive: Archive, kept: Mapping[str, int]) -> NewArchive | None:
     """Plan the replacement of a file with only the records `kept`, a map from match ids to numbers. Return None if
     `kept` is empty. Raises `ArenaFault` if the old file lacks one of them.
     """
     if not kept:
         return None
-    held = [OldRecord(kept[match], match, data) for match, data in read_archive(old.path, kept)]
-    new = plan_archive(old.path.parent, held)
+    held = [OldRecord(kept[match], match, data) for match, data in read_archive(archive.path, kept)]
+    new = plan_archive(archive.path.parent, held)
     if new is None or len(new.records) != len(kept):
         found = 0 if new is None else len(new.records)
-        raise ArenaFault(f"{old.path} has only {found} of {len(kept)} records: it was left as it is")
+        raise ArenaFault(f"{archive.path} has only {found} of {len(kept)} records: it was left as it is")
     return new
 
 
-def default_folder(database: Database, data: Path) -> Path:
+def default_archive_folder(database: Database, data: Path) -> Path:
     """Return the default archive folder: beside a SQLite file, else in the data folder."""
-    return (data if database.file is None else database.file.parent).absolute() / FOLDER
+    return (data if database.file is None else database.file.parent).absolute() / ARCHIVE_FOLDER
 
 
-def _asked(old: Old, unrated: bool) -> dict[str, object]:
+def _query_parameters(old: OldRecordFilter, unrated: bool) -> dict[str, object]:
     return {
         "unrated": unrated,
         "all": int(unrated or old.rated),

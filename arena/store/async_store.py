@@ -17,11 +17,11 @@ from sqlalchemy import Connection
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.node_store import NodeTaken
-from arena.store.nodes import BotGone, UnderWay, begin_matches
+from arena.store.nodes import BotGone, MatchInProgress, begin_matches
 from arena.store.store import Store
 from machine.backoff import Backoff
 from machine.histogram import Histogram
-from machine.log_output import about
+from machine.log_output import log_fields
 from protocol.errors import Fault
 from referee.result import Ratings
 
@@ -31,18 +31,18 @@ MAX_BATCH = 16
 """Maximum matches per transaction, about 20 ms of the thread's time."""
 MAX_PENDING_QUERIES = 2
 """Maximum queries queued in the thread. Further callers wait, so that finished matches come first."""
-RETRY_DELAY, MAX_RETRY_DELAY = 0.5, 5.0
+RETRY_DELAY_S, MAX_RETRY_DELAY_S = 0.5, 5.0
 """Seconds before a failed write is retried: initially, and at most."""
-DEFER_SECONDS, MAX_DEFER_SECONDS = 10.0, 600.0
+REJECTED_RETRY_DELAY_S, MAX_REJECTED_RETRY_DELAY_S = 10.0, 600.0
 """Seconds before a rejected match is retried while others succeed: initially, and at most."""
-COMMIT_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+COMMIT_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Bucket bounds of the transaction time histogram, in seconds."""
 
 log = logging.getLogger("arena.store.async_store")
 
 
-class _Beginning(NamedTuple):
-    match: UnderWay
+class _QueuedStart(NamedTuple):
+    match: MatchInProgress
     future: asyncio.Future[None]
 
 
@@ -61,25 +61,25 @@ class AsyncStore:
     """
 
     def __init__(self, store: Store) -> None:
-        self.troubled: Callable[[str | None], None] = lambda reason: None
+        self.on_unavailable: Callable[[str | None], None] = lambda reason: None
         """Called with the reason when the store becomes unavailable, and with None when it works again."""
         self._store = store
         self.node = store.node
         """The number of this node, as in `Store.node`."""
         self._thread = ThreadPoolExecutor(1, "store")
-        self._beside = ThreadPoolExecutor(1, "store beside")
-        self._asking = asyncio.Semaphore(MAX_PENDING_QUERIES)
-        self._beginning: list[_Beginning] = []
-        self._waiting: list[_QueuedMatch] = []
+        self._slow_query_thread = ThreadPoolExecutor(1, "store beside")
+        self._query_slots = asyncio.Semaphore(MAX_PENDING_QUERIES)
+        self._queued_starts: list[_QueuedStart] = []
+        self._queued_matches: list[_QueuedMatch] = []
         """Finished matches that are not stored yet, ordered by turn."""
         self._turn = 0
         """The turn of the last match in the batch being written."""
-        self._turns: dict[str, int] = {}
+        self._last_turns: dict[str, int] = {}
         """The last turn that each bot has taken."""
-        self._aside: dict[asyncio.TimerHandle, _QueuedMatch] = {}
+        self._set_aside: dict[asyncio.TimerHandle, _QueuedMatch] = {}
         self._writing: asyncio.Task[None] | None = None
-        self._hurry = asyncio.Event()
-        self.commits = Histogram(COMMIT_SECONDS)
+        self._is_stopping = asyncio.Event()
+        self.commits = Histogram(COMMIT_BUCKETS_S)
         """A histogram of the seconds taken by transactions that begin and finish matches, including failed ones."""
         self.failures = 0
         """The number of these transactions that failed."""
@@ -92,33 +92,33 @@ class AsyncStore:
     @property
     def waiting(self) -> int:
         """The number of finished matches not yet stored, excluding those that are `set_aside`."""
-        return len(self._waiting)
+        return len(self._queued_matches)
 
     @property
     def set_aside(self) -> int:
         """The number of finished matches that the store rejected while it accepted others."""
-        return len(self._aside)
+        return len(self._set_aside)
 
     @property
     def beginning(self) -> int:
         """The number of matches waiting to be registered before they begin."""
-        return len(self._beginning)
+        return len(self._queued_starts)
 
     async def read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `Store.read` in the store's thread."""
-        async with self._asking:
+        async with self._query_slots:
             return await self._run(partial(self._store.read, query, *args, **kwargs))
 
-    async def read_beside(
+    async def read_slowly(
         self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `Store.read` in a second thread, for slow queries that would delay others."""
         ask = partial(self._store.read, query, *args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(self._beside, ask)
+        return await asyncio.get_running_loop().run_in_executor(self._slow_query_thread, ask)
 
     async def write(self, change: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `Store.write` in the store's thread."""
-        async with self._asking:
+        async with self._query_slots:
             return await self._run(partial(self._store.write, change, *args, **kwargs))
 
     async def write_first(
@@ -130,30 +130,30 @@ class AsyncStore:
     async def _run(self, ask: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
 
-    def finish(self, finished: StorableMatch) -> asyncio.Future[Ratings | None]:
+    def finish(self, match: StorableMatch) -> asyncio.Future[Ratings | None]:
         """Queue a finished match to be stored and rated. The future gives its ratings once they are on disk. It fails
         with the store's fault if there is no time left to retry, and with any error that is not a fault.
         """
         future: asyncio.Future[Ratings | None] = asyncio.get_running_loop().create_future()
-        self._defer(_QueuedMatch(finished, future, Backoff(DEFER_SECONDS, MAX_DEFER_SECONDS)))
+        self._defer(_QueuedMatch(match, future, Backoff(REJECTED_RETRY_DELAY_S, MAX_REJECTED_RETRY_DELAY_S)))
         return future
 
-    def begin(self, match: UnderWay) -> asyncio.Future[None]:
+    def begin(self, match: MatchInProgress) -> asyncio.Future[None]:
         """Note that a match is about to begin, with whatever else is waiting: done when that is on disk.
 
         The future is cancelled when there is no time to try again. It fails with `BotGone` where a bot of the match was
         renamed or deleted on another node: then it does not begin.
         """
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._beginning.append(_Beginning(match, future))
+        self._queued_starts.append(_QueuedStart(match, future))
         self._begin_writing()
         return future
 
     def stop_retrying(self) -> None:
         """Try each queued write once more, and stop retrying failures: the process is about to end."""
-        self._hurry.set()
+        self._is_stopping.set()
         self._store.hurry()
-        for timer, one in list(self._aside.items()):
+        for timer, one in list(self._set_aside.items()):
             timer.cancel()
             self._requeue(timer, one)
 
@@ -163,14 +163,14 @@ class AsyncStore:
         if self._writing is not None:
             await self._writing
         self._thread.shutdown()
-        self._beside.shutdown()
+        self._slow_query_thread.shutdown()
 
-    def _defer(self, one: _QueuedMatch) -> None:
+    def _defer(self, queued: _QueuedMatch) -> None:
         """Queue the match for the next turn that none of its bots has taken, behind the batch being written."""
-        bots = [seat.bot for seat in one.finished.result.seats]
-        turn = 1 + max(self._turn, *(self._turns.get(bot, 0) for bot in bots))
-        self._turns |= dict.fromkeys(bots, turn)
-        bisect.insort(self._waiting, one._replace(turn=turn), key=lambda waiting: waiting.turn)
+        bots = [seat.bot for seat in queued.finished.result.seats]
+        turn = 1 + max(self._turn, *(self._last_turns.get(bot, 0) for bot in bots))
+        self._last_turns |= dict.fromkeys(bots, turn)
+        bisect.insort(self._queued_matches, queued._replace(turn=turn), key=lambda waiting: waiting.turn)
         self._begin_writing()
 
     def _begin_writing(self) -> None:
@@ -178,12 +178,12 @@ class AsyncStore:
             self._writing = asyncio.create_task(self._write())
 
     async def _write(self) -> None:
-        backoff = Backoff(RETRY_DELAY, MAX_RETRY_DELAY)
+        backoff = Backoff(RETRY_DELAY_S, MAX_RETRY_DELAY_S)
         suspects = 0
         beginnings_alone = False
-        while self._waiting or self._beginning:
-            begun = [] if suspects and beginnings_alone and self._waiting else list(self._beginning)
-            batch = [] if begun and suspects else self._waiting[: 1 if suspects else MAX_BATCH]
+        while self._queued_matches or self._queued_starts:
+            begun = [] if suspects and beginnings_alone and self._queued_matches else list(self._queued_starts)
+            batch = [] if begun and suspects else self._queued_matches[: 1 if suspects else MAX_BATCH]
             beginnings_alone = not batch
             self._turn = batch[-1].turn if batch else self._turn
             beginning, over = [one.match for one in begun], [one.finished for one in batch]
@@ -195,20 +195,20 @@ class AsyncStore:
                 if isinstance(exc, (StoreUnavailable, NodeTaken)):
                     await self._pause(exc, backoff)
                 elif not batch:
-                    self._begin_all_the_same(begun, exc)
+                    self._start_unregistered(begun, exc)
                 elif begun or len(batch) > 1:
                     suspects = len(batch)  # each is tried alone
                 else:
-                    self._is_rejected(exc)
+                    self._set_aside_rejected(exc)
                     suspects = 0
                 continue
             finally:
                 self.commits.observe(time.perf_counter() - at)
             suspects = max(0, suspects - len(rated))
-            del self._waiting[: len(rated)]
-            del self._beginning[: len(begun)]
+            del self._queued_matches[: len(rated)]
+            del self._queued_starts[: len(begun)]
             backoff.reset()
-            self.troubled(None)
+            self.on_unavailable(None)
             for noted in begun:
                 fault = gone.get(noted.match.match)
                 if noted.future.done():
@@ -221,47 +221,47 @@ class AsyncStore:
                 if not one.future.done():
                     one.future.set_result(ratings)
         self._turn = 0
-        self._turns.clear()
+        self._last_turns.clear()
         self._writing = None
 
-    def _begin_all_the_same(self, begun: list[_Beginning], exc: Exception) -> None:
+    def _start_unregistered(self, begun: list[_QueuedStart], exc: Exception) -> None:
         """Let matches begin although their registration was rejected: they cannot be called off if they are lost."""
         matches = ", ".join(one.match.match for one in begun)
         log.error("of matches that begin (%s) can't be noted that they do: %s", matches, exc)
-        del self._beginning[: len(begun)]
+        del self._queued_starts[: len(begun)]
         for one in begun:
             if not one.future.done():
                 one.future.set_result(None)
 
     async def _pause(self, exc: Exception, backoff: Backoff) -> None:
         """Wait before the next retry; if stopping, fail everything queued instead."""
-        if self._hurry.is_set():
-            self._fail(self._waiting, exc)
-            for one in self._beginning:
+        if self._is_stopping.is_set():
+            self._fail(self._queued_matches, exc)
+            for one in self._queued_starts:
                 one.future.cancel()
-            self._waiting, self._beginning = [], []
+            self._queued_matches, self._queued_starts = [], []
             return
-        self.troubled(f"results can't be stored: {exc}")
+        self.on_unavailable(f"results can't be stored: {exc}")
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._hurry.wait(), backoff.delay())
+            await asyncio.wait_for(self._is_stopping.wait(), backoff.next_delay())
 
-    def _is_rejected(self, exc: Exception) -> None:
+    def _set_aside_rejected(self, exc: Exception) -> None:
         """Set aside the first match in the queue, which the store rejected while it accepts others."""
-        one = self._waiting.pop(0)
-        if isinstance(exc, Fault) and not self._hurry.is_set():
-            seconds = one.backoff.delay()
+        one = self._queued_matches.pop(0)
+        if isinstance(exc, Fault) and not self._is_stopping.is_set():
+            seconds = one.backoff.next_delay()
             match = one.finished.result.match
             text = "match %s can't be stored, it is tried again in %g s: %s"
-            log.error(text, match, seconds, exc, extra=about(match=match))
+            log.error(text, match, seconds, exc, extra=log_fields(match=match))
             loop = asyncio.get_running_loop()
             timer: asyncio.TimerHandle = loop.call_later(seconds, lambda: self._requeue(timer, one))
-            self._aside[timer] = one
+            self._set_aside[timer] = one
             return
         self._fail([one], exc)
 
-    def _requeue(self, timer: asyncio.TimerHandle, one: _QueuedMatch) -> None:
-        del self._aside[timer]
-        self._defer(one)
+    def _requeue(self, timer: asyncio.TimerHandle, queued: _QueuedMatch) -> None:
+        del self._set_aside[timer]
+        self._defer(queued)
 
     def _fail(self, those: list[_QueuedMatch], exc: Exception) -> None:
         for one in those:
@@ -270,7 +270,7 @@ class AsyncStore:
 
 
 def _begin_and_finish(
-    connection: Connection, begun: Sequence[UnderWay], over: Sequence[StorableMatch], node: int
+    connection: Connection, begun: Sequence[MatchInProgress], over: Sequence[StorableMatch], node: int
 ) -> tuple[dict[str, BotGone], list[Ratings | None]]:
     """Return by match why some can't begin, and the ratings of those that are over."""
     gone = begin_matches(connection, begun) if begun else {}

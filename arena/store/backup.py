@@ -10,14 +10,14 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.store.data_folder import FILE, FOLDER, private_umask
+from arena.store.data_folder import FILE_MODE, FOLDER_MODE, private_umask
 from arena.store.database import Database, StoreError
 from arena.store.postgres_database import PostgresDatabase
-from arena.store.sqlite_database import BUSY_MS, HEADER_BYTES, is_ours, read_only_uri
-from machine.atomic_write import in_place_of, locked, sync
+from arena.store.sqlite_database import BUSY_TIMEOUT_MS, HEADER_BYTES, is_ours, read_only_uri
+from machine.atomic_write import replacing_file, file_lock, flush_to_disk
 from protocol.errors import ArenaFault, UsageFault
 
-_NEEDED = """SELECT path FROM archives WHERE EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)
+_NEEDED_FILES = """SELECT path FROM archives WHERE EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)
     ORDER BY number"""
 
 
@@ -43,22 +43,22 @@ def back_up(source: Database, to: Path) -> Backup:
     assert source.file is not None
     here, there = source.file.absolute().parent, to.absolute().parent
     if source.revision(read_only=True) is None:
-        raise source.not_found()
+        raise source.not_found_error()
     try:
-        with locked(to), in_place_of(to) as part:
+        with file_lock(to), replacing_file(to) as part:
             _remove_cut_off(part.parent)
             if to.exists():
                 raise UsageFault(f"{to} already exists; not overwritten: choose another name")
             part.unlink(missing_ok=True)  # left by an interrupted backup to this path
-            part.touch(mode=FILE, exist_ok=False)
+            part.touch(mode=FILE_MODE, exist_ok=False)
             for _ in range(2):
                 matches = _copy(source.file, part)
                 needed = archives_of(part)
                 files = [one for one in needed if _copy_archive(here, there, one)]
                 if set(needed) <= {*files, *archives_of(source.file)}:
                     break  # otherwise a file was replaced after the database was copied
-            sync(part)
-        sync(to.parent)
+            flush_to_disk(part)
+        flush_to_disk(to.parent)
     except sqlite3.Error as exc:
         raise StoreError(f"{source} can't be copied to {to}: {exc}") from exc
     except BlockingIOError as exc:
@@ -87,10 +87,10 @@ def remove_copy(copy: Path) -> None:
 def archives_of(file: Path) -> list[Path]:
     """Return the paths of the archive files that a SQLite database needs, as it stores them. Raises `sqlite3.Error`."""
     with contextlib.closing(sqlite3.connect(read_only_uri(file), uri=True)) as opened:
-        opened.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        opened.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         if not opened.execute("SELECT 1 FROM sqlite_schema WHERE name = 'archives'").fetchone():
             return []  # an older schema
-        return [Path(path) for (path,) in opened.execute(_NEEDED)]
+        return [Path(path) for (path,) in opened.execute(_NEEDED_FILES)]
 
 
 def _copy_archive(source: Path, to: Path, file: Path) -> bool:
@@ -102,12 +102,12 @@ def _copy_archive(source: Path, to: Path, file: Path) -> bool:
     if (to / file).exists():
         return True
     with contextlib.suppress(FileNotFoundError), private_umask(), (source / file).open("rb") as opened:
-        (to / file).parent.mkdir(parents=True, exist_ok=True, mode=FOLDER)
-        with in_place_of(to / file) as part:
+        (to / file).parent.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
+        with replacing_file(to / file) as part:
             with part.open("wb") as copy:
                 shutil.copyfileobj(opened, copy)
-            sync(part)
-        sync((to / file).parent)
+            flush_to_disk(part)
+        flush_to_disk((to / file).parent)
         return True
     return False
 
@@ -119,7 +119,7 @@ def _remove_cut_off(folder: Path) -> None:
         part = place.with_name(f"{place.name}.part")
         with contextlib.suppress(OSError):  # locked by another backup, or not left by a backup
             if lock.stat().st_size == 0 and _may_be_copy(part):
-                with locked(place):
+                with file_lock(place):
                     part.with_name(f"{part.name}-journal").unlink(missing_ok=True)
                     part.unlink()
 
@@ -145,7 +145,7 @@ def _copy(source: Path, part: Path) -> int:
         contextlib.closing(sqlite3.connect(read_only_uri(source), uri=True)) as original,
         contextlib.closing(sqlite3.connect(part, isolation_level=None)) as copy,
     ):
-        original.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        original.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         original.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")  # so that a single file is the whole backup
         found = [row[0] for row in copy.execute("PRAGMA integrity_check")]

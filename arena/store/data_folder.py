@@ -15,13 +15,13 @@ from pathlib import Path
 
 from protocol.errors import ArenaFault
 
-FOLDER, FILE = 0o700, 0o600
-_OTHERS = 0o077
-_FILES = ("lock", "operator.json")
-_FOLDERS = ("archive", "house", "journal", "tournaments")
+FOLDER_MODE, FILE_MODE = 0o700, 0o600
+_GROUP_AND_OTHERS_MODE = 0o077
+_FILE_NAMES = ("lock", "operator.json")
+_FOLDER_NAMES = ("archive", "house", "journal", "tournaments")
 
 
-class Locked(ArenaFault):
+class DataFolderInUse(ArenaFault):
     """Another process uses the data folder."""
 
 
@@ -31,9 +31,9 @@ def lock(folder: Path) -> Iterator[None]:
     holder. Files that are created inside the block are accessible only to this user.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
+        folder.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
         _check_owner(folder)
-        file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE)
+        file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
     except OSError as exc:
         why = f"{folder / 'lock'} is a link: remove it" if exc.errno == errno.ELOOP else exc.strerror
         raise ArenaFault(f"the data folder {folder} can't be used: {why}") from exc
@@ -42,10 +42,10 @@ def lock(folder: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:
             holder = os.pread(file, 32, 0).decode(errors="replace").strip() or "unknown"
-            raise Locked(
+            raise DataFolderInUse(
                 f"{folder} is in use by process {holder}: stop it, or name another folder with --data"
             ) from exc
-        _say_who(file)
+        _write_holder(file)
         with private_umask():
             yield
     finally:
@@ -59,19 +59,19 @@ def _check_owner(folder: Path) -> None:
     owner = folder.stat().st_uid
     if os.geteuid() not in (0, owner) and owner != 0:
         raise ArenaFault(
-            f"the data folder {folder} belongs to {_name_of(owner)}, who could change all in it: "
+            f"the data folder {folder} belongs to {_user_name(owner)}, who could change all in it: "
             "name a folder of your own with --data"
         )
 
 
-def _name_of(user: int) -> str:
+def _user_name(user: int) -> str:
     try:
         return pwd.getpwuid(user).pw_name
     except KeyError:
         return f"user {user}"
 
 
-def _say_who(file: int) -> None:
+def _write_holder(file: int) -> None:
     """Write this process's id into the lock file, if the disk has room. The lock holds without it."""
     name = str(os.getpid()).encode()
     try:
@@ -98,7 +98,7 @@ def is_held(folder: Path) -> bool:
 @contextmanager
 def private_umask() -> Iterator[None]:
     """Restrict files created inside the block to this user."""
-    before = os.umask(_OTHERS)
+    before = os.umask(_GROUP_AND_OTHERS_MODE)
     try:
         yield
     finally:
@@ -111,22 +111,22 @@ def restrict_to_owner(folder: Path, database: Path | None) -> list[Path]:
     The folder itself keeps its mode if it contains anything else, as a home folder would. Paths that belong to another
     user cannot be changed, and are returned too.
     """
-    files = [folder / name for name in _FILES]
+    files = [folder / name for name in _FILE_NAMES]
     if database is not None:
         files += [database.with_name(database.name + ending) for ending in ("", "-wal", "-shm")]
-    folders = [folder / name for name in _FOLDERS]
+    folders = [folder / name for name in _FOLDER_NAMES]
     ours = [*filter(Path.is_file, files), *filter(Path.is_dir, folders)]
     if set(folder.iterdir()) <= set(ours):
         ours.append(folder)
-    return [path for path in ours if _tightened(path)]
+    return [path for path in ours if _restrict(path)]
 
 
-def _tightened(path: Path) -> bool:
+def _restrict(path: Path) -> bool:
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
-        if mode & _OTHERS == 0:
+        if mode & _GROUP_AND_OTHERS_MODE == 0:
             return False
-        path.chmod(mode & ~_OTHERS)
+        path.chmod(mode & ~_GROUP_AND_OTHERS_MODE)
     except FileNotFoundError:
         return False
     except OSError:

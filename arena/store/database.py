@@ -22,10 +22,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from arena.store import views
 from arena.store.dialect import execute
-from arena.store.schema import REVISIONS, metadata
+from arena.store.schema import SCHEMA_REVISIONS, metadata
 from protocol.errors import ArenaFault, Fault
 
-READERS = 8
+MAX_READING_CONNECTIONS = 8
 """Maximum concurrent connections for reading."""
 _VERSION_TABLE = """CREATE TABLE alembic_version (
     version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
@@ -68,7 +68,7 @@ class Database(ABC):
         """Create all tables in an empty place, completely or not at all. Raises `StoreError`."""
 
     @abstractmethod
-    def reading(self) -> Engine:
+    def create_reading_engine(self) -> Engine:
         """Return an engine for reading only, whose connections threads can share."""
 
     @abstractmethod
@@ -78,7 +78,7 @@ class Database(ABC):
         """
 
     @abstractmethod
-    def writing(self, engine: Engine) -> Engine:
+    def create_writing_engine(self, engine: Engine) -> Engine:
         """Return an engine for writing transactions. They run one at a time and so never have to be retried. It uses
         the connections of the given engine where possible.
         """
@@ -87,7 +87,7 @@ class Database(ABC):
     def vacuum(self, engine: Engine) -> int:
         """Rewrite the database without free space, and return the bytes saved."""
 
-    def watch(self) -> Callable[[], None]:
+    def make_replacement_check(self) -> Callable[[], None]:
         """Return a function that raises `StoreUnavailable` once the database has been replaced by another."""
         return lambda: None
 
@@ -95,7 +95,7 @@ class Database(ABC):
         """Wait less for answers from now on, as the process is about to end. A file answers at once."""
         return
 
-    def fault(self, exc: DBAPIError) -> Fault:
+    def to_fault(self, exc: DBAPIError) -> Fault:
         """Convert a database error to a fault with a one-line message."""
         unavailable = self.is_unavailable(exc)
         return (StoreUnavailable if unavailable else StoreError)(self.message(exc.orig))
@@ -116,7 +116,7 @@ class Database(ABC):
         `StoreError`.
         """
         revision = self._revision(read_only=read_only)
-        if revision is not None and revision not in REVISIONS:
+        if revision is not None and revision not in SCHEMA_REVISIONS:
             raise SchemaMismatch(f"{self} has schema {revision}, newer than this bot-arena knows: upgrade bot-arena")
         return revision
 
@@ -126,30 +126,30 @@ class Database(ABC):
         """
         revision = self.revision(read_only=read_only)
         if revision is None:
-            raise self.not_found()
-        if revision != REVISIONS[-1]:
+            raise self.not_found_error()
+        if revision != SCHEMA_REVISIONS[-1]:
             raise SchemaMismatch(f"{self} has schema {revision}, older than this bot-arena's: run `arena db upgrade`")
 
     def _make_tables(self, connection: Connection) -> None:
         """Create empty tables and views, with the version that Alembic would write. Alembic itself is slow to load."""
         metadata.create_all(connection, checkfirst=False)
-        views.create(connection)
+        views.create_views(connection)
         connection.exec_driver_sql(_VERSION_TABLE)
-        execute(connection, "INSERT INTO alembic_version VALUES (:revision)", {"revision": REVISIONS[-1]})
+        execute(connection, "INSERT INTO alembic_version VALUES (:revision)", {"revision": SCHEMA_REVISIONS[-1]})
 
-    def not_found(self) -> DatabaseNotFound:
+    def not_found_error(self) -> DatabaseNotFound:
         """Return the error for a missing database."""
         return DatabaseNotFound(f"no arena data in {self}: start `arena serve` or `arena tournament` first")
 
     @contextmanager
-    def failures(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
         """Convert database errors inside the block to one-line `StoreError`s, or to `UsageFault` for text that no
         database accepts.
         """
         try:
             yield
         except DBAPIError as exc:
-            raise self.fault(exc) from exc
+            raise self.to_fault(exc) from exc
         except UnicodeDecodeError as exc:  # SQLite's own error message is not valid text
             raise StoreUnavailable(f"{self}: the file is damaged: {exc}") from exc
         except PoolTimeout as exc:

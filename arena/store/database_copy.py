@@ -9,45 +9,45 @@ from collections.abc import Iterator
 import msgspec
 from sqlalchemy import Connection, Integer, Table, func, insert, select
 
-from arena.store.archives import put_elsewhere
-from arena.store.data_folder import FILE
+from arena.store.archives import make_paths_absolute
+from arena.store.data_folder import FILE_MODE
 from arena.store.database import Database, StoreError
-from arena.store.dialect import execute, is_postgresql, without_nul
+from arena.store.dialect import execute, is_postgresql, replace_nul
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.schema import metadata
 from arena.store.sqlite_database import SqliteDatabase
-from machine.atomic_write import in_place_of, locked, sync
+from machine.atomic_write import replacing_file, file_lock, flush_to_disk
 from protocol.errors import ArenaFault, UsageFault
 
-ROWS_AT_ONCE = 500
+COPY_BATCH_ROWS = 500
 Row = dict[str, object]
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def copy_database(source: Database, to: Database) -> dict[str, int]:
+def copy_database(source: Database, target: Database) -> dict[str, int]:
     """Copy a consistent snapshot of a database to an empty place, completely or not at all. Return row counts by table.
 
     Raises `UsageFault` if the target is not empty, and whatever `check_current` and `create` of a `Database` raise.
     """
     source.check_current(read_only=True)
-    if to.revision() is not None:
-        raise UsageFault(f"there is an arena in {to} already: name a place where there is none")
-    reading = source.reading()
+    if target.revision() is not None:
+        raise UsageFault(f"there is an arena in {target} already: name a place where there is none")
+    reading = source.create_reading_engine()
     try:
-        with source.failures(), reading.connect() as original, _made(to) as made:
+        with source.translate_errors(), reading.connect() as original, _provide_target(target) as made:
             engine = made.connect()
-            writer = made.writing(engine)
+            writer = made.create_writing_engine(engine)
             try:
-                with made.failures(), writer.begin() as copy:
+                with made.translate_errors(), writer.begin() as copy:
                     if isinstance(made, PostgresDatabase):
-                        made.create_over(copy)
+                        made.create_in_transaction(copy)
                     counts = {}
                     for table in metadata.sorted_tables:
-                        with _naming(table), made.failures():
+                        with _name_table_in_faults(table), made.translate_errors():
                             counts[table.name] = _copy_table(_rows(source, original, table), copy, made, table)
-                    _go_on_counting(copy)
+                    _advance_sequences(copy)
                     if source.file is not None:
-                        put_elsewhere(copy, source.file.parent)
+                        make_paths_absolute(copy, source.file.parent)
             finally:
                 writer.dispose()
                 engine.dispose()
@@ -57,37 +57,37 @@ def copy_database(source: Database, to: Database) -> dict[str, int]:
 
 
 @contextlib.contextmanager
-def _made(to: Database) -> Iterator[Database]:
+def _provide_target(target: Database) -> Iterator[Database]:
     """Provide the target database. On a server the copy is one transaction; a file is renamed into place at the end."""
-    if to.file is None:
-        yield to
+    if target.file is None:
+        yield target
         return
     try:
-        with locked(to.file), in_place_of(to.file) as part:
+        with file_lock(target.file), replacing_file(target.file) as part:
             for ending in ("", "-wal", "-shm", "-journal"):  # left by an interrupted copy to this path
                 part.with_name(part.name + ending).unlink(missing_ok=True)
-            part.touch(mode=FILE)
+            part.touch(mode=FILE_MODE)
             made = SqliteDatabase(part)
             made.create()
             yield made
-            made.settle()
-            sync(part)
-        sync(to.file.absolute().parent)
+            made.merge_log()
+            flush_to_disk(part)
+        flush_to_disk(target.file.absolute().parent)
     except BlockingIOError as exc:
-        raise UsageFault(f"{to} is being written by another process: choose another name") from exc
+        raise UsageFault(f"{target} is being written by another process: choose another name") from exc
     except OSError as exc:
-        raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
+        raise ArenaFault(f"{target} can't be written: {exc.strerror}") from exc
 
 
 @contextlib.contextmanager
-def _naming(table: Table) -> Iterator[None]:
+def _name_table_in_faults(table: Table) -> Iterator[None]:
     try:
         yield
     except StoreError as fault:
         raise type(fault)(f"table {table.name}: {fault}") from fault
 
 
-def _copy_table(rows: Iterator[list[Row]], to: Connection, made: Database, table: Table) -> int:
+def _copy_table(rows: Iterator[list[Row]], to: Connection, target: Database, table: Table) -> int:
     """Copy the rows of a table, compare digests of sent and stored rows, and return how many there are."""
     sent = hashlib.sha256()
     count = 0
@@ -99,7 +99,7 @@ def _copy_table(rows: Iterator[list[Row]], to: Connection, made: Database, table
         for row in some:
             sent.update(_encode(list(row.values())))
     arrived = hashlib.sha256()
-    for some in _rows(made, to, table):
+    for some in _rows(target, to, table):
         for row in some:
             arrived.update(_encode(list(row.values())))
     if sent.digest() != arrived.digest():
@@ -110,17 +110,17 @@ def _copy_table(rows: Iterator[list[Row]], to: Connection, made: Database, table
 def _rows(database: Database, connection: Connection, table: Table) -> Iterator[list[Row]]:
     """Yield the rows of a table in batches, in the order of the primary key."""
     query = select(table).order_by(*table.primary_key)
-    with database.failures():
-        found = connection.execute(query, execution_options={"stream_results": True, "yield_per": ROWS_AT_ONCE})
+    with database.translate_errors():
+        found = connection.execute(query, execution_options={"stream_results": True, "yield_per": COPY_BATCH_ROWS})
         for rows in found.partitions():
             yield [dict(row._mapping) for row in rows]
 
 
 def _without_nul(row: Row) -> Row:
-    return {name: without_nul(value) if isinstance(value, str) else value for name, value in row.items()}
+    return {name: replace_nul(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
-def _go_on_counting(connection: Connection) -> None:
+def _advance_sequences(connection: Connection) -> None:
     """Advance the server's sequences beyond the copied ids."""
     if not is_postgresql(connection):
         return

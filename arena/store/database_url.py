@@ -7,20 +7,20 @@ from pathlib import Path
 from arena.store.answer_limit import DatabaseTimeouts
 from arena.store.database import Database, StoreError
 from arena.store.postgres_database import PostgresDatabase
-from arena.store.server_url import is_on_server
+from arena.store.server_url import is_server_url
 from arena.store.sqlite_database import SqliteDatabase
 
 
-def database_at(where: str | Path, timeouts: DatabaseTimeouts | None = None) -> Database:
+def open_database_url(location: str | Path, timeouts: DatabaseTimeouts | None = None) -> Database:
     """The database of a path, a `sqlite:///FILE` or a `postgresql://…` URL, where one on a server has these `timeouts`.
 
     Raises `StoreError` for any other URL.
     """
-    text = str(where)
+    text = str(location)
     scheme, separator, rest = text.partition("://")
     if not separator:
         return SqliteDatabase(Path(text))
-    if is_on_server(text):
+    if is_server_url(text):
         return PostgresDatabase(text, timeouts)
     if scheme != "sqlite" or not rest.startswith("/") or len(rest) == 1:
         raise StoreError(f"a database URL is sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME, not {scheme}://…")

@@ -13,12 +13,12 @@ from sqlalchemy.dialects import sqlite
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
-GROUP = "coalesce(matches.pool, matches.game || '/unrated')"
+POOL_OR_UNRATED_SQL = "coalesce(matches.pool, matches.game || '/unrated')"
 """The match's pool or GAME/unrated, in SQL. PostgreSQL has an index on it, since one on pools cannot also
 find nulls.
 """
-_IN_POSTGRESQL = (
-    (r"matches\.pool IS nullif\(part\.pool, part\.game \|\| '/unrated'\)", f"{GROUP} = part.pool"),
+_POSTGRESQL_REWRITES = (
+    (r"matches\.pool IS nullif\(part\.pool, part\.game \|\| '/unrated'\)", f"{POOL_OR_UNRATED_SQL} = part.pool"),
     (r" INDEXED BY \w+", ""),
     (r"\bIS (?=\w+[.(])", "IS NOT DISTINCT FROM "),
     (r"\binstr\(", "strpos("),
@@ -35,11 +35,11 @@ _IN_POSTGRESQL = (
 def execute(
     connection: Connection,
     statement: str,
-    given: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+    parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
 ) -> CursorResult[Any]:
     """Execute a statement with named parameters such as `:name`."""
-    said = translated(statement) if is_postgresql(connection) else statement
-    return connection.exec_driver_sql(said, given)
+    said = translate(statement) if is_postgresql(connection) else statement
+    return connection.exec_driver_sql(said, parameters)
 
 
 def is_postgresql(connection: Connection) -> bool:
@@ -48,9 +48,9 @@ def is_postgresql(connection: Connection) -> bool:
 
 
 @functools.lru_cache(maxsize=1000)
-def translated(statement: str) -> str:
+def translate(statement: str) -> str:
     """Translate a statement to the syntax of PostgreSQL and psycopg."""
-    for found, said in _IN_POSTGRESQL:
+    for found, said in _POSTGRESQL_REWRITES:
         statement = re.sub(found, said, statement)
     return re.sub(r"(?<!:):([a-z]\w*)", r"%(\1)s", statement.replace("%", "%%"))
 
@@ -64,6 +64,6 @@ def upsert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.I
     return sqlite.insert(table)
 
 
-def without_nul(text: str) -> str:
+def replace_nul(text: str) -> str:
     """Replace NUL characters, which PostgreSQL does not accept in text."""
     return text.replace("\0", "\N{SYMBOL FOR NULL}")

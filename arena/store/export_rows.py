@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from arena.store.archives import read_all_moved
+from arena.store.archives import read_all_archived
 from arena.store.dialect import execute
-from arena.store.match_numbers import AMONG, among
+from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.match_search import Search, match_numbers
 from arena.store.views import QUERIES
 
-TEXT, INTEGER, REAL, BOOLEAN, TIME = "text", "whole", "real", "truth", "time"
-_KINDS = {
-    INTEGER: "number seats plies place seat rank moves thought_ms rounds played won drawn lost ply clock_ms given_ms "
+TEXT_TYPE, INTEGER_TYPE, REAL_TYPE, BOOLEAN_TYPE, TIME_TYPE = "text", "whole", "real", "truth", "time"
+_COLUMN_TYPES = {
+    INTEGER_TYPE: "number seats plies place seat rank moves thought_ms rounds played won drawn lost ply clock_ms given_ms "
     "strikes",
-    REAL: "luck points payoff mu_before sigma_before mu_after sigma_after score mu sigma value",
-    BOOLEAN: "rated",
-    TIME: "started finished",
+    REAL_TYPE: "luck points payoff mu_before sigma_before mu_after sigma_after score mu sigma value",
+    BOOLEAN_TYPE: "rated",
+    TIME_TYPE: "started finished",
 }
 Columns = dict[str, str]
 """The names of a table's columns, each with its type."""
@@ -27,25 +27,25 @@ Columns = dict[str, str]
 
 def _columns(names: str) -> Columns:
     """Return these columns with their types, text by default. A name means the same in every table."""
-    kinds = {name: kind for kind, those in _KINDS.items() for name in those.split()}
-    return {name: kinds.get(name, TEXT) for name in names.split()}
+    kinds = {name: kind for kind, those in _COLUMN_TYPES.items() for name in those.split()}
+    return {name: kinds.get(name, TEXT_TYPE) for name in names.split()}
 
 
-MATCHES = _columns(
+MATCH_COLUMNS = _columns(
     "number match game config pool rated annulled season reason winner seats bots ranks plies started finished "
     "tournament place luck luck_by digest start"
 )
 """Columns of the view `match_results`."""
-SEATS = _columns(
+SEAT_COLUMNS = _columns(
     "number match game pool seat bot version rank outcome points reason moves thought_ms "
     "mu_before sigma_before mu_after sigma_after payoff rounds"
 )
 """Columns of the view `match_seats`."""
-LADDER = _columns("pool place bot score mu sigma played won drawn lost version payoff")
+LADDER_COLUMNS = _columns("pool place bot score mu sigma played won drawn lost version payoff")
 """Columns of the view `ladder`."""
-PLIES = _columns("number match ply seat bot move dice result out clock_ms thought_ms given_ms strikes value info")
+PLY_COLUMNS = _columns("number match ply seat bot move dice result out clock_ms thought_ms given_ms strikes value info")
 """Columns of plies, which no view has: the number and match, then the columns of `arena/replay/ply_rows.py`."""
-_RECORDS = """(
+_RECORDS_QUERY = """(
     SELECT number, id, data, archive FROM matches LEFT JOIN records ON records.match = matches.number
         WHERE data IS NOT NULL OR record_bytes IS NULL
 ) AS kept"""
@@ -78,20 +78,20 @@ def export_matches(
         some = numbers[at : at + BATCH_SIZE]
         rank = {number: at for at, number in enumerate(some)}
         found = (
-            execute(connection, f"SELECT {columns} FROM {source} {AMONG}", among(some)).all()
+            execute(connection, f"SELECT {columns} FROM {source} {IN_NUMBERS_SQL}", numbers_parameter(some)).all()
             for columns, source in (
-                (", ".join(MATCHES), f"{_RESULTS} WHERE number"),
-                (", ".join(SEATS), f"{_SEATS} WHERE number"),
-                ("number, id, data, archive", f"{_RECORDS} WHERE number"),
+                (", ".join(MATCH_COLUMNS), f"{_RESULTS} WHERE number"),
+                (", ".join(SEAT_COLUMNS), f"{_SEATS} WHERE number"),
+                ("number, id, data, archive", f"{_RECORDS_QUERY} WHERE number"),
             )[: 3 if records else 2]
         )
         ordered = [sorted((tuple(row) for row in rows), key=lambda row: rank[row[0]]) for rows in found]
-        yield Batch(ordered[0], ordered[1], _wherever(connection, ordered[2]) if records else [])
+        yield Batch(ordered[0], ordered[1], _load_records(connection, ordered[2]) if records else [])
 
 
-def _wherever(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> list[tuple[int, str, bytes | None]]:
+def _load_records(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> list[tuple[int, str, bytes | None]]:
     """Return records from the database or from their archive files."""
-    found = read_all_moved(
+    found = read_all_archived(
         connection, {match: file for _, match, data, file in rows if data is None and file is not None}
     )
     return [(number, match, data or found.get(match)) for number, match, data, _ in rows]

@@ -12,44 +12,44 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func,
 
 from arena.store.schema import feed, matches
 
-MOST_AT_ONCE = 500
-_LAST = select(func.coalesce(func.max(matches.c.number), 0))
+FEED_BATCH_MATCHES = 500
+_LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 
 
 def switch_feed(connection: Connection, node: int = 0, *, on: bool) -> None:
     """Start a feed with matches that end from now on, or continue an existing one; with `on` false, delete it."""
     if not on:
         connection.execute(delete(feed).where(feed.c.node == node))
-    elif not is_fed(connection, node):
-        connection.execute(insert(feed).values(node=node, position=connection.execute(_LAST).scalar_one()))
+    elif not has_feed(connection, node):
+        connection.execute(insert(feed).values(node=node, position=connection.execute(_LAST_NUMBER).scalar_one()))
 
 
-def is_fed(connection: Connection, node: int = 0) -> bool:
+def has_feed(connection: Connection, node: int = 0) -> bool:
     """Return whether a node has a feed."""
     return _position(connection, node) is not None
 
 
 def feed_range(connection: Connection, node: int = 0) -> tuple[int, int]:
     """Return the feed's position and the last match's number. Without a feed, the two are equal."""
-    last = connection.execute(_LAST).scalar_one()
+    last = connection.execute(_LAST_NUMBER).scalar_one()
     position = _position(connection, node)
     return last if position is None else position, last
 
 
-def ends_between(connection: Connection, position: int, last: int, most: int, node: int = 0) -> list[tuple[int, str]]:
+def match_ends_between(connection: Connection, position: int, last: int, limit: int, node: int = 0) -> list[tuple[int, str]]:
     """Return up to `most` (number, id) pairs of ladder matches after `position` up to `last`, in order."""
     number = matches.c.number
     query = select(number, matches.c.id).where(number > position, number <= last, _concerns(node))
-    return [(at, match) for at, match in connection.execute(query.order_by(number).limit(most))]
+    return [(at, match) for at, match in connection.execute(query.order_by(number).limit(limit))]
 
 
-def advance_feed(connection: Connection, taken: Collection[str], node: int = 0) -> set[str]:
+def advance_feed(connection: Connection, delivered: Collection[str], node: int = 0) -> set[str]:
     """Advance the feed past matches that the broker has. Return those behind a gap, which must be reported again."""
     position, last = feed_range(connection, node)
     reached, missing = position, False
-    while not missing and (page := ends_between(connection, reached, last, MOST_AT_ONCE, node)):
+    while not missing and (page := match_ends_between(connection, reached, last, FEED_BATCH_MATCHES, node)):
         for number, match in page:
-            missing = match not in taken
+            missing = match not in delivered
             if missing:
                 break
             reached = number
@@ -57,7 +57,7 @@ def advance_feed(connection: Connection, taken: Collection[str], node: int = 0) 
         reached = last
     if reached != position:
         connection.execute(update(feed).where(feed.c.node == node).values(position=reached))
-    return _later(connection, reached, list(taken), node)
+    return _filter_after(connection, reached, list(delivered), node)
 
 
 def _concerns(node: int) -> ColumnElement[bool]:
@@ -70,7 +70,7 @@ def _position(connection: Connection, node: int) -> int | None:
     return connection.execute(select(feed.c.position).where(feed.c.node == node)).scalar_one_or_none()
 
 
-def _later(connection: Connection, position: int, ids: Sequence[str], node: int) -> set[str]:
+def _filter_after(connection: Connection, position: int, ids: Sequence[str], node: int) -> set[str]:
     """Return the matches of `ids` that come after a position."""
     query = select(matches.c.id).where(
         matches.c.number > position,
@@ -78,6 +78,6 @@ def _later(connection: Connection, position: int, ids: Sequence[str], node: int)
         matches.c.id.in_(bindparam("ids", expanding=True)),
     )
     found: set[str] = set()
-    for at in range(0, len(ids), MOST_AT_ONCE):
-        found.update(connection.execute(query, {"ids": ids[at : at + MOST_AT_ONCE]}).scalars())
+    for at in range(0, len(ids), FEED_BATCH_MATCHES):
+        found.update(connection.execute(query, {"ids": ids[at : at + FEED_BATCH_MATCHES]}).scalars())
     return found

@@ -11,15 +11,15 @@ from sqlalchemy import Connection, Insert, Table, bindparam, func, insert, selec
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store import match_log, result_queries, summaries, tournament_state
-from arena.store.dialect import execute, is_postgresql, without_nul
+from arena.store.dialect import execute, is_postgresql, replace_nul
 from arena.store.luck_value import MatchLuck
 from arena.store.nodes import end_matches
-from arena.store.result_queries import group_of, outcome_of
+from arena.store.result_queries import pool_or_unrated, outcome_of
 from arena.store.schema import bots, failures, matches, ratings, records, seats
 from arena.transparency_log.signed_log import LogEntry
-from machine.timestamps import utc
-from protocol.digest import canonical
-from protocol.names import folded
+from machine.timestamps import utc_now
+from protocol.digest import encode_canonical
+from protocol.names import fold_name
 from referee.result import Ratings, Result, SeatRating
 
 
@@ -41,7 +41,7 @@ class Tally(NamedTuple):
     losses: int = 0
 
 
-_BEFORE = """
+_STANDINGS_BEFORE = """
 SELECT stood.*, newest.mu_after AS mu, newest.sigma_after AS sigma,
     coalesce((
         SELECT version FROM seats AS named WHERE named.bot = stood.bot AND named.pool = stood.pool
@@ -56,10 +56,10 @@ FROM (
 """
 # Built once: SQLAlchemy takes longer to build a statement than SQLite to execute it.
 _LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
-_BOTS = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", expanding=True)))
+_BOTS_BY_KEY = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", expanding=True)))
 _TALLIES = select(ratings)
 _TALLIES_OF = _TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))
-_STORE: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
+_INSERTS: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
 _SAVE_TALLY = f"""INSERT INTO ratings ({", ".join(ratings.columns.keys())})
 VALUES ({", ".join(f":{column.name}" for column in ratings.columns)})
 ON CONFLICT (bot, pool) DO UPDATE SET {
@@ -77,24 +77,24 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
     """
     known = result_queries.ratings_of(connection, [finished.result.match for finished in batch])
     new = [finished.result for finished in batch if finished.result.match not in known]
-    rows = _rows_of(connection, [seat.bot for result in new for seat in result.seats])
+    rows = _ensure_bot_rows(connection, [seat.bot for result in new for seat in result.seats])
     tallies = load_tallies(connection, list(rows.values()))
     before = dict(tallies)
     number = connection.execute(_LAST_NUMBER).scalar_one()
-    stored: dict[Table, list[dict[str, Any]]] = {table: [] for table in _STORE}
+    stored: dict[Table, list[dict[str, Any]]] = {table: [] for table in _INSERTS}
     entered: list[LogEntry] = []
-    for at, (result, close, luck, failed) in enumerate(batch):
+    for index, (result, close, luck, failed) in enumerate(batch):
         if result.match in known:
             continue
-        ids = [rows[folded(seat.bot)] for seat in result.seats]
+        ids = [rows[fold_name(seat.bot)] for seat in result.seats]
         after = ChainMap({}, tallies)
-        rated = None if result.pool is None else rate(after, result.pool, result, ids)
+        rated = None if result.pool is None else rate_match(after, result.pool, result, ids)
         try:
             record = close(rated)
         except Exception:
-            if at == 0:
+            if index == 0:
                 raise
-            batch = batch[:at]
+            batch = batch[:index]
             break
         tallies.update(after.maps[0])
         number += 1
@@ -107,17 +107,17 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
         stored[seats] += _seat_rows(number, result, rated, ids, tallies)
         stored[records].append({"match": number, "data": record})
         stored[failures] += [
-            {"match": number, "seat": seat, "text": without_nul(text)} for seat, text in failed.items()
+            {"match": number, "seat": seat, "text": replace_nul(text)} for seat, text in failed.items()
         ]
         known[result.match] = rated
     for table, new_rows in stored.items():
         if new_rows:
-            connection.execute(_STORE[table], new_rows)
+            connection.execute(_INSERTS[table], new_rows)
     if stored[matches]:
         handed_in = [row["id"] for row in stored[matches] if row["tournament"] is not None]
         if handed_in:
             tournament_state.drop_pending(connection, handed_in)
-        summaries.add(connection, stored[matches][0]["number"], number)
+        summaries.add_matches(connection, stored[matches][0]["number"], number)
         match_log.append(connection, entered)
     if is_postgresql(connection):
         end_matches(connection, [finished.result.match for finished in batch])
@@ -125,7 +125,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
     return [known[finished.result.match] for finished in batch]
 
 
-def rate(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) -> Ratings:
+def rate_match(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) -> Ratings:
     """Rate a match in a pool and update the tallies. `ids` are the bots' row ids in seat order."""
     places = [(bot, pool) for bot in ids]
     before = [tallies.get(place, Tally()) for place in places]
@@ -163,7 +163,7 @@ def load_tallies(connection: Connection, ids: Sequence[int] | None = None) -> Ta
 
 def load_tallies_before(connection: Connection, number: int) -> Tallies:
     """Load the standings of this season just before the match with this number."""
-    return _tallies(execute(connection, _BEFORE, {"number": number}))
+    return _tallies(execute(connection, _STANDINGS_BEFORE, {"number": number}))
 
 
 def _tallies(rows: Iterable[Any]) -> Tallies:
@@ -175,19 +175,19 @@ def _tallies(rows: Iterable[Any]) -> Tallies:
     }
 
 
-def _rows_of(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+def _ensure_bot_rows(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     """Return the row ids of bots by folded name. A bot seen for the first time gets a row without a token."""
-    wanted = {folded(name): name for name in names}
+    wanted = {fold_name(name): name for name in names}
     asked = {"keys": list(wanted)}
-    found = {row.key: row.id for row in connection.execute(_BOTS, asked)}
+    found = {row.key: row.id for row in connection.execute(_BOTS_BY_KEY, asked)}
     missing = [
-        {"name": name, "key": key, "revoked": False, "created": utc()}
+        {"name": name, "key": key, "revoked": False, "created": utc_now()}
         for key, name in wanted.items()
         if key not in found
     ]
     if missing:
         connection.execute(insert(bots), missing)
-        found = {row.key: row.id for row in connection.execute(_BOTS, asked)}
+        found = {row.key: row.id for row in connection.execute(_BOTS_BY_KEY, asked)}
     return found
 
 
@@ -196,7 +196,7 @@ def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes
         "number": number,
         "id": result.match,
         "game": result.game,
-        "config": canonical(result.config).decode(),
+        "config": encode_canonical(result.config).decode(),
         "reason": result.reason,
         "plies": result.plies,
         "digest": result.digest,
@@ -228,7 +228,7 @@ def _seat_rows(
             **{name: getattr(rating, name, None) for name in SeatRating.__struct_fields__},
             "moves": seat.moves,
             "thought_ms": seat.thought_ms,
-            "pool": group_of(result),
+            "pool": pool_or_unrated(result),
             "outcome": outcome_of(result, seat),
             "tournament": result.tournament,
             "payoff": seat.payoff,

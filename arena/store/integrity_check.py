@@ -19,13 +19,13 @@ from arena.store.database import first_line
 from arena.store.dialect import is_postgresql
 from arena.store.luck_value import MatchLuck
 from arena.store.schema import bots, matches, metadata, nodes, records, seasons, tournament_id, tournaments
-from protocol.digest import canonical
-from protocol.names import folded, is_bot_name
+from protocol.digest import encode_canonical
+from protocol.names import fold_name, is_bot_name
 from referee.result import Result, SeatRating
 
-BATCH_SIZE = 32
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
-_HASH = re.compile(r"[0-9a-f]{64}")
+CHECK_BATCH_MATCHES = 32
+_TIME_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
+_HASH_PATTERN = re.compile(r"[0-9a-f]{64}")
 
 
 class RecordCheck(Protocol):
@@ -39,12 +39,12 @@ class RecordCheck(Protocol):
         body: bytes,
         /,
         *,
-        waits: bool = False,
+        is_pending: bool = False,
     ) -> Iterable[str]:
         """Yield a line per problem. A match that `waits` is not rated yet."""
 
 
-class _Stored(NamedTuple):
+class _StoredMatch(NamedTuple):
     """A result, its seat rows, its record, and the number of the archive file that the record was moved to. The first
     seat row names that file too: a record that is both in the database and in a file is damage.
     """
@@ -52,34 +52,34 @@ class _Stored(NamedTuple):
     result: Result
     rows: list[Any]
     body: bytes | None
-    moved: int | None
+    archive: int | None
 
 
 def check_database(
     connection: Connection,
-    look: RecordCheck = lambda result, ratings, luck, record, waits=False: (),
+    check_record: RecordCheck = lambda result, ratings, luck, record, waits=False: (),
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Iterator[str]:
     """Yield a line per problem. `look` compares results with records; `progress` gets matches checked and in all."""
     for what, part in (
-        ("the file", _file(connection)),
+        ("the file", _check_file(connection)),
         ("the views", views.find_problems(connection)),
-        ("the bots", _bots(connection)),
-        ("the tournaments", _tournaments(connection)),
-        ("the seasons", _seasons(connection)),
-        ("the order of the matches", _numbers(connection)),
+        ("the bots", _check_bots(connection)),
+        ("the tournaments", _check_tournaments(connection)),
+        ("the seasons", _check_seasons(connection)),
+        ("the order of the matches", _check_numbers(connection)),
         ("the nodes of the matches", _nodes(connection)),
-        ("the matches", _matches(connection, look, progress)),
+        ("the matches", _check_matches(connection, check_record, progress)),
         ("the log", match_log.find_problems(connection)),
-        ("the files of old records", _archives(connection)),
-        ("the matches that wait to be rated", tournament_state.pending_problems(connection, partial(look, waits=True))),
+        ("the files of old records", _check_archives(connection)),
+        ("the matches that wait to be rated", tournament_state.find_pending_problems(connection, partial(check_record, waits=True))),
         ("the luck of the matches", match_luck.find_problems(connection)),
         ("the ratings and summaries", rating_rebuild.find_problems(connection)),
     ):
-        yield from _safely(connection, what, part)
+        yield from _report_errors(connection, what, part)
 
 
-def _safely(connection: Connection, what: str, part: Iterable[str]) -> Iterator[str]:
+def _report_errors(connection: Connection, what: str, part: Iterable[str]) -> Iterator[str]:
     try:
         yield from part
     except Exception as exc:  # damaged rows can make the code that reads them fail in any way
@@ -88,7 +88,7 @@ def _safely(connection: Connection, what: str, part: Iterable[str]) -> Iterator[
         yield f"{what} can't be read: {first_line(getattr(exc, 'orig', exc))}"
 
 
-def _file(connection: Connection) -> Iterator[str]:
+def _check_file(connection: Connection) -> Iterator[str]:
     """Run SQLite's own integrity checks. A PostgreSQL server checks its files and constraints itself."""
     if is_postgresql(connection):
         return
@@ -105,50 +105,50 @@ def _file(connection: Connection) -> Iterator[str]:
                     yield f"table {table.name}: {column.name} is neither 0 nor 1 in {count} rows"
 
 
-def _bots(connection: Connection) -> Iterator[str]:
+def _check_bots(connection: Connection) -> Iterator[str]:
     numbers = connection.execute(select(bots.c.id).order_by(bots.c.id)).scalars().all()
     for number in numbers:
-        yield from _safely(connection, f"bot number {number}", _bot(connection, number))
+        yield from _report_errors(connection, f"bot number {number}", _check_bot(connection, number))
 
 
-def _bot(connection: Connection, number: int) -> Iterator[str]:
+def _check_bot(connection: Connection, number: int) -> Iterator[str]:
     row = connection.execute(select(bots).where(bots.c.id == number)).one()
     if not is_bot_name(row.name):
         yield f"bot number {number}: {row.name!r} is no name"
-    if row.key != folded(row.name):
+    if row.key != fold_name(row.name):
         yield f"bot {row.name}: it is looked up as {row.key!r}"
-    if row.token_hash is not None and not _HASH.fullmatch(row.token_hash):
+    if row.token_hash is not None and not _HASH_PATTERN.fullmatch(row.token_hash):
         yield f"bot {row.name}: its token's hash is not 64 hex digits"
     if row.token_hash is not None and row.revoked:
         yield f"bot {row.name}: it is revoked and has a token"
     for name in ("created", "seen", "renamed"):
-        if (time := getattr(row, name)) is not None and not _TIME.fullmatch(time):
+        if (time := getattr(row, name)) is not None and not _TIME_PATTERN.fullmatch(time):
             yield f"bot {row.name}: {name} is {time!r}, which is no time"
 
 
-def _tournaments(connection: Connection) -> Iterator[str]:
+def _check_tournaments(connection: Connection) -> Iterator[str]:
     for row in connection.execute(select(tournaments)):
         if row.id != tournament_id(row.arguments, row.seed):
             yield f"tournament {row.id}: its id does not follow from its arguments and seed"
         for time in (row.started, row.finished):
-            if time is not None and not _TIME.fullmatch(time):
+            if time is not None and not _TIME_PATTERN.fullmatch(time):
                 yield f"tournament {row.id}: {time!r} is no time"
 
 
-def _seasons(connection: Connection) -> Iterator[str]:
+def _check_seasons(connection: Connection) -> Iterator[str]:
     last = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
     before = 1
     for row in connection.execute(select(seasons).order_by(seasons.c.id)):
-        if row.key != folded(row.name) or not is_bot_name(row.name):
+        if row.key != fold_name(row.name) or not is_bot_name(row.name):
             yield f"season {row.name!r}: it is no name, or looked up as {row.key!r}"
-        if not _TIME.fullmatch(row.started):
+        if not _TIME_PATTERN.fullmatch(row.started):
             yield f"season {row.name}: started is {row.started!r}, which is no time"
         if not before <= row.first <= last + 1:
             yield f"season {row.name}: its first match is number {row.first}: it is {before} to {last + 1}"
         before = row.first
 
 
-def _numbers(connection: Connection) -> Iterator[str]:
+def _check_numbers(connection: Connection) -> Iterator[str]:
     column = matches.c.number
     count, first, last = connection.execute(select(func.count(), func.min(column), func.max(column))).one()
     if count and (first, last) != (1, count):
@@ -161,40 +161,40 @@ def _nodes(connection: Connection) -> Iterator[str]:
         yield f"match {row.id}: it was played on node {row.node!r}, which is not there"
 
 
-def _matches(connection: Connection, look: RecordCheck, progress: Callable[[int, int], None]) -> Iterator[str]:
+def _check_matches(connection: Connection, check_record: RecordCheck, progress: Callable[[int, int], None]) -> Iterator[str]:
     numbers = connection.execute(select(matches.c.number).order_by(matches.c.number)).scalars().all()
-    for at in range(0, len(numbers), BATCH_SIZE):
-        some = numbers[at : at + BATCH_SIZE]
+    for at in range(0, len(numbers), CHECK_BATCH_MATCHES):
+        some = numbers[at : at + CHECK_BATCH_MATCHES]
         try:
-            found = _stored(connection, some)
+            found = _load_matches(connection, some)
         except Exception:  # one is damaged, so each is loaded alone
             found = {}
         for number in some:
-            yield from _safely(connection, f"match number {number}", _match(connection, number, found, look))
+            yield from _report_errors(connection, f"match number {number}", _check_match(connection, number, found, check_record))
         progress(at + len(some), len(numbers))
 
 
-def _stored(connection: Connection, numbers: Sequence[int]) -> dict[int, _Stored]:
+def _load_matches(connection: Connection, numbers: Sequence[int]) -> dict[int, _StoredMatch]:
     """Load matches by number."""
     query = select(records.c.match, records.c.data).where(records.c.match.in_(numbers))
     bodies = {row.match: row.data for row in connection.execute(query)}
     chosen = select(matches.c.number).where(matches.c.number.in_(numbers))
     found = list(result_queries.iter_results_with_seats(connection, chosen))
     files = {result.match: rows[0].archive for number, result, rows in found if number not in bodies}
-    moved = archives.read_all_moved(connection, {match: file for match, file in files.items() if file is not None})
+    moved = archives.read_all_archived(connection, {match: file for match, file in files.items() if file is not None})
     return {
-        number: _Stored(result, rows, bodies.get(number) or moved.get(result.match), files.get(result.match))
+        number: _StoredMatch(result, rows, bodies.get(number) or moved.get(result.match), files.get(result.match))
         for number, result, rows in found
     }
 
 
-def _match(connection: Connection, number: int, found: dict[int, _Stored], look: RecordCheck) -> Iterator[str]:
-    stored = found.get(number) or _stored(connection, [number]).get(number)
+def _check_match(connection: Connection, number: int, found: dict[int, _StoredMatch], check_record: RecordCheck) -> Iterator[str]:
+    stored = found.get(number) or _load_matches(connection, [number]).get(number)
     if stored is None:
         yield f"match number {number} has no seats"
         return
     result, rows, body, moved = stored
-    if (config := canonical(result.config).decode()) != rows[0].config:
+    if (config := encode_canonical(result.config).decode()) != rows[0].config:
         yield f"match {result.match}: its config is not written as {config}"
     if [row.seat for row in rows] != list(range(len(rows))):
         yield f"match {result.match}: its seats are {', '.join(str(row.seat) for row in rows)}"
@@ -212,7 +212,7 @@ def _match(connection: Connection, number: int, found: dict[int, _Stored], look:
         return
     if result.rated and result.annulled is not None:
         yield f"match {result.match}: it is rated, and annulled"
-    for complaint in look(*as_recorded(result, rows), match_luck.luck_from_row(rows[0]), body):
+    for complaint in check_record(*as_recorded(result, rows), match_luck.luck_from_row(rows[0]), body):
         yield f"match {result.match}: {complaint}"
     if moved is None and rows[0].archive is not None:
         yield f"match {result.match}: its record is in the database, and said to be in file number {rows[0].archive!r}"
@@ -220,7 +220,7 @@ def _match(connection: Connection, number: int, found: dict[int, _Stored], look:
         yield f"match {result.match}: its record has {len(body)} bytes, {rows[0].record_bytes} are noted"
 
 
-def _archives(connection: Connection) -> Iterator[str]:
+def _check_archives(connection: Connection) -> Iterator[str]:
     for one in archives.needed_archives(connection):
         if not one.path.is_file():
             yield f"the file {one.path} is missing, with the records of {one.held} matches"

@@ -16,37 +16,37 @@ from arena.ratings import rating_system
 from arena.store import seasons
 from arena.store.dialect import execute
 from arena.store.paging import Page, read_page
-from arena.store.pool_payoffs import SEASON_NOW, PoolPayoff, means_query, pairs_query
-from arena.store.registry import bot_number
-from arena.store.result_queries import OUTCOMES, UNRATED, LeaderboardRow, standing_from_row
+from arena.store.pool_payoffs import CURRENT_SEASON_SQL, PoolPayoff, means_query, pairs_query
+from arena.store.registry import find_bot_id
+from arena.store.result_queries import OUTCOMES, UNRATED_SUFFIX, LeaderboardRow, standing_from_row
 from arena.store.schema import counts
 from protocol.errors import UsageFault
 from protocol.games import payoff_unit
-from protocol.names import folded
-from protocol.pools import is_of_people
+from protocol.names import fold_name
+from protocol.pools import is_people_pool
 
-PAYOFF, SCORE = "payoff", "score"
-SORTS = (SCORE, PAYOFF, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
+PAYOFF_SORT, SCORE_SORT = "payoff", "score"
+SORTS = (SCORE_SORT, PAYOFF_SORT, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
 """The possible orders of a leaderboard. `share` is the share of matches won, with draws as half wins."""
 _BELOW = "1e9"
 """No payoff and no score is so large: bots that are not ranked come below those that are, and above those unpaid."""
-_BY = {name: name for name in SORTS} | {
+_SORT_EXPRESSIONS = {name: name for name in SORTS} | {
     "bot": "key",
     "played": "matches",
     "share": "(wins + CAST(draws AS float) / 2) / matches",
-    PAYOFF: f"coalesce(payoff - (1 - ranked) * {_BELOW}, mu - 3 * sigma - 2 * {_BELOW})",
+    PAYOFF_SORT: f"coalesce(payoff - (1 - ranked) * {_BELOW}, mu - 3 * sigma - 2 * {_BELOW})",
 }
 """The SQL expression that each order sorts by."""
-CURVE = 20
+CURVE_POINTS = 20
 """The number of ratings in the curve of a leaderboard row."""
-MOST_POINTS = 300
+MAX_HISTORY_POINTS = 300
 """Maximum points in a rating history. A bot with more matches gets at least half as many points."""
-LATEST = 5
-VERSIONS = 20
+LATEST_MATCHES_PER_ENDING = 5
+MAX_PROFILE_VERSIONS = 20
 
-_RANK = """rank() OVER (ORDER BY ranked DESC NULLS LAST, payoff DESC NULLS LAST,
+_RANK_SQL = """rank() OVER (ORDER BY ranked DESC NULLS LAST, payoff DESC NULLS LAST,
     CASE WHEN payoff IS NULL THEN mu - 3 * sigma ELSE 0 END DESC)"""
-_BOARD = """
+_LEADERBOARD_PAGE = """
 WITH paid AS ({paid}), board AS (
     SELECT bots.name, bots.key, bots.person, stood.*, mu - 3 * sigma AS score, payoff, ranked, {rank} AS rank
     FROM ({stood}) AS stood JOIN bots ON bots.id = stood.bot LEFT JOIN paid ON paid.bot = stood.bot
@@ -61,14 +61,14 @@ SELECT *, (
 ) AS curve, {pairs} AS pairs
 FROM found ORDER BY value {order}, key
 """
-_NOW = {
+_CURRENT_SEASON_PARTS = {
     "stood": "SELECT * FROM ratings WHERE pool = :pool",
-    "paid": means_query(SEASON_NOW),
-    "pairs": pairs_query("found.bot", SEASON_NOW),
+    "paid": means_query(CURRENT_SEASON_SQL),
+    "pairs": pairs_query("found.bot", CURRENT_SEASON_SQL),
     "curve": """SELECT mu_after FROM seats INDEXED BY seats_by_played
         WHERE seats.bot = found.bot AND seats.pool = :pool AND seats.played > found.matches - :curve ORDER BY played""",
 }
-_THEN = {
+_ANY_SEASON_PARTS = {
     "stood": seasons.STANDINGS_QUERY,
     "paid": means_query(":first"),
     "pairs": pairs_query("found.bot", ":first"),
@@ -79,52 +79,52 @@ _THEN = {
         ) AS last ORDER BY match""",
 }
 """The SQL parts of a leaderboard: for the current season, and for any season."""
-_BOTS = """
+_BOTS_PAGE = """
 SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search) > 0) AS total
 FROM bots WHERE (:start OR key > :key) AND (:search = '' OR instr(key, :search) > 0) ORDER BY key LIMIT :limit
 """
-_BUSIEST = "SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool"
+_POOLS_BY_MATCHES = "SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool"
 _LEADERS = """
 SELECT bots.name, first.score, rank() OVER (ORDER BY first.score DESC) AS rank FROM (
     SELECT bot, mu - 3 * sigma AS score FROM ratings WHERE pool = :pool ORDER BY score DESC LIMIT :limit
 ) AS first JOIN bots ON bots.id = first.bot ORDER BY rank, bots.key
 """
-_BEST_PAID = f"""
+_LEADERS_BY_PAYOFF = f"""
 SELECT bots.name, mu - 3 * sigma AS score, payoff, rank() OVER (ORDER BY ranked DESC, payoff DESC) AS rank
-FROM ({means_query(SEASON_NOW)} ORDER BY ranked DESC, payoff DESC LIMIT :limit) AS first
+FROM ({means_query(CURRENT_SEASON_SQL)} ORDER BY ranked DESC, payoff DESC LIMIT :limit) AS first
 JOIN bots ON bots.id = first.bot JOIN ratings ON ratings.bot = first.bot AND ratings.pool = :pool
 ORDER BY rank, bots.key
 """
-_STRONGEST = """
+_BEST_RATED_BOTS = """
 SELECT pool, name, mu, matches FROM (
     SELECT ratings.*, row_number() OVER (PARTITION BY pool ORDER BY mu DESC) AS place FROM ratings
 ) AS placed JOIN bots ON bots.id = placed.bot WHERE place <= :limit ORDER BY pool, mu
 """
 _STANDINGS = f"""
-SELECT ratings.*, {pairs_query("ratings.bot", SEASON_NOW, "ratings.pool")} AS pairs,
+SELECT ratings.*, {pairs_query("ratings.bot", CURRENT_SEASON_SQL, "ratings.pool")} AS pairs,
     (SELECT count(*) FROM ratings AS other WHERE other.pool = ratings.pool) AS bots,
     (SELECT 1 + count(*) FROM ratings AS other
         WHERE other.pool = ratings.pool AND other.mu - 3 * other.sigma > ratings.mu - 3 * ratings.sigma) AS rank
 FROM ratings WHERE bot = :bot ORDER BY pool
 """
-_NEXT = """
+_NEXT_OPPONENT = """
 SELECT bots.name FROM ratings JOIN bots ON bots.id = ratings.bot
 WHERE pool = :pool AND NOT person AND NOT revoked AND bot <> :bot AND mu - 3 * sigma >
     (SELECT mu - 3 * sigma FROM ratings WHERE bot = :bot AND pool = :pool) ORDER BY mu - 3 * sigma, bots.key LIMIT 1
 """
 _RANK_PAID = f"""
-WITH paid AS ({means_query(SEASON_NOW)})
+WITH paid AS ({means_query(CURRENT_SEASON_SQL)})
 SELECT rank FROM (
-    SELECT ratings.bot, {_RANK} AS rank FROM ratings LEFT JOIN paid ON paid.bot = ratings.bot WHERE pool = :pool
+    SELECT ratings.bot, {_RANK_SQL} AS rank FROM ratings LEFT JOIN paid ON paid.bot = ratings.bot WHERE pool = :pool
 ) AS ranked WHERE bot = :bot
 """
-_TALLY = """coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS wins,
+_TALLY_COLUMNS = """coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS wins,
     coalesce(sum(matches) FILTER (WHERE outcome = 'drawn'), 0) AS draws,
     coalesce(sum(matches) FILTER (WHERE outcome = 'lost'), 0) AS losses,
     coalesce(sum(matches) FILTER (WHERE outcome = 'void'), 0) AS void,
     CAST(sum(moves) AS bigint) AS moves, CAST(sum(thought_ms) AS bigint) AS thought_ms"""
-_TALLIES = f"SELECT pool, {_TALLY} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool ORDER BY pool"
-_SEATS = f"""SELECT seat, {_TALLY} FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool
+_TALLIES = f"SELECT pool, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool ORDER BY pool"
+_SEATS = f"""SELECT seat, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool
 GROUP BY seat ORDER BY 1"""
 _POINTS = """
 SELECT seats.played, seats.mu_after, seats.sigma_after, matches.finished, matches.id
@@ -348,7 +348,7 @@ def bots_page(
 ) -> Page[BotRow]:
     """Return a page of all known bots by name; with `search`, those whose names contain it. Raises `UsageFault`."""
 
-    def make(row: Any) -> BotRow:
+    def to_row(row: Any) -> BotRow:
         return BotRow(
             bot=row.name,
             display=row.display,
@@ -358,8 +358,8 @@ def bots_page(
             person=bool(row.person),
         )
 
-    given = {"search": folded(search or "")}
-    return read_page(connection, _BOTS, given, {"key": str}, make, after=after, limit=limit)
+    given = {"search": fold_name(search or "")}
+    return read_page(connection, _BOTS_PAGE, given, {"key": str}, to_row, after=after, limit=limit)
 
 
 def leaderboard_page(
@@ -378,25 +378,25 @@ def leaderboard_page(
     The default order is by payoff in games whose result is a payoff, else by score. With `search`, only names that
     contain it are listed. Raises `UsageFault` for an unknown order, season or cursor.
     """
-    sort = sort or order_of(pool)
+    sort = sort or default_sort(pool)
     if sort not in SORTS:
         raise UsageFault(f"there is no order {sort!r} of a leaderboard: one of {', '.join(SORTS)}")
     beyond, order = ("<", "DESC") if descending else (">", "ASC")
-    query = _BOARD.format(by=_BY[sort], rank=_RANK, beyond=beyond, order=order, **(_NOW if season is None else _THEN))
-    given = {"pool": pool, "search": folded(search or ""), "curve": CURVE}
+    query = _LEADERBOARD_PAGE.format(by=_SORT_EXPRESSIONS[sort], rank=_RANK_SQL, beyond=beyond, order=order, **(_CURRENT_SEASON_PARTS if season is None else _ANY_SEASON_PARTS))
+    given = {"pool": pool, "search": fold_name(search or ""), "curve": CURVE_POINTS}
     if season is not None:
         given |= seasons.match_range_of(connection, season)
 
-    def make(row: Any) -> BoardRow:
+    def to_row(row: Any) -> BoardRow:
         curve = msgspec.json.decode(row.curve)
         return BoardRow(bot=row.name, person=bool(row.person), rank=row.rank, curve=curve, **standing_from_row(row))
 
-    return read_page(connection, query, given, {"value": str | float, "key": str}, make, after=after, limit=limit)
+    return read_page(connection, query, given, {"value": str | float, "key": str}, to_row, after=after, limit=limit)
 
 
-def order_of(pool: str) -> str:
+def default_sort(pool: str) -> str:
     """Return the default order of a pool's leaderboard."""
-    return PAYOFF if payoff_unit(rating_system.game_of(pool)) else SCORE
+    return PAYOFF_SORT if payoff_unit(rating_system.game_of(pool)) else SCORE_SORT
 
 
 def pools_with_results(connection: Connection, game: str | None = None, season: str | None = None) -> list[str]:
@@ -404,15 +404,15 @@ def pools_with_results(connection: Connection, game: str | None = None, season: 
     if season is not None:
         return seasons.season_pools(connection, season, game)
     query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
-    found = [pool for pool in connection.execute(query).scalars() if not pool.endswith(f"/{UNRATED}")]
+    found = [pool for pool in connection.execute(query).scalars() if not pool.endswith(f"/{UNRATED_SUFFIX}")]
     return [pool for pool in found if game in (None, rating_system.game_of(pool))]
 
 
 def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
     """Return up to `limit` leaders of each game's busiest pool this season, busiest first, without pools of people."""
     busiest: dict[str, str] = {}
-    for pool in execute(connection, _BUSIEST).scalars():
-        if not is_of_people(pool):
+    for pool in execute(connection, _POOLS_BY_MATCHES).scalars():
+        if not is_people_pool(pool):
             busiest.setdefault(rating_system.game_of(pool), pool)
     return [PoolLeaders(pool=pool, leaders=_leaders(connection, pool, limit)) for pool in busiest.values()]
 
@@ -420,7 +420,7 @@ def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
 def _leaders(connection: Connection, pool: str, limit: int) -> list[Leader]:
     given = {"pool": pool, "limit": limit}
     if payoff_unit(rating_system.game_of(pool)):
-        rows = execute(connection, _BEST_PAID, given)
+        rows = execute(connection, _LEADERS_BY_PAYOFF, given)
         return [Leader(bot=row.name, rank=row.rank, score=row.score, payoff=row.payoff) for row in rows]
     rows = execute(connection, _LEADERS, given)
     return [Leader(bot=row.name, rank=row.rank, score=row.score, payoff=None) for row in rows]
@@ -428,18 +428,18 @@ def _leaders(connection: Connection, pool: str, limit: int) -> list[Leader]:
 
 def strongest_bots(connection: Connection, limit: int) -> list[RatedBot]:
     """Return up to `limit` bots per pool with the best ratings of this season, in each pool the weakest first."""
-    rows = execute(connection, _STRONGEST, {"limit": limit})
+    rows = execute(connection, _BEST_RATED_BOTS, {"limit": limit})
     return [RatedBot(pool=row.pool, bot=row.name, mu=row.mu, played=row.matches) for row in rows]
 
 
-def profile_of(connection: Connection, name: str) -> Profile | None:
+def find_profile(connection: Connection, name: str) -> Profile | None:
     """Return a bot's profile; None for an unknown name."""
-    found = execute(connection, "SELECT * FROM bots WHERE key = :key", {"key": folded(name)})
+    found = execute(connection, "SELECT * FROM bots WHERE key = :key", {"key": fold_name(name)})
     bot = found.one_or_none()
     if bot is None:
         return None
     played = {row.pool: row for row in execute(connection, _TALLIES, {"bot": bot.id})}
-    newest = f"SELECT version FROM versions WHERE bot = :bot ORDER BY last DESC LIMIT {5 * VERSIONS}"
+    newest = f"SELECT version FROM versions WHERE bot = :bot ORDER BY last DESC LIMIT {5 * MAX_PROFILE_VERSIONS}"
     versions = execute(connection, newest, {"bot": bot.id}).scalars()
     standings = [
         PoolStanding(
@@ -448,7 +448,7 @@ def profile_of(connection: Connection, name: str) -> Profile | None:
             rank=_rank(connection, row),
             bots=row.bots,
             **standing_from_row(row),
-            ms_per_move=_thinking(played[row.pool]),
+            ms_per_move=_ms_per_move(played[row.pool]),
         )
         for row in execute(connection, _STANDINGS, {"bot": bot.id})
     ]
@@ -466,10 +466,10 @@ def profile_of(connection: Connection, name: str) -> Profile | None:
         approved=bool(bot.approved),
         revoked=bool(bot.revoked),
         person=bool(bot.person),
-        versions=list(dict.fromkeys(versions))[:VERSIONS],
+        versions=list(dict.fromkeys(versions))[:MAX_PROFILE_VERSIONS],
         standings=standings,
-        earlier=[row for row in without if not row.pool.endswith(f"/{UNRATED}")],
-        unrated=[row for row in without if row.pool.endswith(f"/{UNRATED}")],
+        earlier=[row for row in without if not row.pool.endswith(f"/{UNRATED_SUFFIX}")],
+        unrated=[row for row in without if row.pool.endswith(f"/{UNRATED_SUFFIX}")],
     )
 
 
@@ -486,21 +486,21 @@ def _counts(row: Any) -> dict[str, Any]:
         "wins": row.wins,
         "draws": row.draws,
         "losses": row.losses,
-        "ms_per_move": _thinking(row),
+        "ms_per_move": _ms_per_move(row),
     }
 
 
-def _thinking(row: Any) -> float | None:
+def _ms_per_move(row: Any) -> float | None:
     return row.thought_ms / row.moves if row.moves else None
 
 
 def rating_history(connection: Connection, name: str, pool: str) -> list[HistoryPoint]:
     """Return a bot's ratings in a pool: the first, the last, and evenly spaced ones between, about 300 at most."""
-    bot = bot_number(connection, name)
+    bot = find_bot_id(connection, name)
     query = "SELECT matches FROM ratings WHERE bot = :bot AND pool = :pool"
     total = execute(connection, query, {"bot": bot, "pool": pool}).scalar_one_or_none() or 0
     step = 1
-    while total > step * (MOST_POINTS - 2):
+    while total > step * (MAX_HISTORY_POINTS - 2):
         step *= 2
     points = sorted({*range(step, total + 1, step), *([1, total] if total else [])})
     given = {"bot": bot, "pool": pool, "points": msgspec.json.encode(points).decode()}
@@ -512,8 +512,8 @@ def rating_history(connection: Connection, name: str, pool: str) -> list[History
 
 def next_opponent(connection: Connection, name: str, pool: str) -> str | None:
     """Return the bot next above a given one by score, leaving out people and revoked bots; None if there is none."""
-    given = {"bot": bot_number(connection, name), "pool": pool}
-    found: str | None = execute(connection, _NEXT, given).scalar()
+    given = {"bot": find_bot_id(connection, name), "pool": pool}
+    found: str | None = execute(connection, _NEXT_OPPONENT, given).scalar()
     return found
 
 
@@ -521,7 +521,7 @@ def opponents_page(
     connection: Connection, name: str, pool: str, *, after: str | None = None, limit: int = 50
 ) -> Page[OpponentRow]:
     """Return a page of a bot's results against each opponent, most frequent opponents first."""
-    given = {"bot": bot_number(connection, name), "pool": pool}
+    given = {"bot": find_bot_id(connection, name), "pool": pool}
     place = {"played": int, "key": str}
     return read_page(connection, _OPPONENTS, given, place, _opponent_row, after=after, limit=limit)
 
@@ -540,7 +540,7 @@ def _opponent_row(row: Any) -> OpponentRow:
 
 def results_by_seat(connection: Connection, name: str, pool: str) -> list[SeatRow]:
     """Return a bot's results in each seat."""
-    rows = execute(connection, _SEATS, {"bot": bot_number(connection, name), "pool": pool})
+    rows = execute(connection, _SEATS, {"bot": find_bot_id(connection, name), "pool": pool})
     return [SeatRow(seat=row.seat, **_counts(row)) for row in rows]
 
 
@@ -552,13 +552,13 @@ def versions_page(
     def make(row: Any) -> VersionRow:
         return VersionRow(version=row.version, match=row.id, finished=row.finished, **_counts(row))
 
-    given = {"bot": bot_number(connection, name), "pool": pool}
+    given = {"bot": find_bot_id(connection, name), "pool": pool}
     return read_page(connection, _VERSIONS, given, {"last": int}, make, after=after, limit=limit)
 
 
 def endings_of(connection: Connection, name: str, pool: str) -> list[Ending]:
     """Return how a bot's matches ended, by outcome and reason, with the latest matches of each."""
-    rows = execute(connection, _ENDINGS, {"bot": bot_number(connection, name), "pool": pool, "latest": LATEST})
+    rows = execute(connection, _ENDINGS, {"bot": find_bot_id(connection, name), "pool": pool, "latest": LATEST_MATCHES_PER_ENDING})
     found = [
         Ending(
             outcome=row.outcome,

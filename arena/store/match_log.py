@@ -12,11 +12,11 @@ from typing import Any
 from sqlalchemy import Connection, insert
 
 from arena.store.dialect import execute
-from arena.store.match_numbers import AMONG, among
+from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.paging import Page, check_limit, decode_cursor, encode_cursor
 from arena.store.schema import log_keys, match_log
 from arena.transparency_log import merkle_tree
-from arena.transparency_log.merkle_tree import HASH_BYTES, IncrementalTree, peaks
+from arena.transparency_log.merkle_tree import HASH_BYTES, IncrementalTree, peak_positions
 from arena.transparency_log.signed_log import (
     KEY_BYTES,
     ConsistencyProof,
@@ -24,26 +24,26 @@ from arena.transparency_log.signed_log import (
     LogEntry,
     SignedTreeHead,
     public_key,
-    sign,
+    sign_head,
 )
-from machine.timestamps import utc
+from machine.timestamps import utc_now
 from protocol.errors import ArenaFault, UsageFault
 
-AT_ONCE = 5000
+LOG_BATCH_ROWS = 5000
 _SIZE = "SELECT coalesce(max(number), 0) FROM match_log"
-_KEY = "SELECT secret FROM log_keys ORDER BY id DESC LIMIT 1"
-_PEAKS = f"SELECT number, hashes FROM match_log WHERE number {AMONG}"
+_SELECT_LATEST_KEY = "SELECT secret FROM log_keys ORDER BY id DESC LIMIT 1"
+_PEAKS = f"SELECT number, hashes FROM match_log WHERE number {IN_NUMBERS_SQL}"
 _HASHES = "SELECT hashes FROM match_log WHERE number = :number"
 _ENTRY = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
-_AFTER = f"{_ENTRY} WHERE number > :after ORDER BY number LIMIT :most"
-_NAMED = f"{_ENTRY} WHERE id = :match"
-_KEPT = "SELECT number, hashes FROM match_log WHERE number > :after AND number <= :last ORDER BY number"
-_HOLE = """
+_ENTRIES_AFTER = f"{_ENTRY} WHERE number > :after ORDER BY number LIMIT :most"
+_ENTRY_OF_MATCH = f"{_ENTRY} WHERE id = :match"
+_STORED_HASHES = "SELECT number, hashes FROM match_log WHERE number > :after AND number <= :last ORDER BY number"
+_FIRST_MISSING = """
 SELECT min(number) FROM (SELECT 1 AS number UNION ALL SELECT number + 1 FROM match_log) AS following
 WHERE number NOT IN (SELECT number FROM match_log)
 """
-_BEYOND = "SELECT count(*) FROM match_log WHERE number > :last"
-_ADD = insert(match_log)
+_COUNT_AFTER = "SELECT count(*) FROM match_log WHERE number > :last"
+_INSERT = insert(match_log)
 
 log = logging.getLogger("arena.store.match_log")
 
@@ -55,29 +55,29 @@ class DamagedLog(ArenaFault):
 def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
     """Append entries for matches just stored, in their order, after any missing earlier entries."""
     size = entries[0].number - 1
-    tree = _tree(connection, size)
+    tree = _load_tree(connection, size)
     if size == 0 or tree is None:
         append_missing(connection)
         return
-    connection.execute(_ADD, [{"number": entry.number, "hashes": tree.add(entry.leaf)} for entry in entries])
+    connection.execute(_INSERT, [{"number": entry.number, "hashes": tree.add(entry.leaf)} for entry in entries])
 
 
 def append_missing(connection: Connection) -> None:
     """Append entries for all matches that lack one, up to a gap in the numbers. Make a key if the log was empty."""
     size = execute(connection, _SIZE).scalar_one()
-    tree = _tree(connection, size)
+    tree = _load_tree(connection, size)
     if tree is None:
-        append_lost(connection)
+        restore_missing(connection)
         return
     _extend(connection, tree)
-    if size == 0 and tree.size and execute(connection, _KEY).first() is None:
+    if size == 0 and tree.size and execute(connection, _SELECT_LATEST_KEY).first() is None:
         make_key(connection)
 
 
-def append_lost(connection: Connection) -> int:
+def restore_missing(connection: Connection) -> int:
     """Restore missing entries from the matches, then append all later ones. Return the number of entries added."""
-    hole = execute(connection, _HOLE).scalar_one()
-    tree = _tree(connection, hole - 1)
+    hole = execute(connection, _FIRST_MISSING).scalar_one()
+    tree = _load_tree(connection, hole - 1)
     assert tree is not None, "there are all before the first that is lost"
     added = _extend(connection, tree)
     if added:
@@ -90,8 +90,8 @@ def _extend(connection: Connection, tree: IncrementalTree) -> int:
     change, even if they contradict their match: the log is append-only.
     """
     count = 0
-    while rows := _following(connection, tree.size):
-        kept = _kept(connection, tree.size, rows[-1].number)
+    while rows := _next_matches(connection, tree.size):
+        kept = _stored_hashes(connection, tree.size, rows[-1].number)
         new = []
         for row in rows:
             there = kept.get(row.number)
@@ -99,7 +99,7 @@ def _extend(connection: Connection, tree: IncrementalTree) -> int:
             if there is None:
                 new.append({"number": row.number, "hashes": hashes})
         if new:
-            connection.execute(_ADD, new)
+            connection.execute(_INSERT, new)
         count += len(new)
     return count
 
@@ -107,7 +107,7 @@ def _extend(connection: Connection, tree: IncrementalTree) -> int:
 def make_key(connection: Connection) -> str:
     """Sign the log with a new key from now on. Return the public key in hex."""
     secret = secrets.token_bytes(KEY_BYTES)
-    connection.execute(insert(log_keys), {"secret": secret, "created": utc()})
+    connection.execute(insert(log_keys), {"secret": secret, "created": utc_now()})
     return public_key(secret)
 
 
@@ -118,7 +118,7 @@ def log_key(connection: Connection) -> str | None:
 
 
 def _secret(connection: Connection) -> bytes | None:
-    secret: bytes | None = execute(connection, _KEY).scalar()
+    secret: bytes | None = execute(connection, _SELECT_LATEST_KEY).scalar()
     if secret is None and not execute(connection, _SIZE).scalar_one():
         return None
     if secret is None or len(secret) != KEY_BYTES:
@@ -126,23 +126,23 @@ def _secret(connection: Connection) -> bytes | None:
     return secret
 
 
-def _tree(connection: Connection, size: int) -> IncrementalTree | None:
+def _load_tree(connection: Connection, size: int) -> IncrementalTree | None:
     """Return the tree of the first `size` entries, ready for appending; None if hashes that it needs are missing."""
-    ends = {end: level for level, end in peaks(size)}
-    found = {row.number: row.hashes for row in execute(connection, _PEAKS, among(ends))}
+    ends = {end: level for level, end in peak_positions(size)}
+    found = {row.number: row.hashes for row in execute(connection, _PEAKS, numbers_parameter(ends))}
     if len(found) != len(ends):
         return None
     return IncrementalTree(size, [_hash(found[end], level) for end, level in ends.items()])
 
 
-def _kept(connection: Connection, after: int, last: int) -> dict[int, bytes]:
+def _stored_hashes(connection: Connection, after: int, last: int) -> dict[int, bytes]:
     """Return the stored hashes of entries after one number, up to another."""
-    return {row.number: row.hashes for row in execute(connection, _KEPT, {"after": after, "last": last})}
+    return {row.number: row.hashes for row in execute(connection, _STORED_HASHES, {"after": after, "last": last})}
 
 
-def _following(connection: Connection, size: int) -> list[Any]:
+def _next_matches(connection: Connection, size: int) -> list[Any]:
     """Return some matches that follow the first `size`, up to a gap in the numbers."""
-    rows = execute(connection, _AFTER, {"after": size, "most": AT_ONCE})
+    rows = execute(connection, _ENTRIES_AFTER, {"after": size, "most": LOG_BATCH_ROWS})
     return [row for number, row in enumerate(rows, size + 1) if row.number == number]
 
 
@@ -171,26 +171,26 @@ def log_head(connection: Connection, size: int | None = None) -> SignedTreeHead 
     most = execute(connection, _SIZE).scalar_one()
     if size is not None and not 1 <= size <= most:
         raise UsageFault(f"of is {size}: the log has {most} entries")
-    return sign(secret, size or most, _root(connection, size or most))
+    return sign_head(secret, size or most, _root(connection, size or most))
 
 
 def _root(connection: Connection, size: int) -> bytes:
-    return merkle_tree.root(size, lambda level, end: _node(connection, level, end))
+    return merkle_tree.root_hash(size, lambda level, end: _node(connection, level, end))
 
 
 def log_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[LogEntry]:
     """Return a page of the log's entries, oldest first."""
     check_limit(limit)
     start = 0 if after is None else decode_cursor(after, tuple[int])[0]
-    rows = execute(connection, _AFTER, {"after": start, "most": limit + 1}).all()
+    rows = execute(connection, _ENTRIES_AFTER, {"after": start, "most": limit + 1}).all()
     entries = [_entry(row) for row in rows[:limit]]
     further = encode_cursor((entries[-1].number,)) if len(rows) > limit else None
     return Page(rows=entries, next=further, total=execute(connection, _SIZE).scalar_one())
 
 
-def log_proof(connection: Connection, match: str) -> InclusionProof | None:
+def prove_inclusion(connection: Connection, match: str) -> InclusionProof | None:
     """Return a proof that a match is in the log; None for an unknown match. Raises `DamagedLog` if it is missing."""
-    row = execute(connection, _NAMED, {"match": match}).one_or_none()
+    row = execute(connection, _ENTRY_OF_MATCH, {"match": match}).one_or_none()
     if row is None:
         return None
     head = log_head(connection)
@@ -200,11 +200,11 @@ def log_proof(connection: Connection, match: str) -> InclusionProof | None:
     return InclusionProof(entry=_entry(row), head=head, path=[each.hex() for each in path])
 
 
-def log_consistency(connection: Connection, size: int, of: int | None = None) -> ConsistencyProof:
+def prove_consistency(connection: Connection, size: int, head_size: int | None = None) -> ConsistencyProof:
     """Return a proof that the log, now or with `of` entries, extends the log with `size` entries. Raises `UsageFault`
     if the log never had that size, and `DamagedLog`.
     """
-    head = log_head(connection, of)
+    head = log_head(connection, head_size)
     if head is None or not 1 <= size <= head.size:
         raise UsageFault(f"size is {size}: the log has {head.size if head else 0} entries")
     path = merkle_tree.consistency_proof(size, head.size, lambda level, end: _node(connection, level, end))
@@ -215,8 +215,8 @@ def log_consistency(connection: Connection, size: int, of: int | None = None) ->
 def find_problems(connection: Connection) -> Iterator[str]:
     """Yield a line for each entry that is missing or contradicts its match."""
     tree = IncrementalTree(0, ())
-    while rows := execute(connection, _AFTER, {"after": tree.size, "most": AT_ONCE}).all():
-        kept = _kept(connection, tree.size, rows[-1].number)
+    while rows := execute(connection, _ENTRIES_AFTER, {"after": tree.size, "most": LOG_BATCH_ROWS}).all():
+        kept = _stored_hashes(connection, tree.size, rows[-1].number)
         for row in rows:
             if row.number != tree.size + 1:
                 return  # the integrity check reports missing matches
@@ -227,7 +227,7 @@ def find_problems(connection: Connection) -> Iterator[str]:
                 yield f"the log has another entry for match {row.id} than its result gives"
             elif kept[row.number] != should:
                 yield f"the log's hashes at match {row.id} do not follow from the entries before"
-    if execute(connection, _BEYOND, {"last": tree.size}).scalar_one():
+    if execute(connection, _COUNT_AFTER, {"last": tree.size}).scalar_one():
         yield "the log has entries of matches that are not there"
     try:
         _secret(connection)

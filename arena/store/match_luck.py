@@ -12,9 +12,9 @@ from arena.store.schema import matches, seats
 from protocol.reasons import VOID
 
 
-def save_luck(connection: Connection, lucks: Mapping[str, MatchLuck]) -> None:
+def save_luck(connection: Connection, luck_by_match: Mapping[str, MatchLuck]) -> None:
     """Store the luck of two-seat matches by id, replacing earlier values. Ignore unknown ids."""
-    kept = {match: luck for match, luck in lucks.items() if not luck.every}
+    kept = {match: luck for match, luck in luck_by_match.items() if not luck.every}
     if kept:
         connection.execute(
             update(matches)

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from msgspec import json
 
-AMONG = "IN (SELECT CAST(value AS bigint) FROM json_each(:numbers) AS told)"
+IN_NUMBERS_SQL = "IN (SELECT CAST(value AS bigint) FROM json_each(:numbers) AS told)"
 """The SQL condition for a column to be one of the numbers given by `among`."""
 
 
-def among(numbers: Iterable[int]) -> dict[str, str]:
+def numbers_parameter(numbers: Iterable[int]) -> dict[str, str]:
     """Return the parameter of a statement with `AMONG`."""
     return {"numbers": json.encode(list(numbers)).decode()}

@@ -9,35 +9,35 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection, select
 
-from arena.store.actions import note_action
+from arena.store.actions import log_action
 from arena.store.after_commit import run_after_commit
 from arena.store.dialect import execute, is_postgresql
-from arena.store.retention_clock import NOW
+from arena.store.retention_clock import NOW_SQL
 from arena.store.schema import bots
 from protocol.errors import UsageFault
-from protocol.names import folded
+from protocol.names import fold_name
 
-ALIVE_S = 6
+NODE_TIMEOUT_S = 6
 """A node not seen for this many seconds is gone, and other nodes pair its games."""
-_CLOCK = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
-_SINCE = _CLOCK.format(f"(clock_timestamp() - interval '{ALIVE_S} s')")
-IS_ALIVE = f"coalesce(nodes.seen > {_SINCE}, false)"
+_ISO_TIME_SQL = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
+_ALIVE_SINCE_SQL = _ISO_TIME_SQL.format(f"(clock_timestamp() - interval '{NODE_TIMEOUT_S} s')")
+IS_ALIVE_SQL = f"coalesce(nodes.seen > {_ALIVE_SINCE_SQL}, false)"
 """The SQL expression for a node being alive."""
-_LIST = f"""SELECT nodes.*, {IS_ALIVE} AS alive,
+_LIST_NODES = f"""SELECT nodes.*, {IS_ALIVE_SQL} AS alive,
     (SELECT count(*) FROM under_way WHERE under_way.node = nodes.id) AS matches
 FROM nodes WHERE url <> '' ORDER BY name"""
-_ALIVE = f"SELECT name FROM nodes WHERE seen > {_SINCE} ORDER BY name"
-_ELSEWHERE = """SELECT DISTINCT nodes.url FROM under_way JOIN nodes ON nodes.id = under_way.node
+_LIST_ALIVE = f"SELECT name FROM nodes WHERE seen > {_ALIVE_SINCE_SQL} ORDER BY name"
+_URLS_OF_BOT = """SELECT DISTINCT nodes.url FROM under_way JOIN nodes ON nodes.id = under_way.node
 WHERE strpos(under_way.bots, :bot) > 0 AND nodes.id <> :node ORDER BY nodes.url"""
 
-_PLAYS_AT = """SELECT DISTINCT nodes.name FROM under_way JOIN nodes ON nodes.id = under_way.node
+_NODES_OF_BOT = """SELECT DISTINCT nodes.name FROM under_way JOIN nodes ON nodes.id = under_way.node
 WHERE strpos(under_way.bots, :bot) > 0 ORDER BY nodes.name"""
 
 
 State = Literal["alive", "draining", "stopped", "gone"]
 
 
-class Node(Struct, frozen=True, kw_only=True):
+class NodeStatus(Struct, frozen=True, kw_only=True):
     """A node: the URL for clients, when it was last seen (None: it stopped), and its number of matches in progress."""
 
     name: str
@@ -55,7 +55,7 @@ class Node(Struct, frozen=True, kw_only=True):
         return "stopped" if self.seen is None else "gone"
 
 
-class UnderWay(NamedTuple):
+class MatchInProgress(NamedTuple):
     """A match in progress on a node: its record's header (JSON), the secret seed of its dice (hex), and its bots."""
 
     node: int
@@ -65,42 +65,42 @@ class UnderWay(NamedTuple):
     bots: Sequence[str]
 
 
-def beat(connection: Connection, node: int, url: str, echo: str | None = None) -> list[Node]:
+def record_heartbeat(connection: Connection, node: int, url: str, echo: str | None = None) -> list[NodeStatus]:
     """Note that this node is alive, at a URL, and return all nodes. Once that is committed, notify the channel `echo`,
     if any.
     """
-    execute(connection, f"UPDATE nodes SET seen = {NOW}, url = :url WHERE id = :node", {"node": node, "url": url})
+    execute(connection, f"UPDATE nodes SET seen = {NOW_SQL}, url = :url WHERE id = :node", {"node": node, "url": url})
     if echo is not None:
         run_after_commit(connection, "SELECT pg_notify(:echo, '')", {"echo": echo})
     return list_nodes(connection)
 
 
-def leave(connection: Connection, node: int) -> None:
+def mark_stopped(connection: Connection, node: int) -> None:
     """Note that a node stopped in order."""
     execute(connection, "UPDATE nodes SET seen = NULL WHERE id = :node", {"node": node})
 
 
-def forget(connection: Connection, name: str, by: str) -> None:
+def forget_node(connection: Connection, name: str, by: str) -> None:
     """Remove a lost node without matches in progress from the list, until it comes back; `by` is the operator. Its row
     stays, because its matches refer to it.
     """
     statement = """UPDATE nodes SET seen = NULL, url = ''
     WHERE name = :name AND NOT EXISTS (SELECT 1 FROM under_way WHERE under_way.node = nodes.id)"""
     execute(connection, statement, {"name": name})
-    note_action(connection, by, "lost_node", [name])
+    log_action(connection, by, "lost_node", [name])
 
 
-def list_nodes(connection: Connection) -> list[Node]:
+def list_nodes(connection: Connection) -> list[NodeStatus]:
     """Return all nodes by name, except those that the operator gave up."""
-    rows = execute(connection, _LIST)
-    return [Node(**{name: getattr(row, name) for name in Node.__struct_fields__}) for row in rows]
+    rows = execute(connection, _LIST_NODES)
+    return [NodeStatus(**{name: getattr(row, name) for name in NodeStatus.__struct_fields__}) for row in rows]
 
 
-def nodes_alive(connection: Connection) -> list[str]:
+def live_nodes(connection: Connection) -> list[str]:
     """Return the names of live nodes; none if an older schema has no nodes."""
     if execute(connection, "SELECT to_regclass('nodes')").scalar() is None:
         return []
-    return list(execute(connection, _ALIVE).scalars())
+    return list(execute(connection, _LIST_ALIVE).scalars())
 
 
 def drain_node(connection: Connection, name: str, by: str, *, undo: bool = False) -> None:
@@ -108,7 +108,7 @@ def drain_node(connection: Connection, name: str, by: str, *, undo: bool = False
     words = {"name": name, "draining": not undo}
     if execute(connection, "UPDATE nodes SET draining = :draining WHERE name = :name", words).rowcount != 1:
         raise UsageFault(f"there is no node {name!r}: `arena node list` names them")
-    note_action(connection, by, "undo_drain_node" if undo else "drain_node", [name])
+    log_action(connection, by, "undo_drain_node" if undo else "drain_node", [name])
 
 
 class BotGone(UsageFault):
@@ -118,25 +118,25 @@ class BotGone(UsageFault):
         super().__init__(f"no match begins, as {bot} was renamed or deleted a moment ago")
 
 
-def begin_matches(connection: Connection, begun: Sequence[UnderWay]) -> dict[str, BotGone]:
+def begin_matches(connection: Connection, begun: Sequence[MatchInProgress]) -> dict[str, BotGone]:
     """Note matches that are about to begin, or go on, maybe on another node than before: by match, why some can't.
 
     Whoever renames or deletes a bot looks here first, so one of the two always sees the other.
     """
-    names = {folded(bot): bot for one in begun for bot in one.bots}
+    names = {fold_name(bot): bot for one in begun for bot in one.bots}
     known = set(connection.execute(select(bots.c.key).where(bots.c.key.in_(names))).scalars())
-    gone = {one.match: BotGone(bot) for one in begun for bot in one.bots if folded(bot) not in known}
+    gone = {one.match: BotGone(bot) for one in begun for bot in one.bots if fold_name(bot) not in known}
     begun = [one for one in begun if one.match not in gone]
     if not begun:
         return gone
     statement = """INSERT INTO under_way (match, node, header, secret, bots)
     VALUES (:match, :node, :header, :secret, :bots) ON CONFLICT (match) DO UPDATE SET node = excluded.node"""
-    execute(connection, statement, [{**one._asdict(), "bots": _words(one.bots)} for one in begun])
+    execute(connection, statement, [{**one._asdict(), "bots": _join_folded(one.bots)} for one in begun])
     return gone
 
 
-def _words(bots: Sequence[str]) -> str:
-    return f" {' '.join(map(folded, bots))} "
+def _join_folded(bots: Sequence[str]) -> str:
+    return f" {' '.join(map(fold_name, bots))} "
 
 
 def end_matches(connection: Connection, matches: Sequence[str]) -> None:
@@ -145,12 +145,12 @@ def end_matches(connection: Connection, matches: Sequence[str]) -> None:
     execute(connection, "DELETE FROM under_way WHERE match IN (SELECT value FROM json_each(:ids) AS told)", ids)
 
 
-def matches_of(connection: Connection, name: str) -> list[UnderWay]:
+def matches_of(connection: Connection, name: str) -> list[MatchInProgress]:
     """Return the matches in progress on the node of this name."""
     query = """SELECT node, match, header, secret, bots FROM under_way JOIN nodes ON nodes.id = under_way.node
     WHERE nodes.name = :name ORDER BY match"""
     rows = execute(connection, query, {"name": name})
-    return [UnderWay(row.node, row.match, row.header, row.secret, row.bots.split()) for row in rows]
+    return [MatchInProgress(row.node, row.match, row.header, row.secret, row.bots.split()) for row in rows]
 
 
 def url_of_match(connection: Connection, match: str) -> str | None:
@@ -162,7 +162,7 @@ def url_of_match(connection: Connection, match: str) -> str | None:
 
 def urls_of_bot(connection: Connection, node: int, bot: str) -> list[str]:
     """Return the URLs of other nodes where a bot has matches in progress."""
-    found = execute(connection, _ELSEWHERE, {"bot": _words([bot]), "node": node})
+    found = execute(connection, _URLS_OF_BOT, {"bot": _join_folded([bot]), "node": node})
     return list(found.scalars())
 
 
@@ -170,7 +170,7 @@ def nodes_of_bot(connection: Connection, bot: str) -> list[str]:
     """Return the names of the nodes where a bot has matches in progress; none on SQLite, which has a single server."""
     if not is_postgresql(connection):
         return []
-    return list(execute(connection, _PLAYS_AT, {"bot": _words([bot])}).scalars())
+    return list(execute(connection, _NODES_OF_BOT, {"bot": _join_folded([bot])}).scalars())
 
 
 def node_urls(connection: Connection) -> list[str]:

@@ -16,10 +16,10 @@ from protocol.errors import UsageFault
 
 T = TypeVar("T", bound=tuple[str | float, ...])
 R = TypeVar("R")
-MOST_CHARACTERS = 500
-MOST_ROWS = 500
+MAX_CURSOR_CHARACTERS = 500
+MAX_PAGE_ROWS = 500
 """Maximum rows of a page."""
-MOST_NUMBER = 2**63 - 1
+MAX_INTEGER = 2**63 - 1
 """The largest integer in SQLite."""
 
 
@@ -42,9 +42,9 @@ def encode_cursor(place: tuple[str | float | None, ...]) -> str:
 def read_page(
     connection: Connection,
     query: str,
-    given: Mapping[str, object],
-    place: Mapping[str, object],
-    make: Callable[[Any], R],
+    parameters: Mapping[str, object],
+    order_columns: Mapping[str, object],
+    to_row: Callable[[Any], R],
     *,
     after: str | None,
     limit: int,
@@ -55,25 +55,25 @@ def read_page(
     `start` (true on the first page) and a `limit` one above the page's. Each of its rows has the `total`.
     """
     check_limit(limit)
-    last = (None,) * len(place) if after is None else decode_cursor(after, GenericAlias(tuple, tuple(place.values())))
-    asked = {**given, **dict(zip(place, last, strict=True)), "start": after is None, "limit": limit + 1}
+    last = (None,) * len(order_columns) if after is None else decode_cursor(after, GenericAlias(tuple, tuple(order_columns.values())))
+    asked = {**parameters, **dict(zip(order_columns, last, strict=True)), "start": after is None, "limit": limit + 1}
     rows = execute(connection, query, asked).all()
-    further = encode_cursor(tuple(getattr(rows[limit - 1], name) for name in place)) if len(rows) > limit else None
-    return Page(rows=list(map(make, rows[:limit])), next=further, total=rows[0].total if rows else 0)
+    further = encode_cursor(tuple(getattr(rows[limit - 1], name) for name in order_columns)) if len(rows) > limit else None
+    return Page(rows=list(map(to_row, rows[:limit])), next=further, total=rows[0].total if rows else 0)
 
 
-def decode_cursor(word: str, kind: type[T] | GenericAlias) -> T:
+def decode_cursor(cursor: str, types: type[T] | GenericAlias) -> T:
     """Decode a cursor to a tuple of the given types. Raises `UsageFault` if it is invalid."""
     try:
-        if len(word) > MOST_CHARACTERS:
+        if len(cursor) > MAX_CURSOR_CHARACTERS:
             raise ValueError
-        text = base64.b64decode(word + "=" * (-len(word) % 4), altchars=b"-_", validate=True)
-        place = msgspec.json.decode(text, type=kind)
-        if any(isinstance(part, int) and abs(part) > MOST_NUMBER for part in place):
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        place = msgspec.json.decode(text, type=types)
+        if any(isinstance(part, int) and abs(part) > MAX_INTEGER for part in place):
             raise ValueError
         return place
     except (ValueError, msgspec.MsgspecError):
-        shown = word if len(word) <= 40 else word[:40] + "…"
+        shown = cursor if len(cursor) <= 40 else cursor[:40] + "…"
         raise UsageFault(
             f"{shown!r} is no cursor of this list: take `next` from a page of it, or leave it out"
         ) from None
@@ -81,5 +81,5 @@ def decode_cursor(word: str, kind: type[T] | GenericAlias) -> T:
 
 def check_limit(limit: int) -> None:
     """Raise `UsageFault` unless the limit is valid for a page."""
-    if not 1 <= limit <= MOST_ROWS:
-        raise UsageFault(f"limit is {limit}: it is 1 to {MOST_ROWS}")
+    if not 1 <= limit <= MAX_PAGE_ROWS:
+        raise UsageFault(f"limit is {limit}: it is 1 to {MAX_PAGE_ROWS}")

@@ -9,12 +9,12 @@ from msgspec import structs
 
 from measuring.payoffs import MAX_WEIGHT_ROUNDS, MeanPayoff, PairPayoffs, mean_payoff
 
-_MILLION = 1_000_000
+_SPLIT_UNIT = 1_000_000
 """Payoffs are squared in two parts, millions and the rest, to stay within 64 bits."""
-SEASON_NOW = "(SELECT coalesce(max(first), 1) FROM seasons)"
+CURRENT_SEASON_SQL = "(SELECT coalesce(max(first), 1) FROM seasons)"
 """SQL for the number of the first match of this season."""
 _OF_POOL = "tournament = '' AND payoffs.pool = {pool} AND payoffs.season = {season}"
-EQUAL_DIGITS = 9
+EQUAL_MEAN_DIGITS = 9
 """Means that agree to this many digits are equal, so that the order of summation never decides a rank."""
 MIN_RANKED_OPPONENTS = 3
 """With fewer opponents, a mean depends more on them than on the bot."""
@@ -23,15 +23,15 @@ MIN_RANKED_ROUNDS = MIN_RANKED_OPPONENTS * MAX_WEIGHT_ROUNDS
 MAX_RANKED_SHARE = 0.5
 """The share of the weight that one opponent may have, so that a friend and two that left at once make no rank."""
 _WEIGHT = f"CASE WHEN rounds < {MAX_WEIGHT_ROUNDS} THEN rounds ELSE {MAX_WEIGHT_ROUNDS} END"
-MEAN = f"""CAST(round(CAST(
+MEAN_SQL = f"""CAST(round(CAST(
         sum(CAST({_WEIGHT} AS float) * total / rounds) / sum({_WEIGHT})
-    AS numeric), {EQUAL_DIGITS}) AS float)"""
+    AS numeric), {EQUAL_MEAN_DIGITS}) AS float)"""
 """Over opponents, of rows of `payoffs`, as `mean_payoff` has it."""
 RANKED = f"""CASE WHEN count(*) >= {MIN_RANKED_OPPONENTS} AND sum(rounds) >= {MIN_RANKED_ROUNDS}
         AND max({_WEIGHT}) <= {MAX_RANKED_SHARE} * sum({_WEIGHT})
     THEN 1 ELSE 0 END"""
 """1 where such rows are enough for a rank, else 0, as `PoolPayoff.ranked` has it."""
-_SUMS = "json_array(matches, rounds, total, squares, products, rest_squares, weighted, round_squares)"
+_SUMS_SQL = "json_array(matches, rounds, total, squares, products, rest_squares, weighted, round_squares)"
 
 
 class PoolPayoff(MeanPayoff, frozen=True, kw_only=True):
@@ -46,13 +46,13 @@ class PoolPayoff(MeanPayoff, frozen=True, kw_only=True):
 def means_query(season: str) -> str:
     """Return the query for the bots with a payoff in :pool in a season: their means, and whether they are `ranked`."""
     which = _OF_POOL.format(pool=":pool", season=season)
-    return f"SELECT bot, {MEAN} AS payoff, {RANKED} AS ranked FROM payoffs WHERE {which} GROUP BY bot"
+    return f"SELECT bot, {MEAN_SQL} AS payoff, {RANKED} AS ranked FROM payoffs WHERE {which} GROUP BY bot"
 
 
 def pairs_query(bot: str, season: str, pool: str = ":pool") -> str:
     """Return a subquery for a bot's sums against each opponent, as `read_payoff` takes them."""
     which = _OF_POOL.format(pool=pool, season=season)
-    return f"(SELECT coalesce(json_group_array({_SUMS}), '[]') FROM payoffs WHERE {which} AND payoffs.bot = {bot})"
+    return f"(SELECT coalesce(json_group_array({_SUMS_SQL}), '[]') FROM payoffs WHERE {which} AND payoffs.bot = {bot})"
 
 
 def read_payoff(pairs: str) -> PoolPayoff | None:
@@ -76,6 +76,6 @@ def _pair(
     matches: int, rounds: int, total: int, squares: int, products: int, rests: int, weighted: int, round_squares: int
 ) -> PairPayoffs:
     """Compute a pair's payoffs in exact integers, so that equal payoffs per round give a deviation of exactly zero."""
-    summed = (squares * _MILLION + 2 * products) * _MILLION + rests
+    summed = (squares * _SPLIT_UNIT + 2 * products) * _SPLIT_UNIT + rests
     deviations = summed * rounds**2 - 2 * weighted * total * rounds + round_squares * total**2
     return PairPayoffs(matches, total / rounds, deviations * matches**2 / rounds**4, rounds)

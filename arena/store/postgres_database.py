@@ -20,44 +20,44 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from arena.store.answer_limit import AnswerLimit, DatabaseTimeouts
 from arena.store.compiled_statements import ENGINE_OPTIONS
 from arena.store.database import (
-    READERS,
+    MAX_READING_CONNECTIONS,
     Database,
     StoreError,
     StoreUnavailable,
     UnrecognizedDatabase,
     first_line,
 )
-from arena.store.schema import MARK, index_some_on_postgresql, metadata
+from arena.store.schema import MARK, enable_partial_indexes_on_postgresql, metadata
 from arena.store.views import VIEWS_SCHEMA
-from protocol.display import few
+from protocol.display import list_first
 from protocol.errors import Fault, UsageFault
 
-SCHEMA = "arena"
+SCHEMA_NAME = "arena"
 """The schema that holds all of an arena's tables."""
-_LOCKED = f"{SCHEMA}.alembic_version"
+_LOCK_TABLE = f"{SCHEMA_NAME}.alembic_version"
 """The table that writers lock. Every version of the schema has it, and no view reads it."""
-_LOCK = f"""DO $$BEGIN
-    IF to_regclass('{_LOCKED}') IS NOT NULL THEN LOCK TABLE {_LOCKED} IN EXCLUSIVE MODE; END IF;
+_TAKE_WRITE_LOCK = f"""DO $$BEGIN
+    IF to_regclass('{_LOCK_TABLE}') IS NOT NULL THEN LOCK TABLE {_LOCK_TABLE} IN EXCLUSIVE MODE; END IF;
 END$$"""
 """The lock blocks no reader, and no reader blocks it."""
-_MADE_MEANWHILE = ("23505", "42P06", "42P07", "42710")
+_ALREADY_EXISTS_CODES = ("23505", "42P06", "42P07", "42710")
 """SQLSTATE codes for objects that another process has just created."""
 _LOCK_FAILURES = ("55P03", "40P01")
 """SQLSTATE codes of statements that got no lock: they waited too long, or in a deadlock."""
 PROBE_TIMEOUT_S = 4.0
 """For so long a new connection is asked whether the database works, which another one does not answer."""
-UNREACHABLE_MS = 10_000
+TCP_USER_TIMEOUT_MS = 10_000
 """A connection is dropped when the server acknowledges nothing for this long."""
-KEEPALIVE_SECONDS = 5
-OLDEST = 140_000
+KEEPALIVE_INTERVAL_S = 5
+MIN_SERVER_VERSION = 140_000
 """The oldest supported server version, 14, which can end idle sessions."""
-_PLACES = ("host", "hostaddr", "port", "dbname", "service", "sslmode")
+_SHOWN_URL_OPTIONS = ("host", "hostaddr", "port", "dbname", "service", "sslmode")
 """The query options of a URL that say where a database is; only these are shown."""
-_UNAVAILABLE = ("08", "25", "40", "53", "55", "57", "58")
+_UNAVAILABLE_CLASSES = ("08", "25", "40", "53", "55", "57", "58")
 """SQLSTATE classes: connection, transaction state, conflicts, resources, locks, operator intervention, system."""
-_FOUND = f"""SELECT obj_description(oid, 'pg_namespace') AS mark, to_regclass('{SCHEMA}.alembic_version') AS versions,
+_FIND_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') AS mark, to_regclass('{SCHEMA_NAME}.alembic_version') AS versions,
     (SELECT count(*) FROM pg_class WHERE relnamespace = pg_namespace.oid) AS relations
-FROM pg_namespace WHERE nspname = '{SCHEMA}'"""
+FROM pg_namespace WHERE nspname = '{SCHEMA_NAME}'"""
 _FOREIGN_VIEWS_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') IS DISTINCT FROM '{MARK}'
 FROM pg_namespace WHERE nspname = '{VIEWS_SCHEMA}'"""
 """True if the schema of the views is not ours; no row if there is none."""
@@ -66,7 +66,7 @@ _LOCK_HOLDERS = f"""WITH held AS (
         to_char(xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS since
     FROM pg_locks JOIN pg_class ON pg_class.oid = relation JOIN pg_stat_activity USING (pid)
     WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
-        AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('{SCHEMA}', '{VIEWS_SCHEMA}'))
+        AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('{SCHEMA_NAME}', '{VIEWS_SCHEMA}'))
         AND (granted OR mode = 'AccessExclusiveLock') AND pid <> pg_backend_pid()
     GROUP BY pid, usename, xact_start
 )
@@ -76,7 +76,7 @@ for an exclusive lock counts, as all others wait behind it. PostgreSQL tells sin
 member.
 """
 _SIZE = f"""SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
-WHERE relnamespace = '{SCHEMA}'::regnamespace AND relkind = 'r'"""
+WHERE relnamespace = '{SCHEMA_NAME}'::regnamespace AND relkind = 'r'"""
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -105,7 +105,7 @@ class PostgresDatabase(Database):
 
     def __str__(self) -> str:
         shown = URL.create("postgresql", self._url.username, None, self._url.host, self._url.port, self._url.database)
-        where = {name: value for name, value in self._url.query.items() if name in _PLACES}
+        where = {name: value for name, value in self._url.query.items() if name in _SHOWN_URL_OPTIONS}
         return shown.set(query=where).render_as_string()
 
     def __eq__(self, other: object) -> bool:
@@ -117,8 +117,8 @@ class PostgresDatabase(Database):
     def _revision(self, *, read_only: bool) -> str | None:
         engine = self._engine(1)
         try:
-            with self.failures(), engine.connect() as connection:
-                found = connection.exec_driver_sql(_FOUND).one_or_none()
+            with self.translate_errors(), engine.connect() as connection:
+                found = connection.exec_driver_sql(_FIND_SCHEMA).one_or_none()
                 if found is None or not found.relations:
                     return None
                 ours = found.mark == MARK and found.versions is not None
@@ -127,67 +127,67 @@ class PostgresDatabase(Database):
                 )
                 if revision is None:
                     raise UnrecognizedDatabase(
-                        f"{self} has a schema {SCHEMA} that is not Bot Arena's: choose another database with --db"
+                        f"{self} has a schema {SCHEMA_NAME} that is not Bot Arena's: choose another database with --db"
                     )
                 return str(revision)
         finally:
             engine.dispose()
 
     def create(self) -> None:
-        engine = self.writing()
+        engine = self.create_writing_engine()
         try:
-            with self.failures():
+            with self.translate_errors():
                 try:
                     with engine.begin() as connection:
-                        self.create_over(connection)
+                        self.create_in_transaction(connection)
                 except DBAPIError as exc:
-                    if getattr(exc.orig, "sqlstate", None) not in _MADE_MEANWHILE:
+                    if getattr(exc.orig, "sqlstate", None) not in _ALREADY_EXISTS_CODES:
                         raise
                     with engine.begin() as connection:
-                        self.create_over(connection)
+                        self.create_in_transaction(connection)
         finally:
             engine.dispose()
 
-    def create_over(self, connection: Connection) -> None:
+    def create_in_transaction(self, connection: Connection) -> None:
         """Create all tables in the transaction of a writing connection."""
         encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
         if encoding != "UTF8":
             raise StoreError(f"{self} is encoded in {encoding}: make one with ENCODING 'UTF8'")
-        connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-        if connection.exec_driver_sql(_FOUND).one().relations:  # another process was first
+        connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA_NAME}")
+        if connection.exec_driver_sql(_FIND_SCHEMA).one().relations:  # another process was first
             return
         if connection.exec_driver_sql(_FOREIGN_VIEWS_SCHEMA).scalar():
             raise UnrecognizedDatabase(
                 f"{self} has a schema {VIEWS_SCHEMA} that is not Bot Arena's: choose another database with --db"
             )
         connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {VIEWS_SCHEMA}")
-        for schema in (SCHEMA, VIEWS_SCHEMA):
+        for schema in (SCHEMA_NAME, VIEWS_SCHEMA):
             connection.exec_driver_sql(f"COMMENT ON SCHEMA {schema} IS '{MARK}'")
-        index_some_on_postgresql()
+        enable_partial_indexes_on_postgresql()
         self._make_tables(connection)
 
     def backup_advice(self, to: Path) -> str:
         """Return the commands that back up this database to a file and restore it."""
         file, here = shlex.quote(str(to)), shlex.quote(str(self))
         return (
-            f"a database on a server is backed up by PostgreSQL's own tools: pg_dump --format=custom --schema={SCHEMA} "
+            f"a database on a server is backed up by PostgreSQL's own tools: pg_dump --format=custom --schema={SCHEMA_NAME} "
             f"--schema={VIEWS_SCHEMA} --file={file} {here}; and restored, while no arena runs on it, by: pg_restore "
             f"--clean --if-exists --single-transaction --dbname={here} {file}"
         )
 
-    def reading(self) -> Engine:
-        return self._engine(READERS, "default_transaction_read_only=on", isolation_level="REPEATABLE READ")
+    def create_reading_engine(self) -> Engine:
+        return self._engine(MAX_READING_CONNECTIONS, "default_transaction_read_only=on", isolation_level="REPEATABLE READ")
 
     def connect(self, *, checkpoint: bool = True) -> Engine:
-        return self._engine(READERS, isolation_level="REPEATABLE READ")
+        return self._engine(MAX_READING_CONNECTIONS, isolation_level="REPEATABLE READ")
 
-    def writing(self, engine: Engine | None = None) -> Engine:
+    def create_writing_engine(self, engine: Engine | None = None) -> Engine:
         writer = self._engine(1)
 
         @event.listens_for(writer, "begin")
         def begin(connection: Connection) -> None:
             if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
-                connection.exec_driver_sql(_LOCK)
+                connection.exec_driver_sql(_TAKE_WRITE_LOCK)
 
         return writer
 
@@ -229,9 +229,9 @@ class PostgresDatabase(Database):
         asked = PostgresDatabase(self._url.render_as_string(hide_password=False), timeouts)
         asked.limit = AnswerLimit(timeouts, process=self.limit)
         asked._names_lock_holders = False  # they are found in this way themselves
-        engine = asked.reading()
+        engine = asked.create_reading_engine()
         try:
-            with asked.failures(), engine.connect() as connection:
+            with asked.translate_errors(), engine.connect() as connection:
                 return query(connection, *args, **kwargs)
         finally:
             engine.dispose()
@@ -239,7 +239,7 @@ class PostgresDatabase(Database):
     def hurry(self) -> None:
         self.limit.hurry()
 
-    def fault(self, exc: DBAPIError) -> Fault:
+    def to_fault(self, exc: DBAPIError) -> Fault:
         if "NUL (0x00)" in str(exc.orig):  # of what somebody looks for, as nothing that is stored has one
             return UsageFault("no name and no word here has a NUL in it")
         unavailable = self.is_unavailable(exc)
@@ -247,7 +247,7 @@ class PostgresDatabase(Database):
 
     def message(self, exc: BaseException | None) -> str:
         is_lock_failure = getattr(exc, "sqlstate", None) in _LOCK_FAILURES
-        return f"{self}: {_line(exc)}" + (self._lock_holders() if is_lock_failure and self._names_lock_holders else "")
+        return f"{self}: {_error_line(exc)}" + (self._lock_holders() if is_lock_failure and self._names_lock_holders else "")
 
     def _lock_holders(self) -> str:
         """Return which sessions have locks here, and how to end one; nothing if the server does not say."""
@@ -258,11 +258,11 @@ class PostgresDatabase(Database):
         if not sessions:
             return ""
         told = (f"{pid} of role {role}" + (f" since {since}" if since else "") for pid, role, since in sessions)
-        return f"; locked by session {few(list(told))}: end it by SELECT pg_terminate_backend({sessions[0].pid})"
+        return f"; locked by session {list_first(list(told))}: end it by SELECT pg_terminate_backend({sessions[0].pid})"
 
     def is_unavailable(self, exc: DBAPIError) -> bool:
         state = getattr(exc.orig, "sqlstate", None)
-        return super().is_unavailable(exc) if state is None else state.startswith(_UNAVAILABLE)
+        return super().is_unavailable(exc) if state is None else state.startswith(_UNAVAILABLE_CLASSES)
 
     def _engine(self, connections: int, *options: str, isolation_level: str = "READ COMMITTED") -> Engine:
         """Return an engine whose transactions see only our schema."""
@@ -272,7 +272,7 @@ class PostgresDatabase(Database):
             min(timeouts.lock_timeout_s * 1000, longest_ms / 2)
         )  # waiting for a lock counts for both limits
         asked = (
-            f"search_path={SCHEMA}",
+            f"search_path={SCHEMA_NAME}",
             f"lock_timeout={lock_ms}",
             f"statement_timeout={longest_ms}",
             "synchronous_commit=on",
@@ -290,8 +290,8 @@ class PostgresDatabase(Database):
             execution_options=ENGINE_OPTIONS,
         )
         event.listen(engine, "do_connect", lambda _, __, given, named: self._connect(*given, **named))
-        event.listen(engine, "connect", lambda raw, _: self._prepare(raw))
-        event.listen(engine, "checkout", lambda raw, record, _: _look_at(raw, record))
+        event.listen(engine, "connect", lambda raw, _: self._prepare_connection(raw))
+        event.listen(engine, "checkout", lambda raw, record, _: _check_connection(raw, record))
         return engine
 
     def _connect(self, *given: Any, **named: Any) -> Any:
@@ -306,24 +306,24 @@ class PostgresDatabase(Database):
         return {
             "application_name": "bot-arena",
             "connect_timeout": self.limit.connect_timeout_s(),
-            "tcp_user_timeout": UNREACHABLE_MS,
-            "keepalives_idle": KEEPALIVE_SECONDS,
-            "keepalives_interval": KEEPALIVE_SECONDS,
+            "tcp_user_timeout": TCP_USER_TIMEOUT_MS,
+            "keepalives_idle": KEEPALIVE_INTERVAL_S,
+            "keepalives_interval": KEEPALIVE_INTERVAL_S,
             "keepalives_count": 2,
         }
 
-    def _prepare(self, raw: Any) -> None:
+    def _prepare_connection(self, raw: Any) -> None:
         """Check the server's version, and load JSON as plain text, as SQLite does."""
         from psycopg.types.string import TextLoader
 
-        if raw.info.server_version < OLDEST:
+        if raw.info.server_version < MIN_SERVER_VERSION:
             raise StoreError(
-                f"{self} is PostgreSQL {raw.info.server_version // 10000}: {OLDEST // 10000} or newer is needed"
+                f"{self} is PostgreSQL {raw.info.server_version // 10000}: {MIN_SERVER_VERSION // 10000} or newer is needed"
             )
         raw.adapters.register_loader("json", TextLoader)
 
 
-def _look_at(raw: Any, record: ConnectionPoolEntry) -> None:
+def _check_connection(raw: Any, record: ConnectionPoolEntry) -> None:
     """Have another connection made in place of one that its server has ended, which without asking it is known, or that
     may hang, as another one does; unless it was just made.
     """
@@ -340,6 +340,6 @@ def _look_at(raw: Any, record: ConnectionPoolEntry) -> None:
     raise DisconnectionError if used else OperationalError("the server has ended a connection that was just made")
 
 
-def _line(exc: BaseException | None) -> str:
+def _error_line(exc: BaseException | None) -> str:
     """Return an error's message without psycopg's prefixes."""
     return first_line(exc).removeprefix("connection failed: ").removeprefix("connection is bad: ")

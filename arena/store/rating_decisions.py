@@ -10,11 +10,11 @@ from arena.store.dialect import execute
 from protocol.errors import ArenaFault
 
 _VERSION = "SELECT coalesce(max(version), 0) FROM rating_decisions"
-_COUNT = """INSERT INTO rating_decisions (id, version) VALUES (1, 1)
+_INCREMENT = """INSERT INTO rating_decisions (id, version) VALUES (1, 1)
 ON CONFLICT (id) DO UPDATE SET version = rating_decisions.version + 1"""
 
 
-class DecidedMeanwhile(ArenaFault):
+class RatingDecisionsChanged(ArenaFault):
     """Another decision about what is rated was made after these ratings were computed."""
 
     def __init__(self) -> None:
@@ -26,8 +26,8 @@ def decisions_version(connection: Connection) -> int:
     return int(execute(connection, _VERSION).scalar_one())
 
 
-def note_decision(connection: Connection, expected_version: int | None = None) -> None:
+def record_decision(connection: Connection, expected_version: int | None = None) -> None:
     """Count a decision. Raises `DecidedMeanwhile` if others were made since `expected_version`."""
     if expected_version not in (None, decisions_version(connection)):
-        raise DecidedMeanwhile
-    execute(connection, _COUNT)
+        raise RatingDecisionsChanged
+    execute(connection, _INCREMENT)

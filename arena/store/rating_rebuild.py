@@ -13,20 +13,20 @@ from arena.ratings import rating_system
 from arena.store import finish, result_queries, seasons, summaries
 from arena.store.dialect import execute
 from arena.store.finish import Tallies, Tally
-from arena.store.match_numbers import AMONG, among
-from arena.store.rating_decisions import note_decision
+from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
+from arena.store.rating_decisions import record_decision
 from arena.store.schema import matches, ratings
 from referee.result import Result, SeatRating
 
-_NUMBERS = SeatRating.__struct_fields__
-_CORRECT = """UPDATE seats SET mu_before = :mu_before, sigma_before = :sigma_before, mu_after = :mu_after,
+_RATING_FIELDS = SeatRating.__struct_fields__
+_UPDATE_SEAT = """UPDATE seats SET mu_before = :mu_before, sigma_before = :sigma_before, mu_after = :mu_after,
     sigma_after = :sigma_after, played = :played
 WHERE match = :match AND seat = :seat"""
-_MARK = f"UPDATE matches SET rerated = true WHERE NOT rerated AND number {AMONG}"
-_LAST = select(func.coalesce(func.max(matches.c.number), 0))
+_MARK_RERATED = f"UPDATE matches SET rerated = true WHERE NOT rerated AND number {IN_NUMBERS_SQL}"
+_LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
 
 
-class Correction(NamedTuple):
+class SeatCorrection(NamedTuple):
     """The correct values of a seat's row."""
 
     mu_before: float
@@ -38,7 +38,7 @@ class Correction(NamedTuple):
     seat: int
 
 
-class Rerating:
+class RatingRebuild:
     """Rates the matches of some or all pools again, from a match number on, and collects corrections.
 
     It only reads until `save`; each `advance` includes matches stored meanwhile. `pools_of` overrides the pools of
@@ -50,13 +50,13 @@ class Rerating:
         connection: Connection,
         first: int = 0,
         pools: Collection[str] | None = None,
-        pools_of: Mapping[int, str | None] = MappingProxyType({}),
+        pool_overrides: Mapping[int, str | None] = MappingProxyType({}),
     ) -> None:
-        self.corrections: list[Correction] = []
+        self.corrections: list[SeatCorrection] = []
         """Corrections in the order of matches and seats."""
-        self.wrong: list[tuple[int, int]] = []
+        self.wrong_seats: list[tuple[int, int]] = []
         """Match numbers and seats of stored ratings that are wrong."""
-        self._pools, self._pools_of = pools, pools_of
+        self._pools, self._pools_of = pools, pool_overrides
         self._tallies: Tallies = {}
         season_starts = seasons.season_starts(connection)
         self._season = season_starts[-1] if season_starts else 0
@@ -65,40 +65,40 @@ class Rerating:
             self._tallies = {place: tally for place, tally in before.items() if pools is None or place[1] in pools}
         else:
             first = max((begin for begin in season_starts if begin <= first), default=0)
-        self._ahead = deque(begin for begin in season_starts if begin > first)
-        self._next = first
+        self._later_season_starts = deque(begin for begin in season_starts if begin > first)
+        self._next_number = first
 
     @property
     def tallies(self) -> Tallies:
         """The standings in the current season."""
-        return {} if self._ahead else self._tallies
+        return {} if self._later_season_starts else self._tallies
 
     def advance(self, connection: Connection) -> int:
         """Rate matches up to the last stored one. Return how many match numbers that covers."""
-        last: int = connection.execute(_LAST).scalar_one()
-        chosen = select(matches.c.number).where(matches.c.number.between(self._next, last))
+        last: int = connection.execute(_LAST_NUMBER).scalar_one()
+        chosen = select(matches.c.number).where(matches.c.number.between(self._next_number, last))
         if self._pools is not None:
             chosen = chosen.where(func.coalesce(matches.c.pool, matches.c.annulled).in_(self._pools))
         for number, result, rows in result_queries.iter_results_with_seats(connection, chosen, stream=True):
             pool = self._pools_of.get(number, result.pool)
             if pool is not None:
                 self._rate(number, pool, result, rows)
-        count, self._next = last + 1 - self._next, last + 1
+        count, self._next_number = last + 1 - self._next_number, last + 1
         return count
 
     def _rate(self, number: int, pool: str, result: Result, rows: Sequence[Any]) -> None:
-        while self._ahead and number >= self._ahead[0]:
-            self._ahead.popleft()
+        while self._later_season_starts and number >= self._later_season_starts[0]:
+            self._later_season_starts.popleft()
             self._tallies = {}
-        rated = finish.rate(self._tallies, pool, result, [row.bot for row in rows])
+        rated = finish.rate_match(self._tallies, pool, result, [row.bot for row in rows])
         for row, rating in zip(rows, rated.seats, strict=True):
-            same = all(_same(getattr(row, name), getattr(rating, name)) for name in _NUMBERS)
+            same = all(_is_same_value(getattr(row, name), getattr(rating, name)) for name in _RATING_FIELDS)
             played = self._tallies[row.bot, pool].standing.matches if number >= self._season else None
             if not same:
-                self.wrong.append((number, row.seat))
+                self.wrong_seats.append((number, row.seat))
             if not same or row.played != played:
                 values = (rating.mu_before, rating.sigma_before, rating.mu_after, rating.sigma_after)
-                self.corrections.append(Correction(*values, played, number, row.seat))
+                self.corrections.append(SeatCorrection(*values, played, number, row.seat))
 
     def save(self, connection: Connection) -> None:
         """Write the corrected seats and standings of these pools, up to the last match. Matches whose ratings now
@@ -106,7 +106,7 @@ class Rerating:
         """
         self.advance(connection)
         _correct(connection, self.corrections)
-        execute(connection, _MARK, among({number for number, _ in self.wrong}))
+        execute(connection, _MARK_RERATED, numbers_parameter({number for number, _ in self.wrong_seats}))
         stale = delete(ratings)
         connection.execute(stale if self._pools is None else stale.where(ratings.c.pool.in_(self._pools)))
         finish.save_tallies(connection, self.tallies)
@@ -114,8 +114,8 @@ class Rerating:
 
 def rebuild_ratings(connection: Connection) -> int:
     """Replace all ratings by those that follow from the results. Return how many rows differed."""
-    note_decision(connection)
-    rerating = Rerating(connection)
+    record_decision(connection)
+    rerating = RatingRebuild(connection)
     rerating.advance(connection)
     stale = _count_differences(connection, rerating.tallies)
     _correct(connection, rerating.corrections)
@@ -125,16 +125,16 @@ def rebuild_ratings(connection: Connection) -> int:
     return len(rerating.corrections) + stale + summaries.rebuild(connection)
 
 
-def _correct(connection: Connection, corrections: list[Correction]) -> None:
+def _correct(connection: Connection, corrections: list[SeatCorrection]) -> None:
     if corrections:
-        execute(connection, _CORRECT, [correction._asdict() for correction in corrections])
+        execute(connection, _UPDATE_SEAT, [correction._asdict() for correction in corrections])
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
     """Yield a line for each rating that does not follow from the results."""
-    rerating = Rerating(connection)
+    rerating = RatingRebuild(connection)
     rerating.advance(connection)
-    wrong = rerating.wrong
+    wrong = rerating.wrong_seats
     names = {row.number: row.id for row in connection.execute(select(matches.c.number, matches.c.id))} if wrong else {}
     for number, seat in wrong:
         yield f"match {names[number]}, seat {seat}: the rating is not what follows from the results"
@@ -147,15 +147,15 @@ def find_problems(connection: Connection) -> Iterator[str]:
 def _count_differences(connection: Connection, tallies: Tallies) -> int:
     """Return the number of standings that are missing, superfluous or different."""
     stored = finish.load_tallies(connection)
-    return sum(not _equal(stored.get(place), tallies.get(place)) for place in stored.keys() | tallies.keys())
+    return sum(not _are_equal_tallies(stored.get(place), tallies.get(place)) for place in stored.keys() | tallies.keys())
 
 
-def _equal(a: Tally | None, b: Tally | None) -> bool:
+def _are_equal_tallies(a: Tally | None, b: Tally | None) -> bool:
     if a is None or b is None:
         return False
     counts = a.standing[2:] == b.standing[2:] and a[1:] == b[1:]
-    return counts and all(_same(x, y) for x, y in zip(a.standing[:2], b.standing[:2], strict=True))
+    return counts and all(_is_same_value(x, y) for x, y in zip(a.standing[:2], b.standing[:2], strict=True))
 
 
-def _same(a: float | None, b: float) -> bool:
+def _is_same_value(a: float | None, b: float) -> bool:
     return a is not None and rating_system.nearly_equal(a, b)

@@ -26,17 +26,17 @@ def restore_records(connection: Connection, bodies: Mapping[str, bytes]) -> None
         )
 
 
-def is_broken(connection: Connection, match: str, look: RecordCheck) -> bool:
+def is_record_broken(connection: Connection, match: str, check_record: RecordCheck) -> bool:
     """Return whether a match's record is missing, or is wrong according to `look`."""
     try:
         body = record_of(connection, match)
-        return body is None or find_complaint(connection, match, body, look) is not None
+        return body is None or find_complaint(connection, match, body, check_record) is not None
     except Exception:  # removed, or too damaged to be read
         return True
 
 
-def find_complaint(connection: Connection, match: str, body: bytes, look: RecordCheck) -> str | None:
+def find_complaint(connection: Connection, match: str, body: bytes, check_record: RecordCheck) -> str | None:
     """Return the first problem that `look` finds when it compares a record with its match's result, or None."""
     stored = result_with_seats(connection, match)
     assert stored is not None  # matches are never deleted
-    return next(iter(look(*as_recorded(*stored), None, body)), None)
+    return next(iter(check_record(*as_recorded(*stored), None, body)), None)

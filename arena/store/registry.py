@@ -11,22 +11,22 @@ from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, selec
 
 from arena.store.actions import rename_in_actions
 from arena.store.announcements import announce
-from arena.store.dialect import upsert, without_nul
+from arena.store.dialect import upsert, replace_nul
 from arena.store.incident import Incident
 from arena.store.nodes import nodes_of_bot
 from arena.store.paging import Page, read_page
-from arena.store.result_queries import UNRATED
+from arena.store.result_queries import UNRATED_SUFFIX
 from arena.store.retention_clock import database_now, days_before_now, is_steady
 from arena.store.schema import bots, failures, incidents, seats, tallies
-from machine.timestamps import utc
-from protocol.display import few
+from machine.timestamps import utc_now
+from protocol.display import list_first
 from protocol.display_names import display_taken, folded_display, no_bot_name
 from protocol.errors import UsageFault
-from protocol.names import folded, is_bot_name
+from protocol.names import fold_name, is_bot_name
 
 MAX_INCIDENTS = 20
 """Maximum incidents stored per bot."""
-MAX_INCIDENT_TEXT = 500
+MAX_INCIDENT_CHARACTERS = 500
 """Maximum characters of an incident's text."""
 
 
@@ -64,39 +64,39 @@ SELECT bots.*, incidents.at, incidents.code, incidents.text,
 FROM bots LEFT JOIN incidents ON incidents.id = (SELECT max(id) FROM incidents AS latest WHERE latest.bot = bots.id)
 WHERE instr(key, :find) > 0 AND (:start OR key > :key) ORDER BY key LIMIT :limit
 """
-_REGISTERED = select(*(bots.c[name] for name in RegisteredBot.__struct_fields__))
+_SELECT_BOT = select(*(bots.c[name] for name in RegisteredBot.__struct_fields__))
 
 
-def registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
+def find_registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
     """Return the bot registered under a name, in any case; None also for one that only played in tournaments."""
-    row = connection.execute(_REGISTERED.where(bots.c.key == folded(name))).one_or_none()
+    row = connection.execute(_SELECT_BOT.where(bots.c.key == fold_name(name))).one_or_none()
     if row is None or (row.token_hash is None and not row.revoked):
         return None
     return RegisteredBot(**row._mapping)
 
 
-def registered_bots(connection: Connection, names: Collection[str]) -> dict[str, RegisteredBot]:
+def find_registered_bots(connection: Connection, names: Collection[str]) -> dict[str, RegisteredBot]:
     """Return the registered bots among `names`, which are folded, by folded name."""
-    rows = connection.execute(_REGISTERED.where(bots.c.key.in_(names)))
+    rows = connection.execute(_SELECT_BOT.where(bots.c.key.in_(names)))
     found = [RegisteredBot(**row._mapping) for row in rows]
-    return {folded(bot.name): bot for bot in found if bot.token_hash is not None or bot.revoked}
+    return {fold_name(bot.name): bot for bot in found if bot.token_hash is not None or bot.revoked}
 
 
-def bot_number(connection: Connection, name: str) -> int | None:
+def find_bot_id(connection: Connection, name: str) -> int | None:
     """Return a bot's row id, its name in any case; None if it is unknown."""
-    return connection.execute(select(bots.c.id).where(bots.c.key == folded(name))).scalar()
+    return connection.execute(select(bots.c.id).where(bots.c.key == fold_name(name))).scalar()
 
 
 def all_bots(connection: Connection) -> list[RegisteredBot]:
     """Return all bots by name, including those that only played in tournaments."""
-    return [RegisteredBot(**row._mapping) for row in connection.execute(_REGISTERED.order_by(bots.c.key))]
+    return [RegisteredBot(**row._mapping) for row in connection.execute(_SELECT_BOT.order_by(bots.c.key))]
 
 
 def roster_page(
-    connection: Connection, find: str = "", *, after: str | None = None, limit: int = 200
+    connection: Connection, search: str = "", *, after: str | None = None, limit: int = 200
 ) -> Page[RosterRow]:
     """Return a page of the bots whose names contain `find`, each with its latest incident."""
-    given = {"find": folded(find)}
+    given = {"find": fold_name(search)}
     return read_page(connection, _ROSTER, given, {"key": str}, _roster_row, after=after, limit=limit)
 
 
@@ -117,7 +117,7 @@ def _roster_row(row: Row[Any]) -> RosterRow:
 
 def is_known_bot(connection: Connection, name: str) -> bool:
     """Return whether a bot of this name, in any case, was ever registered or played."""
-    return bot_number(connection, name) is not None
+    return find_bot_id(connection, name) is not None
 
 
 def register_bot(
@@ -136,9 +136,9 @@ def register_bot(
     """
     now = database_now(connection)
     row = {"name": name, "token_hash": token_hash, "created": now, "seen": now, "person": person, "display": display}
-    statement = upsert(connection, bots).values(**row, key=folded(name), revoked=False)
+    statement = upsert(connection, bots).values(**row, key=fold_name(name), revoked=False)
     # By the number, as SQLAlchemy correlates no subquery in ON CONFLICT: it would ask whether anybody has played.
-    played = exists().where(seats.c.bot == bot_number(connection, name))
+    played = exists().where(seats.c.bot == find_bot_id(connection, name))
     rated = played.where(seats.c.mu_after.is_not(None))
     free = bots.c.token_hash.is_(None) & ~bots.c.revoked & ~rated
     if unused_since is not None:
@@ -147,7 +147,7 @@ def register_bot(
     if connection.execute(statement.returning(bots.c.id)).first() is None:
         raise NameInUse(f"a bot is called {name} already")
     # What is kept of an earlier bot is none of this one's.
-    connection.execute(delete(incidents).where(incidents.c.bot == bot_number(connection, name)))
+    connection.execute(delete(incidents).where(incidents.c.bot == find_bot_id(connection, name)))
 
 
 def register_newcomer(
@@ -182,9 +182,9 @@ def add_bots(connection: Connection, hashes: Mapping[str, str], displays: Mappin
     """
     _check_displays(connection, displays or {})
     for name, token_hash in hashes.items():
-        row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False, "approved": True}
+        row = {"name": name, "key": fold_name(name), "token_hash": token_hash, "revoked": False, "approved": True}
         row["display"] = (displays or {}).get(name)
-        statement = upsert(connection, bots).values(**row, created=utc())
+        statement = upsert(connection, bots).values(**row, created=utc_now())
         claimed = statement.on_conflict_do_update(
             index_elements=["key"],
             set_={"name": name, "token_hash": token_hash, "approved": True, "display": row["display"]},
@@ -196,22 +196,22 @@ def add_bots(connection: Connection, hashes: Mapping[str, str], displays: Mappin
 
 def rotate_token(connection: Connection, name: str, token_hash: str) -> None:
     """Replace a bot's token; the old one no longer works. Raises `UsageFault` for an unknown name."""
-    _change(connection, [name], token_hash=token_hash, revoked=False)
+    _update_bots(connection, [name], token_hash=token_hash, revoked=False)
 
 
 def revoke_bots(connection: Connection, names: Iterable[str]) -> None:
     """Revoke bots, all or none, until `rotate_token`. Raises `UsageFault` for an unknown name."""
-    _change(connection, names, token_hash=None, revoked=True)
+    _update_bots(connection, names, token_hash=None, revoked=True)
 
 
 def approve_bots(connection: Connection, names: Iterable[str], *, approved: bool) -> None:
     """Approve bots or withdraw approval, all or none. Raises `UsageFault` for an unknown name."""
-    _change(connection, names, approved=approved)
+    _update_bots(connection, names, approved=approved)
 
 
 def set_people(connection: Connection, names: Iterable[str], *, person: bool) -> None:
     """Mark names as people's or bots', all or none. Their ratings stay. Raises `UsageFault` for an unknown name."""
-    _change(connection, names, person=person)
+    _update_bots(connection, names, person=person)
 
 
 def set_display(connection: Connection, name: str, display: str | None) -> None:
@@ -220,7 +220,7 @@ def set_display(connection: Connection, name: str, display: str | None) -> None:
     """
     if display is not None:
         _check_displays(connection, {name: display})
-    _change(connection, [name], display=display)
+    _update_bots(connection, [name], display=display)
 
 
 def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None:
@@ -229,7 +229,7 @@ def _check_displays(connection: Connection, displays: Mapping[str, str]) -> None
         return
     owned = bots.c.token_hash.is_not(None) | bots.c.revoked
     query = select(bots.c.name, bots.c.key, bots.c.display).where(bots.c.display.is_not(None), owned)
-    own = set(map(folded, displays))
+    own = set(map(fold_name, displays))
     taken = {folded_display(row.display): row.name for row in connection.execute(query) if row.key not in own}
     for display in displays.values():
         if (key := folded_display(display)) in taken:
@@ -244,9 +244,9 @@ def display_names(connection: Connection, limit: int) -> dict[str, str]:
 
 def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
     """Mark a name as a person's or a bot's if it was never rated on the ladder. Return whether that was possible."""
-    key = folded(name)
+    key = fold_name(name)
     rated = exists().where(
-        tallies.c.bot == bots.c.id, tallies.c.tournament == "", tallies.c.pool.not_like(f"%/{UNRATED}")
+        tallies.c.bot == bots.c.id, tallies.c.tournament == "", tallies.c.pool.not_like(f"%/{UNRATED_SUFFIX}")
     )
     changed = update(bots).where(bots.c.key == key, ~rated).values(person=person)
     if connection.execute(changed).rowcount != 1:
@@ -255,30 +255,30 @@ def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
     return True
 
 
-def rename_bot(connection: Connection, name: str, new: str) -> None:
+def rename_bot(connection: Connection, old: str, new: str) -> None:
     """Rename a bot, which keeps its token and ratings. Raises `NameInUse`, `StillPlaying` or `UsageFault`."""
-    check_new_name(connection, name, new)
-    _change(connection, [name], name=new, key=folded(new), renamed=utc())
-    rename_in_actions(connection, name, new)
+    check_new_name(connection, old, new)
+    _update_bots(connection, [old], name=new, key=fold_name(new), renamed=utc_now())
+    rename_in_actions(connection, old, new)
 
 
-def check_new_name(connection: Connection, name: str, new: str) -> None:
+def check_new_name(connection: Connection, old: str, new: str) -> None:
     """Raise `UsageFault` for an invalid new name, `NameInUse` for a taken one, `StillPlaying` if the bot plays."""
     if not is_bot_name(new):
         raise UsageFault(no_bot_name(new))
-    if bot_number(connection, new) not in (None, bot_number(connection, name)):
+    if find_bot_id(connection, new) not in (None, find_bot_id(connection, old)):
         raise NameInUse(f"a bot is called {new} already: choose another name")
-    _check_is_not_playing(connection, name, "renamed")
+    _check_is_not_playing(connection, old, "renamed")
 
 
-def delete_bot(connection: Connection, name: str) -> str:
+def anonymize_bot(connection: Connection, name: str) -> str:
     """Forget a deleted bot for good: its name and token are free, and its results go to a placeholder name. Return the
     placeholder. Raises `StillPlaying` or `UsageFault`.
     """
     _check_is_not_playing(connection, name, "deleted")
-    number = bot_number(connection, name)
+    number = find_bot_id(connection, name)
     names = itertools.chain([f"deleted-{number}"], (f"deleted-{number}-{at}" for at in itertools.count(2)))
-    placeholder = next(one for one in names if bot_number(connection, one) in (None, number))
+    placeholder = next(one for one in names if find_bot_id(connection, one) in (None, number))
     values = {
         "name": placeholder,
         "key": placeholder,
@@ -288,7 +288,7 @@ def delete_bot(connection: Connection, name: str) -> str:
         "person": False,
         "display": None,
     }
-    _change(connection, [name], **values, seen=None, renamed=utc())
+    _update_bots(connection, [name], **values, seen=None, renamed=utc_now())
     rename_in_actions(connection, name, placeholder)
     connection.execute(delete(incidents).where(incidents.c.bot == number))
     played = select(seats.c.match, seats.c.seat).where(seats.c.bot == number)
@@ -300,24 +300,24 @@ def _check_is_not_playing(connection: Connection, name: str, change: str) -> Non
     nodes = nodes_of_bot(connection, name)
     if nodes:
         raise StillPlaying(
-            f"{name} plays in a match under way at node {few(nodes)}: it can be {change} when that is over"
+            f"{name} plays in a match under way at node {list_first(nodes)}: it can be {change} when that is over"
         )
 
 
-def _change(connection: Connection, names: Iterable[str], **values: str | bool | None) -> None:
+def _update_bots(connection: Connection, names: Iterable[str], **values: str | bool | None) -> None:
     names = list(names)
-    announce(connection, "bots", map(folded, names))
+    announce(connection, "bots", map(fold_name, names))
     for name in names:
-        if connection.execute(update(bots).where(bots.c.key == folded(name)).values(**values)).rowcount != 1:
+        if connection.execute(update(bots).where(bots.c.key == fold_name(name)).values(**values)).rowcount != 1:
             raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
 
 
-def note_incident(connection: Connection, bot: str, incident: Incident) -> None:
+def log_incident(connection: Connection, bot: str, incident: Incident) -> None:
     """Store an incident of a known bot, and delete its oldest beyond `MAX_INCIDENTS`."""
-    number = bot_number(connection, bot)
+    number = find_bot_id(connection, bot)
     if number is None:
         return
-    text = without_nul(incident.text[:MAX_INCIDENT_TEXT])
+    text = replace_nul(incident.text[:MAX_INCIDENT_CHARACTERS])
     row = {"bot": number, "at": incident.at, "code": incident.code, "text": text}
     connection.execute(insert(incidents), row)
     of_bot = incidents.c.bot == number
@@ -327,5 +327,5 @@ def note_incident(connection: Connection, bot: str, incident: Incident) -> None:
 
 def latest_incidents(connection: Connection, bot: str) -> list[Incident]:
     """Return a bot's stored incidents, newest first."""
-    query = select(incidents).where(incidents.c.bot == bot_number(connection, bot)).order_by(incidents.c.id.desc())
+    query = select(incidents).where(incidents.c.bot == find_bot_id(connection, bot)).order_by(incidents.c.id.desc())
     return [Incident(at=row.at, code=row.code, text=row.text) for row in connection.execute(query)]

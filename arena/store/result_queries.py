@@ -14,24 +14,24 @@ from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.ratings.tournament_pairing import start_name
 from arena.store.archive_file import ArchiveMissing
-from arena.store.archives import read_moved
+from arena.store.archives import read_archived
 from arena.store.database import StoreError
 from arena.store.dialect import execute
-from arena.store.pool_payoffs import EQUAL_DIGITS, SEASON_NOW, PoolPayoff, pairs_query, read_payoff
+from arena.store.pool_payoffs import EQUAL_MEAN_DIGITS, CURRENT_SEASON_SQL, PoolPayoff, pairs_query, read_payoff
 from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats, tournaments
-from machine.timestamps import utc
+from machine.timestamps import utc_now
 from protocol.errors import ArenaFault
-from protocol.names import folded
+from protocol.names import fold_name
 from protocol.reasons import VOID
 from referee.result import Ratings, Result, SeatRating, SeatResult
 
-UNRATED = "unrated"
+UNRATED_SUFFIX = "unrated"
 """The suffix of `GAME/unrated`, which stands in place of a pool for unrated matches."""
 WON, DRAWN, LOST, VOIDED = "won", "drawn", "lost", "void"
 OUTCOMES = (WON, DRAWN, LOST, VOIDED)
 """The outcomes of a match for a seat: sole first, shared first, not first, or called off."""
-MOST_ASKED_AT_ONCE = 500
-_OF_A_SEAT = (
+MAX_IDS_PER_QUERY = 500
+_SEAT_COLUMNS = (
     "seat",
     "version",
     "rank",
@@ -45,7 +45,7 @@ _OF_A_SEAT = (
 )
 
 
-_LEADERBOARD = f"""SELECT bots.name, bots.person, ratings.*, {pairs_query("ratings.bot", SEASON_NOW)} AS pairs
+_LEADERBOARD = f"""SELECT bots.name, bots.person, ratings.*, {pairs_query("ratings.bot", CURRENT_SEASON_SQL)} AS pairs
 FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool"""
 
 
@@ -85,19 +85,19 @@ def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
 def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:
     """Convert rows of standings with bot names to a leaderboard, best first, by payoff if there are any."""
     lines = [LeaderboardRow(bot=row.name, person=bool(row.person), **standing_from_row(row)) for row in rows]
-    return sorted(lines, key=_place)
+    return sorted(lines, key=_sort_key)
 
 
 def leaderboard_places(lines: Sequence[LeaderboardRow]) -> list[int]:
     """Return the place of each row of a sorted leaderboard. Equal results share a place."""
-    results = [_place(line)[:-1] for line in lines]
+    results = [_sort_key(line)[:-1] for line in lines]
     return [1 + results.index(result) for result in results]
 
 
-def _place(line: LeaderboardRow) -> tuple[bool, bool, float, str]:
-    if line.payoff is None:
-        return True, True, -line.score, folded(line.bot)
-    return False, not line.payoff.ranked, -round(line.payoff.mean, EQUAL_DIGITS), folded(line.bot)
+def _sort_key(row: LeaderboardRow) -> tuple[bool, bool, float, str]:
+    if row.payoff is None:
+        return True, True, -row.score, fold_name(row.bot)
+    return False, not row.payoff.ranked, -round(row.payoff.mean, EQUAL_MEAN_DIGITS), fold_name(row.bot)
 
 
 def standing_from_row(row: Any) -> dict[str, Any]:
@@ -120,11 +120,11 @@ def standing_from_row(row: Any) -> dict[str, Any]:
 
 def standings_of(connection: Connection, bot: str) -> dict[str, Standing]:
     """Return a bot's standing in each pool where it is rated this season."""
-    query = select(ratings).join(bots, bots.c.id == ratings.c.bot).where(bots.c.key == folded(bot))
+    query = select(ratings).join(bots, bots.c.id == ratings.c.bot).where(bots.c.key == fold_name(bot))
     return {row.pool: Standing(row.mu, row.sigma, row.matches, row.version) for row in connection.execute(query).all()}
 
 
-class BotFacts(NamedTuple):
+class LadderBot(NamedTuple):
     """The data about a bot that a ladder needs: (mu, sigma) by pool, approval, `encounter_counts`, and `meetings`."""
 
     ratings: dict[str, tuple[float, float]]
@@ -133,14 +133,14 @@ class BotFacts(NamedTuple):
     meetings: list[tuple[str, str, str, str]]
 
 
-def bot_facts(connection: Connection, bot: str, *, history: bool) -> BotFacts:
+def load_ladder_bot(connection: Connection, bot: str, *, history: bool) -> LadderBot:
     """Return the data about a bot that a ladder needs. Its past matches are included only with `history`."""
-    approved = connection.execute(select(bots.c.approved).where(bots.c.key == folded(bot))).scalar()
-    return BotFacts(
+    approved = connection.execute(select(bots.c.approved).where(bots.c.key == fold_name(bot))).scalar()
+    return LadderBot(
         {pool: (standing.mu, standing.sigma) for pool, standing in standings_of(connection, bot).items()},
         bool(approved),
         encounter_counts(connection, bot) if history else [],
-        meetings(connection, bot) if history else [],
+        recent_meetings(connection, bot) if history else [],
     )
 
 
@@ -160,7 +160,7 @@ def iter_results(
     """Yield the results that fit, newest first, streamed rather than loaded at once."""
     numbers = select(matches.c.number).order_by(matches.c.number.desc())
     if bot is not None:
-        sat = select(seats.c.match).join(bots, bots.c.id == seats.c.bot).where(bots.c.key == folded(bot))
+        sat = select(seats.c.match).join(bots, bots.c.id == seats.c.bot).where(bots.c.key == fold_name(bot))
         numbers = numbers.where(matches.c.number.in_(sat))
     if game is not None:
         numbers = numbers.where(matches.c.game == game)
@@ -193,7 +193,7 @@ def record_of(connection: Connection, match: str) -> bytes | None:
         return None
     if row.data is None and row.archive is not None:
         try:
-            return read_moved(connection, row.archive, [match]).get(match)
+            return read_archived(connection, row.archive, [match]).get(match)
         except ArchiveMissing as exc:
             raise RecordRemoved(match, exc) from exc
     if row.data is None and row.record_bytes is None:
@@ -207,11 +207,11 @@ def tournament_results(connection: Connection, tournament: str) -> list[Result]:
     return sorted(iter_results(connection, tournament=tournament), key=lambda result: result.place or 0)
 
 
-def meetings(connection: Connection, bot: str) -> list[tuple[str, str, str, str]]:
+def recent_meetings(connection: Connection, bot: str) -> list[tuple[str, str, str, str]]:
     """Return a bot's rated ladder matches of the last day, as (match, pool, opponent's folded name, end time). A match
     with more than two seats appears once per opponent.
     """
-    since = utc(days_ago=1)
+    since = utc_now(days_ago=1)
     mine, theirs, others = seats.alias(), seats.alias(), bots.alias()
     # By the hours, of which a day has few: the smallest number itself would be looked for from the first match on.
     first = select(func.min(hours.c.first)).where(hours.c.hour >= func.substr(since, 1, 13)).scalar_subquery()
@@ -221,7 +221,7 @@ def meetings(connection: Connection, bot: str) -> list[tuple[str, str, str, str]
         .join(bots, bots.c.id == mine.c.bot)
         .join(theirs, (theirs.c.match == mine.c.match) & (theirs.c.seat != mine.c.seat))
         .join(others, others.c.id == theirs.c.bot)
-        .where(bots.c.key == folded(bot), mine.c.match >= first)
+        .where(bots.c.key == fold_name(bot), mine.c.match >= first)
         .where(matches.c.pool.is_not(None), matches.c.tournament.is_(None), matches.c.finished >= since)
     )
     return [(row.id, row.pool, row.key, row.finished) for row in connection.execute(query)]
@@ -234,12 +234,12 @@ def encounter_counts(connection: Connection, bot: str) -> list[tuple[str, str, i
         select(others.c.pool, them.c.key, others.c.wins + others.c.draws + others.c.losses)
         .join(bots, bots.c.id == others.c.bot)
         .join(them, them.c.id == others.c.opponent)
-        .where(bots.c.key == folded(bot), others.c.tournament == "")
+        .where(bots.c.key == fold_name(bot), others.c.tournament == "")
     )
     return [(pool, key, count) for pool, key, count in connection.execute(query)]
 
 
-_IS_PAIRED = (
+_IS_PAIRED_COLUMN = (
     select(tournaments.c.arguments.contains('"paired":true'))
     .where(tournaments.c.id == matches.c.tournament)
     .scalar_subquery()
@@ -251,14 +251,14 @@ _NUMBERS = select(matches.c.number).where(matches.c.id.in_(bindparam("ids", expa
 def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings | None]:
     """Return the ratings of stored matches by id; None for unrated ones."""
     found: dict[str, Ratings | None] = {}
-    for at in range(0, len(ids), MOST_ASKED_AT_ONCE):
-        numbers = connection.execute(_NUMBERS, {"ids": ids[at : at + MOST_ASKED_AT_ONCE]}).scalars().all()
+    for at in range(0, len(ids), MAX_IDS_PER_QUERY):
+        numbers = connection.execute(_NUMBERS, {"ids": ids[at : at + MAX_IDS_PER_QUERY]}).scalars().all()
         if not numbers:
             continue
         some = select(matches.c.number).where(matches.c.number.in_(numbers))
         for _, result, rows in iter_results_with_seats(connection, some):
             found[result.match] = (
-                None if result.pool is None else rating_system.with_constants(result.pool, seat_ratings(rows))
+                None if result.pool is None else rating_system.make_ratings(result.pool, seat_ratings(rows))
             )
     return found
 
@@ -278,11 +278,11 @@ def iter_results_with_seats(
     query = (
         select(
             matches,
-            *(seats.c[name] for name in _OF_A_SEAT),
+            *(seats.c[name] for name in _SEAT_COLUMNS),
             seats.c.reason.label("seat_reason"),
             bots.c.name,
             bots.c.renamed,
-            _IS_PAIRED,
+            _IS_PAIRED_COLUMN,
         )
         .join(seats, seats.c.match == matches.c.number)
         .join(bots, bots.c.id == seats.c.bot)
@@ -347,9 +347,9 @@ def _result(rows: Sequence[Any]) -> Result:
     )
 
 
-def group_of(result: Result) -> str:
+def pool_or_unrated(result: Result) -> str:
     """Return the pool of a match, or `GAME/unrated`."""
-    return result.pool or f"{result.game}/{UNRATED}"
+    return result.pool or f"{result.game}/{UNRATED_SUFFIX}"
 
 
 def outcome_of(result: Result, seat: SeatResult) -> str:

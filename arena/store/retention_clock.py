@@ -11,41 +11,41 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from arena.store.dialect import execute, is_postgresql
-from machine.timestamps import seconds_of, utc, written
+from machine.timestamps import parse_timestamp, utc_now, format_timestamp
 
 MAX_STEP_DAYS = 1.0
 """Maximum step between two hourly checks. After a larger one, the clock was set or no server ran meanwhile."""
 STEADY_DAYS = 1.0
 """After a step, the operator has this long to notice that the clock is wrong."""
 DAY_S = 86400.0
-NOW = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
+NOW_SQL = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
 """SQL for the server's time, in the format of `utc`."""
-_LOOKED = "SELECT looked, steady_since FROM retention_clock"
-_NOTE = """INSERT INTO retention_clock (id, looked, steady_since) VALUES (1, :looked, :steady_since)
+_LAST_READING = "SELECT looked, steady_since FROM retention_clock"
+_STORE_READING = """INSERT INTO retention_clock (id, looked, steady_since) VALUES (1, :looked, :steady_since)
 ON CONFLICT (id) DO UPDATE SET looked = excluded.looked, steady_since = excluded.steady_since"""
 
 
 def database_now(connection: Connection) -> str:
     """Return the database's time: the server's, or this machine's for SQLite."""
     if is_postgresql(connection):
-        return str(execute(connection, f"SELECT {NOW}").scalar_one())
-    return utc()
+        return str(execute(connection, f"SELECT {NOW_SQL}").scalar_one())
+    return utc_now()
 
 
 def days_before_now(connection: Connection, days: float) -> str:
     """Return the time `days` ago by the database's clock."""
-    return written(datetime.fromisoformat(database_now(connection)) - timedelta(days=days))
+    return format_timestamp(datetime.fromisoformat(database_now(connection)) - timedelta(days=days))
 
 
-def look_at_clock(connection: Connection) -> str | None:
+def check_clock(connection: Connection) -> str | None:
     """Store the database's time. Return a line that says why nothing ages out now, or None if it does."""
     now = database_now(connection)
-    row = execute(connection, _LOOKED).one_or_none()
+    row = execute(connection, _LAST_READING).one_or_none()
     since = None if row is None else row.steady_since
     step = 0.0 if row is None else _days_between(row.looked, now)
     if abs(step) > MAX_STEP_DAYS:
         since = now
-    execute(connection, _NOTE, {"looked": now, "steady_since": since})
+    execute(connection, _STORE_READING, {"looked": now, "steady_since": since})
     if since is None or _days_between(since, now) >= STEADY_DAYS:
         return None
     return (
@@ -56,7 +56,7 @@ def look_at_clock(connection: Connection) -> str | None:
 
 def is_steady(connection: Connection) -> bool:
     """Return whether the database's clock has run steadily, as far as servers have checked."""
-    row = execute(connection, _LOOKED).one_or_none()
+    row = execute(connection, _LAST_READING).one_or_none()
     if row is None:
         return True
     now = database_now(connection)
@@ -66,4 +66,4 @@ def is_steady(connection: Connection) -> bool:
 
 
 def _days_between(earlier: str, later: str) -> float:
-    return (seconds_of(later) - seconds_of(earlier)) / DAY_S
+    return (parse_timestamp(later) - parse_timestamp(earlier)) / DAY_S

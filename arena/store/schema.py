@@ -28,7 +28,7 @@ APPLICATION_ID = 0x626F7461
 """SQLite's application id in the header of our files ("bota")."""
 MARK = "Bot Arena"
 """The comment that marks our schemas on PostgreSQL."""
-REVISIONS = (
+SCHEMA_REVISIONS = (
     "0001",
     "0002",
     "0003",
@@ -53,15 +53,15 @@ REVISIONS = (
 """The revisions of the migrations, oldest first."""
 
 metadata = MetaData()
-Whole = Integer().with_variant(BigInteger, "postgresql")
+BigIntegerType = Integer().with_variant(BigInteger, "postgresql")
 """An integer that may exceed 2**31, a separate type in PostgreSQL."""
-Prose = Text().with_variant(Text(collation="C"), "postgresql")
+ByteOrderedText = Text().with_variant(Text(collation="C"), "postgresql")
 """Text sorted by bytes, as in SQLite."""
 
 
-def _characters(most: int) -> TypeEngine[str]:
+def _short_text(max_characters: int) -> TypeEngine[str]:
     """Return a text type sorted by bytes. Writers must keep to the length: the database does not check it."""
-    return String(most).with_variant(Text(collation="C"), "postgresql")
+    return String(max_characters).with_variant(Text(collation="C"), "postgresql")
 
 
 def _partial(name: str, *columns: str | TextClause, where: str) -> Index:
@@ -69,56 +69,56 @@ def _partial(name: str, *columns: str | TextClause, where: str) -> Index:
     return Index(name, *columns, sqlite_where=text(where))
 
 
-_GROUP = text("coalesce(pool, game || '/unrated')")
+_POOL_OR_UNRATED = text("coalesce(pool, game || '/unrated')")
 """An expression that PostgreSQL can index. A plain index on pools would not serve null pools together with others."""
 
 bots = Table(
     "bots",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("name", _characters(32), nullable=False),
-    Column("key", _characters(32), nullable=False, unique=True, comment="the name in lower case"),
-    Column("token_hash", _characters(64), comment="SHA-256; null where no token was ever given"),
+    Column("name", _short_text(32), nullable=False),
+    Column("key", _short_text(32), nullable=False, unique=True, comment="the name in lower case"),
+    Column("token_hash", _short_text(64), comment="SHA-256; null where no token was ever given"),
     Column("revoked", Boolean, nullable=False),
-    Column("created", _characters(32), nullable=False),
-    Column("seen", _characters(32), comment="when it last came in; null: never since that is noted"),
+    Column("created", _short_text(32), nullable=False),
+    Column("seen", _short_text(32), comment="when it last came in; null: never since that is noted"),
     Column("approved", Boolean, nullable=False, server_default=false(), comment="by the operator"),
-    Column("renamed", _characters(32), comment="when it got its name; null: it never had another"),
+    Column("renamed", _short_text(32), comment="when it got its name; null: it never had another"),
     Column("person", Boolean, nullable=False, server_default=false(), comment="whether a person plays under it"),
-    Column("display", _characters(48), comment="what people call who plays; null: the name alone"),
+    Column("display", _short_text(48), comment="what people call who plays; null: the name alone"),
     _partial("bots_with_display", "id", where="display IS NOT NULL"),
 )
 
 tournaments = Table(
     "tournaments",
     metadata,
-    Column("id", _characters(40), primary_key=True),
-    Column("arguments", Prose, nullable=False, comment="canonical JSON, without the seed"),
-    Column("seed", Prose, nullable=False),
-    Column("started", _characters(32), nullable=False),
-    Column("finished", _characters(32)),
-    Column("stem", _characters(40), comment="what chance follows from, beside the seed; null: from the id"),
-    Column("prefix", _characters(40), comment="of the ids of its matches; null: the id"),
+    Column("id", _short_text(40), primary_key=True),
+    Column("arguments", ByteOrderedText, nullable=False, comment="canonical JSON, without the seed"),
+    Column("seed", ByteOrderedText, nullable=False),
+    Column("started", _short_text(32), nullable=False),
+    Column("finished", _short_text(32)),
+    Column("stem", _short_text(40), comment="what chance follows from, beside the seed; null: from the id"),
+    Column("prefix", _short_text(40), comment="of the ids of its matches; null: the id"),
 )
 
 matches = Table(
     "matches",
     metadata,
     Column("number", Integer, primary_key=True, comment="the order in which matches are rated"),
-    Column("id", _characters(40), nullable=False, unique=True),
-    Column("game", _characters(64), nullable=False),
-    Column("config", Prose, nullable=False, comment="canonical JSON"),
-    Column("reason", _characters(32), nullable=False),
+    Column("id", _short_text(40), nullable=False, unique=True),
+    Column("game", _short_text(64), nullable=False),
+    Column("config", ByteOrderedText, nullable=False, comment="canonical JSON"),
+    Column("reason", _short_text(32), nullable=False),
     Column("plies", Integer, nullable=False),
-    Column("digest", _characters(64), nullable=False),
-    Column("started", _characters(32), nullable=False),
-    Column("finished", _characters(32), nullable=False),
-    Column("tournament", _characters(40)),
+    Column("digest", _short_text(64), nullable=False),
+    Column("started", _short_text(32), nullable=False),
+    Column("finished", _short_text(32), nullable=False),
+    Column("tournament", _short_text(40)),
     Column("place", Integer),
-    Column("pool", _characters(128), comment="where it is rated; null: it is not"),
+    Column("pool", _short_text(128), comment="where it is rated; null: it is not"),
     Column("luck", Float, comment="points that chance gave seat 0 of two; null: it was not worked out"),
-    Column("luck_by", _characters(32), comment="the value that says so"),
-    Column("annulled", _characters(128), comment="the pool in which it was rated, until that was annulled"),
+    Column("luck_by", _short_text(32), comment="the value that says so"),
+    Column("annulled", _short_text(128), comment="the pool in which it was rated, until that was annulled"),
     Column("rerated", Boolean, nullable=False, server_default=false(), comment="since its record was closed"),
     Column("record_bytes", Integer, comment="of its record; null: that was removed, or is in a file"),
     Column("node", Integer, comment="on which it was played; null: on the only server"),
@@ -127,12 +127,12 @@ matches = Table(
     Index("matches_by_game", "game", "number"),
     Index("matches_by_finish", "finished"),
     Index("matches_by_ending", "game", "pool", "reason", "number").ddl_if(dialect="sqlite"),
-    Index("matches_by_group", "game", _GROUP, "reason", "number").ddl_if(dialect="postgresql"),
+    Index("matches_by_group", "game", _POOL_OR_UNRATED, "reason", "number").ddl_if(dialect="postgresql"),
     _partial("matches_by_tournament", "tournament", "pool", "reason", "number", where="tournament IS NOT NULL").ddl_if(
         dialect="sqlite"
     ),
     _partial(
-        *("matches_of_tournament", "tournament", "game", _GROUP, "reason", "number"), where="tournament IS NOT NULL"
+        *("matches_of_tournament", "tournament", "game", _POOL_OR_UNRATED, "reason", "number"), where="tournament IS NOT NULL"
     ).ddl_if(dialect="postgresql"),
     _partial("matches_by_archive", "archive", where="archive IS NOT NULL"),
     _partial(
@@ -149,18 +149,18 @@ seats = Table(
     Column("match", ForeignKey("matches.number"), primary_key=True),
     Column("seat", Integer, primary_key=True),
     Column("bot", ForeignKey("bots.id"), nullable=False),
-    Column("version", _characters(64), nullable=False),
+    Column("version", _short_text(64), nullable=False),
     Column("rank", Integer, nullable=False),
-    Column("reason", _characters(32), nullable=False),
+    Column("reason", _short_text(32), nullable=False),
     Column("mu_before", Float),
     Column("sigma_before", Float),
     Column("mu_after", Float),
     Column("sigma_after", Float),
     Column("moves", Integer, comment="accepted; null: it was not noted"),
     Column("thought_ms", Integer, comment="taken off its clock; null: it was not noted"),
-    Column("pool", _characters(128), nullable=False, server_default="", comment="the match's, or GAME/unrated"),
-    Column("outcome", _characters(8), nullable=False, server_default="", comment="won, drawn, lost or void"),
-    Column("tournament", _characters(40), comment="the match's"),
+    Column("pool", _short_text(128), nullable=False, server_default="", comment="the match's, or GAME/unrated"),
+    Column("outcome", _short_text(8), nullable=False, server_default="", comment="won, drawn, lost or void"),
+    Column("tournament", _short_text(40), comment="the match's"),
     Column("played", Integer, comment="the how-manieth rated match of its bot in the pool, this season"),
     Column("payoff", Float, comment="the mean that it was paid a round; null: there is none"),
     Column("rounds", Integer, comment="over so many; null: payoffs are not the result"),
@@ -178,14 +178,14 @@ ratings = Table(
     "ratings",
     metadata,
     Column("bot", ForeignKey("bots.id"), primary_key=True),
-    Column("pool", _characters(128), primary_key=True),
+    Column("pool", _short_text(128), primary_key=True),
     Column("mu", Float, nullable=False),
     Column("sigma", Float, nullable=False),
     Column("matches", Integer, nullable=False),
     Column("wins", Integer, nullable=False),
     Column("draws", Integer, nullable=False),
     Column("losses", Integer, nullable=False),
-    Column("version", _characters(64), nullable=False),
+    Column("version", _short_text(64), nullable=False),
     Index("ratings_by_pool", "pool", "mu", "sigma"),
 )
 
@@ -208,33 +208,33 @@ log_keys = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("secret", LargeBinary, nullable=False, comment="the private key that signs the log, Ed25519"),
-    Column("created", _characters(32), nullable=False),
+    Column("created", _short_text(32), nullable=False),
 )
 
 archives = Table(
     "archives",
     metadata,
     Column("number", Integer, primary_key=True),
-    Column("path", Prose, nullable=False, unique=True, comment="from the folder of the database on, if that is a file"),
+    Column("path", ByteOrderedText, nullable=False, unique=True, comment="from the folder of the database on, if that is a file"),
     Column("records", Integer, nullable=False),
-    Column("bytes", Whole, nullable=False, comment="of the file"),
+    Column("bytes", BigIntegerType, nullable=False, comment="of the file"),
 )
 
 seasons = Table(
     "seasons",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("name", _characters(32), nullable=False),
-    Column("key", _characters(32), nullable=False, unique=True, comment="the name in lower case"),
-    Column("started", _characters(32), nullable=False),
+    Column("name", _short_text(32), nullable=False),
+    Column("key", _short_text(32), nullable=False, unique=True, comment="the name in lower case"),
+    Column("started", _short_text(32), nullable=False),
     Column("first", Integer, nullable=False, comment="the number of its first match, from which ratings begin anew"),
 )
 
 awaiting = Table(
     "awaiting",
     metadata,
-    Column("match", _characters(40), primary_key=True, comment="its id"),
-    Column("tournament", _characters(40), nullable=False),
+    Column("match", _short_text(40), primary_key=True, comment="its id"),
+    Column("tournament", _short_text(40), nullable=False),
     Column("place", Integer, nullable=False),
     Column("data", LargeBinary, nullable=False, comment="the match as it was handed in, msgpack"),
     UniqueConstraint("tournament", "place", name="one_awaiting_a_place"),
@@ -245,7 +245,7 @@ failures = Table(
     metadata,
     Column("match", ForeignKey("matches.number"), primary_key=True),
     Column("seat", Integer, primary_key=True),
-    Column("text", Prose, nullable=False, comment="why the program of the bot failed"),
+    Column("text", ByteOrderedText, nullable=False, comment="why the program of the bot failed"),
 )
 
 incidents = Table(
@@ -253,9 +253,9 @@ incidents = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("bot", ForeignKey("bots.id"), nullable=False),
-    Column("at", _characters(32), nullable=False),
-    Column("code", _characters(32), nullable=False),
-    Column("text", Prose, nullable=False),
+    Column("at", _short_text(32), nullable=False),
+    Column("code", _short_text(32), nullable=False),
+    Column("text", ByteOrderedText, nullable=False),
     Index("incidents_by_bot", "bot", "id"),
 )
 
@@ -263,12 +263,12 @@ actions = Table(
     "actions",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("at", _characters(32), nullable=False),
-    Column("by", _characters(100), nullable=False, comment="where the operator was, as in 'command line'"),
-    Column("do", _characters(32), nullable=False, comment="the request, or what undoes it"),
-    Column("concerns", Prose, nullable=False, comment="JSON: the names of bots, matches and others that it is about"),
+    Column("at", _short_text(32), nullable=False),
+    Column("by", _short_text(100), nullable=False, comment="where the operator was, as in 'command line'"),
+    Column("do", _short_text(32), nullable=False, comment="the request, or what undoes it"),
+    Column("concerns", ByteOrderedText, nullable=False, comment="JSON: the names of bots, matches and others that it is about"),
     Column("more", Integer, nullable=False, comment="how many names are not kept"),
-    Column("fault", Prose, comment="why it was not done; null: it was"),
+    Column("fault", ByteOrderedText, comment="why it was not done; null: it was"),
 )
 
 feed = Table(
@@ -284,22 +284,22 @@ nodes = Table(
     "nodes",
     metadata,
     Column("id", Integer, primary_key=True, comment="by which others refer to it"),
-    Column("name", _characters(32), nullable=False, unique=True),
-    Column("url", _characters(200), nullable=False, comment="where clients connect to it; empty: it is given up"),
-    Column("seen", _characters(32), comment="when it was seen last, by the database's clock; null: it left"),
+    Column("name", _short_text(32), nullable=False, unique=True),
+    Column("url", _short_text(200), nullable=False, comment="where clients connect to it; empty: it is given up"),
+    Column("seen", _short_text(32), comment="when it was seen last, by the database's clock; null: it left"),
     Column("draining", Boolean, nullable=False, server_default=false(), comment="it takes no new matches"),
     Column("holder", Integer, nullable=False, server_default="0", comment="the number of who took its name last"),
-    Column("session", _characters(64), comment="with the database, that holds its name: process and start"),
+    Column("session", _short_text(64), comment="with the database, that holds its name: process and start"),
 )
 
 under_way = Table(
     "under_way",
     metadata,
-    Column("match", _characters(40), primary_key=True, comment="its id"),
+    Column("match", _short_text(40), primary_key=True, comment="its id"),
     Column("node", ForeignKey("nodes.id"), nullable=False),
-    Column("header", Prose, nullable=False, comment="of its record, JSON"),
-    Column("secret", _characters(64), nullable=False, comment="the seed of its dice, hex"),
-    Column("bots", Prose, nullable=False, comment="their folded names, with a space before and after each"),
+    Column("header", ByteOrderedText, nullable=False, comment="of its record, JSON"),
+    Column("secret", _short_text(64), nullable=False, comment="the seed of its dice, hex"),
+    Column("bots", ByteOrderedText, nullable=False, comment="their folded names, with a space before and after each"),
     Index("under_way_by_node", "node"),
 )
 
@@ -307,8 +307,8 @@ retention_clock = Table(
     "retention_clock",
     metadata,
     Column("id", Integer, primary_key=True, comment="always 1"),
-    Column("looked", _characters(32), nullable=False, comment="what the database's clock said last"),
-    Column("steady_since", _characters(32), comment="when it was seen to have jumped last; null: it never was"),
+    Column("looked", _short_text(32), nullable=False, comment="what the database's clock said last"),
+    Column("steady_since", _short_text(32), comment="when it was seen to have jumped last; null: it never was"),
 )
 
 rating_decisions = Table(
@@ -323,8 +323,8 @@ announcements = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("at", Float, nullable=False, comment="seconds since 1970, by the database's clock"),
-    Column("kind", _characters(32), nullable=False),
-    Column("names", Prose, nullable=False, comment="JSON: the folded names of bots that it is about"),
+    Column("kind", _short_text(32), nullable=False),
+    Column("names", ByteOrderedText, nullable=False, comment="JSON: the folded names of bots that it is about"),
     Column("node", Integer, comment="to which bots are called; null: they are not"),
 )
 
@@ -332,7 +332,7 @@ wake_channel = Table(
     "wake_channel",
     metadata,
     Column("id", Integer, primary_key=True, comment="always 1"),
-    Column("name", _characters(63), nullable=False, comment="on which nodes are woken to read announcements"),
+    Column("name", _short_text(63), nullable=False, comment="on which nodes are woken to read announcements"),
 )
 
 # The tables below summarize the results; arena/store/summaries.py derives them.
@@ -340,10 +340,10 @@ wake_channel = Table(
 counts = Table(
     "counts",
     metadata,
-    Column("tournament", _characters(40), primary_key=True, comment="'' for all matches"),
-    Column("game", _characters(64), primary_key=True),
-    Column("pool", _characters(128), primary_key=True, comment="or GAME/unrated"),
-    Column("reason", _characters(32), primary_key=True),
+    Column("tournament", _short_text(40), primary_key=True, comment="'' for all matches"),
+    Column("game", _short_text(64), primary_key=True),
+    Column("pool", _short_text(128), primary_key=True, comment="or GAME/unrated"),
+    Column("reason", _short_text(32), primary_key=True),
     Column("matches", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -351,24 +351,24 @@ counts = Table(
 tallies = Table(
     "tallies",
     metadata,
-    Column("tournament", _characters(40), primary_key=True, comment="'' for all matches"),
+    Column("tournament", _short_text(40), primary_key=True, comment="'' for all matches"),
     Column("bot", Integer, primary_key=True, autoincrement=False),
-    Column("pool", _characters(128), primary_key=True, comment="or GAME/unrated"),
-    Column("outcome", _characters(8), primary_key=True),
-    Column("reason", _characters(32), primary_key=True),
+    Column("pool", _short_text(128), primary_key=True, comment="or GAME/unrated"),
+    Column("outcome", _short_text(8), primary_key=True),
+    Column("reason", _short_text(32), primary_key=True),
     Column("seat", Integer, primary_key=True, autoincrement=False),
     Column("matches", Integer, nullable=False),
-    Column("moves", Whole, nullable=False),
-    Column("thought_ms", Whole, nullable=False),
+    Column("moves", BigIntegerType, nullable=False),
+    Column("thought_ms", BigIntegerType, nullable=False),
     sqlite_with_rowid=False,
 )
 
 opponents = Table(
     "opponents",
     metadata,
-    Column("tournament", _characters(40), primary_key=True, comment="'' for all matches"),
+    Column("tournament", _short_text(40), primary_key=True, comment="'' for all matches"),
     Column("bot", Integer, primary_key=True, autoincrement=False),
-    Column("pool", _characters(128), primary_key=True, comment="or GAME/unrated"),
+    Column("pool", _short_text(128), primary_key=True, comment="or GAME/unrated"),
     Column("opponent", Integer, primary_key=True, autoincrement=False),
     Column("wins", Integer, nullable=False, comment="its rank was better"),
     Column("draws", Integer, nullable=False),
@@ -380,19 +380,19 @@ opponents = Table(
 payoffs = Table(
     "payoffs",
     metadata,
-    Column("tournament", _characters(40), primary_key=True, comment="'' for all that are rated"),
-    Column("pool", _characters(128), primary_key=True, comment="or GAME/unrated"),
+    Column("tournament", _short_text(40), primary_key=True, comment="'' for all that are rated"),
+    Column("pool", _short_text(128), primary_key=True, comment="or GAME/unrated"),
     Column("season", Integer, primary_key=True, autoincrement=False, comment="the number of its first match"),
     Column("bot", Integer, primary_key=True, autoincrement=False),
     Column("opponent", Integer, primary_key=True, autoincrement=False),
     Column("matches", Integer, nullable=False, comment="in which it has a payoff"),
-    Column("rounds", Whole, nullable=False, comment="of these"),
-    Column("total", Whole, nullable=False, comment="what it was paid in them"),
-    Column("squares", Whole, nullable=False, comment="of the millions that a match paid"),
-    Column("products", Whole, nullable=False, comment="of these millions and what was paid beyond them"),
-    Column("rest_squares", Whole, nullable=False, comment="of what was paid beyond them"),
-    Column("weighted", Whole, nullable=False, comment="what a match paid times its rounds"),
-    Column("round_squares", Whole, nullable=False, comment="of the rounds of a match"),
+    Column("rounds", BigIntegerType, nullable=False, comment="of these"),
+    Column("total", BigIntegerType, nullable=False, comment="what it was paid in them"),
+    Column("squares", BigIntegerType, nullable=False, comment="of the millions that a match paid"),
+    Column("products", BigIntegerType, nullable=False, comment="of these millions and what was paid beyond them"),
+    Column("rest_squares", BigIntegerType, nullable=False, comment="of what was paid beyond them"),
+    Column("weighted", BigIntegerType, nullable=False, comment="what a match paid times its rounds"),
+    Column("round_squares", BigIntegerType, nullable=False, comment="of the rounds of a match"),
     sqlite_with_rowid=False,
 )
 
@@ -400,14 +400,14 @@ versions = Table(
     "versions",
     metadata,
     Column("bot", Integer, primary_key=True, autoincrement=False),
-    Column("pool", _characters(128), primary_key=True, comment="or GAME/unrated"),
-    Column("version", _characters(64), primary_key=True),
+    Column("pool", _short_text(128), primary_key=True, comment="or GAME/unrated"),
+    Column("version", _short_text(64), primary_key=True),
     Column("wins", Integer, nullable=False),
     Column("draws", Integer, nullable=False),
     Column("losses", Integer, nullable=False),
     Column("void", Integer, nullable=False),
-    Column("moves", Whole, nullable=False),
-    Column("thought_ms", Whole, nullable=False),
+    Column("moves", BigIntegerType, nullable=False),
+    Column("thought_ms", BigIntegerType, nullable=False),
     Column("last", Integer, nullable=False, comment="the number of its last match"),
     Index("versions_by_last", "bot", "last"),
     sqlite_with_rowid=False,
@@ -418,9 +418,9 @@ encounters = Table(
     metadata,
     Column("bot", Integer, primary_key=True, autoincrement=False),
     Column("opponent", Integer, primary_key=True, autoincrement=False),
-    Column("pool", _characters(128), primary_key=True, comment="or GAME/unrated"),
-    Column("outcome", _characters(8), primary_key=True),
-    Column("reason", _characters(32), primary_key=True),
+    Column("pool", _short_text(128), primary_key=True, comment="or GAME/unrated"),
+    Column("outcome", _short_text(8), primary_key=True),
+    Column("reason", _short_text(32), primary_key=True),
     Column("match", Integer, primary_key=True, autoincrement=False, comment="its number"),
     sqlite_with_rowid=False,
 )
@@ -428,14 +428,14 @@ encounters = Table(
 hours = Table(
     "hours",
     metadata,
-    Column("hour", _characters(13), primary_key=True, comment="of the end of matches: 2026-01-31T12"),
+    Column("hour", _short_text(13), primary_key=True, comment="of the end of matches: 2026-01-31T12"),
     Column("first", Integer, nullable=False, comment="the lowest number of such a match"),
     Column("last", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
 
 
-def index_some_on_postgresql() -> None:
+def enable_partial_indexes_on_postgresql() -> None:
     """Make partial indexes partial on PostgreSQL too. This loads its SQLAlchemy dialect, which SQLite does not need."""
     for table in metadata.sorted_tables:
         for index in table.indexes:

@@ -9,28 +9,28 @@ from arena.ratings.rating_system import game_of
 from arena.store.announcements import announce
 from arena.store.dialect import execute
 from arena.store.pool_payoffs import pairs_query
-from arena.store.rating_decisions import note_decision
+from arena.store.rating_decisions import record_decision
 from arena.store.result_queries import LeaderboardRow, leaderboard_from_rows
 from arena.store.schema import matches, seasons
-from machine.timestamps import utc
-from protocol.display import among
+from machine.timestamps import utc_now
+from protocol.display import list_choices
 from protocol.errors import UsageFault
-from protocol.names import NAME_FORM, folded, is_bot_name
+from protocol.names import NAME_DESCRIPTION, fold_name, is_bot_name
 
-FIRST = "first"
+FIRST_SEASON_NAME = "first"
 """The name of the season before any was started."""
 
-_MOST = 2**62
-_RATED = "mu_after IS NOT NULL AND match BETWEEN :first AND :last"
+_NO_LAST_NUMBER = 2**62
+_RATED_IN_RANGE = "mu_after IS NOT NULL AND match BETWEEN :first AND :last"
 STANDINGS_QUERY = f"""SELECT counted.*, newest.mu_after AS mu, newest.sigma_after AS sigma, newest.version FROM (
     SELECT bot, max(match) AS last, count(*) AS matches, count(*) FILTER (WHERE outcome = 'won') AS wins,
         count(*) FILTER (WHERE outcome = 'drawn') AS draws, count(*) FILTER (WHERE outcome = 'lost') AS losses
-    FROM seats WHERE pool = :pool AND {_RATED} GROUP BY bot
+    FROM seats WHERE pool = :pool AND {_RATED_IN_RANGE} GROUP BY bot
 ) AS counted JOIN seats AS newest ON newest.match = counted.last AND newest.bot = counted.bot"""
 """The standings of the bots of :pool after the matches from :first to :last."""
-_BOARD = f"""SELECT bots.name, bots.person, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
+_LEADERBOARD = f"""SELECT bots.name, bots.person, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
 FROM ({STANDINGS_QUERY}) AS stood JOIN bots ON bots.id = stood.bot"""
-_POOLS = f"SELECT DISTINCT pool FROM seats WHERE {_RATED} ORDER BY pool"
+_POOLS = f"SELECT DISTINCT pool FROM seats WHERE {_RATED_IN_RANGE} ORDER BY pool"
 
 
 class Season(Struct, frozen=True, kw_only=True):
@@ -49,12 +49,12 @@ def season_starts(connection: Connection) -> list[int]:
 def start_season(connection: Connection, name: str) -> None:
     """Start a new season: ratings begin from scratch. Raises `UsageFault` for an invalid or used name."""
     if not is_bot_name(name):
-        raise UsageFault(f"{name!r} is no name for a season: {NAME_FORM}")
-    if folded(name) in [folded(season.season) for season in list_seasons(connection)]:
+        raise UsageFault(f"{name!r} is no name for a season: {NAME_DESCRIPTION}")
+    if fold_name(name) in [fold_name(season.season) for season in list_seasons(connection)]:
         raise UsageFault(f"there was a season {name} already: choose another name")
-    note_decision(connection)
+    record_decision(connection)
     next_number = select(func.coalesce(func.max(matches.c.number), 0) + 1).scalar_subquery()
-    row = {"name": name, "key": folded(name), "started": utc(), "first": next_number}
+    row = {"name": name, "key": fold_name(name), "started": utc_now(), "first": next_number}
     connection.execute(insert(seasons).values(**row))
     connection.exec_driver_sql("UPDATE seats SET played = NULL WHERE played IS NOT NULL")
     connection.exec_driver_sql("DELETE FROM ratings")
@@ -65,7 +65,7 @@ def list_seasons(connection: Connection) -> list[Season]:
     """Return all seasons, oldest first."""
     rows = connection.execute(select(seasons).order_by(seasons.c.id)).all()
     last = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
-    names = [(FIRST, None, 1), *((row.name, row.started, row.first) for row in rows)]
+    names = [(FIRST_SEASON_NAME, None, 1), *((row.name, row.started, row.first) for row in rows)]
     ends = [*(row.first for row in rows), last + 1]
     return [
         Season(season=name, started=started, matches=end - first)
@@ -77,11 +77,11 @@ def match_range_of(connection: Connection, name: str) -> dict[str, int]:
     """Return the `first` and `last` match numbers of a season, its name in any case. Raises `UsageFault`."""
     names = [season.season for season in list_seasons(connection)]
     first = 1
-    for known, following in zip(names, [*season_starts(connection), _MOST], strict=True):
-        if folded(known) == folded(name):
+    for known, following in zip(names, [*season_starts(connection), _NO_LAST_NUMBER], strict=True):
+        if fold_name(known) == fold_name(name):
             return {"first": first, "last": following - 1}
         first = following
-    raise UsageFault(f"there is no season {name!r}: {among(names)}")
+    raise UsageFault(f"there is no season {name!r}: {list_choices(names)}")
 
 
 def season_pools(connection: Connection, season: str, game: str | None = None) -> list[str]:
@@ -96,6 +96,6 @@ def season_leaderboards(
     """Return the leaderboards at the end of a season, by pool. Raises `UsageFault`."""
     span = match_range_of(connection, season)
     return {
-        pool: leaderboard_from_rows(execute(connection, _BOARD, {"pool": pool, **span}))
+        pool: leaderboard_from_rows(execute(connection, _LEADERBOARD, {"pool": pool, **span}))
         for pool in season_pools(connection, season, game)
     }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-SCHEMES = ("postgresql", "postgres")
+SERVER_SCHEMES = ("postgresql", "postgres")
 
 
-def is_on_server(where: str) -> bool:
+def is_server_url(where: str) -> bool:
     """Return whether a path or URL names a database on a server."""
     scheme, separator, _ = where.partition("://")
-    return bool(separator) and scheme in SCHEMES
+    return bool(separator) and scheme in SERVER_SCHEMES

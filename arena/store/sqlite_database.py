@@ -13,18 +13,18 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
 from arena.store.compiled_statements import ENGINE_OPTIONS
-from arena.store.data_folder import FILE, FOLDER
-from arena.store.database import READERS, Database, StoreError, StoreUnavailable, UnrecognizedDatabase
+from arena.store.data_folder import FILE_MODE, FOLDER_MODE
+from arena.store.database import MAX_READING_CONNECTIONS, Database, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.schema import APPLICATION_ID
 
-BUSY_MS = 10_000
+BUSY_TIMEOUT_MS = 10_000
 CACHE_KIB = 16 * 1024
 """The page cache of each reading connection."""
 HEADER_BYTES = 100
 _MAGIC = b"SQLite format 3\0"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _JOURNAL_HEADER_BYTES = 28
-_SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+_FILE_BYTES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
 
 class SqliteDatabase(Database):
@@ -51,50 +51,50 @@ class SqliteDatabase(Database):
         if not header.startswith(_MAGIC):
             raise UnrecognizedDatabase(f"{self} is not a database: choose another file with --db")
         if not is_ours(header):
-            owner, tables = _contents(self.file)
+            owner, tables = _inspect(self.file)
             if not owner and not tables:
                 return None
             if owner != APPLICATION_ID:
                 raise UnrecognizedDatabase(f"{self} is a database, but not Bot Arena's: choose another file with --db")
-        engine = self.reading() if read_only else self.connect()
+        engine = self.create_reading_engine() if read_only else self.connect()
         try:
-            with self.failures(), engine.connect() as connection:
+            with self.translate_errors(), engine.connect() as connection:
                 return str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
         finally:
             engine.dispose()
 
     def create(self) -> None:
         try:
-            self.file.parent.mkdir(parents=True, exist_ok=True, mode=FOLDER)
+            self.file.parent.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
         except OSError as exc:
             raise StoreError(f"the folder {self.file.parent} can't be made: {exc.strerror}") from exc
         with contextlib.suppress(OSError):  # SQLite reports what is wrong
-            self.file.touch(mode=FILE)
-        engine = self._connect(log=False)
+            self.file.touch(mode=FILE_MODE)
+        engine = self._connect(wal=False)
         try:
-            with self.failures(), self.writing(engine).begin() as connection:
+            with self.translate_errors(), self.create_writing_engine(engine).begin() as connection:
                 if connection.exec_driver_sql("PRAGMA application_id").scalar_one() == 0:
                     connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
                     self._make_tables(connection)
         finally:
             engine.dispose()
 
-    def settle(self) -> None:
+    def merge_log(self) -> None:
         """Fold the write-ahead log into the file, which no one else uses. Raises `StoreError`."""
         engine = self.connect()
         try:
-            with self.failures(), engine.connect() as connection:
+            with self.translate_errors(), engine.connect() as connection:
                 raw = connection.connection.driver_connection
                 assert raw is not None
                 raw.execute("PRAGMA journal_mode = DELETE")
         finally:
             engine.dispose()
 
-    def reading(self) -> Engine:
+    def create_reading_engine(self) -> Engine:
         """Return an engine whose connections write nothing, not even files beside the database. Threads share them."""
 
         def prepare(raw: Any) -> None:
-            raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+            raw.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
             raw.execute("PRAGMA query_only = ON")
             raw.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
 
@@ -103,11 +103,11 @@ class SqliteDatabase(Database):
             "sqlite://",
             creator=lambda: sqlite3.connect(whole, uri=True, check_same_thread=False, isolation_level=None),
             poolclass=QueuePool,
-            pool_size=READERS,
+            pool_size=MAX_READING_CONNECTIONS,
             max_overflow=0,
             execution_options=ENGINE_OPTIONS,
         )
-        return _prepared(engine, prepare)
+        return _with_listeners(engine, prepare)
 
     def connect(self, *, checkpoint: bool = True) -> Engine:
         """Return an engine whose connections wait for locks, sync each commit, and begin as their `begin` option says.
@@ -117,15 +117,15 @@ class SqliteDatabase(Database):
         """
         return self._connect(checkpoint=checkpoint)
 
-    def _connect(self, *, log: bool = True, checkpoint: bool = True) -> Engine:
+    def _connect(self, *, wal: bool = True, checkpoint: bool = True) -> Engine:
         """Return an engine. Without `log`, a file that is not ours yet gets no WAL: commits go to the file itself."""
 
         def prepare(raw: Any) -> None:
             raw.isolation_level = None
-            raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+            raw.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
             raw.execute("PRAGMA synchronous = FULL")
             raw.execute("PRAGMA foreign_keys = ON")
-            if log:
+            if wal:
                 raw.execute("PRAGMA journal_mode = WAL")
             elif raw.execute("PRAGMA application_id").fetchone()[0] == 0:
                 raw.execute("PRAGMA journal_mode = DELETE")
@@ -133,9 +133,9 @@ class SqliteDatabase(Database):
                 raw.execute("PRAGMA wal_autocheckpoint = 0")
 
         url = URL.create("sqlite", database=str(self.file))
-        return _prepared(create_engine(url, execution_options=ENGINE_OPTIONS), prepare)
+        return _with_listeners(create_engine(url, execution_options=ENGINE_OPTIONS), prepare)
 
-    def writing(self, engine: Engine) -> Engine:
+    def create_writing_engine(self, engine: Engine) -> Engine:
         return engine.execution_options(begin="BEGIN IMMEDIATE")
 
     def vacuum(self, engine: Engine) -> int:
@@ -143,13 +143,13 @@ class SqliteDatabase(Database):
         with engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert raw is not None
-            (before,) = raw.execute(_SIZE).fetchone()
+            (before,) = raw.execute(_FILE_BYTES).fetchone()
             raw.execute("VACUUM")
             raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            (after,) = raw.execute(_SIZE).fetchone()
+            (after,) = raw.execute(_FILE_BYTES).fetchone()
         return int(before - after)
 
-    def watch(self) -> Callable[[], None]:
+    def make_replacement_check(self) -> Callable[[], None]:
         """Return a check, to be called in transactions, that the file and its log are still the ones first seen."""
         inodes = {self.file: _inode(self.file)}
 
@@ -157,7 +157,7 @@ class SqliteDatabase(Database):
             for path in (self.file, self.file.with_name(f"{self.file.name}-wal")):
                 found = _inode(path)
                 if inodes.setdefault(path, found) != found:
-                    raise _gone(path, "replaced")
+                    raise _file_changed_error(path, "replaced")
 
         return check
 
@@ -172,18 +172,18 @@ def read_only_uri(file: Path) -> str:
     file is opened as immutable: it holds everything.
     """
     where = file.absolute().as_uri()
-    return f"{where}?immutable=1" if not os.access(file.parent, os.W_OK) and not _has_log(file) else f"{where}?mode=ro"
+    return f"{where}?immutable=1" if not os.access(file.parent, os.W_OK) and not _has_wal(file) else f"{where}?mode=ro"
 
 
 def _inode(path: Path) -> tuple[int, int]:
     try:
         status = os.stat(path)
     except OSError:
-        raise _gone(path, "removed") from None
+        raise _file_changed_error(path, "removed") from None
     return status.st_dev, status.st_ino
 
 
-def _gone(path: Path, what: str) -> StoreUnavailable:
+def _file_changed_error(path: Path, what: str) -> StoreUnavailable:
     return StoreUnavailable(
         f"{path} was {what} while it was in use: move the one that was in use back, or stop the arena and start it anew"
     )
@@ -199,7 +199,7 @@ def _was_empty(file: Path) -> bool:
     return header.startswith(_JOURNAL_MAGIC) and header[16:20] == bytes(4)
 
 
-def _contents(file: Path) -> tuple[int, int]:
+def _inspect(file: Path) -> tuple[int, int]:
     """Return a database's application id and number of tables, as of its write-ahead log; (-1, -1) if unknown."""
     try:
         with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
@@ -209,14 +209,14 @@ def _contents(file: Path) -> tuple[int, int]:
         return -1, -1
 
 
-def _has_log(file: Path) -> bool:
+def _has_wal(file: Path) -> bool:
     try:
         return file.with_name(f"{file.name}-wal").stat().st_size > 0
     except OSError:
         return False
 
 
-def _prepared(engine: Engine, prepare: Callable[[Any], None]) -> Engine:
+def _with_listeners(engine: Engine, prepare: Callable[[Any], None]) -> Engine:
     """Return the engine, with listeners that prepare its connections and begin transactions as their options say."""
 
     def begin(connection: Connection) -> None:

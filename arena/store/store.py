@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine
 
 from arena.store.after_commit import LaterStatement, take_later_statements
 from arena.store.database import Database, DatabaseNotFound
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.dialect import execute
 from protocol.errors import Fault
 
@@ -35,9 +35,9 @@ class Reader:
         """Open the database in a file or at a URL. Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch`
         or `StoreError`.
         """
-        database = where if isinstance(where, Database) else database_at(where)
+        database = where if isinstance(where, Database) else open_database_url(where)
         database.check_current(read_only=True)
-        return cls(database, database.reading())
+        return cls(database, database.create_reading_engine())
 
     def close(self) -> None:
         """Close all connections."""
@@ -49,14 +49,14 @@ class Reader:
 
     def read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `query` on a connection and return its result. Raises `StoreError`, and whatever `query` raises."""
-        with self.database.failures(), self._engine.connect() as connection:
+        with self.database.translate_errors(), self._engine.connect() as connection:
             return query(connection, *args, **kwargs)
 
     def iterate(
         self, query: Callable[Concatenate[Connection, P], Iterator[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> Iterator[T]:
         """Yield the results of `query` one by one, from a single snapshot. Raises like `read`."""
-        with self.database.failures(), self._engine.connect() as connection:
+        with self.database.translate_errors(), self._engine.connect() as connection:
             yield from query(connection, *args, **kwargs)
 
 
@@ -70,8 +70,8 @@ class Store(Reader):
 
     def __init__(self, database: Database, engine: Engine) -> None:
         super().__init__(database, engine)
-        self._writer = database.writing(engine)
-        self._check = database.watch()
+        self._writer = database.create_writing_engine(engine)
+        self._check = database.make_replacement_check()
 
     @classmethod
     def open(cls, where: str | Path | Database, *, create: bool = True, checkpoint: bool = True) -> Self:
@@ -80,8 +80,8 @@ class Store(Reader):
         Without `checkpoint`, writes leave checkpoints to a server that has the file open. Raises `DatabaseNotFound`,
         `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
         """
-        database = where if isinstance(where, Database) else database_at(where)
-        make_sure_of(database, create=create)
+        database = where if isinstance(where, Database) else open_database_url(where)
+        ensure_database(database, create=create)
         return cls(database, database.connect(checkpoint=checkpoint))
 
     def close(self) -> None:
@@ -93,7 +93,7 @@ class Store(Reader):
 
         What `change` has told to run after the commit runs then; a failure of that is only logged.
         """
-        with self.database.failures():
+        with self.database.translate_errors():
             with self._writer.begin() as connection:
                 take_later_statements(connection)  # of a transaction that failed
                 self._check()
@@ -106,7 +106,7 @@ class Store(Reader):
 
     def _run_later(self, later: Sequence[LaterStatement]) -> None:
         try:
-            with self.database.failures(), self._writer.connect() as connection:
+            with self.database.translate_errors(), self._writer.connect() as connection:
                 connection.execution_options(isolation_level="AUTOCOMMIT")
                 for statement, words in later:
                     execute(connection, statement, words)
@@ -123,11 +123,11 @@ class Store(Reader):
         """Rewrite the database without free space while no one else uses it. Return the bytes saved. Raises
         `StoreError`.
         """
-        with self.database.failures():
+        with self.database.translate_errors():
             return self.database.vacuum(self._engine)
 
 
-def make_sure_of(database: Database, *, create: bool = True) -> None:
+def ensure_database(database: Database, *, create: bool = True) -> None:
     """Check that the database is usable; create a missing one unless `create` is false. Raises `DatabaseNotFound`,
     `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
     """

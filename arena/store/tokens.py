@@ -6,7 +6,7 @@ import hashlib
 import secrets
 
 
-def new_token() -> str:
+def generate_token() -> str:
     """Generate a token of 43 characters (256 bits). None starts with a dash, so none looks like an option."""
     while (token := secrets.token_urlsafe(32)).startswith("-"):
         pass

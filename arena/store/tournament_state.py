@@ -14,14 +14,14 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from arena.store.dialect import upsert
 from arena.store.luck_value import MatchLuck
 from arena.store.schema import awaiting, matches, tournament_id, tournaments
-from machine.timestamps import utc
+from machine.timestamps import utc_now
 from protocol.errors import UsageFault
-from referee.footer import Closed
+from referee.footer import ClosedMatch
 from referee.result import Result
 
 
 def open_tournament(
-    connection: Connection, arguments: str, seed: str | None, chance: str | None = None
+    connection: Connection, arguments: str, seed: str | None, dice_arguments: str | None = None
 ) -> tuple[str, str]:
     """Return the id and seed of the tournament with these arguments (canonical JSON without the seed).
 
@@ -38,9 +38,9 @@ def open_tournament(
             return unfinished.id, unfinished.seed
         seed = secrets.token_hex(16)
     name = tournament_id(arguments, seed)
-    row = {"id": name, "arguments": arguments, "seed": seed, "started": utc()}
-    if chance is not None:
-        stem = tournament_id(chance, seed)
+    row = {"id": name, "arguments": arguments, "seed": seed, "started": utc_now()}
+    if dice_arguments is not None:
+        stem = tournament_id(dice_arguments, seed)
         taken = connection.execute(select(tournaments.c.id).where(tournaments.c.prefix == stem)).first()
         row |= {"stem": stem, "prefix": stem if taken is None else name}
     connection.execute(upsert(connection, tournaments).values(row).on_conflict_do_nothing())
@@ -64,7 +64,7 @@ class OriginArguments(Struct):
     afar: bool = False
 
 
-class Origin(NamedTuple):
+class TournamentOrigin(NamedTuple):
     """The origin of a tournament: its arguments, its seed, and the text that its dice follow from."""
 
     arguments: OriginArguments
@@ -72,7 +72,7 @@ class Origin(NamedTuple):
     stem: str
 
 
-def tournament_origin(connection: Connection, tournament: str) -> Origin | None:
+def tournament_origin(connection: Connection, tournament: str) -> TournamentOrigin | None:
     """Return the origin of a tournament, or None if it does not exist. Raises `UsageFault` if its stored arguments are
     not those of a tournament.
     """
@@ -88,7 +88,7 @@ def tournament_origin(connection: Connection, tournament: str) -> Origin | None:
         raise UsageFault(
             f"{tournament}: its arguments in the database are not those of a tournament: restore a backup"
         ) from exc
-    return Origin(arguments, row.seed, row.stem or tournament)
+    return TournamentOrigin(arguments, row.seed, row.stem or tournament)
 
 
 class StoredSeeds(NamedTuple):
@@ -100,7 +100,7 @@ class StoredSeeds(NamedTuple):
     finished: str | None
 
 
-def stored_seeds(connection: Connection, arguments: Collection[str]) -> StoredSeeds:
+def find_seeds(connection: Connection, arguments: Collection[str]) -> StoredSeeds:
     """Return the stored seeds of the tournaments with these arguments (canonical JSON without the seed)."""
     rows = connection.execute(
         select(tournaments.c.seed, tournaments.c.finished)
@@ -124,7 +124,7 @@ class StoredTournament(NamedTuple):
     finished: bool
 
 
-def tournaments_alike(connection: Connection, arguments: str, but: Collection[str]) -> list[StoredTournament]:
+def find_similar_tournaments(connection: Connection, arguments: str, ignored: Collection[str]) -> list[StoredTournament]:
     """Return stored tournaments whose arguments are the same except for those named in `but`, newest first."""
     played = func.count(matches.c.number)
     columns = [tournaments.c[name] for name in ("id", "seed", "arguments", "finished")]
@@ -134,11 +134,11 @@ def tournaments_alike(connection: Connection, arguments: str, but: Collection[st
         .group_by(*columns, tournaments.c.started)
         .order_by(tournaments.c.started.desc())
     )
-    wanted = _without(arguments, but)
+    wanted = _without(arguments, ignored)
     return [
         StoredTournament(row.id, row.seed, row.arguments, row.played, row.finished is not None)
         for row in connection.execute(query)
-        if _without(row.arguments, but) == wanted
+        if _without(row.arguments, ignored) == wanted
     ]
 
 
@@ -156,13 +156,13 @@ def is_finished(connection: Connection, tournament: str) -> bool:
 def finish_tournament(connection: Connection, tournament: str) -> None:
     """Mark a tournament as finished, and delete its matches that still wait: they were not needed."""
     connection.execute(delete(awaiting).where(awaiting.c.tournament == tournament))
-    connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(finished=utc()))
+    connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(finished=utc_now()))
 
 
 class PendingResult(Struct, frozen=True):
     """A finished tournament match as submitted, with its luck. `failures` says by seat why a bot's program failed."""
 
-    closed: Closed
+    closed: ClosedMatch
     luck: MatchLuck | None = None
     failures: Mapping[int, str] = {}
 
@@ -193,8 +193,8 @@ def drop_pending(connection: Connection, matches: Sequence[str]) -> None:
     connection.execute(delete(awaiting).where(awaiting.c.match.in_(matches)))
 
 
-def pending_problems(
-    connection: Connection, look: Callable[[Result, tuple[()], MatchLuck | None, bytes], Iterable[str]]
+def find_pending_problems(
+    connection: Connection, check_record: Callable[[Result, tuple[()], MatchLuck | None, bytes], Iterable[str]]
 ) -> Iterator[str]:
     """Yield a line per problem with waiting matches. `look` compares a result with its record."""
     known = select(matches.c.id).where(matches.c.id == awaiting.c.match).exists().label("known")
@@ -212,5 +212,5 @@ def pending_problems(
             yield f"match {row.match}, which waits to be rated: it is {said}, by what is kept of it"
             continue
         unrated = replace(result, rated=False, pool=None)
-        for complaint in look(unrated, (), one.luck, one.closed.record()):
+        for complaint in check_record(unrated, (), one.luck, one.closed.pack_record()):
             yield f"match {row.match}, which waits to be rated: {complaint}"

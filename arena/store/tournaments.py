@@ -12,28 +12,28 @@ from msgspec import Struct, structs
 from sqlalchemy import Connection
 
 from arena.ratings import tournament_pairing
-from arena.ratings.payoff_standings import PaidMatch, PairMeans, Payoffs
+from arena.ratings.payoff_standings import MatchPayoffs, PairMeans, PayoffSummary
 from arena.ratings.standings import HeadToHeadShares, MatchSample, PlayedMatch, PlayedSeat, TableRow, rounded
 from arena.ratings.tournament_standings import TournamentStandings, compute_standings
 from arena.store.database import StoreError
 from arena.store.dialect import execute
 from arena.store.paging import Page, read_page
-from measuring.payoffs import Paid
+from measuring.payoffs import TotalPayoff
 from measuring.value_function import NoLuck
-from protocol.bot_launch import bot_name_in
+from protocol.bot_launch import bot_name_of
 from protocol.errors import BotFault
-from protocol.games import load
-from protocol.names import folded
+from protocol.games import load_game
+from protocol.names import fold_name
 from protocol.reasons import VOID
 
-_LIST = """
+_SELECT_TOURNAMENTS = """
 SELECT tournaments.*,
     (SELECT coalesce(sum(matches), 0) FROM counts WHERE counts.tournament = tournaments.id) AS played,
     (SELECT count(*) FROM tournaments) AS total
 FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
 """
-_NEXT = _LIST.format(where="WHERE :start OR started < :started OR (started = :started AND id > :id)")
-_ONE = _LIST.format(where="WHERE id = :id")
+_TOURNAMENTS_PAGE = _SELECT_TOURNAMENTS.format(where="WHERE :start OR started < :started OR (started = :started AND id > :id)")
+_SELECT_TOURNAMENT = _SELECT_TOURNAMENTS.format(where="WHERE id = :id")
 _MATCHES = """
 SELECT matches.number, matches.place, matches.reason, matches.luck, matches.luck_by, bots.name, seats.rank,
     seats.reason AS ended, seats.payoff, seats.rounds
@@ -50,7 +50,7 @@ SELECT tournament, name FROM (
     GROUP BY tournament, bot HAVING sum(wins + draws + losses) > 0
 ) AS ranked JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
 """
-_LEADERS_LESS_LUCK = """
+_LEADERS_BY_ADJUSTED_SCORE = """
 SELECT tournament, name FROM (
     SELECT tournament, bot, min(known) OVER (PARTITION BY tournament) AS known,
         min(low_by) OVER (PARTITION BY tournament) AS low_by, max(high_by) OVER (PARTITION BY tournament) AS high_by,
@@ -83,7 +83,7 @@ WHERE place = 1 AND known = 1 AND low_by = high_by ORDER BY tournament, name
 As in the tables, the adjustment applies only if all matches use the same value function and a bot has more than one
 start. Mean scores are limited to 0 to 1.
 """
-_PAID = """
+_PAYOFFS_BY_PAIR = """
 SELECT tournament, bots.name, rivals.name AS rival, sum(total) AS total, sum(rounds) AS rounds
 FROM payoffs JOIN bots ON bots.id = bot JOIN bots AS rivals ON rivals.id = opponent
 WHERE tournament IN (SELECT value FROM json_each(:names) AS told) AND rounds > 0
@@ -131,7 +131,7 @@ class TournamentTable(TournamentRow, frozen=True, kw_only=True):
 def tournaments_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[TournamentRow]:
     """Return a page of all tournaments, most recently started first."""
     place = {"started": str, "id": str}
-    return read_page(connection, _NEXT, {}, place, lambda row: TournamentRow(**_fields(row)), after=after, limit=limit)
+    return read_page(connection, _TOURNAMENTS_PAGE, {}, place, lambda row: TournamentRow(**_fields(row)), after=after, limit=limit)
 
 
 def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str, list[str]]:
@@ -140,58 +140,58 @@ def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str
     """
     found: dict[str, list[str]] = {}
     given = {"names": msgspec.json.encode(names).decode(), "no_value": NoLuck.name}
-    for query in (_LEADERS, _LEADERS_LESS_LUCK):
+    for query in (_LEADERS, _LEADERS_BY_ADJUSTED_SCORE):
         leaders: dict[str, list[str]] = {}
         for row in execute(connection, query, given):
             leaders.setdefault(row.tournament, []).append(row.name)
         found |= leaders
-    for tournament, rows in itertools.groupby(execute(connection, _PAID, given), lambda row: row.tournament):
+    for tournament, rows in itertools.groupby(execute(connection, _PAYOFFS_BY_PAIR, given), lambda row: row.tournament):
         found[tournament] = _best_paid(list(rows))
     return found
 
 
 def _best_paid(rows: Sequence[Any]) -> list[str]:
     """Return the bots with the highest mean payoff of a tournament, from rows of `_PAID`."""
-    matches = [PaidMatch(((row.name, Paid(float(row.total), int(row.rounds))), (row.rival, None))) for row in rows]
-    means = Payoffs(list(dict.fromkeys(row.name for row in rows)), matches).means
+    matches = [MatchPayoffs(((row.name, TotalPayoff(float(row.total), int(row.rounds))), (row.rival, None))) for row in rows]
+    means = PayoffSummary(list(dict.fromkeys(row.name for row in rows)), matches).means
     paid = {bot: rounded(mean.mean) for bot, mean in means.items() if mean is not None}
     return [bot for bot, payoff in paid.items() if payoff == max(paid.values())]
 
 
-def has_tournament(connection: Connection, name: str) -> bool:
+def tournament_exists(connection: Connection, name: str) -> bool:
     """Return whether a tournament with this id exists."""
     return execute(connection, "SELECT 1 FROM tournaments WHERE id = :id", {"id": name}).first() is not None
 
 
-Standings = dict[str, tuple[tuple[int, str | None], str | None, TournamentStandings]]
+StandingsCache = dict[str, tuple[tuple[int, str | None], str | None, TournamentStandings]]
 """A cache of standings by tournament: its number of matches and end time, the value function of its luck, the
 standings. An entry is computed again only after the number of matches or the end time has changed.
 """
-MOST_KNOWN = 64
+MAX_CACHED_STANDINGS = 64
 
 
-def tournament_table(connection: Connection, name: str, known: Standings) -> TournamentTable | None:
+def tournament_table(connection: Connection, name: str, cache: StandingsCache) -> TournamentTable | None:
     """Return a tournament with its table of all participants, or None. `known` is the cache."""
-    row = execute(connection, _ONE, {"id": name, "limit": 1}).one_or_none()
+    row = execute(connection, _SELECT_TOURNAMENT, {"id": name, "limit": 1}).one_or_none()
     if row is None:
         return None
     fields = _fields(row)
     state = row.played, row.finished
-    told = known.pop(name, None)
-    if told is None or told[0] != state:
+    entry = cache.pop(name, None)
+    if entry is None or entry[0] != state:
         words = fields["arguments"]["bots"]
-        planned = words if fields["arguments"].get("afar") else map(bot_name_in, words)
+        planned = words if fields["arguments"].get("afar") else map(bot_name_of, words)
         matches = list(_matches(connection, name, paired=bool(fields["arguments"].get("paired"))))
         # In a finished tournament all bots have played, perhaps under a name that was changed since.
-        names = {folded(bot): bot for bot in planned} if row.finished is None else {}
-        names |= {folded(seat.bot): seat.bot for match, _ in matches for seat in match.result.seats}
-        value = _value_of(matches)
+        names = {fold_name(bot): bot for bot in planned} if row.finished is None else {}
+        names |= {fold_name(seat.bot): seat.bot for match, _ in matches for seat in match.result.seats}
+        value = _common_value_function(matches)
         met = [match if value else match._replace(luck=None) for match, _ in matches]
-        told = state, value, compute_standings(list(names.values()), met)
-    known[name] = told
-    if len(known) > MOST_KNOWN:
-        known.pop(next(iter(known)), None)
-    _, value, found = told
+        entry = state, value, compute_standings(list(names.values()), met)
+    cache[name] = entry
+    if len(cache) > MAX_CACHED_STANDINGS:
+        cache.pop(next(iter(cache)), None)
+    _, value, found = entry
     return TournamentTable(**fields, value=value, **structs.asdict(found))
 
 
@@ -205,20 +205,20 @@ def _matches(connection: Connection, name: str, *, paired: bool) -> Iterator[tup
         yield MatchSample(PlayedMatch(first.reason, seats), first.luck, start), first.luck_by
 
 
-def _value_of(matches: Iterable[tuple[MatchSample, str | None]]) -> str | None:
+def _common_value_function(matches: Iterable[tuple[MatchSample, str | None]]) -> str | None:
     """Return the value function of all luck in matches that count; None if there is none, or several."""
     values = {value for match, value in matches if match.result.reason != VOID and match.luck is not None}
     return values.pop() if len(values) == 1 and NoLuck.name not in values else None
 
 
 @functools.lru_cache(maxsize=1000)
-def _planned(arguments: str) -> int | None:
+def _planned_matches(arguments: str) -> int | None:
     """Return the planned number of matches, None for an open-ended test. It loads the game, which may be slow."""
     read = msgspec.json.decode(arguments)
     if read["rounds"] is None:
         return None
-    seats = load(read["game"], read["config"]).seats
-    return tournament_pairing.count(
+    seats = load_game(read["game"], read["config"]).seats
+    return tournament_pairing.count_matches(
         read["format"], len(read["bots"]), read["rounds"], seats=seats, paired=read["paired"]
     )
 
@@ -226,7 +226,7 @@ def _planned(arguments: str) -> int | None:
 def _fields(row: Any) -> dict[str, Any]:
     try:
         arguments = msgspec.json.decode(row.arguments, type=dict[str, Any])
-        planned = _planned(row.arguments)
+        planned = _planned_matches(row.arguments)
     except (BotFault, KeyError, TypeError, ValueError) as exc:
         raise StoreError(f"tournament {row.id} is damaged: its arguments can't be read") from exc
     return {

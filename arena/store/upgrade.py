@@ -11,14 +11,14 @@ from arena.store import match_log, summaries
 from arena.store.backup import back_up
 from arena.store.database import Database
 from arena.store.rating_rebuild import rebuild_ratings
-from arena.store.schema import REVISIONS
+from arena.store.schema import SCHEMA_REVISIONS
 
-MIGRATIONS = Path(__file__).parent / "migrations"
-_MADE_ANEW: dict[str, Callable[[Connection], object]] = {"0001": rebuild_ratings, "0002": summaries.rebuild}
+MIGRATIONS_FOLDER = Path(__file__).parent / "migrations"
+_REBUILD_AFTER: dict[str, Callable[[Connection], object]] = {"0001": rebuild_ratings, "0002": summaries.rebuild}
 """The function that rebuilds derived data after an upgrade from each of these schemas."""
 
 
-def upgrade(database: Database, backup: Path | None = None) -> tuple[str, str]:
+def upgrade_database(database: Database, backup: Path | None = None) -> tuple[str, str]:
     """Upgrade a database's schema and derived data. Return the revisions before and after.
 
     If there is anything to do, a file is first copied to `backup`. Raises `DatabaseNotFound`, `UnrecognizedDatabase`,
@@ -26,30 +26,30 @@ def upgrade(database: Database, backup: Path | None = None) -> tuple[str, str]:
     """
     before = database.revision()
     if before is None:
-        raise database.not_found()
-    if before != REVISIONS[-1]:
+        raise database.not_found_error()
+    if before != SCHEMA_REVISIONS[-1]:
         if backup is not None:
             back_up(database, backup)
         engine = database.connect()
-        writer = database.writing(engine)
+        writer = database.create_writing_engine(engine)
         try:
-            with database.failures():
-                migrate(writer, _MADE_ANEW.get(before, lambda connection: None))
+            with database.translate_errors():
+                migrate(writer, _REBUILD_AFTER.get(before, lambda connection: None))
         finally:
             writer.dispose()
             engine.dispose()
-    return before, REVISIONS[-1]
+    return before, SCHEMA_REVISIONS[-1]
 
 
-def migrate(engine: Engine, then: Callable[[Connection], object] = lambda connection: None) -> None:
+def migrate(engine: Engine, rebuild: Callable[[Connection], object] = lambda connection: None) -> None:
     """Run the missing migrations and `then` in one writing transaction."""
     from alembic import command
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("script_location", str(MIGRATIONS_FOLDER).replace("%", "%%"))
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
-        then(connection)
+        rebuild(connection)
         match_log.append_missing(connection)

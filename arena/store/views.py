@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from sqlalchemy import Connection
 
 from arena.store.dialect import execute, is_postgresql
-from arena.store.pool_payoffs import MEAN, RANKED
+from arena.store.pool_payoffs import MEAN_SQL, RANKED
 
 VIEWS_SCHEMA = "arena_views"
 """The schema of the views on PostgreSQL."""
@@ -60,7 +60,7 @@ SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, s
 FROM seats JOIN matches ON matches.number = seats.match JOIN bots ON bots.id = seats.bot"""
 _LADDER = f"""
 WITH paid AS (
-    SELECT pool, bot, {MEAN} AS payoff,
+    SELECT pool, bot, {MEAN_SQL} AS payoff,
     {RANKED} AS ranked
     FROM payoffs WHERE tournament = '' AND season = (SELECT coalesce(max(first), 1) FROM seasons) GROUP BY pool, bot
 )
@@ -75,11 +75,11 @@ FROM ratings JOIN bots ON bots.id = ratings.bot
     LEFT JOIN paid ON paid.pool = ratings.pool AND paid.bot = ratings.bot"""
 QUERIES = {"match_results": _MATCH_RESULTS, "match_seats": _MATCH_SEATS, "ladder": _LADDER}
 """The query of each view, by name."""
-VIEWS = {name: f"CREATE VIEW {name} AS{query}" for name, query in QUERIES.items()}
+VIEW_STATEMENTS = {name: f"CREATE VIEW {name} AS{query}" for name, query in QUERIES.items()}
 """The statement that creates each view in SQLite, by name."""
 
 
-def create(connection: Connection) -> None:
+def create_views(connection: Connection) -> None:
     """Create the views in a database without them; on PostgreSQL their schema is there."""
     place = f"{VIEWS_SCHEMA}." if is_postgresql(connection) else ""
     for name, query in QUERIES.items():
@@ -88,7 +88,7 @@ def create(connection: Connection) -> None:
 
 def find_problems(connection: Connection) -> Iterator[str]:
     """Yield a line for each view that is missing or different."""
-    look = _postgresql if is_postgresql(connection) else _sqlite
+    look = _postgresql_definitions if is_postgresql(connection) else _sqlite_definitions
     for name in QUERIES:
         found, right = look(connection, name)
         if found is None:
@@ -97,13 +97,13 @@ def find_problems(connection: Connection) -> Iterator[str]:
             yield f"view {name} is not the one that this version makes"
 
 
-def _sqlite(connection: Connection, name: str) -> tuple[object, object]:
+def _sqlite_definitions(connection: Connection, name: str) -> tuple[object, object]:
     """Return the stored definition of a view (None if missing) and the expected one."""
     query = "SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?"
-    return connection.exec_driver_sql(query, (name,)).scalar(), VIEWS[name]
+    return connection.exec_driver_sql(query, (name,)).scalar(), VIEW_STATEMENTS[name]
 
 
-def _postgresql(connection: Connection, name: str) -> tuple[object, object]:
+def _postgresql_definitions(connection: Connection, name: str) -> tuple[object, object]:
     """Return how the server reads a view (None if missing), and how it reads the expected query: columns and plan.
 
     It stores a view's definition in words that depend on its version. To have them for the expected query, one would

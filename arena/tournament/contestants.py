@@ -15,11 +15,11 @@ from arena.processes.bot_commands import (
     check_settings,
     known_bots,
     reference_command,
-    reference_spec,
-    startable,
+    parse_reference_spec,
+    make_startable,
 )
 from machine.command_words import split_command
-from protocol.bot_launch import BotSpec, bot_name_in, file_in, parse_bot_spec, split_bot_word
+from protocol.bot_launch import BotSpec, bot_name_of, parse_bot_file, parse_bot_spec, split_bot_word
 from protocol.errors import UsageFault
 from protocol.names import is_bot_name
 
@@ -35,14 +35,14 @@ class Contestant(NamedTuple):
     """The specification to make it in process, without a seed; None if it cannot be."""
 
 
-def contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process: bool = False) -> list[Contestant]:
+def parse_contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process: bool = False) -> list[Contestant]:
     """Return the bots that `words` name: `BOT`, `NAME=BOT[:KEY=VALUE,…]`, `[NAME=]FILE.py` or `NAME=COMMAND LINE`.
 
     In process it may also be `[NAME=]FILE.py:CLASS`, and the only command line is `python FILE.py`. `defaults` are
     settings for every reference bot that has them. Raises `UsageFault`, also for a setting that a bot does not have.
     """
     known = known_bots()
-    found = [_contestant(word, known, defaults, in_process=in_process) for word in words]
+    found = [_parse_contestant(word, known, defaults, in_process=in_process) for word in words]
     check_settings({contestant.name: contestant.command for contestant in found if contestant.reference})
     check_names([contestant.name for contestant in found])
     if len(found) < 2:
@@ -50,64 +50,64 @@ def contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process
     return found
 
 
-def in_process_spec(name: str, bot: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
+def make_in_process_spec(name: str, bot: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
     """Return the specification to make `bot` in process as `name`, without a seed. Raises `UsageFault`."""
     what = bot.partition(":")[0]
-    by_name = is_bot_name(what) and file_in(bot) is None
-    spec = _contestant(bot if by_name else f"{name}={bot}", known_bots(), defaults or {}, in_process=True).spec
+    by_name = is_bot_name(what) and parse_bot_file(bot) is None
+    spec = _parse_contestant(bot if by_name else f"{name}={bot}", known_bots(), defaults or {}, in_process=True).spec
     assert spec is not None
     return replace(spec, name=name)
 
 
-def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *, in_process: bool) -> Contestant:
+def _parse_contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *, in_process: bool) -> Contestant:
     given, what = split_bot_word(word)
     bot, _, text = what.partition(":")
-    name = bot_name_in(word)
+    name = bot_name_of(word)
     if bot in known:
-        spec = reference_spec(word, defaults)
+        spec = parse_reference_spec(word, defaults)
         asked = reference_command(spec)
         return Contestant(name, asked, reference=True, spec=spec)
-    file = file_in(what)
+    file = parse_bot_file(what)
     is_program = given is not None or what.endswith(".py")
     if is_program and (shutil.which(what) or Path(what).is_file()):  # blanks, quotes and backslashes are part of it
-        return _of_path(name, what, "", in_process=in_process)
+        return _contestant_of_path(name, what, "", in_process=in_process)
     if in_process and file is not None and Path(file.path).is_file():
-        return _of_path(name, file.path, what[len(file.path) :], in_process=True)
+        return _contestant_of_path(name, file.path, what[len(file.path) :], in_process=True)
     try:
         command = split_command(what)
     except ValueError as exc:
         raise UsageFault(f"{name}: {what!r} is no command line: {str(exc).lower()}") from exc
     program = command[0] if command else what
-    of_file = file_in(program) is not None
+    of_file = parse_bot_file(program) is not None
     if given is None and what.endswith(".py") and not Path(program).is_file() and (len(command) == 1 or not of_file):
-        return _of_path(name, what, "", in_process=in_process)  # reports that the file is missing
+        return _contestant_of_path(name, what, "", in_process=in_process)  # reports that the file is missing
     if in_process and (given is not None or of_file):
-        spec = _of_file(name, command)
+        spec = _spec_of_file(name, command)
         return Contestant(spec.name, tuple(command), spec=spec)
     if program.endswith(".py"):
-        return Contestant(name, startable(command))
+        return Contestant(name, make_startable(command))
     if given is not None and shutil.which(program):
         return Contestant(name, tuple(command))
     if given is not None and not text:
-        raise UsageFault(f"{name}: there is no program {program!r}{_instead(program, known)}")
+        raise UsageFault(f"{name}: there is no program {program!r}{_format_hint(program, known)}")
     if of_file or (given is None and file is not None):
         raise UsageFault(f"{what!r}: a class of a file plays in process: add --in-process, or name the file alone")
     own = "FILE.py" if in_process else "NAME=COMMAND LINE"
     raise UsageFault(f"there is no bot {bot!r}: one of {', '.join(known)}, or {own} for your own")
 
 
-def _of_path(name: str, path: str, more: str, *, in_process: bool) -> Contestant:
+def _contestant_of_path(name: str, path: str, suffix: str, *, in_process: bool) -> Contestant:
     """Return the bot in a file; `more` is what follows in the word: `:CLASS` or settings."""
     if not in_process:
-        return Contestant(name, startable([path]))
-    spec = _of_file(name, [f"{path}{more}"])
-    return Contestant(spec.name, (f"{path}{more}",), spec=spec)
+        return Contestant(name, make_startable([path]))
+    spec = _spec_of_file(name, [f"{path}{suffix}"])
+    return Contestant(spec.name, (f"{path}{suffix}",), spec=spec)
 
 
-def _of_file(name: str, command: Sequence[str]) -> BotSpec:
+def _spec_of_file(name: str, command: Sequence[str]) -> BotSpec:
     """Return the bot of a command line that is a Python file or only runs one. Raises `UsageFault`."""
     words = command[1:] if len(command) > 1 and Path(command[0]).name.startswith("python") else command
-    if len(words) != 1 or file_in(words[0]) is None:
+    if len(words) != 1 or parse_bot_file(words[0]) is None:
         raise UsageFault(
             f"{name}: {shlex.join(command)!r} can't play in process, which reference bots and Python files can: "
             f"write {name}=FILE.py or {name}=FILE.py:CLASS; "
@@ -117,7 +117,7 @@ def _of_file(name: str, command: Sequence[str]) -> BotSpec:
     return parse_bot_spec(f"{name}={path}", "")
 
 
-def _instead(program: str, known: Sequence[str]) -> str:
+def _format_hint(program: str, known: Sequence[str]) -> str:
     if "/" in program or not program:
         return " to run"
     return f", nor a bot of that name: one in this folder is ./{program}, and bots are {', '.join(known)}"

@@ -21,7 +21,7 @@ from arena.store.luck_value import match_luck
 from arena.tournament import remote
 from arena.tournament.host import host_pool
 from arena.tournament.in_process import InProcessHost
-from arena.tournament.job import Aborted, MatchJob, MatchReport, write_down
+from arena.tournament.job import Aborted, MatchJob, MatchReport, append_to_log
 from arena.tournament.plan import place_of
 from machine import standard_streams
 from machine.source_digest import digest_of_all
@@ -31,22 +31,22 @@ from protocol import VERSION
 from protocol.errors import ArenaFault, Fault, os_errors_as
 from protocol.reasons import VOID
 from referee.record import write_line
-from referee.record_reader import read
+from referee.record_reader import read_record
 
-PRINTED = "in-process.log"
+IN_PROCESS_LOG_NAME = "in-process.log"
 """The log of all in-process bots: output cannot be attributed to one of them."""
 
-_mine = threading.local()
-_making = threading.Lock()
+_thread_state = threading.local()
+_bot_import_lock = threading.Lock()
 """Held while bots' files are executed, which assume that nothing else runs in the process."""
 
 
-def play(
+def play_matches(
     job: MatchJob,
     matches: Sequence[Pairing],
     workers: WorkerPool,
-    early: Iterable[MatchReport] = (),
-    hold: Callable[[Sequence[MatchReport]], object] = lambda reports: None,
+    early_reports: Iterable[MatchReport] = (),
+    on_early_reports: Callable[[Sequence[MatchReport]], object] = lambda reports: None,
 ) -> Iterator[Sequence[MatchReport]]:
     """Yield the reports of the matches, each once, in the order given. The caller may stop at any time.
 
@@ -54,23 +54,23 @@ def play(
     Raises `ArenaFault` when a bot cannot go on, after all reports that can be yielded, and what `WorkerPool.run`
     raises.
     """
-    waiting = {place_of(report.result): report for report in early}
+    waiting = {place_of(report.result): report for report in early_reports}
     missing = [match for match in matches if match.place not in waiting]
     due = deque(match.place for match in matches)
-    work: Callable[[Sequence[Pairing]], Sequence[MatchReport | Aborted]] = partial(referee, job)
+    work: Callable[[Sequence[Pairing]], Sequence[MatchReport | Aborted]] = partial(referee_matches, job)
     if job.sources is not None:
-        work = partial(referee_elsewhere, job.sources, pickle.dumps(job))
+        work = partial(referee_remotely, job.sources, pickle.dumps(job))
     try:
-        if ready := _due(due, waiting):
+        if ready := _pop_due(due, waiting):
             yield ready
         for start, replies in spread_chunks(workers, work, missing, None if job.in_process else 1):
-            for bot, words in (words for reply in replies for words in reply.words):
-                write_down(job.logs, bot, words)
+            for bot, words in (words for reply in replies for words in reply.output):
+                append_to_log(job.logs, bot, words)
             reports = [reply for reply in replies if isinstance(reply, MatchReport)]
             waiting.update((match.place, report) for match, report in zip(missing[start:], reports, strict=False))
-            ready = _due(due, waiting)
+            ready = _pop_due(due, waiting)
             if rest := [report for report in reports if place_of(report.result) in waiting]:
-                hold(rest)
+                on_early_reports(rest)
                 for report in rest:  # without the notes, which are printed on arrival
                     waiting[place_of(report.result)] = MatchReport(report.closed, report.luck, report.failures)
             if ready:
@@ -79,10 +79,10 @@ def play(
                 if isinstance(reply, Aborted):
                     raise reply.fault
     finally:
-        workers.broadcast(partial(_leave, job.key))
+        workers.broadcast(partial(_release_bots, job.key))
 
 
-def _due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
+def _pop_due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
     """Pop the places that are due, and return their reports in order."""
     ready = []
     while due and due[0] in waiting:
@@ -90,7 +90,7 @@ def _due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
     return ready
 
 
-def referee_elsewhere(sources: str, job: bytes, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
+def referee_remotely(sources: str, job: bytes, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
     """Run `referee` on another machine. The job is pickled, so it refuses to run with different sources."""
     if sources != digest_of_all():
         told = (
@@ -98,17 +98,17 @@ def referee_elsewhere(sources: str, job: bytes, matches: Sequence[Pairing]) -> l
             f"here (sources {sources}): install the same on all machines"
         )
         return [Aborted(ArenaFault(told))]
-    return referee(pickle.loads(job), matches)  # noqa: S301 - sent by our own command, with the same code
+    return referee_matches(pickle.loads(job), matches)  # noqa: S301 - sent by our own command, with the same code
 
 
-def referee(job: MatchJob, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
+def referee_matches(job: MatchJob, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
     """Referee matches in order, up to the first that cannot be played, and report why."""
     done: list[MatchReport | Aborted] = []
     try:
-        with _playing(job) as play_match:
+        with _match_player(job) as play_match:
             for match in matches:
                 reply = play_match(match)
-                done.append(_measured(reply, job.value) if isinstance(reply, MatchReport) else reply)
+                done.append(_with_luck(reply, job.value) if isinstance(reply, MatchReport) else reply)
                 if isinstance(reply, Aborted):
                     break
     except Fault as fault:
@@ -116,41 +116,41 @@ def referee(job: MatchJob, matches: Sequence[Pairing]) -> list[MatchReport | Abo
     return done
 
 
-def _leave(key: str) -> None:
+def _release_bots(key: str) -> None:
     """Release the bots that are kept for a run, even while they play."""
-    remote.leave(key)
+    remote.close_run(key)
     if host_pool.cache_info().currsize:
-        host_pool().leave(key)
+        host_pool().close_run(key)
 
 
 @contextmanager
-def _playing(job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
+def _match_player(job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
     """Yield a function that plays a match on a host reserved for this thread."""
     if job.server is not None:
-        yield partial(remote.play, job.server, job)
+        yield partial(remote.play_match, job.server, job)
         return
     if not job.in_process:
-        with host_pool().host(job) as play_match:
+        with host_pool().reserve_host(job) as play_match:
             yield play_match
         return
-    if getattr(_mine, "key", None) != job.key:
-        with _making:
-            _print_to(job.logs / PRINTED)
-            _mine.key, _mine.host = job.key, InProcessHost(job)
-    yield _mine.host.play
+    if getattr(_thread_state, "key", None) != job.key:
+        with _bot_import_lock:
+            _redirect_output(job.logs / IN_PROCESS_LOG_NAME)
+            _thread_state.key, _thread_state.host = job.key, InProcessHost(job)
+    yield _thread_state.host.play
 
 
-def _print_to(log: Path) -> None:
+def _redirect_output(log: Path) -> None:
     """Redirect the output of a worker process, but not of a worker thread, to a log. Raises `ArenaFault`."""
     if threading.current_thread() is threading.main_thread():
         with os_errors_as(ArenaFault, f"the log {log} can't be written"):
             log.parent.mkdir(parents=True, exist_ok=True)
-            sys.stdout = sys.stderr = log.open("a", buffering=1, encoding="utf-8", errors=standard_streams.ERRORS)
+            sys.stdout = sys.stderr = log.open("a", buffering=1, encoding="utf-8", errors=standard_streams.ENCODING_ERRORS)
 
 
-def _measured(report: MatchReport, value: str | None) -> MatchReport:
+def _with_luck(report: MatchReport, value: str | None) -> MatchReport:
     closed = report.closed
     if value is None or closed.result.reason == VOID:
         return report
-    luck = luck_of(read(b"".join((*closed.lines, write_line(closed.footer))), closed.result.match), value)
+    luck = luck_of(read_record(b"".join((*closed.lines, write_line(closed.footer))), closed.result.match), value)
     return report._replace(luck=match_luck(luck))

@@ -28,42 +28,42 @@ from typing import Any, NoReturn, TypeVar
 from arena.host.handler import AuthFailed, FinishedMatch, HostHandler, Identity, NotAllowed
 from arena.host.host import MatchHost
 from arena.host.journal import Journal
-from arena.host.runner import Runner
+from arena.host.runner import MatchRunner
 from arena.host.session import Session
 from arena.host.timeouts import HostTimeouts
 from arena.network.admission import Access
-from arena.network.connection_limits import Bounds
-from arena.processes.launch_spec import LaunchSpec, passed
-from arena.processes.process import BotCrashed, BotProcess, Crash, NoProgram
+from arena.network.connection_limits import ConnectionBounds
+from arena.processes.launch_spec import LaunchSpec, allowed_environment
+from arena.processes.process import BotCrashed, BotProcess, Crash, ProgramNotFound
 from arena.ratings.tournament_pairing import Pairing
 from arena.store.incident import Incident
 from arena.tournament.contestants import Contestant
-from arena.tournament.job import MAX_LOG_BYTES, Aborted, MatchJob, MatchReport, Words
+from arena.tournament.job import MAX_LOG_BYTES, Aborted, MatchJob, MatchReport, BotOutput
 from machine import event_loop
 from machine.subprocesses import keep_private
-from machine.timeouts import scaled
-from machine.timestamps import utc
+from machine.timeouts import scale_timeouts
+from machine.timestamps import utc_now
 from protocol import bot_launch
 from protocol.close_codes import GOING_AWAY
 from protocol.errors import ArenaFault, Fault, os_errors_as
 from protocol.messages import ClientMessage, Hello, Unseek, Unseeked
 from protocol.reasons import DISCONNECTED, NO_SHOW, VOID
-from referee.effects import Absent
-from referee.footer import Closed
+from referee.effects import NoShow
+from referee.footer import ClosedMatch
 
 HOST = "127.0.0.1"
-SHUTDOWN_TIMEOUT = 2.0
+SHUTDOWN_TIMEOUT_S = 2.0
 """Seconds that a bot has to exit by itself when there are no more matches."""
-MOST_CRASHES = 3
+MAX_CRASHES = 3
 """Crashes in a row after which a bot is not started again; also the limit of times it is killed for being away.
 
 A match that it appeared in (if `strict`: that it finished) resets the count.
 """
-MOST_TOLD = 5
+MAX_REPORTED_REASONS = 5
 """Maximum number of different crash reasons of a restarted bot that are reported."""
-AWAY_WITHIN = 30.0
+RECONNECT_TIMEOUT_S = 30.0
 """Seconds in which a bot that lost its connection must be back."""
-IDLE = 60.0
+IDLE_TIMEOUT_S = 60.0
 """Seconds after which an idle host on a cluster is closed and its bots end, because the command may be gone."""
 
 T = TypeVar("T")
@@ -88,68 +88,68 @@ class TournamentHost(HostHandler):
         self._tokens = {name: secrets.token_hex(32) for name in job.plan.names}
         self._port = 0
         self._bots: dict[str, BotProcess] = {}
-        self._news = asyncio.Event()
-        self._over: asyncio.Future[Closed] | None = None
+        self._changed = asyncio.Event()
+        self._finished: asyncio.Future[ClosedMatch] | None = None
         self._failure: BaseException | None = None
-        self._restarts = event_loop.Tasks()
+        self._restarts = event_loop.BackgroundTasks()
         self._notes: list[str] = []
         self._incidents: list[tuple[str, Incident]] = []
-        self._told_of: Counter[str] = Counter()
+        self._reported_bytes: Counter[str] = Counter()
         """Bytes of each log that have been reported."""
         self._host = MatchHost(
-            self, Journal(self._scratch), _access(len(self._tokens)), timeouts=scaled(HostTimeouts())
+            self, Journal(self._scratch), _connection_limits(len(self._tokens)), timeouts=scale_timeouts(HostTimeouts())
         )
-        self._out: dict[str, str] = {}
+        self._forfeiting: dict[str, str] = {}
         """Bots that are out of the run and forfeit their matches, with the reason."""
         self._failing: dict[str, str] = {}
         """Bots that failed in the current match, with the reason."""
-        self._told_why: defaultdict[str, set[str]] = defaultdict(set)
-        self._started: dict[str, float] = {}
+        self._reported_reasons: defaultdict[str, set[str]] = defaultdict(set)
+        self._started_at: dict[str, float] = {}
         """Start times of the bots that have not said hello since."""
-        self._first_seen = 0.0
+        self._last_first_connection_at = 0.0
         """The time at which a bot last connected for the first time."""
         self._seen: set[str] = set()
-        self._away: Counter[str] = Counter()
+        self._away_count: Counter[str] = Counter()
         """Counts by bot of kills because it was away."""
-        self._under_way = ""
+        self._current_match = ""
         """The id of the current or last match."""
-        self.played = 0
+        self.matches_played = 0
         """Number of matches played."""
 
     @property
-    def usable(self) -> bool:
+    def is_usable(self) -> bool:
         """True if the next match can be played: nothing has failed, and no match was left unfinished."""
-        return self._failure is None and self._over is None
+        return self._failure is None and self._finished is None
 
     async def open(self) -> None:
         """Listen on a free port. Raises `ArenaFault`."""
-        self._port = await self._host.listener.open(HOST, 0)
+        self._port = await self._host.listener.listen(HOST, 0)
 
     async def play(self, match: Pairing) -> MatchReport | Aborted:
         """Play a match, and return its report or why no more can be played."""
         try:
-            await self._gather(match.seats)
-            self._over = asyncio.get_running_loop().create_future()
-            header, seed = self._job.plan.header_of(match, utc(), self._host.clients.version)
-            self._under_way = header.match
-            out = [seat for seat, name in enumerate(match.seats) if name in self._out]
-            self._host.begin(header, seed, absent=out)  # the seats of these bots have lost
-            closed = await self._over
+            await self._wait_for_bots(match.seats)
+            self._finished = asyncio.get_running_loop().create_future()
+            header, seed = self._job.plan.header_of(match, utc_now(), self._host.clients.version_of)
+            self._current_match = header.match
+            out = [seat for seat, name in enumerate(match.seats) if name in self._forfeiting]
+            self._host.start_match(header, seed, absent=out)  # the seats of these bots have lost
+            closed = await self._finished
         except Fault as fault:
             self._failure = self._failure or fault
-            return Aborted(fault, self._words())
-        self._over = None
-        self.played += 1
+            return Aborted(fault, self._new_output())
+        self._finished = None
+        self.matches_played += 1
         missed = (DISCONNECTED, NO_SHOW) if self._job.strict else (NO_SHOW,)
         for seat in closed.result.seats:
             if seat.reason not in missed:
-                self._bots[seat.bot].played()
+                self._bots[seat.bot].reset_crashes()
         notes, self._notes = tuple(self._notes), []
         incidents, self._incidents = tuple(self._incidents), []
-        return MatchReport(closed, None, self._failures(closed), notes, incidents, self._words())
+        return MatchReport(closed, None, self._failures(closed), notes, incidents, self._new_output())
 
-    def _failures(self, closed: Closed) -> dict[int, str]:
-        failed = self._failing | self._out
+    def _failures(self, closed: ClosedMatch) -> dict[int, str]:
+        failed = self._failing | self._forfeiting
         self._failing = {}
         return {
             number: failed[seat.bot]
@@ -161,72 +161,72 @@ class TournamentHost(HostHandler):
         """Stop the host, its match and every bot; return the errors on the way."""
         self._fail(ArenaFault("the table is closed"))
         # Absent bots would not hear that the arena closes, so they get no time to exit.
-        patience = {name: SHUTDOWN_TIMEOUT if self._host.clients.is_online(name) else 0.0 for name in self._bots}
+        patience = {name: SHUTDOWN_TIMEOUT_S if self._host.clients.is_online(name) else 0.0 for name in self._bots}
         stopping = [bot.stop(patience[name]) for name, bot in self._bots.items()]
         ended = await asyncio.gather(self._host.disconnect(GOING_AWAY), *stopping, return_exceptions=True)
         await self._host.drain()
         shutil.rmtree(self._scratch, ignore_errors=True)
         return [fault for fault in ended if fault is not None]
 
-    async def _gather(self, names: Sequence[str]) -> None:
+    async def _wait_for_bots(self, names: Sequence[str]) -> None:
         """Wait until these bots are connected and free; first start all bots, to find one that cannot start at once."""
         if not self._bots:
             for number, contestant in enumerate(self._job.plan.contestants):
-                self._check()  # a bot started after `close` would never be stopped
-                name, order = contestant.name, self._order(contestant, number)
-                listen = partial(self._host.listener.take, address=name)
-                bot = BotProcess(name, order, self._folder / f"{name}.log", self._crashed, listen)
+                self._raise_failure()  # a bot started after `close` would never be stopped
+                name, order = contestant.name, self._launch_spec(contestant, number)
+                listen = partial(self._host.listener.add_socket, address=name)
+                bot = BotProcess(name, order, self._folder / f"{name}.log", self._on_crash, listen)
                 self._bots[name] = bot
-                await self._run(bot)
+                await self._start_bot(bot)
         since = asyncio.get_running_loop().time()
-        while missing := [name for name in names if name not in self._out and self._host.clients.free_slots(name) < 1]:
-            self._check()
-            self._news.clear()
+        while missing := [name for name in names if name not in self._forfeiting and self._host.clients.free_slots_of(name) < 1]:
+            self._raise_failure()
+            self._changed.clear()
             try:
                 async with asyncio.timeout_at(min(self._deadline(name, since) for name in missing)):
-                    await self._news.wait()
+                    await self._changed.wait()
             except TimeoutError:
-                self._end_absent(missing, since)
-        self._check()
+                self._kill_absent(missing, since)
+        self._raise_failure()
 
     def _deadline(self, name: str, since: float) -> float:
         """Return the time at which to give up a missing bot that has been waited for since `since`."""
-        started = self._started.get(name)
+        started = self._started_at.get(name)
         if started is None:
-            return since + min(AWAY_WITHIN, self._job.connect_timeout)
-        return max(started, self._first_seen) + self._job.connect_timeout
+            return since + min(RECONNECT_TIMEOUT_S, self._job.connect_timeout_s)
+        return max(started, self._last_first_connection_at) + self._job.connect_timeout_s
 
-    def connected(self, session: Session) -> None:
+    def on_connected(self, session: Session) -> None:
         self._slot_freed()
 
     def _slot_freed(self) -> None:
         """Handle a bot that connected, or that was freed by dropping out of a match."""
-        for name in [name for name in self._started if self._host.clients.is_online(name)]:
-            del self._started[name]
+        for name in [name for name in self._started_at if self._host.clients.is_online(name)]:
+            del self._started_at[name]
             if name not in self._seen:
                 self._seen.add(name)
-                self._first_seen = asyncio.get_running_loop().time()
-        self._news.set()
+                self._last_first_connection_at = asyncio.get_running_loop().time()
+        self._changed.set()
 
-    def _check(self) -> None:
+    def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
 
-    async def _run(self, bot: BotProcess) -> None:
+    async def _start_bot(self, bot: BotProcess) -> None:
         """Start a bot. Raises `ArenaFault`; unless the job is strict, a missing program only puts its bot out."""
-        self._started[bot.name] = asyncio.get_running_loop().time()
+        self._started_at[bot.name] = asyncio.get_running_loop().time()
         try:
             await bot.start()
-        except NoProgram as fault:
+        except ProgramNotFound as fault:
             if self._job.strict:
                 raise
-            self._put_out(bot.name, str(fault).removeprefix(f"{bot.name} "), str(fault))
+            self._exclude_bot(bot.name, str(fault).removeprefix(f"{bot.name} "), str(fault))
 
-    def _order(self, contestant: Contestant, number: int) -> LaunchSpec:
+    def _launch_spec(self, contestant: Contestant, number: int) -> LaunchSpec:
         """Return how to launch a bot: reference bots run outside the sandbox, as they are the arena's own code."""
         plan, around, token = self._job.plan, self._job.environment, self._tokens[contestant.name]
         environment = {
-            **({} if self._job.sources is None else passed(os.environ)),
+            **({} if self._job.sources is None else allowed_environment(os.environ)),
             **around.variables,
             bot_launch.URL: f"ws://{HOST}:{self._port}",
             bot_launch.TOKEN_FD: "0",
@@ -234,26 +234,26 @@ class TournamentHost(HostHandler):
             bot_launch.GAME: plan.rules.name,
             bot_launch.CONFIG: json.dumps(plan.rules.config),
             bot_launch.SEED: plan.bot_seed(contestant.name),
-            bot_launch.ASSIGNED: "1",
+            bot_launch.ASSIGNED_MATCHES: "1",
         }
         if contestant.reference:
             command = (sys.executable, *contestant.command[1:])
             return LaunchSpec(command=command, environment=environment, token=token)
         if around.sandbox is not None:
-            return around.sandbox.order(contestant, number, environment, token)
+            return around.sandbox.launch_spec(contestant, number, environment, token)
         return LaunchSpec(command=contestant.command, environment=environment, token=token)
 
-    def _end_absent(self, missing: Sequence[str], since: float) -> None:
+    def _kill_absent(self, missing: Sequence[str], since: float) -> None:
         """Kill bots that keep a match waiting although their processes run."""
         now = asyncio.get_running_loop().time()
         for name in missing:
             if now < self._deadline(name, since):
                 continue
-            away = name not in self._started
-            within = self._job.connect_timeout
-            why = f"stayed away for {min(AWAY_WITHIN, within):g} s" if away else f"did not connect within {within:g} s"
-            self._away[name] += self._bots[name].end(f"{why} and was killed")
-            self._started[name] = now  # the next process gets the full time again
+            away = name not in self._started_at
+            within = self._job.connect_timeout_s
+            why = f"stayed away for {min(RECONNECT_TIMEOUT_S, within):g} s" if away else f"did not connect within {within:g} s"
+            self._away_count[name] += self._bots[name].kill_as_crash(f"{why} and was killed")
+            self._started_at[name] = now  # the next process gets the full time again
 
     async def authenticate(self, hello: Hello, address: str) -> Identity:
         """Accept only the tournament's bots, each with its own token, and spectators."""
@@ -264,60 +264,60 @@ class TournamentHost(HostHandler):
             raise AuthFailed(f"{hello.bot} is not one of this tournament's bots, or that is not its token")
         return Identity(hello.bot)
 
-    def request(self, session: Session, message: ClientMessage) -> None:
+    def handle_message(self, session: Session, message: ClientMessage) -> None:
         """Refuse requests to seek, as matches are assigned; an unseek is acknowledged."""
         if isinstance(message, Unseek):
             session.send(Unseeked(id=message.id))
         else:
             raise NotAllowed("seek: matches are assigned here: wait for start")
 
-    def seat_released(self, runner: Runner, seat: int) -> None:
+    def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
         self._slot_freed()
 
     async def finalize(self, match: FinishedMatch) -> None:
         """Send the result to everyone, without ratings, which may depend on other matches, and report it."""
-        match.tell(None)
+        match.send_end(None)
         try:
-            closed = match.closed()
+            closed = match.close_record()
         except ArenaFault as fault:
             self._fail(fault)
             raise
-        if self._over is not None and not self._over.done():
-            self._over.set_result(closed)
-        match.forget()
+        if self._finished is not None and not self._finished.done():
+            self._finished.set_result(closed)
+        match.remove_journal()
 
-    async def note(self, bot: str, incident: Incident) -> None:
+    async def record_incident(self, bot: str, incident: Incident) -> None:
         self._incidents.append((bot, incident))
 
-    def _crashed(self, bot: BotProcess, crash: Crash) -> None:
+    def _on_crash(self, bot: BotProcess, crash: Crash) -> None:
         """Handle a crash: the bot loses its match, and is started again up to a limit."""
         told = str(crash)
         if self._job.sources is not None:  # name the log by its path on the command's machine
             told = told.replace(str(self._folder), str(self._job.logs))
         self._failing[bot.name] = crash.why
-        if max(bot.crashes, self._away[bot.name]) >= MOST_CRASHES or bot.name not in self._seen:
+        if max(bot.crashes, self._away_count[bot.name]) >= MAX_CRASHES or bot.name not in self._seen:
             if self._job.strict:
                 self._fail(BotCrashed(told))
             else:
-                self._put_out(bot.name, crash.why, told)
+                self._exclude_bot(bot.name, crash.why, told)
             return
-        before = self._told_why[bot.name]
-        if self._job.strict or (crash.why not in before and len(before) < MOST_TOLD):
+        before = self._reported_reasons[bot.name]
+        if self._job.strict or (crash.why not in before and len(before) < MAX_REPORTED_REASONS):
             before.add(crash.why)
             self._notes.append(told)
-        self._host.clients.forfeit(bot.name)
-        self._restarts.begin(self._restart(bot))
+        self._host.clients.forfeit_matches(bot.name)
+        self._restarts.start(self._restart(bot))
 
-    def _put_out(self, name: str, why: str, told: str) -> None:
+    def _exclude_bot(self, name: str, why: str, note: str) -> None:
         """Have a bot forfeit its matches from now on, including the current one."""
-        self._out[name] = why
-        self._notes.append(f"{told}\n{name} forfeits its matches here from now on")
-        runner = self._host.clients.runners.get(self._under_way)
+        self._forfeiting[name] = why
+        self._notes.append(f"{note}\n{name} forfeits its matches here from now on")
+        runner = self._host.clients.runners.get(self._current_match)
         if runner is not None and name in runner.bots:
-            runner.receive(Absent(runner.bots.index(name)))
-        self._news.set()
+            runner.receive(NoShow(runner.bots.index(name)))
+        self._changed.set()
 
-    def _words(self) -> Words:
+    def _new_output(self) -> BotOutput:
         """Return what bots wrote since the last report, if workers report it."""
         if self._job.sources is None:
             return ()
@@ -325,29 +325,29 @@ class TournamentHost(HostHandler):
         for name, bot in self._bots.items():
             with contextlib.suppress(OSError), bot.log.open("rb") as file:
                 end = file.seek(0, os.SEEK_END)
-                file.seek(max(self._told_of[name], end - MAX_LOG_BYTES))
-                self._told_of[name] = end
+                file.seek(max(self._reported_bytes[name], end - MAX_LOG_BYTES))
+                self._reported_bytes[name] = end
                 words.append((name, file.read()))
         return tuple((name, text) for name, text in words if text)
 
     async def _restart(self, bot: BotProcess) -> None:
         try:
-            await self._run(bot)
+            await self._start_bot(bot)
         except ArenaFault as fault:
             self._fail(fault)
 
     def _fail(self, fault: BaseException) -> None:
         self._failure = self._failure or fault
-        self._news.set()
-        if self._over is not None and not self._over.done():
-            self._over.set_exception(self._failure)
+        self._changed.set()
+        if self._finished is not None and not self._finished.done():
+            self._finished.set_exception(self._failure)
 
 
-def _access(bots: int) -> Access:
+def _connection_limits(bots: int) -> Access:
     """Return limits for these bots, each with a connection and perhaps its successor, and for spectators."""
-    usual = Bounds()
+    usual = ConnectionBounds()
     return Access(
-        bounds=Bounds(
+        bounds=ConnectionBounds(
             connections=max(usual.connections, 4 * bots),
             per_address=max(usual.per_address, 2 * bots),
             waiting_per_address=max(usual.waiting_per_address, 2 * bots),
@@ -360,40 +360,40 @@ class TournamentHostPool:
 
     def __init__(self) -> None:
         keep_private()
-        event_loop.collect_rarely()
-        self._loop = event_loop.new()
+        event_loop.relax_gc()
+        self._loop = event_loop.new_event_loop()
         self._open: dict[TournamentHost, tuple[str, contextlib.ExitStack]] = {}
         """Each host with the run that it belongs to, and the stack that releases its folder."""
         self._free: list[TournamentHost] = []
         """Hosts without a current match."""
-        self._closing = event_loop.Tasks()
+        self._closing = event_loop.BackgroundTasks()
         threading.Thread(target=self._loop.run_forever, name="hosts", daemon=True).start()
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, self._terminate)
+            signal.signal(signal.SIGTERM, self._on_sigterm)
 
     @contextlib.contextmanager
-    def host(self, job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
+    def reserve_host(self, job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
         """Yield a function that plays a match on a host reserved for the caller. Raises `ArenaFault`."""
-        host = self._run(self._take(job))
+        host = self._run(self._acquire(job))
         try:
             yield lambda match: self._run(host.play(match))
         finally:
-            self._run(self._put_back(job, host))
+            self._run(self._release(job, host))
 
-    def leave(self, key: str | None = None) -> None:
+    def close_run(self, key: str | None = None) -> None:
         """Close the hosts of a run, or all, even during a match."""
-        self._run(self._leave(key))
+        self._run(self._close_run(key))
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    async def _take(self, job: MatchJob) -> TournamentHost:
+    async def _acquire(self, job: MatchJob) -> TournamentHost:
         for host in self._free:
             if self._open[host][0] == job.key:
                 self._free.remove(host)
                 return host
         with contextlib.ExitStack() as held:
-            folder = held.enter_context(_free_folder(job.logs) if job.sources is None else _temporary_folder())
+            folder = held.enter_context(_lock_log_folder(job.logs) if job.sources is None else _temporary_folder())
             host = TournamentHost(job, folder)
             self._open[host] = job.key, held.pop_all()
         try:
@@ -403,20 +403,20 @@ class TournamentHostPool:
             raise
         return host
 
-    async def _put_back(self, job: MatchJob, host: TournamentHost) -> None:
-        if not host.usable:
+    async def _release(self, job: MatchJob, host: TournamentHost) -> None:
+        if not host.is_usable:
             await self._close(host)
             return
         self._free.append(host)
         if job.sources is not None:
-            self._loop.call_later(IDLE, self._close_idle, host, host.played)
+            self._loop.call_later(IDLE_TIMEOUT_S, self._close_idle, host, host.matches_played)
 
     def _close_idle(self, host: TournamentHost, played: int) -> None:
         """Close a host that has played no match since the given count."""
-        if host.played == played and host in self._free:
-            self._closing.begin(self._close(host))
+        if host.matches_played == played and host in self._free:
+            self._closing.start(self._close(host))
 
-    async def _leave(self, key: str | None) -> None:
+    async def _close_run(self, key: str | None) -> None:
         await asyncio.gather(*(self._close(host) for host, (run, _) in list(self._open.items()) if key in (None, run)))
 
     async def _close(self, host: TournamentHost) -> None:
@@ -429,14 +429,14 @@ class TournamentHostPool:
             log.error("a host did not close as it should: %s", fault)
         folder.close()
 
-    def _terminate(self, number: int, frame: object) -> NoReturn:
+    def _on_sigterm(self, number: int, frame: object) -> NoReturn:
         with contextlib.suppress(BaseException):
-            self.leave()
+            self.close_run()
         os._exit(128 + number)
 
 
 @contextlib.contextmanager
-def _free_folder(logs: Path) -> Iterator[Path]:
+def _lock_log_folder(logs: Path) -> Iterator[Path]:
     """Yield `logs`, or the first of its subfolders 2, 3, … that no other host has locked. Raises `ArenaFault`."""
     for number in count(1):
         folder = logs if number == 1 else logs / str(number)

@@ -10,21 +10,21 @@ from msgspec.structs import replace
 
 from arena.ratings.tournament_pairing import Pairing
 from arena.tournament.contestants import Contestant
-from arena.tournament.job import MAX_LOG_BYTES, MatchJob, MatchReport, write_down
-from machine.timestamps import utc
+from arena.tournament.job import MAX_LOG_BYTES, MatchJob, MatchReport, append_to_log
+from machine.timestamps import utc_now
 from protocol.bot_launch import PLAYERS, BotSpec
 from protocol.errors import UsageFault
 from protocol.games.base import Game
-from referee.in_process import InProcess
+from referee.in_process import InProcessPlayers
 
 
-def check(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bool = True) -> Mapping[str, str]:
+def check_bots(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bool = True) -> Mapping[str, str]:
     """Check the bots that can play in process by making them.
 
     Raises `UsageFault` for one that cannot be made or does not play the game; unless `strict`, bots with faulty files
     are returned with the reason instead.
     """
-    return {**players_of([one.spec for one in contestants if one.spec is not None], game, strict=strict).failing}
+    return {**make_players([one.spec for one in contestants if one.spec is not None], game, strict=strict).failed_bots}
 
 
 class InProcessHost:
@@ -35,32 +35,32 @@ class InProcessHost:
         plan = job.plan
         specs = [replace(one.spec, seed=plan.bot_seed(one.name)) for one in plan.contestants if one.spec is not None]
         self._words: list[tuple[str, bytes]] = []
-        self._players = players_of(specs, plan.rules, self._say, strict=job.strict)
+        self._players = make_players(specs, plan.rules, self._write_line, strict=job.strict)
 
     def play(self, match: Pairing) -> MatchReport:
         """Play a match. Raises `Fault` if a bot cannot go on."""
-        closed = self._players.play(*self._job.plan.header_of(match, utc(), lambda bot: ""))
+        closed = self._players.play(*self._job.plan.header_of(match, utc_now(), lambda bot: ""))
         words, self._words = tuple(self._words), []
-        failing = self._players.failing
+        failing = self._players.failed_bots
         absent = {seat: failing[bot] for seat, bot in enumerate(match.seats) if bot in failing}
         failures = {**closed.failures, **absent}
-        return MatchReport(closed, failures=failures, words=words)
+        return MatchReport(closed, failures=failures, output=words)
 
-    def _say(self, bot: str, line: str) -> None:
+    def _write_line(self, bot: str, line: str) -> None:
         words = f"{line}\n".encode(errors="replace")
         if self._job.sources is None:
-            write_down(self._job.logs, bot, words)
+            append_to_log(self._job.logs, bot, words)
         else:
             self._words.append((bot, words[-MAX_LOG_BYTES:]))
 
 
-def players_of(
+def make_players(
     specs: Sequence[BotSpec],
     game: Game[Any, Any],
-    say: Callable[[str, str], None] = lambda bot, line: None,
+    on_message: Callable[[str, str], None] = lambda bot, line: None,
     *,
     strict: bool,
-) -> InProcess:
+) -> InProcessPlayers:
     """Make bots that play in this process; `say` receives messages for a bot's author, with the bot's name.
 
     Raises `UsageFault` for a bot that cannot be made or does not play the game, as defined by `InProcess`.
@@ -68,5 +68,5 @@ def players_of(
     offers = entry_points(group=PLAYERS)
     if not offers:
         raise UsageFault(f"nobody offers to play bots in process: no package has an entry point in {PLAYERS}")
-    players: InProcess = next(iter(offers)).load()(specs, game, say, strict=strict)
+    players: InProcessPlayers = next(iter(offers)).load()(specs, game, on_message, strict=strict)
     return players

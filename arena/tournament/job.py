@@ -13,10 +13,10 @@ from arena.store.luck_value import MatchLuck
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BotEnvironment
 from protocol.errors import ArenaFault, Fault, os_errors_as
-from referee.footer import Closed
+from referee.footer import ClosedMatch
 from referee.result import Result
 
-CONNECT_TIMEOUT = 180.0
+CONNECT_TIMEOUT_S = 180.0
 """Seconds that matches may wait for a bot before it is killed, which counts as a crash.
 
 The time restarts whenever a bot connects, because bots warm up one after the other; a first compilation may take
@@ -24,7 +24,7 @@ minutes.
 """
 
 
-Words = tuple[tuple[str, bytes], ...]
+BotOutput = tuple[tuple[str, bytes], ...]
 """Bots with what they wrote since the last report, if workers report it: its last `MAX_LOG_BYTES`."""
 MAX_LOG_BYTES = 64 * 1024
 
@@ -44,7 +44,7 @@ class MatchJob(Struct, frozen=True, kw_only=True):
     environment: BotEnvironment
     logs: Path
     value: str | None = None
-    connect_timeout: float = CONNECT_TIMEOUT
+    connect_timeout_s: float = CONNECT_TIMEOUT_S
     in_process: bool = False
     strict: bool = True
     sources: str | None = None
@@ -52,31 +52,31 @@ class MatchJob(Struct, frozen=True, kw_only=True):
     """The server to which the bots are connected, if they are not started here."""
 
 
-class ServerAt(Struct, frozen=True):
+class RemoteServer(Struct, frozen=True):
     """A running server whose bots play the matches: its URL and the operator's token."""
 
     url: str
     token: str
 
 
-class ServerOn(Struct, frozen=True):
+class LocalServer(Struct, frozen=True):
     """A running server on this machine by its data folder; its address may change with each start."""
 
     folder: Path
 
 
-Server: TypeAlias = ServerAt | ServerOn
+Server: TypeAlias = RemoteServer | LocalServer
 
 
 class MatchReport(NamedTuple):
     """The report of a finished match, not rated yet; `failures` gives by seat why programs of bots failed."""
 
-    closed: Closed
+    closed: ClosedMatch
     luck: MatchLuck | None = None
     failures: Mapping[int, str] = {}
     notes: tuple[str, ...] = ()
     incidents: tuple[tuple[str, Incident], ...] = ()
-    words: Words = ()
+    output: BotOutput = ()
 
     @property
     def result(self) -> Result:
@@ -88,13 +88,13 @@ class Aborted(NamedTuple):
     """The reason why no more matches can be played."""
 
     fault: Fault
-    words: Words = ()
+    output: BotOutput = ()
 
 
-def write_down(logs: Path, bot: str, words: bytes) -> None:
+def append_to_log(logs: Path, bot: str, output: bytes) -> None:
     """Append what a bot wrote to its log. Raises `ArenaFault`."""
     log = logs / f"{bot}.log"
     with os_errors_as(ArenaFault, f"the log {log} can't be written"):
         logs.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as file:
-            file.write(words)
+            file.write(output)

@@ -19,11 +19,11 @@ from arena.ratings import tournament_pairing
 from arena.ratings.tournament_pairing import Pairing
 from arena.tournament.contestants import Contestant
 from protocol.dice import Dice
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.messages import Clock
-from referee.record import Header, RecordedSeat, header_of
-from referee.result import Result, points
+from referee.record import Header, RecordedSeat, make_header
+from referee.result import Result, match_points
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -43,9 +43,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     stem: str | None = None
     prefix: str | None = None
 
-    def derive(self, what: str) -> bytes:
+    def derive(self, purpose: str) -> bytes:
         """Return 32 bytes derived from the seed, the stem and a purpose."""
-        return _derived(self.seed, self.stem or self.id, what)
+        return _derive_bytes(self.seed, self.stem or self.id, purpose)
 
     def bot_seed(self, bot: str) -> str:
         """Return the seed of a bot's own randomness and nonces."""
@@ -59,26 +59,26 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def pool(self) -> str | None:
         """The pool that rates the matches: that of the preset, however starts are dealt; None if they are not rated."""
-        return None if self.format == tournament_pairing.TEST else self.rules.pool
+        return None if self.format == tournament_pairing.TEST_FORMAT else self.rules.pool
 
-    def logs(self, data: Path) -> Path:
+    def log_folder(self, data_folder: Path) -> Path:
         """Return the folder for the bots' standard output and error, with a subfolder for each further worker."""
-        return data / "tournaments" / self.id
+        return data_folder / "tournaments" / self.id
 
-    def bot_logs(self, data: Path, bot: str) -> list[Path]:
+    def bot_logs(self, data_folder: Path, bot: str) -> list[Path]:
         """Return the existing logs of a bot, or that of the first worker if there is none."""
-        logs = self.logs(data)
+        logs = self.log_folder(data_folder)
         return sorted(logs.glob(f"**/{bot}.log")) or [logs / f"{bot}.log"]
 
-    def schedule(self, played: Sequence[Result]) -> list[Pairing]:
+    def schedule(self, results: Sequence[Result]) -> list[Pairing]:
         """Return every pairing known so far: all of them, or up to the current round of a swiss tournament."""
         chance = Random(self.derive("schedule"))
         if self.format == "swiss":
-            return self._swiss(played)
+            return self._swiss_schedule(results)
         everyone = tournament_pairing.gauntlet if self.format == "gauntlet" else tournament_pairing.round_robin
         return everyone(self.names, self.rounds, chance, seats=self.rules.seats, paired=self.paired)
 
-    def _swiss(self, played: Sequence[Result]) -> list[Pairing]:
+    def _swiss_schedule(self, played: Sequence[Result]) -> list[Pairing]:
         """Return the rounds that follow from the results so far, up to the first unfinished one."""
         pairings: list[Pairing] = []
         for number in range(self.rounds):
@@ -88,15 +88,15 @@ class Plan(Struct, frozen=True, kw_only=True):
             scores = dict.fromkeys(self.names, 0.0)
             seats = {pairing.place: pairing.seats for pairing in pairings}
             for result in done:
-                for bot, score in zip(seats.get(place_of(result), ()), points(result), strict=False):
+                for bot, score in zip(seats.get(place_of(result), ()), match_points(result), strict=False):
                     scores[bot] += score
-            for bot, count in tournament_pairing.byes(self.names, pairings).items():
+            for bot, count in tournament_pairing.count_byes(self.names, pairings).items():
                 scores[bot] += count * (2 if self.paired else 1)
             chance = Random(self.derive(f"swiss/{number}"))
             pairings += tournament_pairing.swiss(self.names, pairings, scores, chance, paired=self.paired)
         return pairings
 
-    def named(self, results: Sequence[Result]) -> list[Result]:
+    def with_plan_names(self, results: Sequence[Result]) -> list[Result]:
         """Return stored results with the plan's names of bots, which may have been renamed or respelled since."""
         if not results:
             return []
@@ -104,26 +104,26 @@ class Plan(Struct, frozen=True, kw_only=True):
         return [_with_bots(result, seats.get(place_of(result))) for result in results]
 
     @property
-    def count(self) -> int:
+    def match_count(self) -> int:
         """The total number of matches."""
         seats = self.rules.seats
-        return tournament_pairing.count(
+        return tournament_pairing.count_matches(
             self.format, len(self.contestants), self.rounds, seats=seats, paired=self.paired
         )
 
-    def header_of(self, match: Pairing, started: str, version: Callable[[str], str]) -> tuple[Header, bytes]:
+    def header_of(self, pairing: Pairing, started: str, version: Callable[[str], str]) -> tuple[Header, bytes]:
         """Return the header of a pairing that starts now, with the bots' versions, and the seed of its dice."""
-        seed = self.derive(f"dice/{match.place}")
-        header = header_of(
-            match=f"{self.prefix or self.id}-{match.place:05d}",
-            game=self.game_of(match),
-            seats=[RecordedSeat(bot=bot, version=version(bot)) for bot in match.seats],
+        seed = self.derive(f"dice/{pairing.place}")
+        header = make_header(
+            match=f"{self.prefix or self.id}-{pairing.place:05d}",
+            game=self.game_of(pairing),
+            seats=[RecordedSeat(bot=bot, version=version(bot)) for bot in pairing.seats],
             seed=seed,
             pool=self.pool,
             clock=self.clock,
             started=started,
             tournament=self.id,
-            place=match.place,
+            place=pairing.place,
         )
         return header, seed
 
@@ -143,11 +143,11 @@ class Plan(Struct, frozen=True, kw_only=True):
             return result
         return replace(result, start=tournament_pairing.start_name(self.id, result.place, self.rules.seats))
 
-    def game_of(self, match: Pairing) -> Game[Any, Any]:
+    def game_of(self, pairing: Pairing) -> Game[Any, Any]:
         """Return the game of a pairing; if `paired`, all matches of a start share one deal."""
         if not self.paired:
             return self.rules
-        return load(self.rules.name, self.rules.config_of_deal(Dice(self.derive(f"start/{match.start}"), 0)))
+        return load_game(self.rules.name, self.rules.config_of_deal(Dice(self.derive(f"start/{pairing.start}"), 0)))
 
 
 def _with_bots(result: Result, bots: Sequence[str] | None) -> Result:
@@ -158,10 +158,10 @@ def _with_bots(result: Result, bots: Sequence[str] | None) -> Result:
 
 def bot_seed(seed: str, stem: str, bot: str) -> str:
     """Return the seed of a bot's own randomness and nonces, in a tournament with this seed and stem."""
-    return _derived(seed, stem, f"bot/{bot}").hex()
+    return _derive_bytes(seed, stem, f"bot/{bot}").hex()
 
 
-def _derived(seed: str, stem: str, what: str) -> bytes:
+def _derive_bytes(seed: str, stem: str, what: str) -> bytes:
     return hashlib.sha256(f"{seed}/{stem}/{what}".encode()).digest()
 
 

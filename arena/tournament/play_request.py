@@ -9,17 +9,17 @@ from msgspec import Struct
 from arena.operator.requests import Request
 from protocol.messages import Clock
 from protocol.reasons import NO_SHOW
-from referee.footer import Closed
+from referee.footer import ClosedMatch
 from referee.record import Footer
 from referee.result import Result
 
 
-def no_shows(result: Result) -> dict[int, str]:
+def find_no_shows(result: Result) -> dict[int, str]:
     """Return the seats whose bots did not appear, with the reason in words."""
     return {at: "it was not there" for at, seat in enumerate(result.seats) if seat.reason == NO_SHOW}
 
 
-class Play(Request, frozen=True, tag="play"):
+class PlayRequest(Request, frozen=True, tag="play"):
     """A request to play a tournament match between bots in seat order, with dice from `seed` (hex).
 
     A bot that does not come within `wait_s` seconds loses. `pool` is the pool in which the tournament rates the match.
@@ -46,11 +46,11 @@ class PlayReply(Struct, frozen=True, kw_only=True):
     failures: dict[int, str] = {}
 
     @classmethod
-    def of(cls, closed: Closed) -> PlayReply:
+    def from_closed(cls, closed: ClosedMatch) -> PlayReply:
         """Return the reply for a closed match."""
         lines = [line.decode() for line in closed.lines]
         return cls(result=closed.result, lines=lines, footer=closed.footer, failures={**closed.failures})
 
-    def closed(self) -> Closed:
+    def to_closed(self) -> ClosedMatch:
         """Return the closed match."""
-        return Closed(self.result, tuple(line.encode() for line in self.lines), self.footer, self.failures)
+        return ClosedMatch(self.result, tuple(line.encode() for line in self.lines), self.footer, self.failures)

@@ -7,51 +7,51 @@ import threading
 import time
 from contextlib import AsyncExitStack
 
-from arena.operator.client import NoAnswer, NoServer, Operator, connected, connected_to
+from arena.operator.client import NoAnswer, NoServer, OperatorConnection, connect_to_url, connect_to_folder
 from arena.ratings.tournament_pairing import Pairing
-from arena.tournament.job import Aborted, MatchJob, MatchReport, Server, ServerOn
-from arena.tournament.play_request import Play, PlayReply, no_shows
+from arena.tournament.job import Aborted, MatchJob, MatchReport, Server, LocalServer
+from arena.tournament.play_request import PlayRequest, PlayReply, find_no_shows
 from machine import event_loop
 from protocol.errors import Fault
 
-TRY_AGAIN = 2.0
+RETRY_DELAY_S = 2.0
 
-_lines: dict[str, RemoteClient] = {}
+_client_by_run: dict[str, RemoteClient] = {}
 """Connections of this process, by run."""
-_making = threading.Lock()
+_clients_lock = threading.Lock()
 
 
-def play(server: Server, job: MatchJob, match: Pairing) -> MatchReport | Aborted:
+def play_match(server: Server, job: MatchJob, match: Pairing) -> MatchReport | Aborted:
     """Play a match on a server, which may restart meanwhile; return its report, or why no more can be played."""
-    with _making:
-        if job.key not in _lines:
-            _lines[job.key] = RemoteClient(server)
-        line = _lines[job.key]
-    request, down_since = _request(job, match), 0.0
+    with _clients_lock:
+        if job.key not in _client_by_run:
+            _client_by_run[job.key] = RemoteClient(server)
+        line = _client_by_run[job.key]
+    request, down_since = _make_request(job, match), 0.0
     while True:
         try:
-            closed = line.ask(request).closed()
+            closed = line.ask(request).to_closed()
         except (NoServer, NoAnswer) as fault:
             down_since = down_since or time.monotonic()
-            if time.monotonic() - down_since > job.connect_timeout:
+            if time.monotonic() - down_since > job.connect_timeout_s:
                 return Aborted(fault)
-            time.sleep(TRY_AGAIN)
+            time.sleep(RETRY_DELAY_S)
         except Fault as fault:
             return Aborted(fault)
         else:
-            return MatchReport(closed, failures={**closed.failures, **no_shows(closed.result)})
+            return MatchReport(closed, failures={**closed.failures, **find_no_shows(closed.result)})
 
 
-def leave(key: str) -> None:
+def close_run(key: str) -> None:
     """Close the connection of a run in this process."""
-    line = _lines.pop(key, None)
+    line = _client_by_run.pop(key, None)
     if line is not None:
         line.close()
 
 
-def _request(job: MatchJob, match: Pairing) -> Play:
+def _make_request(job: MatchJob, match: Pairing) -> PlayRequest:
     header, seed = job.plan.header_of(match, "", lambda bot: "")
-    return Play(
+    return PlayRequest(
         match=header.match,
         game=header.game,
         config=header.config,
@@ -61,7 +61,7 @@ def _request(job: MatchJob, match: Pairing) -> Play:
         tournament=job.plan.id,
         place=match.place,
         pool=header.pool,
-        wait_s=job.connect_timeout,
+        wait_s=job.connect_timeout_s,
     )
 
 
@@ -75,12 +75,12 @@ class RemoteClient:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._held = AsyncExitStack()
-        self._operator: Operator | None = None
+        self._operator: OperatorConnection | None = None
         self._connecting = asyncio.Lock()
-        self._loop = event_loop.new()
+        self._loop = event_loop.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="operator", daemon=True).start()
 
-    def ask(self, request: Play) -> PlayReply:
+    def ask(self, request: PlayRequest) -> PlayReply:
         """Send a request and return the reply. Raises the errors of `Operator.ask` and `connected`."""
         return asyncio.run_coroutine_threadsafe(self._ask(request), self._loop).result()
 
@@ -89,11 +89,11 @@ class RemoteClient:
         asyncio.run_coroutine_threadsafe(self._held.aclose(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
 
-    async def _ask(self, request: Play) -> PlayReply:
+    async def _ask(self, request: PlayRequest) -> PlayReply:
         at = self._server
         async with self._connecting:
             if self._operator is None:
-                line = connected_to(at.folder) if isinstance(at, ServerOn) else connected(at.url, at.token)
+                line = connect_to_folder(at.folder) if isinstance(at, LocalServer) else connect_to_url(at.url, at.token)
                 self._operator = await self._held.enter_async_context(line)
             operator = self._operator
         try:

@@ -11,7 +11,7 @@ from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.luck_value import MatchLuck, match_luck
 from arena.store.match_luck import luck_of_tournament, save_luck
-from arena.store.registry import note_incident
+from arena.store.registry import log_incident
 from arena.store.result_queries import record_of
 from arena.store.store import Store
 from arena.store.tournament_state import PendingResult, pending_of_tournament, save_pending
@@ -20,12 +20,12 @@ from arena.tournament.plan import Plan
 from machine.terminal import say
 from measuring.luck import luck_of
 from measuring.value_function import NoLuck
-from measuring.value_registry import names_in_points
+from measuring.value_registry import default_value_names
 from protocol.reasons import VOID
-from referee.record_reader import read
+from referee.record_reader import read_record
 from referee.result import Result
 
-TRY_AGAIN = 2.0
+RETRY_DELAY_S = 2.0
 """Seconds between attempts to reach the store."""
 
 
@@ -34,30 +34,30 @@ def store_reports(store: Store, reports: Sequence[MatchReport]) -> None:
 
     While the store is unavailable, it says so once and retries. Raises `StoreError` if the store rejects them.
     """
-    batch = [StorableMatch(one.result, one.closed.record, one.luck, one.failures) for one in reports]
-    _once_it_can(partial(store.write, finish_matches, batch))
-    _note(store, reports)
+    batch = [StorableMatch(one.result, one.closed.pack_record, one.luck, one.failures) for one in reports]
+    _retry_until_stored(partial(store.write, finish_matches, batch))
+    _store_incidents(store, reports)
 
 
 def save_pending_reports(store: Store, reports: Sequence[MatchReport]) -> None:
     """Store matches that are not to be rated yet, with the same retries."""
-    _once_it_can(
+    _retry_until_stored(
         partial(store.write, save_pending, [PendingResult(one.closed, one.luck, one.failures) for one in reports])
     )
-    _note(store, reports)
+    _store_incidents(store, reports)
 
 
-def pending_reports(store: Store, tournament: str) -> list[MatchReport]:
+def load_pending_reports(store: Store, tournament: str) -> list[MatchReport]:
     """Return the pending reports of a tournament, which are not rated yet, by place."""
     return [MatchReport(one.closed, one.luck, one.failures) for one in store.read(pending_of_tournament, tournament)]
 
 
-def _note(store: Store, reports: Sequence[MatchReport]) -> None:
+def _store_incidents(store: Store, reports: Sequence[MatchReport]) -> None:
     for bot, incident in (noted for report in reports for noted in report.incidents):
-        _once_it_can(partial(store.write, note_incident, bot, incident))
+        _retry_until_stored(partial(store.write, log_incident, bot, incident))
 
 
-def _once_it_can(change: Callable[[], object]) -> None:
+def _retry_until_stored(change: Callable[[], object]) -> None:
     told = False
     while True:
         try:
@@ -66,7 +66,7 @@ def _once_it_can(change: Callable[[], object]) -> None:
             if not told:
                 say(f"arena: results can't be stored now, which is tried again: {fault}", err=True)
                 told = True
-            time.sleep(TRY_AGAIN)
+            time.sleep(RETRY_DELAY_S)
         else:
             return
 
@@ -77,7 +77,7 @@ def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[
     The name is None for games without chance and for more than two seats. Void matches have no luck, nor have those
     whose record is deleted. Stored luck is used if it is by one value; the rest is computed from the records.
     """
-    names = [name for name in names_in_points(plan.rules) if name != NoLuck.name]
+    names = [name for name in default_value_names(plan.rules) if name != NoLuck.name]
     if not names:
         return None, {}
     kept = store.read(luck_of_tournament, plan.id)
@@ -91,7 +91,7 @@ def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[
     return value, {match: noted.points for match, noted in (luck | anew).items()}
 
 
-def luck_of_records(store: Store, wanted: Iterable[str], value: str) -> dict[str, MatchLuck]:
+def luck_of_records(store: Store, match_ids: Iterable[str], value: str) -> dict[str, MatchLuck]:
     """Compute the luck of stored matches by a value from their records; those with a deleted record are left out."""
-    bodies = ((match, store.read(record_of, match)) for match in wanted)
-    return {match: match_luck(luck_of(read(body, match), value)) for match, body in bodies if body is not None}
+    bodies = ((match, store.read(record_of, match)) for match in match_ids)
+    return {match: match_luck(luck_of(read_record(body, match), value)) for match, body in bodies if body is not None}

@@ -16,20 +16,20 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from arena.processes.launch_spec import MIB, PROCESSES, SCRATCH_MIB, LaunchSpec, ResourceLimits
+from arena.processes.launch_spec import MIB, MAX_PROCESSES, SCRATCH_MIB, LaunchSpec, ResourceLimits
 from arena.tournament.contestants import Contestant
-from protocol import PORT, bot_launch
+from protocol import DEFAULT_PORT, bot_launch
 from protocol.errors import ArenaFault, UsageFault
 
-NONE, USERS, BWRAP = "none", "users", "bwrap"
-KINDS = (NONE, USERS, BWRAP)
+NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX = "none", "users", "bwrap"
+SANDBOX_KINDS = (NO_SANDBOX, USERS_SANDBOX, BWRAP_SANDBOX)
 NO_HOME = "/nonexistent"
-_SCRATCH = "/tmp"  # noqa: S108 - each sandbox has its own
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-_SETTINGS = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "ssl/certs", "ssl/openssl.cnf")
-_OF_A_PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")
-_OURS = ("arena", "bots", "machine", "measuring", "protocol", "referee")
-_APART = (
+_SCRATCH_FOLDER = "/tmp"  # noqa: S108 - each sandbox has its own
+_SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_ETC_PATHS = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "ssl/certs", "ssl/openssl.cnf")
+_PREFIX_PATHS = ("bin", "lib", "lib64", "pyvenv.cfg")
+_PROJECT_PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
+_ISOLATION_OPTIONS = (
     *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
     *("--hostname", "bot", "--die-with-parent"),
 )
@@ -50,39 +50,39 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     copies: int = 1
     """Processes of one bot that may run at the same time."""
 
-    def order(self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str) -> LaunchSpec:
+    def launch_spec(self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str) -> LaunchSpec:
         """Return how to launch the bot with this number. Raises `UsageFault` if it would see protected files."""
         changed = {**environment, "HOME": NO_HOME}
         changed.pop("XDG_CACHE_HOME", None)
         user = self.users[number] if self.users else None
-        limits = ResourceLimits(memory=self.memory_mib * MIB, processes=PROCESSES * self.copies, user=user)
+        limits = ResourceLimits(memory=self.memory_mib * MIB, processes=MAX_PROCESSES * self.copies, user=user)
         order = LaunchSpec(command=contestant.command, environment=changed, token=token, limits=limits)
-        if self.kind == USERS:
+        if self.kind == USERS_SANDBOX:
             return order
-        changed |= {"HOME": _SCRATCH, "TMPDIR": _SCRATCH, bot_launch.URL: f"ws://127.0.0.1:{PORT}"}
-        box = self._box(contestant.name, contestant.command)
+        changed |= {"HOME": _SCRATCH_FOLDER, "TMPDIR": _SCRATCH_FOLDER, bot_launch.URL: f"ws://127.0.0.1:{DEFAULT_PORT}"}
+        box = self._bwrap_command(contestant.name, contestant.command)
         return msgspec.structs.replace(order, limits=None, sandbox=(*box, msgspec.json.encode(limits).decode()))
 
-    def _box(self, name: str, command: Sequence[str]) -> tuple[str, ...]:
+    def _bwrap_command(self, name: str, command: Sequence[str]) -> tuple[str, ...]:
         """Return the command that sets up a bubblewrap sandbox and its first program, without the limits."""
         inside, data = Path.cwd(), self.data.resolve()
-        shown = {*(Path(os.path.abspath(path)) for path in self.readable), *_named(command)}
+        shown = {*(Path(os.path.abspath(path)) for path in self.readable), *_named_folders(command)}
         for path in shown:
-            self._check(name, path)
-        bound = _outermost({*_existing(Path("/etc"), _SETTINGS), *_prefixes(command[0]), *_arena(), *shown})
-        words = ["bwrap", *_namespaces(), *_APART, "--proc", "/proc", "--dev", "/dev"]
-        words += [*_scratch("/dev/shm"), *_scratch(_SCRATCH), *_system()]  # noqa: S108 - inside the sandbox
+            self._check_visible(name, path)
+        bound = _outermost_paths({*_existing_paths(Path("/etc"), _ETC_PATHS), *_program_folders(command[0]), *_arena_folders(), *shown})
+        words = ["bwrap", *_namespace_options(), *_ISOLATION_OPTIONS, "--proc", "/proc", "--dev", "/dev"]
+        words += [*_scratch_options("/dev/shm"), *_scratch_options(_SCRATCH_FOLDER), *_system_options()]  # noqa: S108 - inside the sandbox
         for path in bound:
-            words += [*_parents(path), "--ro-bind", str(path), str(path)]
+            words += [*_parent_options(path), "--ro-bind", str(path), str(path)]
         for path in bound:
             if data.is_relative_to(real := path.resolve()):  # the data folder lies inside, under any name
                 words += ["--perms", "0000", "--size", "4096", "--tmpfs", str(path / data.relative_to(real))]
         if not any(inside.is_relative_to(path) for path in bound):
-            words += [*_parents(inside), "--perms", "0755", "--dir", str(inside)]
+            words += [*_parent_options(inside), "--perms", "0755", "--dir", str(inside)]
         words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(inside)]
         return (*words, sys.executable, "-P", "-m", "arena.tournament.sandbox_init")
 
-    def _check(self, name: str, path: Path) -> None:
+    def _check_visible(self, name: str, path: Path) -> None:
         """Raise `UsageFault` if a bot must not see a path."""
         place, data = path.resolve(), self.data.resolve()
         database = data if self.database is None else self.database.resolve()
@@ -90,7 +90,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
             raise UsageFault(f"{name}: {path} lies in the data folder, which bots don't see in a sandbox")
         if database.is_relative_to(place) and not database.is_relative_to(data):
             raise UsageFault(f"{name} would see the database {self.database} in {path}: keep one of them elsewhere")
-        if Path.home().resolve().is_relative_to(place) or place == Path(_SCRATCH):
+        if Path.home().resolve().is_relative_to(place) or place == Path(_SCRATCH_FOLDER):
             raise UsageFault(f"{name} would see all of {path}: give it a folder of its own")
 
 
@@ -105,7 +105,7 @@ def check_bubblewrap() -> None:
     """Raise `UsageFault` if bubblewrap is missing, and `ArenaFault` if it cannot create sandboxes."""
     if shutil.which("bwrap") is None:
         raise UsageFault("--sandbox bwrap needs bubblewrap: apt-get install bubblewrap, or dnf install bubblewrap")
-    command = ["bwrap", *_namespaces(), *_APART, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
+    command = ["bwrap", *_namespace_options(), *_ISOLATION_OPTIONS, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
     tried = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - all of it is said here
     if tried.returncode:
         said = tried.stderr.strip().splitlines()
@@ -115,18 +115,18 @@ def check_bubblewrap() -> None:
         )
 
 
-def _namespaces() -> tuple[str, ...]:
+def _namespace_options() -> tuple[str, ...]:
     """Return the options for user namespaces; root needs none, as each bot gets a user of its own instead."""
     return () if os.geteuid() == 0 else ("--unshare-user", "--disable-userns")
 
 
-def _scratch(place: str) -> list[str]:
+def _scratch_options(place: str) -> list[str]:
     return ["--perms", "1777", "--size", str(SCRATCH_MIB * MIB), "--tmpfs", place]
 
 
-def _system() -> Iterator[str]:
+def _system_options() -> Iterator[str]:
     """Yield mounts of the system's programs and libraries; links of a merged /usr stay links."""
-    for name in _SYSTEM:
+    for name in _SYSTEM_FOLDERS:
         path = Path(name)
         if path.is_symlink():
             yield from ("--symlink", str(path.readlink()), name)
@@ -134,30 +134,30 @@ def _system() -> Iterator[str]:
             yield from ("--ro-bind", name, name)
 
 
-def _existing(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+def _existing_paths(folder: Path, names: Sequence[str]) -> Iterator[Path]:
     return (path for path in (folder / name for name in names) if path.exists())
 
 
-def _prefixes(program: str) -> Iterator[Path]:
+def _program_folders(program: str) -> Iterator[Path]:
     """Yield the folders of a program and its libraries, following its links."""
     found = shutil.which(program)
     path = Path(found).absolute() if found else None
     while path is not None:
         if path.parent.name == "bin":
-            yield from _existing(path.parents[1], _OF_A_PREFIX)
+            yield from _existing_paths(path.parents[1], _PREFIX_PATHS)
         else:
             yield path
         path = path.parent / path.readlink() if path.is_symlink() else None
 
 
-def _arena() -> Iterator[Path]:
+def _arena_folders() -> Iterator[Path]:
     """Yield the folders of this Python, which starts the sandbox, and of this project, which bots may use."""
     for prefix in {sys.prefix, sys.base_prefix}:
-        yield from _existing(Path(prefix), _OF_A_PREFIX)
-    yield from (Path(__file__).parents[2] / package for package in _OURS)
+        yield from _existing_paths(Path(prefix), _PREFIX_PATHS)
+    yield from (Path(__file__).parents[2] / package for package in _PROJECT_PACKAGES)
 
 
-def _named(command: Sequence[str]) -> Iterator[Path]:
+def _named_folders(command: Sequence[str]) -> Iterator[Path]:
     """Yield the folders that a command names, and those of the files that it names."""
     for word in command[1:]:
         path = Path(os.path.abspath(word))
@@ -167,17 +167,17 @@ def _named(command: Sequence[str]) -> Iterator[Path]:
             yield path.parent
 
 
-def _outermost(paths: set[Path]) -> list[Path]:
+def _outermost_paths(paths: set[Path]) -> list[Path]:
     """Return the paths outside the system's folders, without those inside another path."""
     plain = sorted({Path(os.path.normpath(path)) for path in paths})
     outer: list[Path] = []
     for path in plain:
-        if not any(path.is_relative_to(other) for other in (*map(Path, _SYSTEM), *outer)):
+        if not any(path.is_relative_to(other) for other in (*map(Path, _SYSTEM_FOLDERS), *outer)):
             outer.append(path)
     return outer
 
 
-def _parents(path: Path) -> Iterator[str]:
+def _parent_options(path: Path) -> Iterator[str]:
     """Yield options that create the parent folders as passable for everyone."""
     for parent in reversed(path.parents[:-1]):
         yield from ("--perms", "0755", "--dir", str(parent))

@@ -11,26 +11,26 @@ import sys
 
 import msgspec
 
-from arena.processes.launch_spec import LISTENING, ResourceLimits
+from arena.processes.launch_spec import LISTENING_MESSAGE, ResourceLimits
 from machine.terminal import say
-from protocol import PORT
+from protocol import DEFAULT_PORT
 
 HOST = "127.0.0.1"
-NOT_STARTED = 127
+EXIT_CODE_NOT_STARTED = 127
 
 
 def main() -> None:
     """Listen, send the socket to the tournament, apply the limits and run the bot."""
     limits = msgspec.json.decode(sys.argv[1], type=ResourceLimits)
-    with socket.socket(fileno=int(sys.argv[2])) as tournament, socket.create_server((HOST, PORT)) as listening:
-        socket.send_fds(tournament, [LISTENING], [listening.fileno()])
+    with socket.socket(fileno=int(sys.argv[2])) as tournament, socket.create_server((HOST, DEFAULT_PORT)) as listening:
+        socket.send_fds(tournament, [LISTENING_MESSAGE], [listening.fileno()])
     command = sys.argv[3:]
-    limits.hold()
+    limits.apply()
     try:
         os.execvp(command[0], command)  # noqa: S606 - the operator's own command
     except OSError as exc:
         say(f"{command[0]} can't be started: {exc.strerror}", err=True)
-        raise SystemExit(NOT_STARTED) from None
+        raise SystemExit(EXIT_CODE_NOT_STARTED) from None
 
 
 if __name__ == "__main__":

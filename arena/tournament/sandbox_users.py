@@ -18,27 +18,27 @@ from pathlib import Path
 
 from protocol.errors import ArenaFault
 
-USERS = range(61_184, 65_520)
+USER_IDS = range(61_184, 65_520)
 """User ids that no system assigns to people or permanent services."""
-LOCKS = Path("/run/arena-sandbox")
+LOCK_FOLDER = Path("/run/arena-sandbox")
 """The folder with a file for each user ever reserved, locked by the tournament that holds it."""
-_OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")  # noqa: S108 - writable by everyone
-_REMOVE = 0
+_WORLD_WRITABLE_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")  # noqa: S108 - writable by everyone
+_IPC_RMID = 0
 """The kernel's IPC_RMID."""
 
 
 @contextmanager
-def drawn_users(count: int, locks: Path = LOCKS) -> Iterator[tuple[int, ...]]:
+def reserved_users(count: int, locks: Path = LOCK_FOLDER) -> Iterator[tuple[int, ...]]:
     """Reserve users that have no name, no processes and no other tournament, until the block ends. It requires root.
 
     Leftovers are removed before, because a previous tournament may have been killed, and after. Raises `ArenaFault`.
     """
     with ExitStack() as held:
         folder = held.enter_context(_lock_folder(locks))
-        taken = {entry.pw_uid for entry in pwd.getpwall()} | _with_processes()
+        taken = {entry.pw_uid for entry in pwd.getpwall()} | _users_with_processes()
         users: list[int] = []
-        for user in USERS:
-            if len(users) < count and user not in taken and _lock(folder, user, held):
+        for user in USER_IDS:
+            if len(users) < count and user not in taken and _try_lock(folder, user, held):
                 users.append(user)
         if len(users) < count:
             raise ArenaFault(f"{count} bots in sandboxes want a user each: {len(users)} are free on this machine")
@@ -64,7 +64,7 @@ def _lock_folder(locks: Path) -> Iterator[int]:
         os.close(folder)
 
 
-def _lock(folder: int, user: int, held: ExitStack) -> bool:
+def _try_lock(folder: int, user: int, held: ExitStack) -> bool:
     """Lock a user for this process, and return whether that worked."""
     try:
         file = os.open(str(user), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
@@ -79,7 +79,7 @@ def _lock(folder: int, user: int, held: ExitStack) -> bool:
     return True
 
 
-def _with_processes() -> set[int]:
+def _users_with_processes() -> set[int]:
     found = set()
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -89,19 +89,19 @@ def _with_processes() -> set[int]:
 
 def remove_leftovers(users: Collection[int]) -> None:
     """Remove the users' files in folders that anyone may write to, and their shared memory, queues and semaphores."""
-    for place in _OPEN_TO_ALL:
+    for place in _WORLD_WRITABLE_FOLDERS:
         with contextlib.suppress(OSError):
-            _remove_files(os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), users, deeper=True)
+            _remove_files(os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), users, recurse=True)
     libc = ctypes.CDLL(None)
     for kind in ("shm", "msg", "sem"):
         for number in _kernel_objects(kind, users):
             if kind == "sem":
-                libc.semctl(number, 0, _REMOVE)
+                libc.semctl(number, 0, _IPC_RMID)
             else:
-                libc[f"{kind}ctl"](number, _REMOVE, None)
+                libc[f"{kind}ctl"](number, _IPC_RMID, None)
 
 
-def _remove_files(folder: int, users: Collection[int], *, deeper: bool) -> None:
+def _remove_files(folder: int, users: Collection[int], *, recurse: bool) -> None:
     """Remove the users' files in an open folder, which is then closed, and in its subfolders that anyone may write to.
 
     Files are addressed by folder descriptors, so that no program can redirect a path meanwhile.
@@ -113,9 +113,9 @@ def _remove_files(folder: int, users: Collection[int], *, deeper: bool) -> None:
                 found = entry.stat(follow_symlinks=False)
                 if found.st_uid in users:
                     theirs.append(f"./{entry.name}")
-                elif deeper and stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_IWOTH:
+                elif recurse and stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_IWOTH:
                     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-                    _remove_files(os.open(entry.name, flags, dir_fd=folder), users, deeper=False)
+                    _remove_files(os.open(entry.name, flags, dir_fd=folder), users, recurse=False)
         for first in range(0, len(theirs), 1000):
             # Programs may nest folders deeper than Python's recursion; `rm` handles any depth.
             subprocess.run(  # noqa: S603

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 HASH_BYTES = 32
-Node = Callable[[int, int], bytes]
+NodeHash = Callable[[int, int], bytes]
 """`node(level, end)` returns the hash of the 2**level leaves before leaf `end`, a multiple of 2**level."""
 
 
@@ -17,11 +17,11 @@ def leaf_hash(entry: bytes) -> bytes:
     return hashlib.sha256(b"\0" + entry).digest()
 
 
-def _parent(left: bytes, right: bytes) -> bytes:
+def _parent_hash(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\1" + left + right).digest()
 
 
-def peaks(size: int) -> list[tuple[int, int]]:
+def peak_positions(size: int) -> list[tuple[int, int]]:
     """Return the level and the end of each maximal complete subtree of a tree with `size` leaves, from the left."""
     found, end = [], 0
     for level in range(size.bit_length() - 1, -1, -1):
@@ -43,58 +43,58 @@ class IncrementalTree:
         hashes = [leaf]
         level = 0
         while self.size >> level & 1:
-            hashes.append(_parent(self._peaks.pop(), hashes[-1]))
+            hashes.append(_parent_hash(self._peaks.pop(), hashes[-1]))
             level += 1
         self._peaks.append(hashes[-1])
         self.size += 1
         return b"".join(hashes)
 
 
-def root(size: int, node: Node) -> bytes:
+def root_hash(size: int, node: NodeHash) -> bytes:
     """Return the root of a tree with `size` leaves."""
-    return _subtree(0, size, node) if size else hashlib.sha256().digest()
+    return _subtree_hash(0, size, node) if size else hashlib.sha256().digest()
 
 
-def _subtree(start: int, end: int, node: Node) -> bytes:
+def _subtree_hash(start: int, end: int, node: NodeHash) -> bytes:
     size = end - start
     if size & (size - 1) == 0:
         return node(size.bit_length() - 1, end)
-    middle = start + _left(size)
-    return _parent(_subtree(start, middle, node), _subtree(middle, end, node))
+    middle = start + _left_size(size)
+    return _parent_hash(_subtree_hash(start, middle, node), _subtree_hash(middle, end, node))
 
 
-def _left(size: int) -> int:
+def _left_size(size: int) -> int:
     """Return the number of leaves in the left subtree: the largest power of two below `size`."""
     return 1 << (size - 1).bit_length() - 1
 
 
-def inclusion_proof(at: int, size: int, node: Node) -> list[bytes]:
+def inclusion_proof(index: int, size: int, node: NodeHash) -> list[bytes]:
     """Return the hashes that prove that leaf `at`, from 0, is in a tree with `size` leaves."""
     start, end, path = 0, size, []
     while end - start > 1:
-        middle = start + _left(end - start)
-        if at < middle:
-            path.append(_subtree(middle, end, node))
+        middle = start + _left_size(end - start)
+        if index < middle:
+            path.append(_subtree_hash(middle, end, node))
             end = middle
         else:
-            path.append(_subtree(start, middle, node))
+            path.append(_subtree_hash(start, middle, node))
             start = middle
     return path[::-1]
 
 
-def consistency_proof(earlier: int, size: int, node: Node) -> list[bytes]:
+def consistency_proof(earlier: int, size: int, node: NodeHash) -> list[bytes]:
     """Return the hashes that prove that a tree with `size` leaves extends that of its first `earlier` ones."""
     start, end, path, whole = 0, size, [], True
     while end != earlier:
-        middle = start + _left(end - start)
+        middle = start + _left_size(end - start)
         if earlier <= middle:
-            path.append(_subtree(middle, end, node))
+            path.append(_subtree_hash(middle, end, node))
             end = middle
         else:
-            path.append(_subtree(start, middle, node))
+            path.append(_subtree_hash(start, middle, node))
             start, whole = middle, False
     if not whole:
-        path.append(_subtree(start, end, node))
+        path.append(_subtree_hash(start, end, node))
     return path[::-1]
 
 
@@ -107,11 +107,11 @@ def root_from_inclusion_proof(leaf: bytes, at: int, size: int, path: Sequence[by
         if last == 0:
             return None
         if at & 1 or at == last:
-            found = _parent(sibling, found)
+            found = _parent_hash(sibling, found)
             while not at & 1 and at:
                 at, last = at >> 1, last >> 1
         else:
-            found = _parent(found, sibling)
+            found = _parent_hash(found, sibling)
         at, last = at >> 1, last >> 1
     return found if last == 0 else None
 
@@ -135,10 +135,10 @@ def verify_consistency(earlier: int, size: int, earlier_root: bytes, later_root:
         if last == 0:
             return False
         if at & 1 or at == last:
-            old, new = _parent(sibling, old), _parent(sibling, new)
+            old, new = _parent_hash(sibling, old), _parent_hash(sibling, new)
             while not at & 1 and at:
                 at, last = at >> 1, last >> 1
         else:
-            new = _parent(new, sibling)
+            new = _parent_hash(new, sibling)
         at, last = at >> 1, last >> 1
     return old == earlier_root and new == later_root and last == 0

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from arena.transparency_log.merkle_tree import leaf_hash, root_from_inclusion_proof, verify_consistency
-from protocol.digest import canonical
+from protocol.digest import encode_canonical
 from protocol.errors import BadRecord
 
 KEY_BYTES = 32
@@ -36,7 +36,7 @@ class LogEntry(Struct, frozen=True, kw_only=True):
     @property
     def leaf(self) -> bytes:
         """The hash of the entry's leaf."""
-        return leaf_hash(canonical(self))
+        return leaf_hash(encode_canonical(self))
 
 
 class SignedTreeHead(Struct, frozen=True, kw_only=True):
@@ -67,8 +67,8 @@ class ConsistencyProof(Struct, frozen=True, kw_only=True):
     path: list[Hash]
 
 
-def _signed(size: int, root: str) -> bytes:
-    return b"bot-arena/1/log" + canonical({"root": root, "size": size})
+def _signed_bytes(size: int, root: str) -> bytes:
+    return b"bot-arena/1/log" + encode_canonical({"root": root, "size": size})
 
 
 def public_key(secret: bytes) -> str:
@@ -78,11 +78,11 @@ def public_key(secret: bytes) -> str:
     return Ed25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw().hex()
 
 
-def sign(secret: bytes, size: int, root: bytes) -> SignedTreeHead:
+def sign_head(secret: bytes, size: int, root: bytes) -> SignedTreeHead:
     """Return the head, signed with a private key."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    signature = Ed25519PrivateKey.from_private_bytes(secret).sign(_signed(size, root.hex()))
+    signature = Ed25519PrivateKey.from_private_bytes(secret).sign(_signed_bytes(size, root.hex()))
     return SignedTreeHead(size=size, root=root.hex(), key=public_key(secret), signature=signature.hex())
 
 
@@ -95,7 +95,7 @@ def check_head(head: SignedTreeHead, key: str | None = None) -> None:
         raise BadRecord(f"the log is signed by the key {head.key}, not by {key}")
     try:
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(head.key))
-        public.verify(bytes.fromhex(head.signature), _signed(head.size, head.root))
+        public.verify(bytes.fromhex(head.signature), _signed_bytes(head.size, head.root))
     except InvalidSignature as exc:
         raise BadRecord(f"the log's head of {head.size} entries is not signed by the key {head.key}") from exc
 
@@ -110,12 +110,12 @@ def check_inclusion(proof: InclusionProof, key: str | None = None) -> None:
         raise BadRecord(f"the proof does not lead from match {entry.match} to the root of the log")
 
 
-def check_consistency(told: ConsistencyProof, key: str | None = None) -> None:
+def check_consistency(proof: ConsistencyProof, key: str | None = None) -> None:
     """Raise `BadRecord` unless the log of the head extends the earlier one, and the head has a valid signature."""
-    check_head(told.head, key)
-    roots = bytes.fromhex(told.root), bytes.fromhex(told.head.root)
-    if not verify_consistency(told.size, told.head.size, *roots, _hashes(told.path)):
-        raise BadRecord(f"the log of {told.head.size} entries does not go on from that of {told.size}")
+    check_head(proof.head, key)
+    roots = bytes.fromhex(proof.root), bytes.fromhex(proof.head.root)
+    if not verify_consistency(proof.size, proof.head.size, *roots, _hashes(proof.path)):
+        raise BadRecord(f"the log of {proof.head.size} entries does not go on from that of {proof.size}")
 
 
 def _hashes(path: Sequence[str]) -> list[bytes]:

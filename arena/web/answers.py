@@ -16,14 +16,14 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from arena.network.addresses import address_of
-from arena.web.rendering import is_known, not_modified, respond_with_etag, site_of, source_tag, tagged
-from arena.web.serving import Serving
-from arena.web.turns import refusal
+from arena.web.rendering import matches_etag, not_modified, respond_with_etag, site_of, etag_of_source, headers_with_etag
+from arena.web.serving import AnswerScheduler
+from arena.web.turns import refuse
 
-WHOLE = 128 * 1024
+STREAMING_THRESHOLD_BYTES = 128 * 1024
 """Answers of more bytes are sent in pieces."""
-PIECE = 64 * 1024
-STEP = 0.003
+PIECE_BYTES = 64 * 1024
+TURN_S = 0.003
 """Seconds of work per turn, before the next visitor's."""
 GZIP_LEVEL = 6
 
@@ -32,7 +32,7 @@ Pieces = Iterator[bytes | None]
 """The pieces of an answer; None is a place to pause."""
 
 
-class Long(NamedTuple):
+class StreamedAnswer(NamedTuple):
     """An answer produced in pieces. `source` identifies its content for the entity tag, if it may be long. It needs
     `held` bytes of memory while it is produced.
     """
@@ -40,7 +40,7 @@ class Long(NamedTuple):
     pieces: Pieces
     media: str
     source: bytes = b""
-    held: int = 0
+    held_bytes: int = 0
     headers: Mapping[str, str] = {}
 
 
@@ -49,13 +49,13 @@ def visitor_of(request: Request) -> str:
     return address_of(request.client.host if request.client else "")
 
 
-def slices(body: bytes) -> Pieces:
+def split(body: bytes) -> Pieces:
     """Split a complete answer into pieces."""
-    return (body[at : at + PIECE] for at in range(0, len(body), PIECE))
+    return (body[at : at + PIECE_BYTES] for at in range(0, len(body), PIECE_BYTES))
 
 
-def in_turn(
-    endpoint: Callable[[Request], Response | Long], *, slow: bool = False
+def queue_endpoint(
+    endpoint: Callable[[Request], Response | StreamedAnswer], *, slow: bool = False
 ) -> Callable[[Request], Awaitable[Response]]:
     """Wrap an endpoint so that it runs in a thread when it is the turn of the visitor's address.
 
@@ -71,46 +71,46 @@ def in_turn(
             """Call the endpoint and, in the same turn, produce the start of a long answer, or all of a short one."""
             answered = endpoint(request)
             if isinstance(answered, Response):
-                if len(answered.body) <= WHOLE:
+                if len(answered.body) <= STREAMING_THRESHOLD_BYTES:
                     return answered
                 body = bytes(answered.body)
-                long = Long(slices(body), answered.media_type or "", held=len(body))
-                return _LongResponse(serving, address, long, head=answered)
-            tag = source_tag(answered.source) if answered.source else ""
-            if tag and is_known(request, tag):
+                long = StreamedAnswer(split(body), answered.media_type or "", held_bytes=len(body))
+                return _StreamingResponse(serving, address, long, head=answered)
+            tag = etag_of_source(answered.source) if answered.source else ""
+            if tag and matches_etag(request, tag):
                 return not_modified(tag, answered.headers)
-            made, more = _advance(answered.pieces)
+            made, more = _produce_step(answered.pieces)
             if not more:
                 return respond_with_etag(request, made, answered.media, answered.headers)
-            return _LongResponse(serving, address, answered, tag, made)
+            return _StreamingResponse(serving, address, answered, tag, made)
 
         try:
-            return await turns.take(address, begin, request.is_disconnected)
+            return await turns.run(address, begin, request.is_disconnected)
         except ClientDisconnect:
             return Response()
 
     return answer
 
 
-def _advance(pieces: Pieces) -> tuple[bytes, bool]:
+def _produce_step(pieces: Pieces) -> tuple[bytes, bool]:
     """Return the bytes produced in one turn, and whether more follow."""
     found = bytearray()
-    until = time.perf_counter() + STEP
+    until = time.perf_counter() + TURN_S
     for piece in pieces:
         found += piece or b""
-        if len(found) >= PIECE or time.perf_counter() >= until:
+        if len(found) >= PIECE_BYTES or time.perf_counter() >= until:
             return bytes(found), True
     return bytes(found), False
 
 
-def _gzipped(pieces: Pieces) -> Pieces:
+def _gzip_pieces(pieces: Pieces) -> Pieces:
     packer = zlib.compressobj(GZIP_LEVEL, wbits=31)
     for piece in pieces:
         yield packer.compress(piece or b"")
     yield packer.flush()
 
 
-class _LongResponse(Response):
+class _StreamingResponse(Response):
     """An answer sent in pieces, of which `made` is the start. It ends if the visitor disconnects or if it is cut off.
 
     `tag` is its entity tag, or `head` has the headers of an answer that was produced whole. An answer that turns out
@@ -118,7 +118,7 @@ class _LongResponse(Response):
     """
 
     def __init__(
-        self, serving: Serving, address: str, long: Long, tag: str = "", made: bytes = b"", head: Response | None = None
+        self, serving: AnswerScheduler, address: str, long: StreamedAnswer, tag: str = "", made: bytes = b"", head: Response | None = None
     ) -> None:
         super().__init__()
         self._serving, self._address, self._head = serving, address, head
@@ -128,14 +128,14 @@ class _LongResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         task = asyncio.current_task()
         assert task is not None
-        place = self._serving.enter(self._address, self._long.held, task.cancel)
+        place = self._serving.enter(self._address, self._long.held_bytes, task.cancel)
         try:
             await self._answer(Request(scope, receive), send)
         except asyncio.CancelledError:
             if self._begun or not place.was_cut:
                 raise
             task.uncancel()
-            raise refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many long answers are under way") from None
+            raise refuse(HTTPStatus.SERVICE_UNAVAILABLE, "too many long answers are under way") from None
         except ClientDisconnect:
             pass
         finally:
@@ -144,20 +144,20 @@ class _LongResponse(Response):
     async def _answer(self, request: Request, send: Send) -> None:
         long, head, begin = self._long, self._head, self._made
         if head is None:
-            while self._more and not (self._tag and len(begin) > WHOLE):
+            while self._more and not (self._tag and len(begin) > STREAMING_THRESHOLD_BYTES):
                 begin += await self._next(request, long.pieces)
             if not self._more:
                 answer = respond_with_etag(request, begin, long.media, long.headers)
                 await answer(request.scope, request.receive, send)
                 return
-            head = Response(b"", headers=tagged(self._tag, long.headers), media_type=long.media)
+            head = Response(b"", headers=headers_with_etag(self._tag, long.headers), media_type=long.media)
         headers = head.headers
         del headers["content-length"]
         headers.add_vary_header("Accept-Encoding")
         pieces: Pieces = chain((begin,), long.pieces)
         if "gzip" in request.headers.get("accept-encoding", ""):
             headers["content-encoding"] = "gzip"  # here and not in the middleware, so that it takes turns
-            pieces = _gzipped(pieces)
+            pieces = _gzip_pieces(pieces)
         self._begun = True
         await send({"type": "http.response.start", "status": head.status_code, "headers": head.raw_headers})
         if request.method != "HEAD":
@@ -168,6 +168,6 @@ class _LongResponse(Response):
 
     async def _next(self, request: Request, pieces: Pieces) -> bytes:
         """Return the bytes produced in the next turn. Raises `ClientDisconnect`."""
-        turn = partial(_advance, pieces)
-        piece, self._more = await self._serving.long.take(self._address, turn, request.is_disconnected, begun=True)
+        turn = partial(_produce_step, pieces)
+        piece, self._more = await self._serving.long.run(self._address, turn, request.is_disconnected, is_continuation=True)
         return piece

@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from arena.network.addresses import Network, Proxies, misdirected
+from arena.network.addresses import Network, Proxies, misdirection_reason
 from arena.store.result_queries import result_of
 from arena.web.answers import GZIP_LEVEL
 from arena.web.api import operations
@@ -26,7 +26,7 @@ from arena.web.api.operation import PREFIX
 from arena.web.errors import json_error_response
 from arena.web.pages import ROUTES
 from arena.web.rendering import error_page, site_of
-from arena.web.site import STATIC, Site, address, static_version
+from arena.web.site import STATIC, Site, arena_url, static_version
 from protocol.errors import Fault
 
 
@@ -34,7 +34,7 @@ def content_security_policy(host: str, socket: str, nodes: Sequence[str] = ()) -
     """Return the Content-Security-Policy of a page requested under `host`. `socket` is that of `Site`; `nodes` are the
     URLs of an arena's nodes.
     """
-    sockets = [address(socket, host, encrypted=encrypted) for encrypted in (False, True)]
+    sockets = [arena_url(socket, host, encrypted=encrypted) for encrypted in (False, True)]
     connect = " ".join(dict.fromkeys(filter(None, ["'self'", *sockets, *nodes])))
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src {connect}; "
@@ -43,7 +43,7 @@ def content_security_policy(host: str, socket: str, nodes: Sequence[str] = ()) -
     )
 
 
-def _with_security_headers(app: ASGIApp, site: Site) -> ASGIApp:
+def _add_security_headers(app: ASGIApp, site: Site) -> ASGIApp:
     """Wrap an application to add the Content-Security-Policy and other security headers."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,13 +64,13 @@ def _with_security_headers(app: ASGIApp, site: Site) -> ASGIApp:
                 headers["content-security-policy"] = content_security_policy(host, site.socket, nodes)
             await secured(message)
 
-        secured = _sending(headers, send, unless_there=True)
+        secured = _set_headers(headers, send, unless_there=True)
         await app(scope, receive, told)
 
     return serve
 
 
-def _readable_across_origins(app: ASGIApp) -> ASGIApp:
+def _allow_cross_origin_reads(app: ASGIApp) -> ASGIApp:
     """Wrap an application to let scripts of any origin read what is below `PREFIX`, without cookies (none are needed).
 
     CORS preflight requests are answered here.
@@ -80,7 +80,7 @@ def _readable_across_origins(app: ASGIApp) -> ASGIApp:
         if scope["type"] != "http" or not scope["path"].startswith(f"{PREFIX}/"):
             await app(scope, receive, send)
             return
-        send = _sending({"access-control-allow-origin": "*", "access-control-expose-headers": "ETag, Link"}, send)
+        send = _set_headers({"access-control-allow-origin": "*", "access-control-expose-headers": "ETag, Link"}, send)
         if scope["method"] == "OPTIONS":
             asked = {"allow": "GET, HEAD, OPTIONS", "access-control-allow-headers": "If-None-Match"}
             may = {**asked, "access-control-allow-methods": "GET, HEAD", "access-control-max-age": "86400"}
@@ -91,7 +91,7 @@ def _readable_across_origins(app: ASGIApp) -> ASGIApp:
     return serve
 
 
-def _sending(headers: Mapping[str, str], send: Send, *, unless_there: bool = False) -> Send:
+def _set_headers(headers: Mapping[str, str], send: Send, *, unless_there: bool = False) -> Send:
     """Return a `send` that sets these headers on an answer; with `unless_there`, only those that are missing."""
 
     async def told(message: Message) -> None:
@@ -103,7 +103,7 @@ def _sending(headers: Mapping[str, str], send: Send, *, unless_there: bool = Fal
     return told
 
 
-def _hinting_at_websocket(app: ASGIApp, socket: str) -> ASGIApp:
+def _hint_at_websocket(app: ASGIApp, socket: str) -> ASGIApp:
     """Wrap an application to tell WebSocket requests where bots connect; `socket` is that of `Site`."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,21 +112,21 @@ def _hinting_at_websocket(app: ASGIApp, socket: str) -> ASGIApp:
             await app(scope, receive, send)
             return
         sentence = "these are the pages of a stored arena, to which nothing can connect; arena serve starts one"
-        if where := address(socket, headers.get("host", ""), encrypted=Request(scope).url.scheme == "https"):
+        if where := arena_url(socket, headers.get("host", ""), encrypted=Request(scope).url.scheme == "https"):
             sentence = f"this is the arena's page for browsers; bots connect to {where}"
         await PlainTextResponse(f"{sentence}\n", HTTPStatus.NOT_FOUND)(scope, receive, send)
 
     return serve
 
 
-def _refusing_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
+def _refuse_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
     """Wrap an application to accept, on loopback, only host names of this machine, except from a trusted proxy."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         local, peer = scope.get("server"), scope.get("client")
         wrong = None
         if scope["type"] == "http" and local and not (peer and proxies.trusts(peer[0])):
-            wrong = misdirected(Headers(scope=scope).get("host", ""), local[0])
+            wrong = misdirection_reason(Headers(scope=scope).get("host", ""), local[0])
         if wrong is None:
             await app(scope, receive, send)
         else:
@@ -135,7 +135,7 @@ def _refusing_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
     return serve
 
 
-def _refusing_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
+def _refuse_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
     """Wrap an application to refuse requests with a body, which is not read, and to close their connections. Only what
     `admits` allows may have a body; all other requests are defined by their URL.
     """
@@ -154,7 +154,7 @@ def _refusing_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
     return serve
 
 
-def _answering_internal_errors(app: ASGIApp) -> ASGIApp:
+def _answer_internal_errors(app: ASGIApp) -> ASGIApp:
     """Wrap an application to answer unexpected errors and log them without a traceback. A begun answer is cut off."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -176,7 +176,7 @@ def _answering_internal_errors(app: ASGIApp) -> ASGIApp:
 
 
 MIN_GZIP_BYTES = 1000
-ALIVE, READY = "/healthz", "/readyz"
+LIVENESS_PATH, READINESS_PATH = "/healthz", "/readyz"
 IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable"
 
 
@@ -189,20 +189,20 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
             *operations.ROUTES,
             Mount(f"/static/{static_version()}", _ImmutableFiles(directory=STATIC)),
             Route("/favicon.ico", lambda _: FileResponse(STATIC / "icon.svg")),
-            Route(ALIVE, _alive),
-            Route(READY, _ready),
+            Route(LIVENESS_PATH, _alive),
+            Route(READINESS_PATH, _ready),
             *admin.routes,
         ],
         middleware=[
-            Middleware(_with_security_headers, site=site),
+            Middleware(_add_security_headers, site=site),
             Middleware(GZipMiddleware, MIN_GZIP_BYTES, GZIP_LEVEL),
-            Middleware(_refusing_other_hosts, proxies=Proxies(proxies)),
+            Middleware(_refuse_other_hosts, proxies=Proxies(proxies)),
             *admin.guards,
             Middleware(ProxyHeadersMiddleware, trusted_hosts=[str(network) for network in proxies]),
-            Middleware(_hinting_at_websocket, socket=site.socket),
-            Middleware(_readable_across_origins),
-            Middleware(_answering_internal_errors),
-            Middleware(_refusing_bodies, admits=admin.takes_form),
+            Middleware(_hint_at_websocket, socket=site.socket),
+            Middleware(_allow_cross_origin_reads),
+            Middleware(_answer_internal_errors),
+            Middleware(_refuse_bodies, admits=admin.takes_form),
         ],
         exception_handlers={Fault: _error_response, HTTPException: _error_response},
     )
@@ -221,16 +221,16 @@ class _AdminPages(NamedTuple):
 def _admin_pages(site: Site) -> _AdminPages:
     if site.admin is None:
         return _AdminPages()
-    from arena.web.admin.access_control import AccessControl, guarded, takes_form  # most sites don't need it
+    from arena.web.admin.access_control import AccessControl, guard_admin_pages, can_have_form  # most sites don't need it
     from arena.web.admin.routes import routes
 
-    return _AdminPages(routes(AccessControl(site.admin)), [Middleware(guarded, config=site.admin)], takes_form)
+    return _AdminPages(routes(AccessControl(site.admin)), [Middleware(guard_admin_pages, config=site.admin)], can_have_form)
 
 
 def _error_response(request: Request, exc: Exception) -> Response:
     """Return an error as JSON for programs, as a page otherwise."""
     path = request.url.path
-    return (json_error_response if path in (ALIVE, READY) or path.startswith("/api/") else error_page)(request, exc)
+    return (json_error_response if path in (LIVENESS_PATH, READINESS_PATH) or path.startswith("/api/") else error_page)(request, exc)
 
 
 class _ImmutableFiles(StaticFiles):

@@ -13,14 +13,14 @@ import re
 
 from arena.web.site import STATIC
 
-IMPORT = re.compile(r"""(\b(?:from|import)\s*\(?\s*)"(\.{1,2}/[^"\n]+)\"""")
+IMPORT_PATTERN = re.compile(r"""(\b(?:from|import)\s*\(?\s*)"(\.{1,2}/[^"\n]+)\"""")
 """An import of a neighbouring file, like `from "../dom.js"`."""
 
-BOARDS = "board/index.js"
+BOARD_INDEX = "board/index.js"
 """The module that loads the board of a game, with one line per game."""
 
 
-def preloaded(*entries: str, game: str | None = None) -> list[str]:
+def modules_to_preload(*entries: str, game: str | None = None) -> list[str]:
     """Return the paths of the modules that these entries and the game's board, if it has one, import statically."""
     board = _boards().get(game or "")
     needed = [*entries, board] if board else entries
@@ -30,13 +30,13 @@ def preloaded(*entries: str, game: str | None = None) -> list[str]:
 @functools.cache
 def _boards() -> dict[str, str]:
     """Return the paths of the board modules by game."""
-    source = STATIC.joinpath(BOARDS).read_text(encoding="utf-8")
+    source = STATIC.joinpath(BOARD_INDEX).read_text(encoding="utf-8")
     found = re.findall(r"""^ *"?([\w-]+)"?: .*import\("\./([^"]+)"\)""", source, re.MULTILINE)
-    return {game: posixpath.join(posixpath.dirname(BOARDS), file) for game, file in found}
+    return {game: posixpath.join(posixpath.dirname(BOARD_INDEX), file) for game, file in found}
 
 
 @functools.cache
-def modules(entry: str, *, later: bool = True) -> dict[str, str]:
+def modules(entry: str, *, with_dynamic_imports: bool = True) -> dict[str, str]:
     """Return the URLs of a static module and of all its imports, by path; without `later`, of its static imports only.
 
     Raises `OSError` for a missing module.
@@ -46,13 +46,13 @@ def modules(entry: str, *, later: bool = True) -> dict[str, str]:
     while waiting:
         path = waiting.pop()
         if path not in urls:
-            source, imported = _named(path, later, STATIC.joinpath(path).read_text(encoding="utf-8"))
+            source, imported = _rewrite_imports(path, with_dynamic_imports, STATIC.joinpath(path).read_text(encoding="utf-8"))
             urls[path] = data_url("text/javascript", source)
             waiting += imported
     return dict(sorted(urls.items()))
 
 
-def _named(path: str, later: bool, source: str) -> tuple[str, list[str]]:
+def _rewrite_imports(path: str, later: bool, source: str) -> tuple[str, list[str]]:
     """Rewrite a module's imports to paths, and return both; without `later`, only the paths of static imports."""
     imported = []
 
@@ -62,7 +62,7 @@ def _named(path: str, later: bool, source: str) -> tuple[str, list[str]]:
             imported.append(target)
         return f'{found[1]}"{target}"'
 
-    return IMPORT.sub(name, source), imported
+    return IMPORT_PATTERN.sub(name, source), imported
 
 
 def data_url(media: str, text: str) -> str:

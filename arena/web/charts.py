@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 from measuring.payoffs import MeanPayoff
 
-STEPS = (1.0, 2.0, 5.0, 10.0)
-APART = 0.24
+ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
+MIN_LABEL_GAP = 0.24
 """Minimum distance of two ticks, as a fraction of the scale, so that their labels don't overlap on a phone."""
-TICKS, WHOLE_TICKS, PAYOFF_TICKS = 5, 4, 3
+TICK_STEPS, INTEGER_TICK_STEPS, PAYOFF_TICK_STEPS = 5, 4, 3
 """Approximate steps of a scale, of one of whole numbers, and of one of payoffs, whose labels are wide."""
-_ROUNDING = 1e-9
+_ROUNDING_TOLERANCE = 1e-9
 """Tolerance for rounding errors, as a fraction of a step."""
-LEAST_SPAN = 4.0
+MIN_RATING_SPAN = 4.0
 """Minimum span of a rating scale, in rating points, so that a nearly constant curve looks flat."""
 
-LEAST_PAYOFFS = 0.1
+MIN_PAYOFF_SPAN = 0.1
 """Minimum span of a scale of payoffs per round."""
 
 
@@ -33,7 +33,7 @@ class Scale(NamedTuple):
     @property
     def places(self) -> int:
         """The decimals needed to distinguish ticks."""
-        return max(0, -math.floor(math.log10(self.ticks[1] - self.ticks[0]) + _ROUNDING))
+        return max(0, -math.floor(math.log10(self.ticks[1] - self.ticks[0]) + _ROUNDING_TOLERANCE))
 
     def at(self, value: float) -> float:
         """Return the position of a value, in units from the low end."""
@@ -44,12 +44,12 @@ class Scale(NamedTuple):
         return round(self.size - self.at(value), 1) + 0.0
 
 
-def scale(values: Iterable[float], size: float, least: float = LEAST_SPAN, steps: int = TICKS) -> Scale:
+def make_scale(values: Iterable[float], size: float, min_span: float = MIN_RATING_SPAN, steps: int = TICK_STEPS) -> Scale:
     """Return a scale from tick to tick that contains all values (0 if there are none) and spans at least `least`."""
-    low, high = _spanning(list(values) or [0.0, least], least)
+    low, high = _widen_range(list(values) or [0.0, min_span], min_span)
     step = _step((high - low) / steps)
     # Without the tolerance, 0.3 / 0.1 < 3 and 1.1 / 0.1 > 11 would add a tick beyond the ends.
-    first, last = math.floor(low / step + _ROUNDING), math.ceil(high / step - _ROUNDING)
+    first, last = math.floor(low / step + _ROUNDING_TOLERANCE), math.ceil(high / step - _ROUNDING_TOLERANCE)
     marks = tuple(round(at * step, 9) for at in range(first, last + 1))
     return Scale(marks[0], marks[-1], size, marks)
 
@@ -58,39 +58,39 @@ def payoff_scale(found: Iterable[MeanPayoff | None], size: float) -> Scale:
     """Return a scale that contains these means and their intervals."""
     known = [each for each in found if each is not None]
     ends = [end for each in known for end in (each.low, each.mean, each.high) if end is not None]
-    return scale(ends, size, LEAST_PAYOFFS, PAYOFF_TICKS)
+    return make_scale(ends, size, MIN_PAYOFF_SPAN, PAYOFF_TICK_STEPS)
 
 
-def _spanning(values: Sequence[float], least: float = LEAST_SPAN) -> tuple[float, float]:
+def _widen_range(values: Sequence[float], least: float = MIN_RATING_SPAN) -> tuple[float, float]:
     """Return the minimum and maximum of the values, widened around their middle to span at least `least`."""
     low, high = min(values), max(values)
     lacking = max(0.0, least - (high - low)) / 2
     return low - lacking, high + lacking
 
 
-def _step(least: float) -> float:
+def _step(min_step: float) -> float:
     """Return the smallest of 1, 2, 5, 10, 20 … that is at least `least`."""
-    magnitude = float(10 ** math.floor(math.log10(least)))
-    return next(step * magnitude for step in STEPS if step * magnitude >= least * (1 - _ROUNDING))
+    magnitude = float(10 ** math.floor(math.log10(min_step)))
+    return next(step * magnitude for step in ROUND_STEPS if step * magnitude >= min_step * (1 - _ROUNDING_TOLERANCE))
 
 
-def whole(low: int, high: int, size: float) -> Scale:
+def integer_scale(low: int, high: int, size: float) -> Scale:
     """Return a scale between two whole numbers, whose ticks are its ends and some round numbers between."""
     high = max(high, low + 1)
     span = high - low
-    step = max(1, math.ceil(_step(span / WHOLE_TICKS)))
-    between = [at for at in range(low - low % step + step, high, step) if min(high - at, at - low) >= APART * span]
+    step = max(1, math.ceil(_step(span / INTEGER_TICK_STEPS)))
+    between = [at for at in range(low - low % step + step, high, step) if min(high - at, at - low) >= MIN_LABEL_GAP * span]
     return Scale(low, high, size, (low, *between, high))
 
 
-def line(points: Iterable[tuple[float, float]]) -> str:
+def svg_points(points: Iterable[tuple[float, float]]) -> str:
     """Return the `points` attribute of a polyline or polygon."""
     return " ".join(f"{x:g},{y:g}" for x, y in points)
 
 
-def curve(values: Sequence[float], width: float, height: float) -> str:
+def sparkline_points(values: Sequence[float], width: float, height: float) -> str:
     """Return the points of a small curve of values, oldest left, with a margin of 2 units for its marker."""
-    low, high = _spanning(values)
+    low, high = _widen_range(values)
     across, up, bottom = (width - 4) / max(1, len(values) - 1), (height - 4) / (high - low), height - 2
     return " ".join(f"{2 + at * across:.1f},{bottom - (value - low) * up:.1f}" for at, value in enumerate(values))
 
@@ -98,17 +98,17 @@ def curve(values: Sequence[float], width: float, height: float) -> str:
 class RatingCurve(NamedTuple):
     """A rating over the number of matches, in a box of `across.size` by `upright.size`: its mean and its band."""
 
-    across: Scale
-    upright: Scale
+    x_scale: Scale
+    y_scale: Scale
     mean: str
     band: str
 
 
 def rating_curve(points: Sequence[tuple[int, float, float]], width: float, height: float) -> RatingCurve:
     """Return the curve of points `(played, mu, sigma)`, in ascending order; the band is mu ± 3 sigma."""
-    across = whole(points[0][0], points[-1][0], width)
-    upright = scale([end for _, mu, sigma in points for end in (mu - 3 * sigma, mu + 3 * sigma)], height)
+    across = integer_scale(points[0][0], points[-1][0], width)
+    upright = make_scale([end for _, mu, sigma in points for end in (mu - 3 * sigma, mu + 3 * sigma)], height)
     upper = [(across.at(played), upright.down(mu + 3 * sigma)) for played, mu, sigma in points]
     lower = [(across.at(played), upright.down(mu - 3 * sigma)) for played, mu, sigma in points]
     mean = [(across.at(played), upright.down(mu)) for played, mu, _ in points]
-    return RatingCurve(across, upright, line(mean), line([*upper, *reversed(lower)]))
+    return RatingCurve(across, upright, svg_points(mean), svg_points([*upper, *reversed(lower)]))

@@ -23,17 +23,17 @@ from machine.source_digest import PACKAGES
 from protocol import VERSION
 from protocol.games import NAMES, game_class
 
-ROOT = Path(__file__).resolve().parents[2]
+PACKAGES_FOLDER = Path(__file__).resolve().parents[2]
 """The folder that contains the packages."""
-ENTRIES = ("bots", "bots.client.run", "bots.playing.versions", *sorted({game_class(name).__module__ for name in NAMES}))
+ENTRY_MODULES = ("bots", "bots.client.run", "bots.playing.versions", *sorted({game_class(name).__module__ for name in NAMES}))
 """Modules that are imported by name at run time, which the sources don't show; all others follow from their imports."""
-REQUIRED = ("msgpack", "msgspec", "websockets")
+REQUIREMENTS = ("msgpack", "msgspec", "websockets")
 """Required distributions, in the versions that the arena requires."""
-DATA = ("*.toml", "py.typed")
+DATA_PATTERNS = ("*.toml", "py.typed")
 """Other files of the packages that are included."""
-_INFO = f"bot_arena_client-{VERSION}.dist-info"
-_LONG_AGO = (1980, 1, 1, 0, 0, 0)
-_FILE = 0o100644 << 16
+_DIST_INFO = f"bot_arena_client-{VERSION}.dist-info"
+_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
+_FILE_ATTRIBUTES = 0o100644 << 16
 _WHEEL = "Wheel-Version: 1.0\nGenerator: bot-arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -46,7 +46,7 @@ class ClientWheel(Struct, frozen=True, kw_only=True):
 
 
 @cache
-def client_wheel() -> ClientWheel:
+def build_client_wheel() -> ClientWheel:
     held = io.BytesIO()
     recorded = io.StringIO()
     record = csv.writer(recorded, lineterminator="\n")
@@ -55,29 +55,29 @@ def client_wheel() -> ClientWheel:
             _add(archive, name, content)
             digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
             record.writerow((name, f"sha256={digest}", len(content)))
-        record.writerow((f"{_INFO}/RECORD", "", ""))
-        _add(archive, f"{_INFO}/RECORD", recorded.getvalue().encode())
+        record.writerow((f"{_DIST_INFO}/RECORD", "", ""))
+        _add(archive, f"{_DIST_INFO}/RECORD", recorded.getvalue().encode())
     content = held.getvalue()
     name = f"bot_arena_client-{VERSION}-py3-none-any.whl"
     return ClientWheel(name=name, content=content, sha256=hashlib.sha256(content).hexdigest())
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    entry = zipfile.ZipInfo(name, _LONG_AGO)
+    entry = zipfile.ZipInfo(name, _TIMESTAMP)
     entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.external_attr = _FILE
+    entry.external_attr = _FILE_ATTRIBUTES
     archive.writestr(entry, content)
 
 
 def _files() -> Iterator[tuple[str, bytes]]:
     """Yield the name and content of every file in the wheel except RECORD, which comes last."""
-    for file in sorted(contents()):
-        yield file.relative_to(ROOT).as_posix(), file.read_bytes()
+    for file in sorted(find_contents()):
+        yield file.relative_to(PACKAGES_FOLDER).as_posix(), file.read_bytes()
     arena = distribution("bot-arena")
-    yield f"{_INFO}/METADATA", _metadata().encode()
-    yield f"{_INFO}/WHEEL", _WHEEL.encode()
+    yield f"{_DIST_INFO}/METADATA", _metadata().encode()
+    yield f"{_DIST_INFO}/WHEEL", _WHEEL.encode()
     if licence := arena.read_text("licenses/LICENSE"):
-        yield f"{_INFO}/licenses/LICENSE", licence.encode()
+        yield f"{_DIST_INFO}/licenses/LICENSE", licence.encode()
 
 
 def _metadata() -> str:
@@ -92,37 +92,37 @@ def _metadata() -> str:
         ("Requires-Python", arena.metadata["Requires-Python"]),
         ("License-Expression", arena.metadata["License-Expression"]),
         ("License-File", "LICENSE"),
-        *(("Requires-Dist", named[name]) for name in REQUIRED),
+        *(("Requires-Dist", named[name]) for name in REQUIREMENTS),
     ]
     return "".join(f"{name}: {value}\n" for name, value in fields)
 
 
-def contents() -> set[Path]:
+def find_contents() -> set[Path]:
     """Return the modules reachable by imports from `ENTRIES`, and the data files in their packages, such as maps."""
     modules: set[Path] = set()
-    waiting = [*ENTRIES]
+    waiting = [*ENTRY_MODULES]
     while waiting:
-        for file in _with_packages(waiting.pop()):
+        for file in _find_sources(waiting.pop()):
             if file not in modules:
                 modules.add(file)
-                waiting += _imported(file)
+                waiting += _find_imports(file)
     packages = {file.parent for file in modules if file.name == "__init__.py"}
-    return modules | {file for package in packages for data in DATA for file in package.glob(data)}
+    return modules | {file for package in packages for data in DATA_PATTERNS for file in package.glob(data)}
 
 
-def _with_packages(module: str) -> Iterator[Path]:
+def _find_sources(module: str) -> Iterator[Path]:
     """Yield the source files of a module and of the packages that contain it; none for a module from elsewhere."""
     parts = module.split(".")
     if parts[0] not in PACKAGES:
         return
     for end in range(1, len(parts) + 1):
-        path = ROOT.joinpath(*parts[:end])
+        path = PACKAGES_FOLDER.joinpath(*parts[:end])
         for file in (path / "__init__.py", path.with_suffix(".py")):
             if file.is_file():
                 yield file
 
 
-def _imported(file: Path) -> Iterator[str]:
+def _find_imports(file: Path) -> Iterator[str]:
     """Yield the names that a source imports at run time, including names that may be modules of a package."""
     waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
     while waiting:

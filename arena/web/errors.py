@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from arena.store.match_log import DamagedLog
 from arena.store.result_queries import RecordRemoved
-from protocol.display import printable
+from protocol.display import escape_unprintable
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault
 
 log = logging.getLogger("arena.web.errors")
@@ -54,12 +54,12 @@ def http_status_of(exc: Exception) -> HTTPStatus:
     return HTTPStatus.INTERNAL_SERVER_ERROR
 
 
-def sentence(request: Request, exc: Exception) -> str:
+def describe_error(request: Request, exc: Exception) -> str:
     """Describe an error in one line for people. Unexpected errors are logged."""
-    path = printable(request.url.path)
+    path = escape_unprintable(request.url.path)
     match exc:
         case Fault():
-            return printable(str(exc))
+            return escape_unprintable(str(exc))
         case HTTPException(status_code=404):
             return f"there is nothing at {path}"
         case HTTPException(status_code=405, headers={"Allow": "POST"}):
@@ -68,19 +68,19 @@ def sentence(request: Request, exc: Exception) -> str:
             return f"{path} can be read, by GET or HEAD, and nothing else"
         case HTTPException():
             return exc.detail
-    log.error("%s failed: %s", path, _place_of(exc))
+    log.error("%s failed: %s", path, _format_error(exc))
     return "this could not be answered, by a fault of the arena's; its log says more"
 
 
-def _place_of(exc: Exception) -> str:
+def _format_error(exc: Exception) -> str:
     """Return an error in one line, with the place where it was raised."""
     frames = traceback.extract_tb(exc.__traceback__)
     where = f", in {frames[-1].filename} line {frames[-1].lineno}" if frames else ""
-    return printable(f"{type(exc).__name__}: {exc}{where}")
+    return escape_unprintable(f"{type(exc).__name__}: {exc}{where}")
 
 
 def json_error_response(request: Request, exc: Exception) -> Response:
-    answer = Wrong(error=Complaint(message=sentence(request, exc)))
+    answer = Wrong(error=Complaint(message=describe_error(request, exc)))
     return Response(msgspec.json.encode(answer), http_status_of(exc), error_headers(exc), media_type="application/json")
 
 

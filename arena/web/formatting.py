@@ -10,20 +10,20 @@ from urllib.parse import quote, urlencode
 import msgspec
 from jinja2.utils import htmlsafe_json_dumps
 
-from arena.ratings.tournament_pairing import TEST
-from arena.store.result_queries import DRAWN, LOST, VOIDED, WON, group_of, outcome_of
+from arena.ratings.tournament_pairing import TEST_FORMAT
+from arena.store.result_queries import DRAWN, LOST, VOIDED, WON, pool_or_unrated, outcome_of
 from machine.arguments import read_clock
 from measuring.payoffs import MeanPayoff
 from measuring.share_intervals import ShareInterval
 from protocol import reasons
 from protocol.games import payoff_unit
-from protocol.names import folded
+from protocol.names import fold_name
 from referee.result import Result, SeatResult
 
-MINUS = "\u2212"
-THIN = "\u202f"
+MINUS_SIGN = "\u2212"
+THIN_SPACE = "\u202f"
 """The separator of thousands, a space that does not break."""
-WORDS = {
+REASON_WORDS = {
     reasons.WIN: "played to the end",
     reasons.DRAW: "draw",
     reasons.PLY_LIMIT: "ply limit",
@@ -37,7 +37,7 @@ WORDS = {
     reasons.VOID: "called off",
 }
 """Words for the reasons for which matches and seats end."""
-_LEFT = {
+_LEAVING_WORDS = {
     reasons.RESIGNED: "resigned",
     reasons.TIMEOUT: "ran out of time",
     reasons.ILLEGAL: "made three illegal moves",
@@ -46,7 +46,7 @@ _LEFT = {
     reasons.FAILED: "could not go on, as its program failed",
 }
 """Words for how a seat left a match early."""
-_FORMATS = {"round-robin": "round robin", "swiss": "Swiss system", TEST: "test of two bots"}
+_FORMAT_WORDS = {"round-robin": "round robin", "swiss": "Swiss system", TEST_FORMAT: "test of two bots"}
 OUTCOME_WORDS = {WON: "won", DRAWN: "drawn", LOST: "lost", VOIDED: "called off"}
 
 
@@ -63,8 +63,8 @@ def query(values: Mapping[str, object], **changes: object) -> str:
 
 def decimal(value: float, places: int = 1) -> str:
     """Format a number with a true minus sign, with thousands separated."""
-    text = f"{abs(value):,.{places}f}".replace(",", THIN)
-    return MINUS + text if value < 0 and float(f"{value:.{places}f}") != 0 else text
+    text = f"{abs(value):,.{places}f}".replace(",", THIN_SPACE)
+    return MINUS_SIGN + text if value < 0 and float(f"{value:.{places}f}") != 0 else text
 
 
 def grouped(value: int) -> str:
@@ -73,7 +73,7 @@ def grouped(value: int) -> str:
 
 
 def percent(share: float) -> str:
-    return f"{decimal(100 * share)}{THIN}%"
+    return f"{decimal(100 * share)}{THIN_SPACE}%"
 
 
 def payoff(value: float) -> str:
@@ -86,7 +86,7 @@ def payoff_interval(found: MeanPayoff) -> str:
     if found.low is None or found.high is None:
         return ""
     low, high = payoff(found.low), payoff(found.high)
-    return f"{low} to {high}" if low.startswith(MINUS) else f"{low}–{high}"
+    return f"{low} to {high}" if low.startswith(MINUS_SIGN) else f"{low}–{high}"
 
 
 def share_interval(interval: ShareInterval) -> str:
@@ -96,11 +96,11 @@ def share_interval(interval: ShareInterval) -> str:
 
 def gain_interval(interval: ShareInterval) -> str:
     """Format a difference of two shares of points with its interval, in percent: `+58.3 % (+13.1 to +82.7)`."""
-    return f"{_signed(interval.score)}{THIN}% ({_signed(interval.low)} to {_signed(interval.high)})"
+    return f"{_signed(interval.score)}{THIN_SPACE}% ({_signed(interval.low)} to {_signed(interval.high)})"
 
 
 def _signed(share: float) -> str:
-    return ("" if share < 0 and decimal(100 * share).startswith(MINUS) else "+") + decimal(100 * share)
+    return ("" if share < 0 and decimal(100 * share).startswith(MINUS_SIGN) else "+") + decimal(100 * share)
 
 
 def rating(mu: float, sigma: float) -> str:
@@ -123,15 +123,15 @@ def thinking(ms: float | None) -> str:
     if ms is None:
         return "–"
     if ms < 999.5:
-        return f"{decimal(ms, 1 if ms < 9.95 else 0)}{THIN}ms"
-    return f"{decimal(ms / 1000, 1)}{THIN}s"
+        return f"{decimal(ms, 1 if ms < 9.95 else 0)}{THIN_SPACE}ms"
+    return f"{decimal(ms / 1000, 1)}{THIN_SPACE}s"
 
 
 def clock(text: str) -> str:
     """Describe the clock of a tournament, given like `60+0.5`."""
     asked = read_clock(text)
-    added = f" + {asked.increment_ms / 1000:g}{THIN}s a move" if asked.increment_ms else ""
-    return f"{asked.bank_ms / 1000:g}{THIN}s{added}"
+    added = f" + {asked.increment_ms / 1000:g}{THIN_SPACE}s a move" if asked.increment_ms else ""
+    return f"{asked.bank_ms / 1000:g}{THIN_SPACE}s{added}"
 
 
 def plural(number: int, one: str, many: str) -> str:
@@ -161,11 +161,11 @@ def script_safe(json: bytes) -> str:
 
 def reason_words(reason: str) -> str:
     """Describe a reason of the protocol for people; an unknown one appears as it is."""
-    return WORDS.get(reason, reason.replace("_", " "))
+    return REASON_WORDS.get(reason, reason.replace("_", " "))
 
 
 def tournament_format(name: str) -> str:
-    return _FORMATS.get(name, name.replace("-", " "))
+    return _FORMAT_WORDS.get(name, name.replace("-", " "))
 
 
 def seat_words(rank: int, reason: str) -> str:
@@ -181,17 +181,17 @@ def result_sentence(reason: str, plies: int, seats: Sequence[SeatResult]) -> str
         return "called off by the arena, void"
     first = [seat.bot for seat in seats if seat.rank == 1]
     ended = f"{' and '.join(first)} {'won' if len(first) == 1 else 'tied'}" if reason != reasons.DRAW else "a draw"
-    left = ", ".join(f"{seat.bot} {_LEFT[seat.reason]}" for seat in seats if seat.reason in _LEFT)
-    limit = f" by the {WORDS[reason]}" if reason in (reasons.PLY_LIMIT, reasons.ROUND_LIMIT) else ""
+    left = ", ".join(f"{seat.bot} {_LEAVING_WORDS[seat.reason]}" for seat in seats if seat.reason in _LEAVING_WORDS)
+    limit = f" by the {REASON_WORDS[reason]}" if reason in (reasons.PLY_LIMIT, reasons.ROUND_LIMIT) else ""
     return f"{ended} after {plural(plies, 'move', 'moves')}{limit}" + (f": {left}" if left else "")
 
 
-def story(result: Result) -> str:
+def summarise_result(result: Result) -> str:
     """Summarise a result: `greedy beat lucky`, or with more seats `greedy won against lucky, random`."""
     names = [seat.bot for seat in result.seats]
     if result.reason == reasons.VOID:
         return f"{' against '.join(names) if len(names) == 2 else ', '.join(names)}: called off"
-    first, *others = places(result)
+    first, *others = group_by_place(result)
     best, rest = [seat.bot for seat in first], ", ".join(seat.bot for tied in others for seat in tied)
     if not rest:
         return f"{best[0]} drew with {', '.join(best[1:])}"
@@ -205,7 +205,7 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def places(result: Result) -> list[list[SeatResult]]:
+def group_by_place(result: Result) -> list[list[SeatResult]]:
     """Group the seats by place, best first; a void match has a single group."""
     if result.reason == reasons.VOID:
         return [list(result.seats)]
@@ -215,7 +215,7 @@ def places(result: Result) -> list[list[SeatResult]]:
 
 def seat_of(result: Result, bot: str) -> SeatResult | None:
     """Return the seat of a bot, whose name may be in any case."""
-    return next((seat for seat in result.seats if folded(seat.bot) == folded(bot)), None)
+    return next((seat for seat in result.seats if fold_name(seat.bot) == fold_name(bot)), None)
 
 
 FILTERS = {
@@ -246,10 +246,10 @@ FILTERS = {
     "reason": reason_words,
     "of_seat": seat_words,
     "tournament_format": tournament_format,
-    "story": story,
-    "places": places,
+    "story": summarise_result,
+    "places": group_by_place,
     "seat_of": seat_of,
     "outcome_of": outcome_of,
-    "group": group_of,
+    "group": pool_or_unrated,
     "outcome": OUTCOME_WORDS.__getitem__,
 }

@@ -10,21 +10,21 @@ import sys
 
 import msgspec
 
-from arena.replay.grading import Grades, grade
+from arena.replay.grading import Grades, grade_match
 from machine.cache import cache_folder
-from machine.exact.graders import keep_new_tables_in
-from machine.subprocesses import be_nice, die_with_parent
+from machine.exact.graders import store_new_tables_in
+from machine.subprocesses import renice, die_with_parent
 from protocol.errors import BadRecord, Fault
 from referee import record_reader
 
-NICE = 10
+NICENESS = 10
 """More than that of the pages' process, so that other visitors go first."""
-FOLDER = "page"
+CACHE_FOLDER = "page"
 """The folder within the cache for grades, and for tables solved for visitors."""
-MOST_BYTES = 512 * 1024 * 1024
+MAX_TABLE_BYTES = 512 * 1024 * 1024
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class GradeRequest(msgspec.Struct, frozen=True):
     """A request for grades of one seat's moves or of all; with `sims` simulations per move in an unsolved game."""
 
     seat: int | None = None
@@ -40,20 +40,20 @@ class Graded(msgspec.Struct, frozen=True, tag=True):
 class Refused(msgspec.Struct, frozen=True, tag=True):
     """The reason why a match can't be graded, and whether its record is damaged."""
 
-    why: str
-    damaged: bool
+    reason: str
+    is_damaged: bool
 
 
 def main() -> None:
     """Grade the record on standard input."""
     die_with_parent()
-    be_nice(NICE)
-    keep_new_tables_in(cache_folder() / FOLDER, MOST_BYTES)
+    renice(NICENESS)
+    store_new_tables_in(cache_folder() / CACHE_FOLDER, MAX_TABLE_BYTES)
     said: Graded | Refused
     try:
-        wanted = msgspec.json.decode(sys.argv[2], type=Wanted)
-        record = record_reader.read(sys.stdin.buffer.read(), sys.argv[1])
-        said = Graded(grade(record, sims=wanted.sims, seat=wanted.seat, with_luck=wanted.sims is None))
+        wanted = msgspec.json.decode(sys.argv[2], type=GradeRequest)
+        record = record_reader.read_record(sys.stdin.buffer.read(), sys.argv[1])
+        said = Graded(grade_match(record, sims=wanted.sims, seat=wanted.seat, with_luck=wanted.sims is None))
     except Fault as fault:
         said = Refused(str(fault), isinstance(fault, BadRecord))
     sys.stdout.buffer.write(msgspec.json.encode(said))

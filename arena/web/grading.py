@@ -14,23 +14,23 @@ from typing import Any
 import msgspec
 from starlette.requests import ClientDisconnect
 
-from arena.replay.grading import Grades, can_estimate, grade
-from arena.web.grader import FOLDER, Graded, Refused, Wanted
-from arena.web.kept_grades import KeptGrades
-from arena.web.turns import Turns
+from arena.replay.grading import Grades, can_estimate, grade_match
+from arena.web.grader import CACHE_FOLDER, Graded, Refused, GradeRequest
+from arena.web.kept_grades import GradeCache
+from arena.web.turns import FairQueue
 from machine.cache import cache_folder
-from machine.exact.graders import has_judge
-from machine.timeouts import scaled
+from machine.exact.graders import has_grader
+from machine.timeouts import scale_timeouts
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from referee import record_reader
 
-LOOK_AGAIN = 0.25
+VISITOR_CHECK_INTERVAL_S = 0.25
 """Seconds between two checks whether the visitor still waits."""
-MOST_PER_ADDRESS, MOST = 40, 256
-MOST_BYTES = 64 * 1024 * 1024
+MAX_WAITING_PER_ADDRESS, MAX_WAITING = 40, 256
+MAX_CACHE_BYTES = 64 * 1024 * 1024
 """Maximum size of the grade cache."""
-EXACT, ESTIMATED, UNGRADED = "exact", "estimated", ""
+EXACT_METHOD, ESTIMATE_METHOD, NO_METHOD = "exact", "estimated", ""
 """The ways in which moves can be graded."""
 _decode = msgspec.json.Decoder(Graded | Refused).decode
 
@@ -45,56 +45,56 @@ class GradingTimeouts:
     """The time for estimating moves, shorter than the timeout of a request."""
 
 
-def how_graded(game: str, config: Mapping[str, Any]) -> str:
+def grading_method(game: str, config: Mapping[str, Any]) -> str:
     """Return how the moves of a match under a config can be graded, without solving anything."""
     try:
-        if has_judge(load(game, config)):
-            return EXACT
+        if has_grader(load_game(game, config)):
+            return EXACT_METHOD
     except Fault:  # a game or config of another version
-        return UNGRADED
-    return ESTIMATED if can_estimate(game) else UNGRADED
+        return NO_METHOD
+    return ESTIMATE_METHOD if can_estimate(game) else NO_METHOD
 
 
 class Grading:
     """The queue of matches to grade, in which addresses take turns, and the cache of grades."""
 
     def __init__(self, timeouts: GradingTimeouts | None = None) -> None:
-        self._timeouts = timeouts or scaled(GradingTimeouts())
-        self._turns = Turns(1, MOST_PER_ADDRESS, MOST)
-        self._kept = KeptGrades(cache_folder() / FOLDER, MOST_BYTES)
+        self._timeouts = timeouts or scale_timeouts(GradingTimeouts())
+        self._turns = FairQueue(1, MAX_WAITING_PER_ADDRESS, MAX_WAITING)
+        self._kept = GradeCache(cache_folder() / CACHE_FOLDER, MAX_CACHE_BYTES)
 
-    async def grades(
-        self, address: str, record: bytes, name: str, wanted: Wanted, gone: Callable[[], Awaitable[bool]]
+    async def grade(
+        self, address: str, record: bytes, name: str, request: GradeRequest, is_gone: Callable[[], Awaitable[bool]]
     ) -> Grades:
         """Return the grades of a match, from the cache or from the grading process. Raises the errors of `grade`,
         `ArenaFault` after the timeout, and `ClientDisconnect` if the visitor is `gone`. The process is killed in both
         cases.
         """
-        kept = await asyncio.to_thread(self._kept.read, record, wanted)
+        kept = await asyncio.to_thread(self._kept.read, record, request)
         if kept is not None:
             return kept
-        await self._turns.enter(address, gone)
+        await self._turns.enter(address, is_gone)
         try:
-            said = await _asked(record, name, wanted, gone, self._timeouts)
+            said = await _run_grader(record, name, request, is_gone, self._timeouts)
         finally:
             self._turns.leave()
         if isinstance(said, Refused):
-            raise (BadRecord if said.damaged else UsageFault)(said.why)
-        await asyncio.to_thread(self._kept.write, record, wanted, said.grades)
+            raise (BadRecord if said.is_damaged else UsageFault)(said.reason)
+        await asyncio.to_thread(self._kept.write, record, request, said.grades)
         return said.grades
 
-    def grades_here(self, record: bytes, name: str, seat: int | None = None) -> Grades:
+    def grade_here(self, record: bytes, name: str, seat: int | None = None) -> Grades:
         """Return the grades of a match, or of one seat, without solving, in this thread. Raises as `grade`."""
-        wanted = Wanted(seat=seat)
+        wanted = GradeRequest(seat=seat)
         found = self._kept.read(record, wanted)
         if found is None:
-            found = grade(record_reader.read(record, name), seat=seat)
+            found = grade_match(record_reader.read_record(record, name), seat=seat)
             self._kept.write(record, wanted, found)
         return found
 
 
-async def _asked(
-    record: bytes, name: str, wanted: Wanted, gone: Callable[[], Awaitable[bool]], timeouts: GradingTimeouts
+async def _run_grader(
+    record: bytes, name: str, wanted: GradeRequest, gone: Callable[[], Awaitable[bool]], timeouts: GradingTimeouts
 ) -> Graded | Refused:
     pipe = asyncio.subprocess.PIPE
     command = (sys.executable, "-m", "arena.web.grader", name, msgspec.json.encode(wanted).decode())
@@ -105,7 +105,7 @@ async def _asked(
     answer = asyncio.create_task(process.communicate(record))
     try:
         async with asyncio.timeout(timeout):
-            while not (await asyncio.wait({answer}, timeout=LOOK_AGAIN))[0]:
+            while not (await asyncio.wait({answer}, timeout=VISITOR_CHECK_INTERVAL_S))[0]:
                 if await gone():
                     raise ClientDisconnect
         said: Graded | Refused = _decode(answer.result()[0])

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arena.network.addresses import Network
-from arena.network.connection_limits import Bounds
+from arena.network.connection_limits import ConnectionBounds
 from arena.network.http_server import HttpServer
 from arena.network.tls import Encryption
 from arena.web.app import application
 from arena.web.site import Site
 
-BOUNDS = Bounds(waiting=1000, waiting_per_address=200)
+CONNECTION_LIMITS = ConnectionBounds(waiting=1000, waiting_per_address=200)
 """Limits on connections. A browser opens six; a class behind one router counts as one address."""
 
 
@@ -19,4 +19,4 @@ class PageServer(HttpServer):
     """An HTTP server for a site on sockets that already listen; it runs until `leave` is called."""
 
     def __init__(self, site: Site, encryption: Encryption | None = None, proxies: Sequence[Network] = ()) -> None:
-        super().__init__(application(site, proxies), BOUNDS, encryption, proxies)
+        super().__init__(application(site, proxies), CONNECTION_LIMITS, encryption, proxies)

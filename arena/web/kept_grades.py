@@ -10,26 +10,26 @@ from pathlib import Path
 import msgspec
 
 from arena.replay.grading import Grades
-from arena.web.grader import Wanted
-from machine.atomic_write import in_place_of
+from arena.web.grader import GradeRequest
+from machine.atomic_write import replacing_file
 from machine.cache import make_room
 from machine.source_digest import digest_of_all
 
 _decode = msgspec.json.Decoder(Grades).decode
 
 
-class KeptGrades:
+class GradeCache:
     """The cache of grades, up to `most_bytes`; the least recently used are dropped.
 
     Files that can't be read are ignored, and without write access nothing is cached.
     """
 
-    def __init__(self, folder: Path, most_bytes: int) -> None:
-        self._folder, self._most_bytes = folder, most_bytes
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder, self._most_bytes = folder, max_bytes
 
-    def read(self, record: bytes, wanted: Wanted) -> Grades | None:
+    def read(self, record: bytes, request: GradeRequest) -> Grades | None:
         """Return the cached grades of a record, made by this version of the code; None if there are none."""
-        path = self._path(record, wanted)
+        path = self._path(record, request)
         try:
             found = _decode(path.read_bytes())
             os.utime(path)
@@ -37,15 +37,15 @@ class KeptGrades:
             return None
         return found
 
-    def write(self, record: bytes, wanted: Wanted, grades: Grades) -> None:
+    def write(self, record: bytes, wanted: GradeRequest, grades: Grades) -> None:
         """Cache the grades of a record."""
         path = self._path(record, wanted)
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with in_place_of(path) as there:
+            with replacing_file(path) as there:
                 there.write_bytes(msgspec.json.encode(grades))
         make_room(self._folder, "grades-*", self._most_bytes)
 
-    def _path(self, record: bytes, wanted: Wanted) -> Path:
+    def _path(self, record: bytes, wanted: GradeRequest) -> Path:
         named = hashlib.sha256(digest_of_all().encode() + msgspec.json.encode(wanted) + record)
         return self._folder / f"grades-{named.hexdigest()[:32]}"

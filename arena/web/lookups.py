@@ -4,44 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from arena.store.leaderboards import Profile, pools_with_results, profile_of
+from arena.store.leaderboards import Profile, pools_with_results, find_profile
 from arena.store.registry import is_known_bot
-from arena.store.result_queries import UNRATED
+from arena.store.result_queries import UNRATED_SUFFIX
 from arena.store.store import Reader
-from arena.store.tournaments import TournamentTable, has_tournament, tournament_table
+from arena.store.tournaments import TournamentTable, tournament_exists, tournament_table
 from arena.web.errors import NotFound
 from arena.web.site import Site
-from protocol.display import among, shown
+from protocol.display import list_choices, short_repr
 from protocol.games import NAMES, game_class
-from protocol.pools import without_people
+from protocol.pools import preset_pool
 
 _NO_BOT, _NO_TOURNAMENT = "there is no bot called {}", "there is no tournament {}"
 
 
-def profile(reader: Reader, bot: str) -> Profile:
+def require_profile(reader: Reader, bot: str) -> Profile:
     """Return the profile of a bot. Raises `NotFound`."""
-    found = reader.read(profile_of, bot)
+    found = reader.read(find_profile, bot)
     if found is None:
-        raise NotFound(_NO_BOT.format(shown(bot)))
+        raise NotFound(_NO_BOT.format(short_repr(bot)))
     return found
 
 
 def unknown_bot_message(reader: Reader, bot: str) -> str | None:
     """Return the message for an unknown bot; None if the bot exists."""
-    return None if reader.read(is_known_bot, bot) else _NO_BOT.format(shown(bot))
+    return None if reader.read(is_known_bot, bot) else _NO_BOT.format(short_repr(bot))
 
 
-def tournament(site: Site, name: str) -> TournamentTable:
+def find_tournament(site: Site, name: str) -> TournamentTable:
     """Return a tournament with its tables. Raises `NotFound`."""
-    found = site.reader.read(tournament_table, name, site.tables)
+    found = site.reader.read(tournament_table, name, site.cached_standings)
     if found is None:
-        raise NotFound(_NO_TOURNAMENT.format(shown(name)))
+        raise NotFound(_NO_TOURNAMENT.format(short_repr(name)))
     return found
 
 
 def unknown_tournament_message(reader: Reader, name: str) -> str | None:
     """Return the message for an unknown tournament; None if the tournament exists."""
-    return None if reader.read(has_tournament, name) else _NO_TOURNAMENT.format(shown(name))
+    return None if reader.read(tournament_exists, name) else _NO_TOURNAMENT.format(short_repr(name))
 
 
 def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
@@ -49,26 +49,26 @@ def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
     if wrong := unknown_game_message(game):
         return wrong
     presets = game_class(game).presets
-    if without_people(preset) not in presets:
-        return f"{game} has no preset {shown(preset)}: {among(presets)}"
+    if preset_pool(preset) not in presets:
+        return f"{game} has no preset {short_repr(preset)}: {list_choices(presets)}"
     return f"nothing was rated in {game}/{preset} yet: there is {', '.join(rated) or 'no pool'}"
 
 
 def unknown_game_message(game: str) -> str | None:
     """Return the message for an unknown game; None if the game exists."""
-    return None if game in NAMES else f"there is no game {shown(game)}: {among(NAMES)}"
+    return None if game in NAMES else f"there is no game {short_repr(game)}: {list_choices(NAMES)}"
 
 
-def pools(reader: Reader) -> list[str]:
+def list_pools(reader: Reader) -> list[str]:
     """Return pools with results first, then those of presets, then the unrated matches of each game."""
     presets = [f"{game}/{preset}" for game in NAMES for preset in game_class(game).presets]
-    return list(dict.fromkeys([*reader.read(pools_with_results), *presets, *(f"{game}/{UNRATED}" for game in NAMES)]))
+    return list(dict.fromkeys([*reader.read(pools_with_results), *presets, *(f"{game}/{UNRATED_SUFFIX}" for game in NAMES)]))
 
 
 def unknown_pool_message(reader: Reader, pool: str) -> str | None:
     """Return the message for an unknown pool; None if the pool exists."""
-    there = pools(reader)
-    return None if pool in there else f"there is no pool {shown(pool)}: {among(there)}"
+    there = list_pools(reader)
+    return None if pool in there else f"there is no pool {short_repr(pool)}: {list_choices(there)}"
 
 
 def game_order(game: str) -> int:

@@ -12,7 +12,7 @@ from arena.store.postgres_database import PostgresDatabase
 from arena.store.store import Reader
 from protocol.errors import ArenaFault
 
-EVERY = 2.0
+CACHE_TTL_S = 2.0
 """Seconds for which the URLs are cached."""
 
 
@@ -22,13 +22,13 @@ class NodeUrls:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._urls: list[str] = []
-        self._looked = -EVERY if isinstance(reader.database, PostgresDatabase) else float("inf")
+        self._looked = -CACHE_TTL_S if isinstance(reader.database, PostgresDatabase) else float("inf")
         self._looking = asyncio.Lock()
 
     async def all(self) -> Sequence[str]:
         """Return the URLs, or the last known ones if the database does not answer."""
         async with self._looking:
-            if time.monotonic() - self._looked > EVERY:
+            if time.monotonic() - self._looked > CACHE_TTL_S:
                 with contextlib.suppress(ArenaFault):
                     self._urls = await asyncio.to_thread(self._reader.read, node_urls)
                 self._looked = time.monotonic()

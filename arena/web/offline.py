@@ -5,19 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 
-from arena.replay.grading import Grades, grade
-from arena.replay.match_document import Refereed, document_in_pieces
+from arena.replay.grading import Grades, grade_match
+from arena.replay.match_document import ReplayedMatch, iter_document_json
 from arena.web import bundle
 from arena.web.formatting import moment, result_sentence, script_safe
-from arena.web.rendering import VIEWER_SHEETS, render_in_pieces
+from arena.web.rendering import VIEWER_STYLE_SHEETS, render_in_pieces
 from arena.web.site import STATIC
 from arena.web.titles import match_title
 from protocol.errors import UsageFault
 from referee.record import Record
 from referee.result import SeatResult
 
-ENTRY = "viewer/offline.js"
-SHEETS = ("style.css", *VIEWER_SHEETS)
+ENTRY_MODULE = "viewer/offline.js"
+STYLE_SHEETS = ("style.css", *VIEWER_STYLE_SHEETS)
 
 
 def offline_page(record: Record) -> bytes:
@@ -25,40 +25,40 @@ def offline_page(record: Record) -> bytes:
     return b"".join(offline_page_in_pieces(record, grades_of))
 
 
-def offline_page_in_pieces(record: Record, graded: Callable[[Record], Grades | None]) -> Iterator[bytes]:
+def offline_page_in_pieces(record: Record, grade: Callable[[Record], Grades | None]) -> Iterator[bytes]:
     """Yield the file in pieces, keeping only one ply of the match in memory.
 
     `graded` computes the grades.
     The nonce for its scripts and styles is a hash of the match, so the same match gives the same bytes.
     """
-    match = Refereed(record)
+    match = ReplayedMatch(record)
     seats = _seats(record)
     values = {
         "header": record.header,
         "footer": record.footer,
         "title": match_title(record.header.game, record.header.config),
         "seats": seats,
-        "finished": _finished(record.footer.finished),
+        "finished": _format_finished(record.footer.finished),
         "told": result_sentence(record.footer.reason, record.footer.plies, seats),
-        "entry": ENTRY,
-        "modules": {"imports": bundle.modules(ENTRY)},
+        "entry": ENTRY_MODULE,
+        "modules": {"imports": bundle.modules(ENTRY_MODULE)},
         "theme": bundle.data_url("text/javascript", STATIC.joinpath("theme.js").read_text(encoding="utf-8")),
-        "style": "\n".join(STATIC.joinpath(path).read_text(encoding="utf-8") for path in SHEETS),
+        "style": "\n".join(STATIC.joinpath(path).read_text(encoding="utf-8") for path in STYLE_SHEETS),
     }
     nonce = hashlib.sha256(repr(values).encode()).hexdigest()[:32]
-    document = (script_safe(piece) for piece in document_in_pieces(match))
+    document = (script_safe(piece) for piece in iter_document_json(match))
     for piece in render_in_pieces(
         "offline.html",
         nonce=nonce,
         document=document,
         match=match,
-        grades=lambda: None if match.fault else graded(record),
+        grades=lambda: None if match.fault else grade(record),
         **values,
     ):
         yield piece.encode()
 
 
-def _finished(time: str) -> str:
+def _format_finished(time: str) -> str:
     """Format the end of the match as pages do; an invalid time in a forged record is returned unchanged."""
     try:
         return f"{moment(time)} UTC"
@@ -69,7 +69,7 @@ def _finished(time: str) -> str:
 def grades_of(record: Record) -> Grades | None:
     """Return the grades of a match; None if the game is not solved."""
     try:
-        return grade(record)
+        return grade_match(record)
     except UsageFault:
         return None
 

@@ -16,19 +16,19 @@ from typing import BinaryIO
 
 import msgspec
 
-from arena.network.addresses import networks
+from arena.network.addresses import parse_networks
 from arena.network.tls import CertificateFault, Encryption
 from arena.store.answer_limit import of_server
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.store import Reader
 from arena.web.http_connections import PageServer
-from arena.web.process_messages import RELOAD, WebServerConfig
+from arena.web.process_messages import RELOAD_LINE, WebServerConfig
 from arena.web.site import Site
-from machine.log_output import write_log
-from machine.subprocesses import be_nice, die_with_parent, give_memory_back
+from machine.log_output import configure_logging
+from machine.subprocesses import renice, die_with_parent, trim_malloc
 from protocol.errors import Fault
 
-NICE = 5
+NICENESS = 5
 """A niceness that gives the referee priority."""
 
 log = logging.getLogger("arena.web")
@@ -37,13 +37,13 @@ log = logging.getLogger("arena.web")
 def main() -> None:
     """Serve the pages as configured on standard input."""
     die_with_parent()
-    give_memory_back()
-    be_nice(NICE)
+    trim_malloc()
+    renice(NICENESS)
     with open(sys.stdin.fileno(), "rb", buffering=0) as arena:
         line = arena.readline()
         if line:  # else the server has ended
             order = msgspec.json.decode(line, type=WebServerConfig)
-            write_log(order.log_level, order.log, order.node)
+            configure_logging(order.log_level, order.log, order.node)
             try:
                 serve(order, arena)
             except Fault as fault:
@@ -51,37 +51,37 @@ def main() -> None:
                 raise SystemExit(1) from None
 
 
-def serve(order: WebServerConfig, arena: BinaryIO) -> None:
+def serve(config: WebServerConfig, server_pipe: BinaryIO) -> None:
     """Serve until standard input is closed. Raises `Fault`."""
     encryption = None
-    if order.certificate is not None and order.key is not None:
-        encryption = Encryption(Path(order.certificate), Path(order.key))
-    with contextlib.closing(Reader.open(database_at(order.where, of_server(order.statement_timeout_s)))) as reader:
-        site = Site(reader, socket=order.socket, registration=order.registration, admin=order.admin)
-        server = PageServer(site, encryption, networks(order.proxies))
-        sockets = [socket.socket(fileno=descriptor) for descriptor in order.descriptors]
+    if config.certificate is not None and config.key is not None:
+        encryption = Encryption(Path(config.certificate), Path(config.key))
+    with contextlib.closing(Reader.open(open_database_url(config.where, of_server(config.statement_timeout_s)))) as reader:
+        site = Site(reader, socket=config.socket, registration=config.registration, admin=config.admin)
+        server = PageServer(site, encryption, parse_networks(config.proxies))
+        sockets = [socket.socket(fileno=descriptor) for descriptor in config.descriptors]
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
-            runner.run(_serve(server, sockets, arena, encryption))
+            runner.run(_serve(server, sockets, server_pipe, encryption))
 
 
 async def _serve(
     server: PageServer, sockets: list[socket.socket], arena: BinaryIO, encryption: Encryption | None
 ) -> None:
-    listening = asyncio.create_task(_listen(server, arena, encryption))
+    listening = asyncio.create_task(_follow_server(server, arena, encryption))
     await server.serve(sockets)
     listening.cancel()
 
 
-async def _listen(server: PageServer, arena: BinaryIO, encryption: Encryption | None) -> None:
+async def _follow_server(server: PageServer, arena: BinaryIO, encryption: Encryption | None) -> None:
     """Act on the server's messages until it closes the pipe."""
     said = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(said), arena)
     while line := await said.readline():
-        if line == RELOAD and encryption is not None:
+        if line == RELOAD_LINE and encryption is not None:
             with contextlib.suppress(CertificateFault):  # the server has logged it
                 encryption.reload()
                 log.info("the page read the certificate again")
-    server.leave()
+    server.stop()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import msgspec
 from arena.store.answer_limit import SERVER_STATEMENT_TIMEOUT_S
 from arena.web.admin_config import AdminConfig
 
-RELOAD = b"reload\n"
+RELOAD_LINE = b"reload\n"
 """Tells the process to reload the certificate and its key."""
 
 
@@ -28,6 +28,6 @@ class WebServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S
     """How long a statement of the database may take."""
 
-    def line(self) -> bytes:
+    def encode(self) -> bytes:
         """Return the configuration as the line that is sent."""
         return msgspec.json.encode(self) + b"\n"

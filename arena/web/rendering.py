@@ -14,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.web import bundle, formatting, titles
-from arena.web.charts import curve
-from arena.web.errors import error_headers, http_status_of, sentence
+from arena.web.charts import sparkline_points
+from arena.web.errors import error_headers, http_status_of, describe_error
 from arena.web.site import Site
 from protocol import VERSION
-from protocol.names import folded
+from protocol.names import fold_name
 
-VIEWER_SHEETS = ("board/board.css", "board/risk.css", "board/rounds.css", "board/match.css", "viewer/viewer.css")
+VIEWER_STYLE_SHEETS = ("board/board.css", "board/risk.css", "board/rounds.css", "board/match.css", "viewer/viewer.css")
 """Style sheets of the viewer, besides that of every page."""
 
 
@@ -31,8 +31,8 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.globals.update(version=VERSION, query=formatting.query, curve=curve)
-_templates.globals.update(preloaded=bundle.preloaded, viewer_sheets=VIEWER_SHEETS)
+_templates.globals.update(version=VERSION, query=formatting.query, curve=sparkline_points)
+_templates.globals.update(preloaded=bundle.modules_to_preload, viewer_sheets=VIEWER_STYLE_SHEETS)
 _templates.filters.update(formatting.FILTERS)
 _templates.filters.update(titles.FILTERS)
 
@@ -43,7 +43,7 @@ _displays: ContextVar[Callable[[], Mapping[str, str]]] = ContextVar("_displays",
 
 def _display_name(bot: str) -> str:
     """Return what people call who plays as this bot; empty where that is the name alone."""
-    return _displays.get()().get(folded(bot), "")
+    return _displays.get()().get(fold_name(bot), "")
 
 
 _templates.filters["display_name"] = _display_name
@@ -58,10 +58,10 @@ def render_page(
     request: Request, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
 ) -> Response:
     """Render a page as an answer, or 304 if the browser has it. Templates know `site`, the `path` and `values`."""
-    return respond_with_etag(request, page(request, template, **values), "text/html", headers or {}, status)
+    return respond_with_etag(request, render_bytes(request, template, **values), "text/html", headers or {}, status)
 
 
-def page(request: Request, template: str, **values: Any) -> bytes:
+def render_bytes(request: Request, template: str, **values: Any) -> bytes:
     """Render a page to bytes."""
     site = site_of(request)
     shown = _displays.set(site.displays)
@@ -80,7 +80,7 @@ def render_in_pieces(template: str, **values: Any) -> Iterator[str]:
 def error_page(request: Request, exc: Exception) -> Response:
     """Render the page that describes an error."""
     status = http_status_of(exc)
-    told = sentence(request, exc)
+    told = describe_error(request, exc)
     return render_page(request, "fault.html", status, error_headers(exc), title=status.phrase, sentence=told)
 
 
@@ -89,12 +89,12 @@ def respond_with_etag(
 ) -> Response:
     """Answer with a weak entity tag (of the bytes before compression), or 304 if `If-None-Match` has it."""
     tag = _tag(body)
-    if status == HTTPStatus.OK and is_known(request, tag):
+    if status == HTTPStatus.OK and matches_etag(request, tag):
         return not_modified(tag, headers)
-    return Response(body, status, tagged(tag, headers), media)
+    return Response(body, status, headers_with_etag(tag, headers), media)
 
 
-def source_tag(source: bytes) -> str:
+def etag_of_source(source: bytes) -> str:
     """Return the entity tag of an answer that this version computes from `source`."""
     return _tag(VERSION.encode() + b" " + source)
 
@@ -103,16 +103,16 @@ def _tag(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:24]}"'
 
 
-def is_known(request: Request, tag: str) -> bool:
+def matches_etag(request: Request, tag: str) -> bool:
     """Return whether `If-None-Match` contains the tag."""
     known = request.headers.get("if-none-match", "").strip()
     return known == "*" or tag in [each.strip().removeprefix("W/") for each in known.split(",")]
 
 
-def tagged(tag: str, headers: Mapping[str, str]) -> dict[str, str]:
+def headers_with_etag(tag: str, headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers of an answer, with its tag."""
     return {"etag": f"W/{tag}", "cache-control": "no-cache", **headers}
 
 
 def not_modified(tag: str, headers: Mapping[str, str]) -> Response:
-    return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=tagged(tag, headers))
+    return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers_with_etag(tag, headers))

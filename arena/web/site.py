@@ -12,16 +12,16 @@ from pathlib import Path
 
 from arena.store.registry import display_names
 from arena.store.store import Reader
-from arena.store.tournaments import Standings
+from arena.store.tournaments import StandingsCache
 from arena.web.admin_config import AdminConfig
 from arena.web.grading import Grading
 from arena.web.node_urls import NodeUrls
-from arena.web.serving import Serving
+from arena.web.serving import AnswerScheduler
 
 STATIC = Path(__file__).parent / "static"
-HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
+HOST_PATTERN = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
 """A host name or address as it may appear in a URL or policy, without port."""
-_HOST_AND_PORT = re.compile(rf"(?:{HOST.pattern})(?::\d{{1,5}})?", re.IGNORECASE)
+_HOST_AND_PORT = re.compile(rf"(?:{HOST_PATTERN.pattern})(?::\d{{1,5}})?", re.IGNORECASE)
 
 MAX_DISPLAYS = 10_000
 DISPLAYS_TTL_S = 5.0
@@ -42,12 +42,12 @@ class Site:
         self.socket = socket
         self.registration = registration
         self.admin = admin
-        self.serving = Serving()
+        self.serving = AnswerScheduler()
         self.grading = Grading()
         self.nodes = NodeUrls(reader)
         self._displays: dict[str, str] = {}
         self._displays_read = -math.inf
-        self.tables: Standings = {}
+        self.cached_standings: StandingsCache = {}
         """The cached tables of tournaments."""
 
     def displays(self) -> Mapping[str, str]:
@@ -72,15 +72,15 @@ def static_version() -> str:
     return found.hexdigest()[:12]
 
 
-def address(socket: str, host: str, *, encrypted: bool) -> str:
+def arena_url(socket: str, host: str, *, encrypted: bool) -> str:
     """Return the arena's URL for a visitor who reached the page under `host`; `socket` is that of `Site`."""
     if not socket.isdecimal():
         return socket
-    name = HOST.match(host) if _HOST_AND_PORT.fullmatch(host) else None
+    name = HOST_PATTERN.match(host) if _HOST_AND_PORT.fullmatch(host) else None
     return f"{'wss' if encrypted else 'ws'}://{name[0] if name else 'localhost'}:{socket}"
 
 
-def origin(host: str, *, encrypted: bool) -> str:
+def page_url(host: str, *, encrypted: bool) -> str:
     """Return the pages' URL for a visitor who reached them under `host`, port included."""
     name = _HOST_AND_PORT.fullmatch(host)
     return f"{'https' if encrypted else 'http'}://{name[0] if name else 'localhost'}"

@@ -10,18 +10,18 @@ from typing import NamedTuple
 from arena.ratings.rating_system import MU
 from arena.store.leaderboards import RatedBot, strongest_bots
 from arena.store.store import Reader
-from protocol.pools import is_of_people
+from protocol.pools import is_people_pool
 
-STEP = 5.0
+RATING_STEP = 5.0
 """The rating difference at which the better bot scores 80 %, by the rating model."""
 MIN_STEP = 1.0
 """A word is no smaller step than that: ratings of some dozens of matches differ by as much by chance."""
-WORDS = ("beginner", "easy", "medium", "strong", "expert")
+STRENGTH_WORDS = ("beginner", "easy", "medium", "strong", "expert")
 """From the weakest on; where nobody plays at random, the middle one is around the rating with which a bot begins."""
-UNSURE, PERFECT = "little known", "perfect"
-EARLY = 3
+UNSURE, PERFECT_WORD = "little known", "perfect"
+MIN_RATED_MATCHES = 3
 """Rated matches below which a bot is little known; low, so that even a new arena shows strengths within minutes."""
-EXACT = ("perfect", "oracle")
+PERFECT_BOTS = ("perfect", "oracle")
 """The built-in bots that play perfectly."""
 AT_RANDOM = ("random", "level-1")
 """Those that move at random: nobody is weaker who tries to win."""
@@ -36,7 +36,7 @@ class Scale(NamedTuple):
     step: float
 
 
-BY_RATING = Scale(MU - STEP * (len(WORDS) // 2), STEP)
+BY_RATING = Scale(MU - RATING_STEP * (len(STRENGTH_WORDS) // 2), RATING_STEP)
 """The scale where nobody is known to move at random."""
 
 
@@ -46,23 +46,23 @@ def scale_of(bots: Sequence[RatedBot]) -> Scale:
     Where luck decides much, all ratings are near each other, and words by rating alone would call everybody medium. So
     words are as far apart as there is room up to the strongest, within `MIN_STEP` and `STEP`.
     """
-    known = [bot for bot in bots if bot.played >= EARLY]
+    known = [bot for bot in bots if bot.played >= MIN_RATED_MATCHES]
     at_random = [bot.mu for bot in known if bot.bot in AT_RANDOM]
     if not at_random:
         return BY_RATING
     weakest = min(at_random)
     best = max(bot.mu for bot in known)
-    return Scale(weakest, min(STEP, max(MIN_STEP, (best - weakest) / (len(WORDS) - 1))))
+    return Scale(weakest, min(RATING_STEP, max(MIN_STEP, (best - weakest) / (len(STRENGTH_WORDS) - 1))))
 
 
 def strength_of(rated: RatedBot, scale: Scale = BY_RATING) -> str:
     """Return a bot's strength in a word."""
-    if rated.bot in EXACT:
-        return PERFECT
-    if rated.played < EARLY:
+    if rated.bot in PERFECT_BOTS:
+        return PERFECT_WORD
+    if rated.played < MIN_RATED_MATCHES:
         return UNSURE
     place = floor((rated.mu - scale.weakest) / scale.step + 0.5)
-    return WORDS[max(0, min(place, len(WORDS) - 1))]
+    return STRENGTH_WORDS[max(0, min(place, len(STRENGTH_WORDS) - 1))]
 
 
 def strengths(reader: Reader) -> dict[str, list[tuple[str, str]]]:
@@ -72,9 +72,9 @@ def strengths(reader: Reader) -> dict[str, list[tuple[str, str]]]:
     """
     found: dict[str, list[tuple[str, str]]] = {}
     for pool, rated in groupby(reader.read(strongest_bots, MAX_BOTS), key=lambda bot: bot.pool):
-        if not is_of_people(pool):
+        if not is_people_pool(pool):
             bots = list(rated)
             scale = scale_of(bots)
             words = [(bot.bot, strength_of(bot, scale)) for bot in bots]
-            found[pool] = sorted(words, key=lambda bot: bot[1] == PERFECT)
+            found[pool] = sorted(words, key=lambda bot: bot[1] == PERFECT_WORD)
     return found

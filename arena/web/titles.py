@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from protocol.errors import Fault
-from protocol.games import NAMES, game_class, load
-from protocol.pools import is_of_people, without_people
+from protocol.games import NAMES, game_class, load_game
+from protocol.pools import is_people_pool, preset_pool
 
 
 def game_title(game: str) -> str:
@@ -37,7 +37,7 @@ def pool_title(pool: str) -> str:
 def match_title(game: str, config: Mapping[str, Any]) -> str:
     """Return the title of a match: that of its preset's pool, or of its game if the config is no preset."""
     try:
-        preset = load(game, config).preset
+        preset = load_game(game, config).preset
     except Fault:  # a game or config of another version
         preset = None
     return pool_title(f"{game}/{preset}" if preset else game)
@@ -45,9 +45,9 @@ def match_title(game: str, config: Mapping[str, Any]) -> str:
 
 def _preset(game: str, preset: str) -> str:
     known = game_class(game).preset_titles if game in NAMES else {}
-    own = without_people(preset)
+    own = preset_pool(preset)
     title = known.get(own, _in_words(own))
-    return f"{title}, people" if is_of_people(preset) else title
+    return f"{title}, people" if is_people_pool(preset) else title
 
 
 def _in_words(name: str) -> str:

@@ -13,24 +13,24 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 T = TypeVar("T")
-RETRY_AFTER = 5
+RETRY_AFTER_S = 5
 """Seconds after which a refused visitor should retry."""
 
 
-class Turns:
+class FairQueue:
     """A fair queue with `at_once` running tasks, and at most `per_address` and `waiting` (in all) waiting ones."""
 
-    def __init__(self, at_once: int, per_address: int, waiting: int) -> None:
-        self._free = at_once
-        self._per_address, self._most = per_address, waiting
-        self._lines: dict[str, deque[asyncio.Future[None]]] = {}
+    def __init__(self, threads: int, max_waiting_per_address: int, max_waiting: int) -> None:
+        self._free = threads
+        self._per_address, self._most = max_waiting_per_address, max_waiting
+        self._queues: dict[str, deque[asyncio.Future[None]]] = {}
         """The waiting tasks by address; the address whose turn is next comes first."""
 
-    async def take(
-        self, address: str, work: Callable[[], T], gone: Callable[[], Awaitable[bool]], *, begun: bool = False
+    async def run(
+        self, address: str, work: Callable[[], T], is_gone: Callable[[], Awaitable[bool]], *, is_continuation: bool = False
     ) -> T:
         """Wait for a turn of this address, and return the result of `work`, run in a thread. Raises as `enter`."""
-        await self.enter(address, gone, begun=begun)
+        await self.enter(address, is_gone, begun=is_continuation)
         try:
             return await run_in_threadpool(work)
         finally:
@@ -55,13 +55,13 @@ class Turns:
             raise
 
     async def _wait(self, address: str, *, begun: bool) -> None:
-        line = self._lines.get(address, deque())
+        line = self._queues.get(address, deque())
         if not begun:
             if len(line) >= self._per_address:
-                raise refusal(HTTPStatus.TOO_MANY_REQUESTS, f"{len(line)} requests of {address} wait for an answer")
-            if (waiting := sum(map(len, self._lines.values()))) >= self._most:
-                raise refusal(HTTPStatus.SERVICE_UNAVAILABLE, f"{waiting} requests wait for an answer")
-        self._lines[address] = line
+                raise refuse(HTTPStatus.TOO_MANY_REQUESTS, f"{len(line)} requests of {address} wait for an answer")
+            if (waiting := sum(map(len, self._queues.values()))) >= self._most:
+                raise refuse(HTTPStatus.SERVICE_UNAVAILABLE, f"{waiting} requests wait for an answer")
+        self._queues[address] = line
         turn = asyncio.get_running_loop().create_future()
         line.append(turn)
         try:
@@ -70,25 +70,25 @@ class Turns:
             if turn in line:
                 line.remove(turn)
                 if not line:
-                    del self._lines[address]
+                    del self._queues[address]
             elif not turn.cancelled():  # the turn had come already
                 self.leave()
             raise
 
     def leave(self) -> None:
         """End a turn and start the next task, of the address that has waited longest for a turn."""
-        while self._lines:
-            address = next(iter(self._lines))
-            line = self._lines.pop(address)
+        while self._queues:
+            address = next(iter(self._queues))
+            line = self._queues.pop(address)
             turn = line.popleft()
             if line:
-                self._lines[address] = line
+                self._queues[address] = line
             if not turn.cancelled():  # else that task is about to be cancelled
                 turn.set_result(None)
                 return
         self._free += 1
 
 
-def refusal(status: HTTPStatus, why: str) -> HTTPException:
+def refuse(status: HTTPStatus, why: str) -> HTTPException:
     """Return the error that tells a visitor to retry later."""
-    return HTTPException(status, f"{why}: ask again in {RETRY_AFTER} s", {"retry-after": str(RETRY_AFTER)})
+    return HTTPException(status, f"{why}: ask again in {RETRY_AFTER_S} s", {"retry-after": str(RETRY_AFTER_S)})

@@ -20,8 +20,8 @@ import numpy as np
 import tomli_w
 from pairs import Pair, play_pair
 
-from machine.workers.local import processes, spread
-from measuring.risk.features import NAMES, PositionSums
+from machine.workers.local import process_pool, spread
+from measuring.risk.features import FEATURE_NAMES, PositionSums
 from protocol import VERSION
 
 ROOT = Path(__file__).parents[2]
@@ -29,14 +29,14 @@ SEED = "fit-1"
 """The seed; no benchmark plays these games."""
 CONFIGS: dict[str, dict[str, Any]] = {"world": {"draft": "classic"}}
 """Config keys for a map besides the defaults."""
-LEAST, MOST = 2.0, 10.0
+MIN_WEIGHT, MAX_WEIGHT = 2.0, 10.0
 """The range of random weights, in which all four matter."""
 RIDGE = 1e-3
 DIGITS = 5
-COUNT = len(NAMES)
+FEATURE_COUNT = len(FEATURE_NAMES)
 
 
-class Chances(NamedTuple):
+class ChanceEvents(NamedTuple):
     """The chance events of a game, one per row: the features that decide how open the game is, and luck by feature."""
 
     score: float
@@ -45,12 +45,12 @@ class Chances(NamedTuple):
     luck: np.ndarray[Any, Any]
 
 
-def chances(pairs: Sequence[Pair]) -> list[tuple[Chances, ...]]:
+def play_pairs(pairs: Sequence[Pair]) -> list[tuple[ChanceEvents, ...]]:
     """Play pairs, and return the chance events of both games of each."""
-    return [tuple(map(_chances, play_pair(pair))) for pair in pairs]
+    return [tuple(map(_chance_events, play_pair(pair))) for pair in pairs]
 
 
-def _chances(walked: Any) -> Chances:
+def _chance_events(walked: Any) -> ChanceEvents:
     before, luck = [], []
     for state, move, after in walked.plies:
         outcomes = walked.rules.outcomes(state, move)
@@ -61,22 +61,22 @@ def _chances(walked: Any) -> Chances:
             seat_difference = [survey.seat_difference_after(come.owner, come.troops) for _, come in outcomes]
             weights = [(come == after) - float(chance) for chance, come in outcomes]
             luck.append(np.array(weights) @ np.array(seat_difference))
-    return Chances(walked.score, np.array(before).reshape(-1, COUNT + 2), np.array(luck).reshape(-1, COUNT))
+    return ChanceEvents(walked.score, np.array(before).reshape(-1, FEATURE_COUNT + 2), np.array(luck).reshape(-1, FEATURE_COUNT))
 
 
-def pairs_of(game: str, map_: str, starts: int, nodes: int | None) -> list[Pair]:
+def make_pairs(game: str, map_: str, starts: int, nodes: int | None) -> list[Pair]:
     """Return pairs whose weights are random for each start, and the same on both sides."""
     config = {"map": map_, **(CONFIGS.get(map_, {}) if game == "risk-campaign" else {})}
     pairs = []
     for k in range(starts):
         start = f"{SEED}/{map_}/{k}"
         drawn = random.Random(start)
-        gene = tuple(round(drawn.uniform(LEAST, MOST), 2) for _ in range(4))
+        gene = tuple(round(drawn.uniform(MIN_WEIGHT, MAX_WEIGHT), 2) for _ in range(4))
         pairs.append(Pair(game, config, gene, gene, start, None if nodes else 3, nodes))
     return pairs
 
 
-def fit_odds(games: Sequence[Chances]) -> np.ndarray[Any, Any]:
+def fit_odds(games: Sequence[ChanceEvents]) -> np.ndarray[Any, Any]:
     """Fit results to the columns of `before` by logistic regression with Newton's method."""
     x = np.concatenate([each.before for each in games])
     y = np.concatenate([np.full(len(each.before), each.score) for each in games])
@@ -88,7 +88,7 @@ def fit_odds(games: Sequence[Chances]) -> np.ndarray[Any, Any]:
     return found
 
 
-def lucks(games: Sequence[Chances], odds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def sum_luck(games: Sequence[ChanceEvents], odds: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return, by game, the total luck by feature, then the same weighted by how open the game was."""
     rows = []
     for each in games:
@@ -103,7 +103,7 @@ def fit_points(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> np.n
     return np.asarray(np.linalg.solve(x.T @ x + RIDGE / 100 * np.diag((x**2).sum(0) + 1e-12), x.T @ y))
 
 
-def saved(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> float:
+def variance_factor(luck: np.ndarray[Any, Any], scores: np.ndarray[Any, Any]) -> float:
     """Return the variance of single games over twice that of adjusted pair means, cross-fitted between two halves."""
     half = len(scores) // 4 * 2
     parts = (luck[:half], scores[:half]), (luck[half:], scores[half:])
@@ -123,15 +123,15 @@ def main() -> None:
     parser.add_argument("--nodes", type=int)
     parser.add_argument("--jobs", type=int, default=1)
     told = parser.parse_args()
-    with processes(told.jobs) as crew:
-        found = dict(spread(crew, chances, pairs_of(told.game, told.map, told.starts, told.nodes)))
+    with process_pool(told.jobs) as crew:
+        found = dict(spread(crew, play_pairs, make_pairs(told.game, told.map, told.starts, told.nodes)))
     games = list(chain.from_iterable(found[k] for k in sorted(found)))
     odds = fit_odds(games)
-    luck, scores = lucks(games, odds), np.array([each.score for each in games])
+    luck, scores = sum_luck(games, odds), np.array([each.score for each in games])
     points = fit_points(luck, scores)
-    print(f"{told.game}, {told.map}: {len(games)} games, factor {saved(luck, scores):.1f} by the other half's fit")
+    print(f"{told.game}, {told.map}: {len(games)} games, factor {variance_factor(luck, scores):.1f} by the other half's fit")
     rounded = [round(float(number), DIGITS) for number in (*points, *odds)]
-    columns = zip(NAMES, rounded[:COUNT], rounded[COUNT : 2 * COUNT], rounded[2 * COUNT : 3 * COUNT], strict=True)
+    columns = zip(FEATURE_NAMES, rounded[:FEATURE_COUNT], rounded[FEATURE_COUNT : 2 * FEATURE_COUNT], rounded[2 * FEATURE_COUNT : 3 * FEATURE_COUNT], strict=True)
     command = shlex.join(["python", str(Path(__file__).relative_to(ROOT)), *sys.argv[1:]])
     held = {
         "name": "fitted-1",

@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import tomli_w
 
-from bots.search.base import Limit
+from bots.search.base import SearchLimit
 from bots.search.risk.campaign_uct import CampaignUct
-from machine.workers.local import processes, spread
-from measuring.risk.share_value import SHARES, luck_of_shares, seats_in
+from machine.workers.local import process_pool, spread
+from measuring.risk.share_value import SHARE_NAMES, luck_of_shares, count_seats_in
 from protocol import VERSION
 from protocol.dice import Dice
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.risk.campaign import Campaign
-from referee.result import points_of
+from referee.result import points_from_ranks
 
 ROOT = Path(__file__).parents[2]
 SEED = "fit-seats-1"
@@ -36,30 +36,30 @@ DIGITS = 5
 RIDGE = 1e-2
 
 
-class Told(NamedTuple):
+class PlayedGame(NamedTuple):
     """A game by seat: its points, and the luck in each share, also weighted by the fraction of seats left."""
 
     points: np.ndarray[Any, Any]
     luck: np.ndarray[Any, Any]
 
 
-def games(preset: str, sims: int, starts: Sequence[int]) -> list[tuple[Told, Told]]:
-    rules = load("risk-campaign", {"preset": preset})
+def play_starts(preset: str, sims: int, starts: Sequence[int]) -> list[tuple[PlayedGame, PlayedGame]]:
+    rules = load_game("risk-campaign", {"preset": preset})
     assert isinstance(rules, Campaign)
-    return [(_played(rules, sims, start, 0), _played(rules, sims, start, 1)) for start in starts]
+    return [(_play_game(rules, sims, start, 0), _play_game(rules, sims, start, 1)) for start in starts]
 
 
-def _played(rules: Campaign, sims: int, start: int, number: int) -> Told:
-    luck, end = np.zeros((rules.seats, 2 * len(SHARES))), rules.initial(Dice(b"", 0))[0]
-    for before, move, end in moves(rules, sims, f"{SEED}/{rules.preset}/{start}", str(number)):
+def _play_game(rules: Campaign, sims: int, start: int, number: int) -> PlayedGame:
+    luck, end = np.zeros((rules.seats, 2 * len(SHARE_NAMES))), rules.initial(Dice(b"", 0))[0]
+    for before, move, end in play_moves(rules, sims, f"{SEED}/{rules.preset}/{start}", str(number)):
         outcomes = rules.outcomes(before, move)
         if len(outcomes) > 1:
             given = np.array(luck_of_shares(rules, before, outcomes, end)).T
-            luck += np.hstack([given, given * seats_in(before) / rules.seats])
-    return Told(np.array(list(points_of(rules.ranks(end)))), luck)
+            luck += np.hstack([given, given * count_seats_in(before) / rules.seats])
+    return PlayedGame(np.array(list(points_from_ranks(rules.ranks(end)))), luck)
 
 
-def moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[tuple[Any, Any, Any]]:
+def play_moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[tuple[Any, Any, Any]]:
     """Yield each move of a game with the states before and after it.
 
     `uct` plays every seat; with 0 simulations it is the raider.
@@ -68,14 +68,14 @@ def moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[tuple
     dice, chance = f"{start}/{number}".encode(), Random(f"{start}/{number}")
     searches = [CampaignUct(rules) for _ in range(rules.seats)]
     while (seat := rules.to_move(state)) is not None:
-        move = searches[seat].search(state, below=chance.randrange, limit=Limit(nodes=sims)).move
+        move = searches[seat].search(state, below=chance.randrange, limit=SearchLimit(nodes=sims)).move
         assert move is not None
         after = rules.apply(state, move, Dice(dice, rules.ply(state)))[0]
         yield state, move, after
         state = after
 
 
-def fit(pairs: Sequence[tuple[Told, Told]]) -> np.ndarray[Any, Any]:
+def fit(pairs: Sequence[tuple[PlayedGame, PlayedGame]]) -> np.ndarray[Any, Any]:
     """Fit the difference between the two games of a deal by least squares: the turn order cancels out."""
     x = np.concatenate([one.luck - other.luck for one, other in pairs])
     y = np.concatenate([one.points - other.points for one, other in pairs])
@@ -83,7 +83,7 @@ def fit(pairs: Sequence[tuple[Told, Told]]) -> np.ndarray[Any, Any]:
     return np.asarray(np.linalg.solve(square + RIDGE * np.diag(np.diag(square)), x.T @ y))
 
 
-def saved(pairs: Sequence[tuple[Told, Told]]) -> tuple[float, float]:
+def variance_factors(pairs: Sequence[tuple[PlayedGame, PlayedGame]]) -> tuple[float, float]:
     """Return the variance of single games over that within deals, raw and adjusted with the other half's fit."""
     half = len(pairs) // 2
     raw, less = [], []
@@ -103,15 +103,15 @@ def main() -> None:
     parser.add_argument("--sims", type=int, default=16)
     parser.add_argument("--jobs", type=int, default=1)
     told = parser.parse_args()
-    with processes(told.jobs) as crew:
-        found = dict(spread(crew, partial(games, told.preset, told.sims), range(told.starts)))
+    with process_pool(told.jobs) as crew:
+        found = dict(spread(crew, partial(play_starts, told.preset, told.sims), range(told.starts)))
     pairs = [found[k] for k in sorted(found)]
-    rules = load("risk-campaign", {"preset": told.preset})
+    rules = load_game("risk-campaign", {"preset": told.preset})
     assert isinstance(rules, Campaign)
-    raw, less = saved(pairs)
+    raw, less = variance_factors(pairs)
     print(f"{told.preset}: {2 * len(pairs)} games, factor {raw:.2f} by starts, {less:.2f} less luck (other half's fit)")
     rounded = [round(float(number), DIGITS) for number in fit(pairs)]
-    columns = zip(SHARES, rounded[: len(SHARES)], rounded[len(SHARES) :], strict=True)
+    columns = zip(SHARE_NAMES, rounded[: len(SHARE_NAMES)], rounded[len(SHARE_NAMES) :], strict=True)
     command = shlex.join(["python", str(Path(__file__).relative_to(ROOT)), *sys.argv[1:]])
     held = {
         "name": "fitted-1",
@@ -124,7 +124,7 @@ def main() -> None:
 
 
 def load_seats(preset: str) -> int:
-    return load("risk-campaign", {"preset": preset}).seats
+    return load_game("risk-campaign", {"preset": preset}).seats
 
 
 if __name__ == "__main__":

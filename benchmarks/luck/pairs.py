@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from bots.search.kernels import settings_of
+from bots.search.kernels import settings_class_of
 from bots.tuning.genetic import Gene
-from bots.tuning.selfplay import Seats, Setup, play, ready
+from bots.tuning.selfplay import GameSpec, Setup, play, rules_and_kernel
 from protocol.games.base import Game
 
 
@@ -27,7 +27,7 @@ class Pair(NamedTuple):
     nodes: int | None = None
 
 
-class Walked(NamedTuple):
+class PlayedGame(NamedTuple):
     """A played game: its rules, seat 0's score, and every move with the states before and after it."""
 
     rules: Game[Any, Any]
@@ -35,9 +35,9 @@ class Walked(NamedTuple):
     plies: Sequence[tuple[Any, Any, Any]]
 
 
-def play_pair(pair: Pair) -> Iterator[Walked]:
-    setup = Setup(pair.game, settings_of(pair.game)(), json.dumps(pair.config), pair.depth, pair.nodes)
-    rules = ready(setup)[0]
+def play_pair(pair: Pair) -> Iterator[PlayedGame]:
+    setup = Setup(pair.game, settings_class_of(pair.game)(), json.dumps(pair.config), pair.depth, pair.nodes)
+    rules = rules_and_kernel(setup)[0]
     for order, weights in enumerate([(pair.first, pair.second), (pair.second, pair.first)]):
-        played = play(setup, Seats(*weights, pair.start, dice=f"{pair.start}/{order}"))
-        yield Walked(rules, played.score, list(zip(played.states, played.moves, played.states[1:], strict=False)))
+        played = play(setup, GameSpec(*weights, pair.start, dice=f"{pair.start}/{order}"))
+        yield PlayedGame(rules, played.score, list(zip(played.states, played.moves, played.states[1:], strict=False)))

@@ -17,22 +17,22 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from bots.playing.matches import play_all
-from protocol.games import load
+from protocol.games import load_game
 
 HANDS = 100
-GO_ON = 0.95
+CONTINUATION_PROBABILITY = 0.95
 PAIRS: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]] = (
     ("kuhn", {"hands": HANDS}, ("perfect", "perfect")),
     ("kuhn", {"hands": HANDS}, ("random", "perfect")),
     ("leduc", {"hands": HANDS}, ("perfect", "perfect")),
     ("leduc", {"hands": HANDS}, ("random", "perfect")),
-    ("dilemma", {"rounds": 2000, "go_on": str(GO_ON)}, ("tit-for-tat", "pavlov")),
-    ("dilemma", {"rounds": 2000, "go_on": str(GO_ON)}, ("generous", "random")),
+    ("dilemma", {"rounds": 2000, "go_on": str(CONTINUATION_PROBABILITY)}, ("tit-for-tat", "pavlov")),
+    ("dilemma", {"rounds": 2000, "go_on": str(CONTINUATION_PROBABILITY)}, ("generous", "random")),
     ("dilemma", {"rounds": 200, "noise": "0.05"}, ("tit-for-tat", "generous")),
-    ("dilemma", {"rounds": 10, "go_on": str(GO_ON)}, ("generous", "random")),
-    ("dilemma", {"rounds": 10, "go_on": str(GO_ON)}, ("always-cooperate", "random")),
-    ("dilemma", {"rounds": 10, "go_on": str(GO_ON)}, ("always-defect", "tit-for-tat")),
-    ("dilemma", {"rounds": 10, "go_on": str(GO_ON)}, ("grim", "random")),
+    ("dilemma", {"rounds": 10, "go_on": str(CONTINUATION_PROBABILITY)}, ("generous", "random")),
+    ("dilemma", {"rounds": 10, "go_on": str(CONTINUATION_PROBABILITY)}, ("always-cooperate", "random")),
+    ("dilemma", {"rounds": 10, "go_on": str(CONTINUATION_PROBABILITY)}, ("always-defect", "tit-for-tat")),
+    ("dilemma", {"rounds": 10, "go_on": str(CONTINUATION_PROBABILITY)}, ("grim", "random")),
 )
 
 
@@ -45,14 +45,14 @@ def main() -> None:
     print("| game | seat 0, seat 1 | payoff | less luck | factor | z |\n|---|---|---|---|---|---|")
     for game, config, bots in PAIRS:
         if options.only in f"{game} {config}":
-            print(row(game, config, bots, matches), flush=True)
+            print(make_row(game, config, bots, matches), flush=True)
 
 
-def row(game: str, config: Mapping[str, Any], bots: Sequence[str], matches: int) -> str:
+def make_row(game: str, config: Mapping[str, Any], bots: Sequence[str], matches: int) -> str:
     units = HANDS
     if game == "dilemma":
-        units = (1 - GO_ON ** config["rounds"]) / (1 - GO_ON) if "go_on" in config else config["rounds"]
-    rules = load(game, config)
+        units = (1 - CONTINUATION_PROBABILITY ** config["rounds"]) / (1 - CONTINUATION_PROBABILITY) if "go_on" in config else config["rounds"]
+    rules = load_game(game, config)
     paid, lucks = [], []
     for played in islice(play_all(bots, game, map(str, count()), config=config), matches):
         payoffs = rules.returns(played.states[-1])
@@ -63,10 +63,10 @@ def row(game: str, config: Mapping[str, Any], bots: Sequence[str], matches: int)
     z = fmean(lucks) / (variance(lucks) / matches) ** 0.5
     what = ", ".join(f"`{key}` {value}" for key, value in config.items() if key != "hands")
     factor = "all" if variance(less) < 1e-12 else f"{variance(paid) / variance(less):.2g}"
-    return f"| {game}{what and ', '}{what} | {', '.join(bots)} | {_mean(paid)} | {_mean(less)} | {factor} | {z:+.1f} |"
+    return f"| {game}{what and ', '}{what} | {', '.join(bots)} | {_format_mean(paid)} | {_format_mean(less)} | {factor} | {z:+.1f} |"
 
 
-def _mean(values: Sequence[float]) -> str:
+def _format_mean(values: Sequence[float]) -> str:
     return f"{fmean(values):.3f} ± {1.96 * (variance(values) / len(values)) ** 0.5:.3f}"
 
 

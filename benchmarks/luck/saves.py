@@ -19,17 +19,17 @@ from pairs import Pair, play_pair
 from bots import play_all
 from bots.tuning.weights import read_weights
 from machine.arguments import read_value
-from machine.workers.local import WorkerPool, processes, spread
+from machine.workers.local import WorkerPool, process_pool, spread
 from measuring.luck import luck_along, luck_of
 from measuring.pair_scores import SideScore
 from measuring.scores import Estimate, estimate_scores
-from measuring.value_registry import value_of
-from measuring.variance_reduction import VarianceReduction, factor
+from measuring.value_registry import load_value
+from measuring.variance_reduction import VarianceReduction, estimate_reduction
 
 SEED = "saves-1"
 """The seed; no fit has played these games."""
 WORLD = {"map": "world", "draft": "classic"}
-LINE = "{:<35} {:<11}{:>7}  {:<16}{:<17}{:>6}  {:<12}{:>5}"
+ROW_FORMAT = "{:<35} {:<11}{:>7}  {:<16}{:<17}{:>6}  {:<12}{:>5}"
 
 
 class Row(NamedTuple):
@@ -44,11 +44,11 @@ class Row(NamedTuple):
     nodes: int | None = None
 
 
-def _words(first: str, second: str, starts: int) -> Row:
-    return Row(f"duel-{first}-{second}", "risk-duel", {}, (WORDS[first], WORDS[second]), ("exact",), starts)
+def _make_row(first: str, second: str, starts: int) -> Row:
+    return Row(f"duel-{first}-{second}", "risk-duel", {}, (BOT_SPECS[first], BOT_SPECS[second]), ("exact",), starts)
 
 
-WORDS = {
+BOT_SPECS = {
     "oracle": "oracle",
     "alphabeta": "alphabeta:depth=3",
     "greedy": "greedy",
@@ -58,9 +58,9 @@ SOUTH_AMERICA, AFRICA = {"map": "south-america"}, {"map": "africa"}
 ROWS = (
     Row("duel-paired", "risk-duel", {}, ("paired", "equal"), ("exact", "fitted-1", "features-1"), 10_000),
     Row("duel-paper", "risk-duel", {}, ("paper", "equal"), ("exact",), 4_000),
-    _words("oracle", "alphabeta", 2_000),
-    _words("alphabeta", "greedy", 2_000),
-    _words("alphabeta", "random", 2_000),
+    _make_row("oracle", "alphabeta", 2_000),
+    _make_row("alphabeta", "greedy", 2_000),
+    _make_row("alphabeta", "random", 2_000),
     Row("duel-even", "risk-duel", SOUTH_AMERICA, ("equal", "equal"), ("fitted-1", "features-1"), 4_000),
     Row("duel-africa", "risk-duel", AFRICA, ("paired", "equal"), ("fitted-1", "features-1"), 10_000),
     Row("duel-africa-even", "risk-duel", AFRICA, ("equal", "equal"), ("fitted-1", "features-1"), 4_000),
@@ -74,57 +74,57 @@ Score = tuple[float, tuple[float, ...]]
 """The first bot's score in a game, and its luck by each value."""
 
 
-def scores(row: Row, starts: Sequence[int]) -> list[list[Score]]:
-    return list(map(list, (_by_weights if row.bots[0] not in WORDS.values() else _by_words)(row, starts)))
+def play_starts(row: Row, starts: Sequence[int]) -> list[list[Score]]:
+    return list(map(list, (_play_weights if row.bots[0] not in BOT_SPECS.values() else _play_specs)(row, starts)))
 
 
-def _by_weights(row: Row, starts: Sequence[int]) -> Iterator[Iterator[Score]]:
+def _play_weights(row: Row, starts: Sequence[int]) -> Iterator[Iterator[Score]]:
     first, second = (tuple(read_weights("saves", name)[row.game]) for name in row.bots)
     for start in starts:
         depth = None if row.nodes else 3
-        yield _both(row, Pair(row.game, row.config, first, second, f"{SEED}/{row.name}/{start}", depth, row.nodes))
+        yield _score_pair(row, Pair(row.game, row.config, first, second, f"{SEED}/{row.name}/{start}", depth, row.nodes))
 
 
-def _both(row: Row, pair: Pair) -> Iterator[Score]:
+def _score_pair(row: Row, pair: Pair) -> Iterator[Score]:
     for order, walked in enumerate(play_pair(pair)):
-        values = (value_of(walked.rules, name) for name in row.values)
+        values = (load_value(walked.rules, name) for name in row.values)
         lucks = tuple(luck_along(walked.rules, value, walked.plies).total[order] for value in values)
         yield 1 - walked.score if order else walked.score, lucks
 
 
-def _by_words(row: Row, starts: Sequence[int]) -> Iterator[tuple[Score, Score]]:
-    return zip(*(_in_order(row, starts, order) for order in range(2)), strict=True)
+def _play_specs(row: Row, starts: Sequence[int]) -> Iterator[tuple[Score, Score]]:
+    return zip(*(_play_order(row, starts, order) for order in range(2)), strict=True)
 
 
-def _in_order(row: Row, starts: Sequence[int], order: int) -> Iterator[Score]:
+def _play_order(row: Row, starts: Sequence[int], order: int) -> Iterator[Score]:
     words = row.bots[::-1] if order else row.bots
     for played in play_all(words, row.game, [f"{SEED}/{start}/{order}" for start in starts], config=row.config):
         yield played.points[order], tuple(luck_of(played.record, name).total[order] for name in row.values)
 
 
-def report(row: Row, crew: WorkerPool, share: float) -> None:
+def report(row: Row, pool: WorkerPool, share: float) -> None:
     starts = max(2, round(row.starts * share))
-    played = dict(spread(crew, partial(scores, row), range(starts)))
+    played = dict(spread(pool, partial(play_starts, row), range(starts)))
     for at, value in enumerate(row.values):
         games = [
             SideScore(points=points, luck=lucks[at], start=start, seat=order)
             for start in range(starts)
             for order, (points, lucks) in enumerate(played[start])
         ]
-        told, saved = estimate_scores(games), factor(games, SEED)
+        told, saved = estimate_scores(games), estimate_reduction(games, SEED)
         assert told.score is not None
         assert told.adjusted is not None
         mean = [fmean(lucks[at] for _, lucks in played[start]) for start in range(starts)]
         z = fmean(mean) / (stdev(mean) / math.sqrt(starts))
-        estimates = _told(told.score), _told(told.adjusted)
-        print(LINE.format(row.name, value, 2 * starts, *estimates, *_saved(saved), f"{z:+.1f}"))
+        estimates = _format_estimate(told.score), _format_estimate(told.adjusted)
+        print(ROW_FORMAT.format(row.name, value, 2 * starts, *estimates, *_format_factor(saved), f"{z:+.1f}"))
 
 
-def _told(estimate: Estimate) -> str:
+def _format_estimate(estimate: Estimate) -> str:
     return f"{estimate.mean:.4f} ±{(estimate.high - estimate.low) / 2:.4f}"
 
 
-def _saved(saved: VarianceReduction | None) -> tuple[str, str]:
+def _format_factor(saved: VarianceReduction | None) -> tuple[str, str]:
     """Return the factor and its interval as text."""
     if saved is None:
         return "-", "-"
@@ -139,8 +139,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     told = parser.parse_args()
     changed = {key: read_value(value) for key, _, value in (word.partition("=") for word in told.set)}
-    with processes(told.jobs) as crew:
-        print(LINE.format("", "v", "games", "score", "less luck", "factor", "95 %", "z"), flush=True)
+    with process_pool(told.jobs) as crew:
+        print(ROW_FORMAT.format("", "v", "games", "score", "less luck", "factor", "95 %", "z"), flush=True)
         for row in ROWS:
             if not told.rows or row.name in told.rows:
                 report(row._replace(config={**row.config, **changed}), crew, told.share)

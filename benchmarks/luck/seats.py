@@ -20,22 +20,22 @@ from random import Random
 from statistics import fmean, stdev, variance
 from typing import Any, NamedTuple
 
-from bots.search.base import Limit
+from bots.search.base import SearchLimit
 from bots.search.risk.campaign_uct import CampaignUct
-from machine.workers.local import WorkerPool, processes, spread
-from measuring.expected_length import equal_variance
+from machine.workers.local import WorkerPool, process_pool, spread
+from measuring.expected_length import variance_of_equal_bots
 from measuring.luck import luck_along
 from measuring.sequential import Hypotheses, RealValued
-from measuring.value_registry import value_of
+from measuring.value_registry import load_value
 from protocol.dice import Dice
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.risk.campaign import Campaign
-from referee.result import points_of
+from referee.result import points_from_ranks
 
 SEED = "seats-1"
 """The seed; no fit has played these games."""
-TESTS = 200
-OPENING = 60
+TEST_COUNT = 200
+OPENING_PLIES = 60
 """Plies; luck has no bias wherever a match is cut off."""
 
 
@@ -63,34 +63,34 @@ Share = tuple[float, float]
 """The share of B's seats that A's seats finished ahead of in a match, and the luck in it."""
 
 
-def scores(row: Row, starts: Sequence[int]) -> list[list[Share]]:
-    return [list(_of_start(row, start)) for start in starts]
+def play_starts(row: Row, starts: Sequence[int]) -> list[list[Share]]:
+    return [list(_play_start(row, start)) for start in starts]
 
 
-def _of_start(row: Row, start: int) -> Iterator[Share]:
-    rules = load("risk-campaign", {"preset": row.preset})
+def _play_start(row: Row, start: int) -> Iterator[Share]:
+    rules = load_game("risk-campaign", {"preset": row.preset})
     assert isinstance(rules, Campaign)
     told, count = f"{SEED}/{row.preset}/{start}", rules.seats
     around = Random(told).sample(range(count), count)
     against = row.own * (count - row.own)
     for turn in range(count):
         own = [seat for seat in range(count) if around[(seat + turn) % count] < row.own]
-        plies = list(_moves(rules, [row.sims[seat not in own] for seat in range(count)], told, str(turn)))
-        points = points_of(rules.ranks(plies[-1][2]))
-        luck = luck_along(rules, value_of(rules, row.value), plies).total
+        plies = list(_play_moves(rules, [row.sims[seat not in own] for seat in range(count)], told, str(turn)))
+        points = points_from_ranks(rules.ranks(plies[-1][2]))
+        luck = luck_along(rules, load_value(rules, row.value), plies).total
         score = ((count - 1) * sum(points[seat] for seat in own) - row.own * (row.own - 1) / 2) / against
         yield score, (count - 1) * sum(luck[seat] for seat in own) / against
 
 
-def _moves(rules: Campaign, sims: Sequence[int], start: str, number: str) -> Iterator[tuple[Any, Any, Any]]:
+def _play_moves(rules: Campaign, sims: Sequence[int], start: str, number: str) -> Iterator[tuple[Any, Any, Any]]:
     state = rules.initial(Dice(start.encode(), 0))[0]
     dice, chance = f"{start}/{number}".encode(), Random(f"{start}/{number}")
     searches = [CampaignUct(rules) for _ in sims]
     while (seat := rules.to_move(state)) is not None:
         if sims[seat] < 0:
-            move = rules.sample(state, chance.randrange)
+            move = rules.sample_move(state, chance.randrange)
         else:
-            found = searches[seat].search(state, below=chance.randrange, limit=Limit(nodes=sims[seat])).move
+            found = searches[seat].search(state, below=chance.randrange, limit=SearchLimit(nodes=sims[seat])).move
             assert found is not None
             move = found
         after = rules.apply(state, move, Dice(dice, rules.ply(state)))[0]
@@ -98,29 +98,29 @@ def _moves(rules: Campaign, sims: Sequence[int], start: str, number: str) -> Ite
         state = after
 
 
-def openings(starts: Sequence[int]) -> list[tuple[float, ...]]:
+def opening_luck(starts: Sequence[int]) -> list[tuple[float, ...]]:
     """Return the luck of each seat in the first plies of games of random bots."""
-    rules = load("risk-campaign", {"preset": "world"})
+    rules = load_game("risk-campaign", {"preset": "world"})
     assert isinstance(rules, Campaign)
-    value, random_bots = value_of(rules), [-1] * rules.seats
+    value, random_bots = load_value(rules), [-1] * rules.seats
     return [
-        luck_along(rules, value, islice(_moves(rules, random_bots, f"{SEED}/opening/{start}", ""), OPENING)).total
+        luck_along(rules, value, islice(_play_moves(rules, random_bots, f"{SEED}/opening/{start}", ""), OPENING_PLIES)).total
         for start in starts
     ]
 
 
-def report_bias(crew: WorkerPool, count: int) -> None:
+def report_bias(pool: WorkerPool, count: int) -> None:
     """Print the mean luck of each seat over its standard error."""
-    played = dict(spread(crew, openings, range(count)))
+    played = dict(spread(pool, opening_luck, range(count)))
     by_seat = zip(*(played[start] for start in range(count)), strict=True)
     told = (f"{fmean(luck) / (stdev(luck) / math.sqrt(count)):+.1f}" for luck in by_seat)
-    print(f"world, {OPENING} plies of {count:,} games: z by seat {', '.join(told)}")
+    print(f"world, {OPENING_PLIES} plies of {count:,} games: z by seat {', '.join(told)}")
 
 
-def report(row: Row, crew: WorkerPool, share: float) -> None:
+def report(row: Row, pool: WorkerPool, share: float) -> None:
     """Print the variances of a row's matches and the length of tests."""
     starts = max(2, round(row.starts * share))
-    played = dict(spread(crew, partial(scores, row), range(starts)))
+    played = dict(spread(pool, partial(play_starts, row), range(starts)))
     units = [played[start] for start in range(starts)]
     seats = len(units[0])
     raw = [fmean(score for score, _ in unit) for unit in units]
@@ -128,29 +128,29 @@ def report(row: Row, crew: WorkerPool, share: float) -> None:
     given = [fmean(luck for _, luck in unit) for unit in units]
     single = variance(score for unit in units for score, _ in unit)
     print(f"{row.name}: {row.preset}, A in {row.own} of {seats} seats, {seats * starts:,} games, by {row.value}")
-    print(f"  score {_told(raw)}, less luck {_told(less)}, z {fmean(given) / (stdev(given) / math.sqrt(starts)):+.1f}")
+    print(f"  score {_format_mean(raw)}, less luck {_format_mean(less)}, z {fmean(given) / (stdev(given) / math.sqrt(starts)):+.1f}")
     # A's advantage refers to games of one A among copies of B; games with more seats of A measure it better.
-    alone = single * equal_variance(seats) / equal_variance(seats, row.own)
+    alone = single * variance_of_equal_bots(seats) / variance_of_equal_bots(seats, row.own)
     factors = ", ".join(f"{alone / variance(each) / seats:.2f}" for each in (raw, less))
     print(f"  variance of single games of one A over that: of starts, of starts less luck: {factors}")
     lengths = [
-        _length([score for unit in units for score, _ in unit], 1, row),
-        *(_length(each, seats, row) for each in (raw, less)),
+        _mean_test_length([score for unit in units for score, _ in unit], 1, row),
+        *(_mean_test_length(each, seats, row) for each in (raw, less)),
     ]
     print(
         f"  games of a test, h1 {row.h1}: {', '.join(f'{each:,.0f}' for each in lengths)} (single, starts, less luck)"
     )
 
 
-def _told(units: Sequence[float]) -> str:
+def _format_mean(units: Sequence[float]) -> str:
     return f"{fmean(units):.4f} ±{1.96 * stdev(units) / math.sqrt(len(units)):.4f}"
 
 
-def _length(units: Sequence[float], games: int, row: Row) -> float:
+def _mean_test_length(units: Sequence[float], games: int, row: Row) -> float:
     """Return the mean length, in games, of tests on resampled units, shifted so that h1 holds."""
     chance, moved = Random(row.name), 0.5 + row.h1 - fmean(units)
     taken = []
-    for _ in range(TESTS):
+    for _ in range(TEST_COUNT):
         test = RealValued(Hypotheses(h1=row.h1))
         while test.verdict is None:
             test.add(chance.choice(units) + moved)
@@ -165,7 +165,7 @@ def main() -> None:
     parser.add_argument("--bias", type=int, metavar="N")
     parser.add_argument("--jobs", type=int, default=1)
     told = parser.parse_args()
-    with processes(told.jobs) as crew:
+    with process_pool(told.jobs) as crew:
         if told.bias is not None:
             report_bias(crew, told.bias)
             return

@@ -27,26 +27,26 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arena.store.database_copy import copy_database
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.leaderboards import leaderboard_page, pools_with_results
 from arena.store.match_search import search_matches
 from arena.store.tournaments import tournaments_page
 
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("../tests", "reliability")]
 
-from data import make
-from rig import small_or_asked, web
+from data import make_database
+from rig import parse_options, run_web
 
 from arena.store.match_search import Search
 from arena.store.store import Reader
 from postgres import postgres_server
 
-MOST = 20.0
+MAX_P95_MS = 20.0
 """Maximum p95 in milliseconds."""
-BOT = "bot-0"
+BUILTIN_BOT = "bot-0"
 """The built-in bot of the made-up store."""
 FILTERS = {
-    "bot": BOT,
+    "bot": BUILTIN_BOT,
     "opponent": "bot-1",
     "game": "nim",
     "reason": "no_show",
@@ -62,13 +62,13 @@ def addresses(reader: Reader) -> Iterator[str]:
     )
     tournament = reader.read(tournaments_page, limit=1).rows[0].tournament
     match = reader.read(search_matches, Search(), limit=1).rows[0].match
-    far = reader.read(search_matches, Search(bot=BOT), limit=500).next
+    far = reader.read(search_matches, Search(bot=BUILTIN_BOT), limit=500).next
     rare = reader.read(leaderboard_page, pool, sort="played", descending=False, limit=1).rows[0].bot
     filters = FILTERS | {"pool": pool, "tournament": tournament}
     yield "/"
     yield f"/leaderboard/{pool}?sort=played"
     yield f"/leaderboard/{pool}?search=bot-1"
-    yield f"/bots/{BOT}"
+    yield f"/bots/{BUILTIN_BOT}"
     yield f"/bots/{rare}"
     yield f"/matches/{match}"
     yield "/tournaments"
@@ -80,30 +80,30 @@ def addresses(reader: Reader) -> Iterator[str]:
                 if ("outcome" not in names or "bot" in names) and ("opponent" not in names or "bot" in names):
                     yield f"{page}?" + "&".join(f"{name}={filters[name]}" for name in names)
         yield f"{page}?" + "&".join(f"{name}={value}" for name, value in filters.items())
-        yield f"{page}?bot={BOT}&after={far}"
+        yield f"{page}?bot={BUILTIN_BOT}&after={far}"
     yield f"/api/v1/leaderboard/{pool}"
-    yield f"/api/v1/bots/{BOT}"
+    yield f"/api/v1/bots/{BUILTIN_BOT}"
     for what in ("history", "opponents", "seats", "versions", "endings"):
-        yield f"/api/v1/bots/{BOT}/{what}?pool={pool}"
+        yield f"/api/v1/bots/{BUILTIN_BOT}/{what}?pool={pool}"
     yield f"/api/v1/matches/{match}/result"
     yield "/api/v1/tournaments"
     yield f"/api/v1/tournaments/{tournament}"
 
 
-def busy(process: int) -> float:
+def processor_ms(process: int) -> float:
     """Return the processor time of all threads of a process in milliseconds."""
     tasks = Path(f"/proc/{process}/task").iterdir()
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6
 
 
-def busy_server(folder: Path) -> float:
+def server_processor_ms(folder: Path) -> float:
     """Return the processor time of all processes of a PostgreSQL server in milliseconds."""
     postmaster = (folder / "data" / "postmaster.pid").read_text().split()[0]
     children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
-    return sum(busy(int(process)) for process in children)
+    return sum(processor_ms(int(process)) for process in children)
 
 
-def peak(process: int) -> float:
+def peak_mib(process: int) -> float:
     """Return a process's peak memory in MiB."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
     assert found is not None
@@ -126,7 +126,7 @@ class Site(NamedTuple):
 
     def busy(self) -> float:
         """Return the processor time spent for the site in milliseconds."""
-        return busy(self.process) + (0.0 if self.server is None else busy_server(self.server))
+        return processor_ms(self.process) + (0.0 if self.server is None else server_processor_ms(self.server))
 
 
 class Answers(NamedTuple):
@@ -148,7 +148,7 @@ class Answers(NamedTuple):
         return self.found[math.ceil(0.95 * len(self.found)) - 1]
 
 
-def ask(sites: list[Site], address: str, times: int) -> list[Answers]:
+def request(sites: list[Site], address: str, times: int) -> list[Answers]:
     """Request an address `times` + 1 times from each site in turn."""
     connections = [http.client.HTTPConnection("127.0.0.1", site.port) for site in sites]
     before = [site.busy() for site in sites]
@@ -174,9 +174,9 @@ def ask(sites: list[Site], address: str, times: int) -> list[Answers]:
 def measure(databases: dict[str, Database], asked: list[str], times: int) -> dict[str, dict[str, Answers]]:
     """Measure and return the answers of each database, and print a line per address, slowest last, with totals."""
     with contextlib.ExitStack() as stack:
-        sites = [Site(*stack.enter_context(web(where.url)), where.server) for where in databases.values()]
-        answers = {address: ask(sites, address, times) for address in asked}
-        most = [peak(site.process) for site in sites]
+        sites = [Site(*stack.enter_context(run_web(where.url)), where.server) for where in databases.values()]
+        answers = {address: request(sites, address, times) for address in asked}
+        most = [peak_mib(site.process) for site in sites]
     found = {name: {address: every[at] for address, every in answers.items()} for at, name in enumerate(databases)}
     for (name, answered), mib in zip(found.items(), most, strict=True):
         print(f"{name}\n{'p50':>8}{'p95':>8}{'busy':>8}  address")
@@ -185,18 +185,18 @@ def measure(databases: dict[str, Database], asked: list[str], times: int) -> dic
             print(f"{one.p50:8.2f}{one.p95:8.2f}{one.busy:8.2f}  {address}{failed}")
         every = answered.values()
         p50, p95, cost = (statistics.median(getattr(one, what) for one in every) for what in ("p50", "p95", "busy"))
-        slow = sum(one.p95 > MOST for one in every)
+        slow = sum(one.p95 > MAX_P95_MS for one in every)
         print(f"{len(every)} addresses, medians: p50 {p50:.2f} ms, p95 {p95:.2f} ms, busy {cost:.2f} ms")
-        print(f"{slow} with p95 above {MOST:g} ms; {mib:.0f} MiB at most", flush=True)
+        print(f"{slow} with p95 above {MAX_P95_MS:g} ms; {mib:.0f} MiB at most", flush=True)
     return found
 
 
 @contextlib.contextmanager
-def on_postgresql(file: Path) -> Iterator[Database]:
+def copy_to_postgresql(file: Path) -> Iterator[Database]:
     """Copy a database to a PostgreSQL server that is started for this."""
     with postgres_server(durable=True) as server:
         server.execute("CREATE DATABASE arena")
-        copy_database(database_at(file), database_at(server.url("arena")))
+        copy_database(open_database_url(file), open_database_url(server.url("arena")))
         server.execute("VACUUM ANALYZE", "arena")
         yield Database(server.url("arena"), server.folder)
 
@@ -223,23 +223,23 @@ def main() -> None:
     parser.add_argument("--bots", type=int, default=1000)
     parser.add_argument("--times", type=int, default=40)
     parser.add_argument("--postgresql", action="store_true", help="on a server as well")
-    options = small_or_asked(parser, matches=5000, bots=100, times=3)
+    options = parse_options(parser, matches=5000, bots=100, times=3)
     if options.times < 1:
         parser.error(f"--times is {options.times}: 1 or more")
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.data or Path(scratch)
         if not (folder / "arena.db").exists():
-            make(folder / "arena.db", options.matches, options.bots)
+            make_database(folder / "arena.db", options.matches, options.bots)
         with contextlib.closing(Reader.open(folder / "arena.db")) as reader:
             asked = list(dict.fromkeys(addresses(reader)))
         databases = {"SQLite": Database(str(folder / "arena.db"), None)}
-        with on_postgresql(folder / "arena.db") if options.postgresql else contextlib.nullcontext() as server:
+        with copy_to_postgresql(folder / "arena.db") if options.postgresql else contextlib.nullcontext() as server:
             if server is not None:
                 databases["PostgreSQL"] = server
             found = measure(databases, asked, options.times)
         differ = compare(found["SQLite"], found["PostgreSQL"]) if options.postgresql else 0
     failed = any(one.status != 200 for every in found.values() for one in every.values())
-    slow = any(one.p95 > MOST for one in found["SQLite"].values())
+    slow = any(one.p95 > MAX_P95_MS for one in found["SQLite"].values())
     raise SystemExit(1 if failed or differ or (slow and not options.small) else 0)
 
 

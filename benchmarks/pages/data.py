@@ -18,23 +18,23 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, insert
 
 from arena.store import summaries
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.schema import bots, matches, ratings, seats, tournament_id, tournaments
-from machine.timestamps import written
-from protocol.digest import canonical
-from protocol.games import NAMES, game_class, load
+from machine.timestamps import format_timestamp
+from protocol.digest import encode_canonical
+from protocol.games import NAMES, game_class, load_game
 
 SEED = 20_261_122
-HOUSE = 0.3
+BUILTIN_SHARE = 0.3
 """The share of matches with the first bot."""
-BATCH = 20_000
-BEGAN, DAYS = datetime(2025, 1, 1, tzinfo=UTC), 600
-UNRATED, IN_TOURNAMENTS = 0.1, 0.3
+BATCH_SIZE = 20_000
+START_TIME, DURATION_DAYS = datetime(2025, 1, 1, tzinfo=UTC), 600
+UNRATED_SHARE, TOURNAMENT_SHARE = 0.1, 0.3
 """Shares of the matches."""
-REASONS = {"win": 70, "resigned": 9, "timeout": 8, "disconnected": 5, "illegal": 4, "no_show": 3, "void": 1}
-DRAWN = 0.5
+REASON_WEIGHTS = {"win": 70, "resigned": 9, "timeout": 8, "disconnected": 5, "illegal": 4, "no_show": 3, "void": 1}
+DRAW_SHARE = 0.5
 """The share of completed tic-tac-toe matches that are drawn."""
-VERSIONS = 30
+VERSION_COUNT = 30
 
 
 class Pool(NamedTuple):
@@ -60,15 +60,15 @@ class Season:
     """A made-up history of matches, reproducible for the same numbers. `standings` is complete after `matches`."""
 
     def __init__(self, count: int, number_of_bots: int) -> None:
-        self._chance = Random(SEED)
+        self._rng = Random(SEED)
         self._count = count
         self.bots = number_of_bots
         self._likely = list(itertools.accumulate(1 / (2 + bot) for bot in range(number_of_bots - 1)))
         self._pools = [
-            Pool(game, f"{game}/{preset}", canonical(rules.config).decode(), rules.seats)
+            Pool(game, f"{game}/{preset}", encode_canonical(rules.config).decode(), rules.seats)
             for game in NAMES
             for preset in game_class(game).presets
-            for rules in [load(game, {"preset": preset})]
+            for rules in [load_game(game, {"preset": preset})]
         ]
         self._entrants: dict[str, list[int]] = {}
         self.tournaments = [self._tournament(number) for number in range(max(1, count // 5000))]
@@ -77,7 +77,7 @@ class Season:
 
     def _tournament(self, number: int) -> dict[str, Any]:
         pool = self._pools[number % len(self._pools)]
-        entrants = sorted(self._chance.sample(range(self.bots), min(self.bots, 24)))
+        entrants = sorted(self._rng.sample(range(self.bots), min(self.bots, 24)))
         arguments = {
             "bots": [f"bot-{bot}" for bot in entrants],
             "game": pool.game,
@@ -88,29 +88,29 @@ class Season:
             "settings": {},
             "clock": "60+0.5",
         }
-        text, seed = canonical(arguments).decode(), str(number)
+        text, seed = encode_canonical(arguments).decode(), str(number)
         name = tournament_id(text, seed)
         self._entrants[name] = [1 + bot for bot in entrants]
-        began = written(BEGAN + timedelta(days=DAYS * number * 5000 / self._count))
+        began = format_timestamp(START_TIME + timedelta(days=DURATION_DAYS * number * 5000 / self._count))
         return {"id": name, "arguments": text, "seed": seed, "started": began, "finished": began}
 
     def matches(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
         """Yield the row of each match with the rows of its seats."""
-        chance = self._chance
-        reasons, weights = list(REASONS), list(itertools.accumulate(REASONS.values()))
+        chance = self._rng
+        reasons, weights = list(REASON_WEIGHTS), list(itertools.accumulate(REASON_WEIGHTS.values()))
         for number in range(1, self._count + 1):
             reason = chance.choices(reasons, cum_weights=weights)[0]
             tournament = None
             pool = self._pools[min(int(chance.expovariate(0.3)), len(self._pools) - 1)]
-            if chance.random() < IN_TOURNAMENTS:
+            if chance.random() < TOURNAMENT_SHARE:
                 at = min(number // 5000, len(self.tournaments) - 1)
                 tournament = self.tournaments[at]["id"]
                 pool = self._pools[at % len(self._pools)]
-            if reason == "win" and pool.game == "tictactoe" and chance.random() < DRAWN:
+            if reason == "win" and pool.game == "tictactoe" and chance.random() < DRAW_SHARE:
                 reason = "draw"
-            rated = reason != "void" and (tournament is not None or chance.random() >= UNRATED)
-            ended = BEGAN + timedelta(days=DAYS * number / self._count, seconds=chance.uniform(-600, 0))
-            finished = written(ended)
+            rated = reason != "void" and (tournament is not None or chance.random() >= UNRATED_SHARE)
+            ended = START_TIME + timedelta(days=DURATION_DAYS * number / self._count, seconds=chance.uniform(-600, 0))
+            finished = format_timestamp(ended)
             yield (
                 {
                     "number": number,
@@ -132,8 +132,8 @@ class Season:
     def _seats(
         self, number: int, pool: Pool, reason: str, tournament: str | None, *, rated: bool
     ) -> list[dict[str, Any]]:
-        chance = self._chance
-        sat = [1] if tournament is None and chance.random() < HOUSE / (1 - IN_TOURNAMENTS) else []
+        chance = self._rng
+        sat = [1] if tournament is None and chance.random() < BUILTIN_SHARE / (1 - TOURNAMENT_SHARE) else []
         if tournament is not None:
             sat = chance.sample(self._entrants[tournament], pool.seats)
         while len(sat) < pool.seats:
@@ -162,7 +162,7 @@ class Season:
                     "match": number,
                     "seat": seat,
                     "bot": bot,
-                    "version": f"1.{VERSIONS * number // self._count}",
+                    "version": f"1.{VERSION_COUNT * number // self._count}",
                     "rank": rank,
                     "reason": "win" if outcome == "won" else reason,
                     "mu_before": before.mu if rated else None,
@@ -180,12 +180,12 @@ class Season:
         return rows
 
 
-def make(file: Path, count: int, number_of_bots: int) -> None:
+def make_database(file: Path, count: int, number_of_bots: int) -> None:
     """Create the database file, which must not exist yet."""
     season = Season(count, number_of_bots)
-    created = written(BEGAN)
-    database_at(file).create()
-    engine = database_at(file).connect()
+    created = format_timestamp(START_TIME)
+    open_database_url(file).create()
+    engine = open_database_url(file).connect()
     indexes = [index for table in (matches, seats) for index in table.indexes]
     with engine.execution_options(begin="BEGIN IMMEDIATE").begin() as connection:
         for index in indexes:
@@ -194,18 +194,18 @@ def make(file: Path, count: int, number_of_bots: int) -> None:
         connection.execute(insert(bots), [row | {"revoked": False, "created": created} for row in names])
         connection.execute(insert(tournaments), season.tournaments)
         played = season.matches()
-        while batch := list(itertools.islice(played, BATCH)):
-            _put(connection, "matches", [match for match, _ in batch])
-            _put(connection, "seats", [seat for _, sat in batch for seat in sat])
-            _put(connection, "records", [{"match": match["number"], "data": b""} for match, _ in batch])
-        connection.execute(insert(ratings), [_rating(*place, one) for place, one in season.standings.items()])
+        while batch := list(itertools.islice(played, BATCH_SIZE)):
+            _insert(connection, "matches", [match for match, _ in batch])
+            _insert(connection, "seats", [seat for _, sat in batch for seat in sat])
+            _insert(connection, "records", [{"match": match["number"], "data": b""} for match, _ in batch])
+        connection.execute(insert(ratings), [_make_rating(*place, one) for place, one in season.standings.items()])
         for index in indexes:
             index.create(connection)
-        summaries.add(connection, 1, count)
+        summaries.add_matches(connection, 1, count)
     engine.dispose()
 
 
-def _rating(bot: int, pool: str, standing: Standing) -> dict[str, Any]:
+def _make_rating(bot: int, pool: str, standing: Standing) -> dict[str, Any]:
     return {
         "bot": bot,
         "pool": pool,
@@ -215,11 +215,11 @@ def _rating(bot: int, pool: str, standing: Standing) -> dict[str, Any]:
         "wins": standing.won,
         "draws": standing.drawn,
         "losses": standing.played - standing.won - standing.drawn,
-        "version": f"1.{VERSIONS - 1}",
+        "version": f"1.{VERSION_COUNT - 1}",
     }
 
 
-def _put(connection: Connection, table: str, rows: Sequence[dict[str, Any]]) -> None:
+def _insert(connection: Connection, table: str, rows: Sequence[dict[str, Any]]) -> None:
     """Insert rows without SQLAlchemy, which would take longer than SQLite."""
     names = ", ".join(rows[0])
     values = ", ".join(f":{name}" for name in rows[0])
@@ -234,7 +234,7 @@ def main() -> None:
     parser.add_argument("--matches", type=int, default=1_000_000)
     parser.add_argument("--bots", type=int, default=1000)
     options = parser.parse_args()
-    make(options.folder / "arena.db", options.matches, options.bots)
+    make_database(options.folder / "arena.db", options.matches, options.bots)
 
 
 if __name__ == "__main__":

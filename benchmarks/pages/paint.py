@@ -21,15 +21,15 @@ from playwright.async_api import Browser
 
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("../tests", "../docs/screenshots", "reliability")]
 
-from rig import small_or_asked
+from rig import parse_options
 from take import fill
 
 from arena.store.store import Store
 from chromium import DESKTOP, PHONE, running, visit
 from pages import showing
 
-MOST_KIB = 150
-MEASURED = """new Promise((done) => {
+MAX_PAGE_KIB = 150
+MEASURE_SCRIPT = """new Promise((done) => {
   let shift = 0;
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) if (!entry.hadRecentInput) shift += entry.value;
@@ -47,7 +47,7 @@ class Appearance(NamedTuple):
     shift: float
 
 
-async def look(browser: Browser, home: str, address: str, size: tuple[int, int]) -> Appearance:
+async def measure_page(browser: Browser, home: str, address: str, size: tuple[int, int]) -> Appearance:
     """Load a page in a fresh browser context and measure it."""
     async with visit(browser, home, size) as seen:
         page = await seen.context.new_page()
@@ -60,7 +60,7 @@ async def look(browser: Browser, home: str, address: str, size: tuple[int, int])
 
         network.on("Network.loadingFinished", loaded)
         await page.goto(home + address, wait_until="networkidle")
-        paint, shift = await page.evaluate(MEASURED)
+        paint, shift = await page.evaluate(MEASURE_SCRIPT)
         return Appearance(sum(received) / 1024, paint, shift)
 
 
@@ -91,7 +91,7 @@ async def main(options: argparse.Namespace) -> int:
             print(f"{'page':34} {'KiB':>7} {'paint':>8} {'shift':>7} {'paint':>8} {'shift':>7}   (desktop, phone)")
             for address in addresses:
                 seen = {
-                    size: [await look(browser, home, address, size) for _ in range(options.rounds)]
+                    size: [await measure_page(browser, home, address, size) for _ in range(options.rounds)]
                     for size in (DESKTOP, PHONE)
                 }
                 weight = max(one.weight for each in seen.values() for one in each)
@@ -100,16 +100,16 @@ async def main(options: argparse.Namespace) -> int:
                     for each in seen.values()
                 )
                 print(f"{address:34} {weight:7.1f} {told}")
-                heavy = heavy or weight > MOST_KIB
+                heavy = heavy or weight > MAX_PAGE_KIB
     if heavy:
-        print(f"broken: a page weighs more than {MOST_KIB} KiB")
+        print(f"broken: a page weighs more than {MAX_PAGE_KIB} KiB")
     return int(heavy)
 
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    return small_or_asked(parser, rounds=1)
+    return parse_options(parser, rounds=1)
 
 
 if __name__ == "__main__":

@@ -25,12 +25,12 @@ from typing import NamedTuple
 import uvloop
 
 sys.path.append(str(Path(__file__).parents[1] / "reliability"))
-from rig import JSON, PING, PONG, Raw, Server, attackers, frame, small_or_asked
+from rig import JSON, PING, PONG, RawConnection, Server, run_attackers, make_frame, parse_options
 
 CONFIG = {"heaps": [500, 500], "take": [1]}
 """1,000 plies per match."""
-ADDRESSES = 20
-SETTLE = 1.0
+ADDRESS_COUNT = 20
+SETTLE_S = 1.0
 """Seconds between a change of load and the next measurement."""
 
 
@@ -58,7 +58,7 @@ class Stretch(NamedTuple):
     rate: float
     cost: float
 
-    def over(self, *others: Stretch) -> Stretch:
+    def ratio_to(self, *others: Stretch) -> Stretch:
         """Return the ratio of this stretch to the mean of others."""
         rate, cost = (statistics.fmean(column) for column in zip(*others, strict=True))
         return Stretch(self.rate / rate, cost / self.cost)
@@ -73,7 +73,7 @@ class Pair:
 
     async def play(self, port: int, seat: int) -> None:
         name, opponent = self.names[seat], self.names[1 - seat]
-        raw = await Raw.enter(port, name)
+        raw = await RawConnection.enter(port, name)
 
         def seek() -> None:
             raw.send(type="seek", id="s", game="nim", config=CONFIG, rated=False, opponent=opponent)
@@ -100,9 +100,9 @@ def watch(number: int, port: int, count: int, wanted: Event, lost: Event) -> Non
 
 
 async def watch_all(port: int, count: int, wanted: Event, lost: Event) -> None:
-    first = await Raw.enter(port, source="127.0.1.1")
+    first = await RawConnection.enter(port, source="127.0.1.1")
     first.send(type="watch", match="*")
-    watchers = [await Raw.enter(port, encoding=JSON, source=f"127.0.1.{1 + at % ADDRESSES}") for at in range(count)]
+    watchers = [await RawConnection.enter(port, encoding=JSON, source=f"127.0.1.{1 + at % ADDRESS_COUNT}") for at in range(count)]
     for watcher in watchers:
         transport = watcher.writer.transport
         transport.set_protocol(Onlooker(transport, lost))
@@ -146,7 +146,7 @@ class Onlooker(asyncio.Protocol):
             if at + head + size > end:
                 break
             if data[at] & 15 == PING:
-                self._transport.write(frame(data[at + head : at + head + size], PONG))
+                self._transport.write(make_frame(data[at + head : at + head + size], PONG))
             at += head + size
         self._unread = data[at:]
 
@@ -180,20 +180,20 @@ async def measure(options: argparse.Namespace) -> int:
     with server, contextlib.ExitStack() as stack:
         pairs = [Pair(number) for number in range(options.pairs)]
         playing = [asyncio.create_task(pair.play(server.port, seat)) for pair in pairs for seat in (0, 1)]
-        stack.enter_context(attackers(1, watch, server.port, options.watchers, watching, lost))
-        stack.enter_context(attackers(1, refresh, await server.page_port(), options.refreshes, refreshing, lost))
+        stack.enter_context(run_attackers(1, watch, server.port, options.watchers, watching, lost))
+        stack.enter_context(run_attackers(1, refresh, await server.wait_for_page_port(), options.refreshes, refreshing, lost))
         await asyncio.sleep(3 + options.watchers / 50)
 
         async def stretch(wanted: Event | None) -> Stretch:
             if wanted is not None:
                 wanted.set()
-            await asyncio.sleep(SETTLE)
-            plies, used, began = sum(pair.plies for pair in pairs), server.processor_time(), time.perf_counter()
+            await asyncio.sleep(SETTLE_S)
+            plies, used, began = sum(pair.plies for pair in pairs), server.processor_s(), time.perf_counter()
             await asyncio.sleep(options.seconds)
             plies = sum(pair.plies for pair in pairs) - plies
             if wanted is not None:
                 wanted.clear()
-            return Stretch(plies / (time.perf_counter() - began), (server.processor_time() - used) / plies)
+            return Stretch(plies / (time.perf_counter() - began), (server.processor_s() - used) / plies)
 
         found: dict[str, list[Stretch]] = {kind: [] for kind in kinds}
         alone = [await stretch(None)]
@@ -201,7 +201,7 @@ async def measure(options: argparse.Namespace) -> int:
             for kind, wanted in kinds.items():
                 beside = await stretch(wanted)
                 alone.append(await stretch(None))
-                found[kind].append(beside.over(*alone[-2:]))
+                found[kind].append(beside.ratio_to(*alone[-2:]))
         for task in playing:
             if task.done():
                 task.result()
@@ -227,7 +227,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--data", type=Path, help="serve this data folder, and its page; else an empty one")
-    return small_or_asked(parser, watchers=50, pairs=4, seconds=0.5, rounds=2)
+    return parse_options(parser, watchers=50, pairs=4, seconds=0.5, rounds=2)
 
 
 if __name__ == "__main__":

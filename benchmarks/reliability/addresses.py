@@ -21,20 +21,20 @@ from itertools import count
 from typing import Any
 
 import uvloop
-from rig import Closed, HonestPair, Raw, Server, attackers, small_or_asked
+from rig import Closed, HonestPair, RawConnection, Server, run_attackers, parse_options
 
-PER_ADDRESS, NAMES = 100, 100
+MAX_CONNECTIONS_PER_ADDRESS, MAX_NAMES_PER_HOUR = 100, 100
 """The limits of an address: connections, and new names per hour."""
-HONEST, NEWCOMER = "127.0.0.2", "127.0.0.3"
-REFUSED = (OSError, Closed, asyncio.IncompleteReadError, TimeoutError)
+HONEST_ADDRESS, NEWCOMER_ADDRESS = "127.0.0.2", "127.0.0.3"
+CONNECTION_ERRORS = (OSError, Closed, asyncio.IncompleteReadError, TimeoutError)
 
 
 async def silent(port: int, source: str) -> None:
     """Open connections and send nothing."""
     held = []
     while True:
-        with contextlib.suppress(*REFUSED):
-            held.append(await Raw.connect(port, source=source))
+        with contextlib.suppress(*CONNECTION_ERRORS):
+            held.append(await RawConnection.connect(port, source=source))
         await asyncio.sleep(0.002)
 
 
@@ -42,8 +42,8 @@ async def halfway(port: int, source: str) -> None:
     """Complete WebSocket handshakes, but never say hello."""
     held = []
     while True:
-        with contextlib.suppress(*REFUSED):
-            raw = await Raw.connect(port, source=source)
+        with contextlib.suppress(*CONNECTION_ERRORS):
+            raw = await RawConnection.connect(port, source=source)
             await raw.upgrade()
             held.append(raw)
 
@@ -52,47 +52,47 @@ async def watching(port: int, source: str) -> None:
     """Take as many connections as possible."""
     held = []
     while True:
-        with contextlib.suppress(*REFUSED):
-            held.append(await Raw.enter(port, source=source))
+        with contextlib.suppress(*CONNECTION_ERRORS):
+            held.append(await RawConnection.enter(port, source=source))
 
 
 async def coming_and_going(port: int, source: str) -> None:
     """Connect and disconnect as fast as possible."""
     while True:
-        with contextlib.suppress(*REFUSED):
-            (await Raw.connect(port, source=source)).close()
+        with contextlib.suppress(*CONNECTION_ERRORS):
+            (await RawConnection.connect(port, source=source)).close()
 
 
 async def registering(port: int, source: str) -> None:
     """Register new names without end."""
     for number in count():
-        with contextlib.suppress(*REFUSED):
-            (await Raw.enter(port, f"new-{source}-{number}", source=source)).close()
+        with contextlib.suppress(*CONNECTION_ERRORS):
+            (await RawConnection.enter(port, f"new-{source}-{number}", source=source)).close()
 
 
 async def guessing(port: int, source: str) -> None:
     """Try wrong tokens for the honest bot's name without end."""
     for number in count():
-        with contextlib.suppress(*REFUSED):
-            (await Raw.enter(port, "honest-a", source=source, token=f"a guess, number {number}")).close()
+        with contextlib.suppress(*CONNECTION_ERRORS):
+            (await RawConnection.enter(port, "honest-a", source=source, token=f"a guess, number {number}")).close()
 
 
-KINDS: dict[str, Callable[[int, str], Coroutine[Any, Any, None]]] = {
+ATTACKS: dict[str, Callable[[int, str], Coroutine[Any, Any, None]]] = {
     function.__name__: function for function in (silent, halfway, watching, coming_and_going, registering, guessing)
 }
 
 
 def attack(number: int, port: int, kind: str) -> None:
-    uvloop.run(KINDS[kind](port, f"127.0.1.{1 + number}"))
+    uvloop.run(ATTACKS[kind](port, f"127.0.1.{1 + number}"))
 
 
-async def newcomer(port: int) -> float:
+async def measure_newcomer(port: int) -> float:
     """Return the seconds until a client from another address is welcomed; infinite if that takes over ten."""
     began = time.perf_counter()
     while time.perf_counter() - began < 10:
-        with contextlib.suppress(*REFUSED):
+        with contextlib.suppress(*CONNECTION_ERRORS):
             async with asyncio.timeout(5):
-                raw = await Raw.enter(port, "newcomer", source=NEWCOMER)
+                raw = await RawConnection.enter(port, "newcomer", source=NEWCOMER_ADDRESS)
             raw.close()
             if raw.welcome["type"] == "welcome":
                 return time.perf_counter() - began
@@ -100,7 +100,7 @@ async def newcomer(port: int) -> float:
     return float("inf")
 
 
-def names(server: Server, count: int) -> bool:
+def are_names_within_limit(server: Server, count: int) -> bool:
     """Return whether no address registered more than `count` names."""
     with contextlib.closing(sqlite3.connect(server.data / "arena.db")) as connection:
         found = connection.execute("SELECT name FROM bots WHERE name LIKE 'new-%'").fetchall()
@@ -108,35 +108,35 @@ def names(server: Server, count: int) -> bool:
     return max(map(sources.count, sources), default=0) <= count
 
 
-async def beside(options: argparse.Namespace, kind: str) -> bool:
+async def play_beside(options: argparse.Namespace, kind: str) -> bool:
     """Play beside attackers of one kind. Return whether everything was as it should be."""
     with Server() as server:
-        async with HonestPair(server.port, source=HONEST) as pair:
-            await pair.feel(1)
-            idle = server.descriptors()
-            with attackers(options.attackers, attack, server.port, kind):
+        async with HonestPair(server.port, source=HONEST_ADDRESS) as pair:
+            await pair.measure(1)
+            idle = server.count_descriptors()
+            with run_attackers(options.attackers, attack, server.port, kind):
                 await asyncio.sleep(2)
-                used = server.processor_time()
-                felt = await pair.feel(options.seconds)
-                used = (server.processor_time() - used) / options.seconds
-                waited = await newcomer(server.port)
-                more = server.descriptors() - idle
-        fair = more <= options.attackers * 2 * PER_ADDRESS + 8 and names(server, NAMES + 2)
+                used = server.processor_s()
+                felt = await pair.measure(options.seconds)
+                used = (server.processor_s() - used) / options.seconds
+                waited = await measure_newcomer(server.port)
+                more = server.count_descriptors() - idle
+        fair = more <= options.attackers * 2 * MAX_CONNECTIONS_PER_ADDRESS + 8 and are_names_within_limit(server, MAX_NAMES_PER_HOUR + 2)
     print(f"{kind:17} {felt}, newcomer {waited:5.2f} s, {more:4} files, processor {used:4.0%}")
     return fair and not felt.drops and waited < 10
 
 
-async def exhausted(options: argparse.Namespace) -> bool:
+async def play_exhausted(options: argparse.Namespace) -> bool:
     """Play while strangers take all of the few open files. Return whether everything was as it should be."""
     with Server("--max-per-address", "1000", files=options.files) as server:
-        async with HonestPair(server.port, source=HONEST) as pair:
+        async with HonestPair(server.port, source=HONEST_ADDRESS) as pair:
             with (
-                attackers(options.attackers, attack, server.port, "watching"),
-                attackers(options.attackers, attack, server.port, "silent"),
+                run_attackers(options.attackers, attack, server.port, "watching"),
+                run_attackers(options.attackers, attack, server.port, "silent"),
             ):
                 await asyncio.sleep(2)
-                felt = await pair.feel(options.seconds)
-                used = server.descriptors()
+                felt = await pair.measure(options.seconds)
+                used = server.count_descriptors()
     failed = [line for line in server.log if "no connection can be accepted" in line or "can't" in line]
     print(f"{options.files:4} files, all wanted {felt}, {len(felt.starts)} matches begun, {used} files open")
     return not felt.drops and bool(felt.starts) and not failed
@@ -147,11 +147,11 @@ def main() -> int:
     parser.add_argument("--attackers", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--files", type=int, default=256)
-    options = small_or_asked(parser, attackers=1, seconds=1)
-    kinds = ["silent"] if options.small else list(KINDS)
+    options = parse_options(parser, attackers=1, seconds=1)
+    kinds = ["silent"] if options.small else list(ATTACKS)
 
     async def run() -> bool:
-        return all([await beside(options, kind) for kind in kinds] + [await exhausted(options)])
+        return all([await play_beside(options, kind) for kind in kinds] + [await play_exhausted(options)])
 
     return 0 if uvloop.run(run()) else 1
 

@@ -14,11 +14,11 @@ import time
 from collections import Counter
 
 import uvloop
-from rig import WITHIN, Closed, Felt, Raw, Server, finished_matches, small_or_asked
+from rig import TIMEOUT_S, Closed, PlayTimes, RawConnection, Server, read_finished_matches, parse_options
 
 CONFIG = {"heaps": [20, 20]}
 """40 plies per match, as bots take one at a time."""
-FAIR = frozenset({"win"})
+NORMAL_REASONS = frozenset({"win"})
 """The reasons with which matches end when nothing goes wrong."""
 
 
@@ -26,7 +26,7 @@ class Crowd:
     """Bots that play one match after the other until `stop`."""
 
     def __init__(self, port: int, bots: int, pace: float) -> None:
-        self.felt = Felt()
+        self.felt = PlayTimes()
         self.reasons: Counter[str] = Counter()
         self.told: set[str] = set()
         """Matches whose end was sent."""
@@ -43,7 +43,7 @@ class Crowd:
 
     async def play(self, number: int) -> None:
         """Play as one bot; a hundred of them share an address."""
-        raw = await Raw.enter(self._port, f"bot-{number}", source=f"127.0.0.{1 + number // 100}")
+        raw = await RawConnection.enter(self._port, f"bot-{number}", source=f"127.0.0.{1 + number // 100}")
         moved = 0.0
         try:
             raw.send(type="seek", id="s", game="nim", config=CONFIG, rated=False)
@@ -81,17 +81,17 @@ class Crowd:
 
 async def measure(server: Server, bots: int, seconds: float, pace: float) -> Crowd:
     crowd = Crowd(server.port, bots, pace)
-    empty = server.memory()
+    empty = server.memory_mib()
     async with asyncio.TaskGroup() as group:
         playing = [group.create_task(crowd.play(number)) for number in range(bots)]
-        async with asyncio.timeout(WITHIN):
+        async with asyncio.timeout(TIMEOUT_S):
             await crowd.complete.wait()
-        crowd.felt = Felt()
-        used, began = server.processor_time(), time.perf_counter()
+        crowd.felt = PlayTimes()
+        used, began = server.processor_s(), time.perf_counter()
         await asyncio.sleep(seconds)
-        share = (server.processor_time() - used) / (time.perf_counter() - began)
+        share = (server.processor_s() - used) / (time.perf_counter() - began)
         print(f"{bots} bots, {crowd.under_way // 2} matches at once, {seconds:g} s: {crowd.felt}")
-        print(f"processor {share:.0%} of a core, memory {empty:.0f} MiB empty, {server.memory():.0f} MiB now")
+        print(f"processor {share:.0%} of a core, memory {empty:.0f} MiB empty, {server.memory_mib():.0f} MiB now")
         crowd.stop()
         await asyncio.sleep(60 * pace)
         for task in playing:
@@ -104,17 +104,17 @@ def main() -> None:
     parser.add_argument("--bots", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--pace", type=float, default=0.2)
-    options = small_or_asked(parser, bots=100, seconds=4, pace=0.02)
+    options = parse_options(parser, bots=100, seconds=4, pace=0.02)
     with Server("--max-connections", str(options.bots + 10)) as server:
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(server.process.pid, cores[:1])
         crowd = uvloop.run(measure(server, options.bots, options.seconds, options.pace))
         server.stop()
-        stored = finished_matches(server.data)
+        stored = read_finished_matches(server.data)
     reasons = ", ".join(f"{reason} {count}" for reason, count in crowd.reasons.most_common())
     lost = crowd.told - stored
     print(f"{len(crowd.told)} matches told ({reasons}), {len(lost)} of them not stored")
-    raise SystemExit(bool(lost or crowd.felt.drops or crowd.reasons.keys() - FAIR))
+    raise SystemExit(bool(lost or crowd.felt.drops or crowd.reasons.keys() - NORMAL_REASONS))
 
 
 if __name__ == "__main__":

@@ -17,12 +17,12 @@ import time
 from collections import Counter
 from typing import Any
 
-from rig import Closed, Raw, Server, get, small_or_asked
+from rig import Closed, RawConnection, Server, get_status, parse_options
 
-ROUTER = "127.0.0.9"
+ROUTER_ADDRESS = "127.0.0.9"
 SLOTS = 4
 GAMES = ("nim", "tictactoe", "risk-duel")
-EARLY = "/bots/", "/api/v1/leaderboard"
+EARLY_MISSING_PREFIXES = "/bots/", "/api/v1/leaderboard"
 """Paths that are missing at first: a bot has no page, and no place on a leaderboard, before its first match ends."""
 PATHS = ("/", "/matches", "/bots/{bot}", "/matches/{match}", "/api/v1/matches", "/api/v1/leaderboard/nim/classic")
 
@@ -42,7 +42,7 @@ class Lesson:
 
 async def play(port: int, name: str, lesson: Lesson) -> None:
     """Play as a bot that takes a random legal move after a short pause."""
-    raw = await Raw.enter(port, name, source=ROUTER, slots=SLOTS)
+    raw = await RawConnection.enter(port, name, source=ROUTER_ADDRESS, slots=SLOTS)
     if raw.welcome["type"] == "error":
         lesson.refusals[raw.welcome["message"]] += 1
         return
@@ -68,7 +68,7 @@ async def play(port: int, name: str, lesson: Lesson) -> None:
 
 async def watch(port: int, lesson: Lesson) -> None:
     """Watch as a browser does: all matches, and now and then one in detail."""
-    raw = await Raw.enter(port, source=ROUTER)
+    raw = await RawConnection.enter(port, source=ROUTER_ADDRESS)
     raw.send(type="watch", match="*")
     watched: set[str] = set()
     while True:
@@ -91,12 +91,12 @@ async def turn_pages(port: int, names: list[str], lesson: Lesson) -> None:
         path = path.format(bot=random.choice(names), match=random.choice(lesson.finished or [""]))
         began = time.perf_counter()
         try:
-            status = await asyncio.to_thread(get, port, path, ROUTER, "gzip")
+            status = await asyncio.to_thread(get_status, port, path, ROUTER_ADDRESS, "gzip")
         except (OSError, http.client.HTTPException) as exc:
             lesson.refusals[f"{path}: {exc!r}"] += 1
         else:
             lesson.pages.append(time.perf_counter() - began)
-            if status != 200 and not (status == 404 and path.startswith(EARLY)):
+            if status != 200 and not (status == 404 and path.startswith(EARLY_MISSING_PREFIXES)):
                 lesson.refusals[f"{path}: {status}"] += 1
         await asyncio.sleep(random.random() * 0.5)
 
@@ -105,7 +105,7 @@ async def hold_lesson(people: int, seconds: float) -> Lesson:
     lesson = Lesson()
     names = [f"pupil-{number}" for number in range(people)]
     with Server("--web-port", "0", "--max-matches-per-hour", "600") as server:
-        page = await server.page_port()
+        page = await server.wait_for_page_port()
         work: list[Any] = [play(server.port, name, lesson) for name in names]
         work += [watch(server.port, lesson) for _ in names]
         work += [turn_pages(page, names, lesson) for _ in names]
@@ -126,7 +126,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--people", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=60.0)
-    options = small_or_asked(parser, seconds=8.0)
+    options = parse_options(parser, seconds=8.0)
     lesson = asyncio.run(hold_lesson(options.people, options.seconds))
     pages = sorted(lesson.pages)
     p50, longest = pages[len(pages) // 2] * 1000, pages[-1] * 1000

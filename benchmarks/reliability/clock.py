@@ -21,19 +21,19 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rig import PING, PONG, Closed, Raw, Server, attackers, frame, message, small_or_asked
+from rig import PING, PONG, Closed, RawConnection, Server, run_attackers, make_frame, make_message_frame, parse_options
 
-BANK = 60.0
-MOVES = 10
+BANK_S = 60.0
+MOVES_PER_SEAT = 10
 """The moves of each seat: it takes one at a time from a heap of twice as many."""
-STOPPED = 0.5
+STOP_S = 0.5
 """Seconds for which the server is stopped."""
-LATE = 0.15
+PONG_DELAY_S = 0.15
 """Seconds by which a pong is delayed."""
-HEAVY = {"heaps": [990, 990, 990, 990], "take": [1, 2, 3], "start": "p-position"}
+HEAVY_CONFIG = {"heaps": [990, 990, 990, 990], "take": [1, 2, 3], "start": "p-position"}
 
 
-class LatePongs(Raw):
+class LatePongs(RawConnection):
     """A connection that answers pings late."""
 
     async def _frame(self) -> tuple[int, bytes]:
@@ -41,14 +41,14 @@ class LatePongs(Raw):
             opcode, payload = await super()._frame()
             if opcode != PING:
                 return opcode, payload
-            asyncio.get_running_loop().call_later(LATE, self.writer.write, frame(payload, PONG))
+            asyncio.get_running_loop().call_later(PONG_DELAY_S, self.writer.write, make_frame(payload, PONG))
 
 
 @dataclass
 class Thinker:
     """The bot that thinks, and its total thinking time."""
 
-    raw: Raw
+    raw: RawConnection
     pace: float
     disturb: Callable[[Callable[[], None]], Awaitable[None]] | None = None
     """Called for every third move, with the function that sends it."""
@@ -59,7 +59,7 @@ class Thinker:
 
         def send() -> None:
             self.thought += time.monotonic() - began
-            take_one(self.raw, told)
+            send_move(self.raw, told)
 
         await asyncio.sleep(self.pace)
         if self.disturb is None or told["ply"] // 2 % 3 != 1:
@@ -69,53 +69,53 @@ class Thinker:
 
 
 def main() -> int:
-    options = _options()
-    print(f"bank {BANK:g} s, {MOVES} moves of {options.seconds / MOVES:g} s each; in ms")
+    options = _read_options()
+    print(f"bank {BANK_S:g} s, {MOVES_PER_SEAT} moves of {options.seconds / MOVES_PER_SEAT:g} s each; in ms")
     print(f"{'':46}{'thought':>9}{'charged':>9}{'gained':>8}{'given back':>12}")
-    with Server("--clock", f"{BANK:g}+0") as server:
-        fair = [_one(server, options, *scenario) for scenario in _SCENARIOS]
+    with Server("--clock", f"{BANK_S:g}+0") as server:
+        fair = [_run_scenario(server, options, *scenario) for scenario in _SCENARIOS]
     return 0 if all(fair) else 1
 
 
-def _options() -> argparse.Namespace:
+def _read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=20, help="of thinking in each match")
     parser.add_argument("--puppets", type=int, default=2, help="processes that flood the server")
-    return small_or_asked(parser, seconds=1.0)
+    return parse_options(parser, seconds=1.0)
 
 
-def _one(server: Server, options: argparse.Namespace, what: str, how: str) -> bool:
+def _run_scenario(server: Server, options: argparse.Namespace, what: str, how: str) -> bool:
     """Play one match. Return whether nothing was gained beyond what was given back."""
-    pace = options.seconds / MOVES
-    attack = attackers(options.puppets, flood, server.port) if how == "flood" else contextlib.nullcontext()
+    pace = options.seconds / MOVES_PER_SEAT
+    attack = run_attackers(options.puppets, flood, server.port) if how == "flood" else contextlib.nullcontext()
     with attack:
-        match, seat, thought = asyncio.run(_match(server, pace, how))
+        match, seat, thought = asyncio.run(_play_match(server, pace, how))
     record = server.data / f"{match}.jsonl"
     command = [sys.executable, "-m", "arena", "replay", "export", match, "--to", str(record)]
     subprocess.run([*command, "--data", str(server.data)], check=True, stdout=subprocess.DEVNULL)
     plies = [line for line in map(json.loads, record.read_text().splitlines()) if line["type"] == "ply"]
-    charged: float = BANK * 1000 - plies[-1]["clock"][seat]
+    charged: float = BANK_S * 1000 - plies[-1]["clock"][seat]
     given: list[int] = [sum(line.get("given", 0) for line in plies if line["event"]["seat"] == at) for at in (0, 1)]
     gained = thought * 1000 - charged
-    fair = gained <= given[seat] + MOVES and max(given) <= BANK * 10  # clocks count whole milliseconds
+    fair = gained <= given[seat] + MOVES_PER_SEAT and max(given) <= BANK_S * 10  # clocks count whole milliseconds
     line = f"{what:46}{thought * 1000:9.0f}{charged:9.0f}{gained:8.0f}{given[seat]:12}"
     print(line + ("" if fair else "  NOT FAIR"), flush=True)
     return fair
 
 
-async def _match(server: Server, pace: float, how: str) -> tuple[str, int, float]:
+async def _play_match(server: Server, pace: float, how: str) -> tuple[str, int, float]:
     """Play one match. Return its id, the thinker's seat and its seconds of thinking."""
-    kind = LatePongs if how == "pongs" else Raw
+    kind = LatePongs if how == "pongs" else RawConnection
     thinker = Thinker(await kind.enter(server.port, f"thinker-{how}"), pace)
     if how in ("thinking", "unread"):
-        thinker.disturb = _stopping(server, early=how == "unread")
-    other = await Raw.enter(server.port, f"other-{how}")
+        thinker.disturb = _make_disturbance(server, early=how == "unread")
+    other = await RawConnection.enter(server.port, f"other-{how}")
     for raw in (thinker.raw, other):
-        raw.send(type="seek", id="s", game="nim", config={"heaps": [2 * MOVES]}, rated=False)
+        raw.send(type="seek", id="s", game="nim", config={"heaps": [2 * MOVES_PER_SEAT]}, rated=False)
     start, _ = [await raw.receive("start") for raw in (thinker.raw, other)]
     for raw in (thinker.raw, other):
         raw.send(type="ready", match=start["match"])
-    answering = asyncio.create_task(_answer(other))
+    answering = asyncio.create_task(_answer_turns(other))
     while (told := await thinker.raw.receive("turn", "end"))["type"] == "turn":
         await thinker.move(told)
     await answering
@@ -124,23 +124,23 @@ async def _match(server: Server, pace: float, how: str) -> tuple[str, int, float
     return start["match"], start["seat"], thinker.thought
 
 
-async def _answer(raw: Raw) -> None:
+async def _answer_turns(raw: RawConnection) -> None:
     while (told := await raw.receive("turn", "end"))["type"] == "turn":
-        take_one(raw, told)
+        send_move(raw, told)
 
 
-def take_one(raw: Raw, told: dict[str, Any]) -> None:
+def send_move(raw: RawConnection, told: dict[str, Any]) -> None:
     raw.send(type="move", match=told["match"], ply=told["ply"], move={"heap": 0, "take": 1})
 
 
-def _stopping(server: Server, *, early: bool) -> Callable[[Callable[[], None]], Awaitable[None]]:
+def _make_disturbance(server: Server, *, early: bool) -> Callable[[Callable[[], None]], Awaitable[None]]:
     """Return a disturbance that stops the server for a while, and sends the move before (`early`) or after that."""
 
     async def disturb(send: Callable[[], None]) -> None:
         server.process.send_signal(signal.SIGSTOP)
         if early:
             send()
-        await asyncio.sleep(STOPPED)
+        await asyncio.sleep(STOP_S)
         if not early:
             send()
         server.process.send_signal(signal.SIGCONT)
@@ -152,9 +152,9 @@ def flood(number: int, port: int) -> None:
     """Run a puppet that sends seeks with costly deals and withdraws them at once, without end."""
 
     async def puppet(name: int) -> None:
-        raw = await Raw.enter(port, f"puppet-{number}-{name}", source=f"127.0.1.{1 + number}", slots=64)
+        raw = await RawConnection.enter(port, f"puppet-{number}-{name}", source=f"127.0.1.{1 + number}", slots=64)
         block = b"".join(
-            message(type="seek", id=str(at), game="nim", config=HEAVY, rated=False) + message(type="unseek", id=str(at))
+            make_message_frame(type="seek", id=str(at), game="nim", config=HEAVY_CONFIG, rated=False) + make_message_frame(type="unseek", id=str(at))
             for at in range(64)
         )
         reading = asyncio.create_task(raw.discard())

@@ -26,25 +26,25 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rig import Raw, small_or_asked
+from rig import RawConnection, parse_options
 
-from arena.commands.listening import listening
+from arena.commands.listening import bind_ports
 from arena.commands.serve import serve
 from arena.commands.settings import ServerSettings
 from protocol.dice import Dice
-from protocol.games import NAMES, load
-from protocol.games.risk.board import MOST, MOST_BORDERS
+from protocol.games import NAMES, load_game
+from protocol.games.risk.board import MAX_TERRITORIES, MAX_BORDERS
 
 LIMIT_MS = 5.0
-WITHIN = 300.0
+RUN_TIMEOUT_S = 300.0
 """Timeout of a run in seconds."""
 KINDS = ("hello", "seek", "unseek", "start", "ready", "deal", "move", "strike", "back", "watch", "end")
 SLOTS = 64
-TAIL = -math.log(1e-9)
+TAIL_FACTOR = -math.log(1e-9)
 """A deal that is redrawn until it fits takes this many times the mean in one of 10⁹ cases."""
 
 Message = dict[str, Any]
-Choose = Callable[[Message, random.Random], Any]
+ChooseMove = Callable[[Message, random.Random], Any]
 
 
 class Case(NamedTuple):
@@ -52,7 +52,7 @@ class Case(NamedTuple):
 
     game: str
     config: Mapping[str, Any]
-    choose: Choose
+    choose: ChooseMove
     plies: int
 
 
@@ -61,16 +61,16 @@ def movers(turn: Message) -> list[int]:
     return [to_move] if isinstance(to_move, int) else to_move
 
 
-def any_move(turn: Message, chance: random.Random) -> Any:
-    return chance.choice(turn["legal"])
+def choose_any(turn: Message, rng: random.Random) -> Any:
+    return rng.choice(turn["legal"])
 
 
-def halves(turn: Message, chance: random.Random) -> Any:
+def choose_halves(turn: Message, rng: random.Random) -> Any:
     """Return the move that leaves the most moves in Grundy's game, as it splits every heap."""
     return turn["legal"][len(turn["legal"]) // 2]
 
 
-def hoard(turn: Message, chance: random.Random) -> Any:
+def choose_hoarding(turn: Message, rng: random.Random) -> Any:
     """Choose campaign moves that gather all units on one border, for the largest possible battle in the last round."""
     state, seat = turn["state"], turn["to_move"]
     at = state["owner"].index(seat)
@@ -81,34 +81,34 @@ def hoard(turn: Message, chance: random.Random) -> Any:
     return greatest if greatest["units"] > 5_050 else {"do": "end"}
 
 
-def largest_map() -> Message:
+def make_largest_map() -> Message:
     """Return a map with the maximum numbers of territories, continents and borders."""
-    territories = [{"name": f"{i:02}", "continent": i, "x": i % 101, "y": i % 101} for i in range(MOST)]
-    borders = [[i, i + far] for far in range(1, MOST) for i in range(MOST - far)][:MOST_BORDERS]
-    continents = [{"name": f"c{i}", "bonus": 1} for i in range(MOST)]
+    territories = [{"name": f"{i:02}", "continent": i, "x": i % 101, "y": i % 101} for i in range(MAX_TERRITORIES)]
+    borders = [[i, i + far] for far in range(1, MAX_TERRITORIES) for i in range(MAX_TERRITORIES - far)][:MAX_BORDERS]
+    continents = [{"name": f"c{i}", "bonus": 1} for i in range(MAX_TERRITORIES)]
     return {"name": "large", "territories": territories, "continents": continents, "borders": borders}
 
 
-def cases(*, small: bool) -> list[Case]:
+def make_cases(*, small: bool) -> list[Case]:
     """Return the extremes of every game's configs."""
-    large = {"map": largest_map()}
+    large = {"map": make_largest_map()}
     plies = 10 if small else 200
     armies = {**large, "initial_units": 85, "max_rounds": 20, "max_attacks": 20}
     dealt = {"take": list(range(100, 116)), "start": "p-position", "misere": True}
     return [
-        Case("nim", {"heaps": [1000, 1000]}, any_move, plies),
-        Case("nim", {"heaps": [31] * 64, "take": list(range(1, 17))}, any_move, plies),
-        Case("nim", {"heaps": [250, 250], "start": "p-position"}, any_move, plies),
-        Case("nim", {"heaps": [1000, *range(1, 44)], **dealt}, any_move, plies),
-        Case("grundy", {"heaps": [200] * 16}, halves, 2 * plies),
-        Case("tictactoe", {}, any_move, plies),
-        Case("risk-duel", {**large, "max_troops": 100, "max_plies": 10_000}, any_move, 2 * plies),
-        Case("risk-campaign", {**large, "max_rounds": 104}, hoard, 8 if small else 480),
-        Case("risk-campaign", {**armies, "players": 2}, any_move, plies),
-        Case("risk-campaign", {**armies, "players": 6}, any_move, plies),
-        Case("dilemma", {"payoffs": [[[0, 0]] * 5] * 5, "rounds": 10_000, "noise": "0.5"}, any_move, plies),
-        Case("kuhn", {"hands": 10_000}, any_move, plies),
-        Case("leduc", {"hands": 10_000}, any_move, plies),
+        Case("nim", {"heaps": [1000, 1000]}, choose_any, plies),
+        Case("nim", {"heaps": [31] * 64, "take": list(range(1, 17))}, choose_any, plies),
+        Case("nim", {"heaps": [250, 250], "start": "p-position"}, choose_any, plies),
+        Case("nim", {"heaps": [1000, *range(1, 44)], **dealt}, choose_any, plies),
+        Case("grundy", {"heaps": [200] * 16}, choose_halves, 2 * plies),
+        Case("tictactoe", {}, choose_any, plies),
+        Case("risk-duel", {**large, "max_troops": 100, "max_plies": 10_000}, choose_any, 2 * plies),
+        Case("risk-campaign", {**large, "max_rounds": 104}, choose_hoarding, 8 if small else 480),
+        Case("risk-campaign", {**armies, "players": 2}, choose_any, plies),
+        Case("risk-campaign", {**armies, "players": 6}, choose_any, plies),
+        Case("dilemma", {"payoffs": [[[0, 0]] * 5] * 5, "rounds": 10_000, "noise": "0.5"}, choose_any, plies),
+        Case("kuhn", {"hands": 10_000}, choose_any, plies),
+        Case("leduc", {"hands": 10_000}, choose_any, plies),
     ]
 
 
@@ -144,18 +144,18 @@ class Run:
         self._port, self._meter, self._number = port, meter, number
         self._names = self._entered = 0
 
-    async def enter(self, *name: str, **more: Any) -> Raw:
+    async def enter(self, *name: str, **more: Any) -> RawConnection:
         self._entered += 1  # each from its own address, as requests from one address are throttled
         source = f"127.{self._number}.{self._entered // 250}.{1 + self._entered % 250}"
-        return await Raw.enter(self._port, *name, source=source, **more)
+        return await RawConnection.enter(self._port, *name, source=source, **more)
 
-    def name(self) -> str:
+    def make_name(self) -> str:
         """Return an unused name."""
         self._names += 1
         return f"bot-{self._number}-{self._names}"
 
     @contextlib.asynccontextmanager
-    async def measured(self, kind: str, game: str) -> AsyncIterator[None]:
+    async def measure(self, kind: str, game: str) -> AsyncIterator[None]:
         """Measure the requests made inside, once they are answered."""
         self._meter.longest = 0.0
         yield
@@ -166,84 +166,84 @@ class Run:
     async def play(self, case: Case) -> None:
         """Play one match of a case, with every kind of request."""
         game, chance = case.game, random.Random(1)
-        rules = load(game, case.config)
-        names = [self.name() for _ in range(rules.seats)]
-        async with self.measured("hello", game):
+        rules = load_game(game, case.config)
+        names = [self.make_name() for _ in range(rules.seats)]
+        async with self.measure("hello", game):
             bots = [await self.enter(name, follow=True) for name in names]
         seek = {"type": "seek", "id": "s", "game": game, "config": case.config, "rated": False}
-        async with self.measured("seek", game):
+        async with self.measure("seek", game):
             bots[0].send(**seek)
             bots[0].send(type="unseek", id="none")
             await bots[0].receive("unseeked")
-        async with self.measured("unseek", game):
+        async with self.measure("unseek", game):
             bots[0].send(type="unseek", id="s")
             await bots[0].receive("unseeked")
-        async with self.measured("start", game):
+        async with self.measure("start", game):
             for bot in bots:
                 bot.send(**seek)
             starts = [await bot.receive("start") for bot in bots]
         match = starts[0]["match"]
         seats = dict(sorted((start["seat"], bot) for start, bot in zip(starts, bots, strict=True)))
-        async with self.measured("ready", game):
+        async with self.measure("ready", game):
             for bot in bots:
                 bot.send(type="ready", match=match, nonce="00" * 16)
-            turn = await self._next(seats)
-        async with self.measured("move", game):
-            turn = await self._moves(case, seats, turn, chance)
+            turn = await self._receive_next(seats)
+        async with self.measure("move", game):
+            turn = await self._play_moves(case, seats, turn, chance)
         if turn["type"] == "turn":
-            await self._interrupt(case, seats, turn)
+            await self._make_other_requests(case, seats, turn)
         for bot in seats.values():
             bot.close()
 
-    async def _moves(self, case: Case, seats: dict[int, Raw], turn: Message, chance: random.Random) -> Message:
+    async def _play_moves(self, case: Case, seats: dict[int, RawConnection], turn: Message, chance: random.Random) -> Message:
         """Play on. Return the next turn, or the end."""
         for _ in range(case.plies):
             for seat in movers(turn):
                 move = case.choose(turn, chance)
                 seats[seat].send(type="move", match=turn["match"], ply=turn["ply"], move=move)
-            turn = await self._next(seats)
+            turn = await self._receive_next(seats)
             if turn["type"] == "end":
                 break
         return turn
 
-    async def _next(self, seats: dict[int, Raw]) -> Message:
+    async def _receive_next(self, seats: dict[int, RawConnection]) -> Message:
         """Return the next message to the seat that is to move, or to the first of several. All seats follow."""
         told = await asyncio.gather(*(bot.receive("turn", "end") for bot in seats.values()))
         return told[0] if told[0]["type"] == "end" else told[list(seats).index(movers(told[0])[0])]
 
-    async def _interrupt(self, case: Case, seats: dict[int, Raw], turn: Message) -> None:
+    async def _make_other_requests(self, case: Case, seats: dict[int, RawConnection], turn: Message) -> None:
         """Make the other requests that are possible during a match, and end it."""
         game, match, seat = case.game, turn["match"], movers(turn)[0]
-        async with self.measured("strike", game):
+        async with self.measure("strike", game):
             wrong: tuple[Any, ...] = ({"do": "attack", "from": 0, "to": 99, "units": 1}, [[[]] * 1000] * 15)
             for move in wrong:
                 seats[seat].send(type="move", match=match, ply=turn["ply"], move=move)
                 await seats[seat].receive("rejected")
         watcher = await self.enter()
-        async with self.measured("watch", game):
+        async with self.measure("watch", game):
             watcher.send(type="watch", match=match)
             await watcher.receive("turn")
         watcher.close()
-        async with self.measured("back", game):
+        async with self.measure("back", game):
             name = seats[seat].welcome["bot"]
             seats[seat] = await self.enter(name)
             await seats[seat].receive("turn")
-        async with self.measured("end", game):
+        async with self.measure("end", game):
             for bot in seats.values():
                 bot.send(type="resign", match=match)
             for bot in seats.values():
                 await bot.receive("end")
 
-    async def many(self, case: Case) -> None:
+    async def play_many(self, case: Case) -> None:
         """Play as many matches as a bot may have at once, and let the bot reconnect to all of them."""
-        names = [self.name() for _ in range(load(case.game, case.config).seats)]
+        names = [self.make_name() for _ in range(load_game(case.game, case.config).seats)]
         bots = [await self.enter(name, slots=SLOTS) for name in names]
         for number in range(SLOTS):
             for bot in bots:
                 bot.send(type="seek", id=str(number), game=case.game, config=case.config, rated=False)
             for bot in bots:
                 bot.send(type="ready", match=(await bot.receive("start"))["match"])
-        async with self.measured("back", case.game):
+        async with self.measure("back", case.game):
             again = await self.enter(names[0], slots=SLOTS)
             for _ in range(SLOTS):
                 await again.receive("start")
@@ -253,25 +253,25 @@ class Run:
 
 def deal_ms(case: Case) -> float:
     """Return the milliseconds of processor time that one deal in 10⁹ exceeds."""
-    rules, deals = load(case.game, case.config), 300
+    rules, deals = load_game(case.game, case.config), 300
     began = time.thread_time()
     for number in range(deals):
         rules.initial(Dice(number.to_bytes(32, "big"), 0))
-    return 1000 * TAIL * (time.thread_time() - began) / deals
+    return 1000 * TAIL_FACTOR * (time.thread_time() - began) / deals
 
 
-async def ask(port: int, meter: Meter, options: argparse.Namespace) -> dict[tuple[str, str], float]:
+async def run_all(port: int, meter: Meter, options: argparse.Namespace) -> dict[tuple[str, str], float]:
     """Return the minimum over several runs, by kind and game."""
     least: dict[tuple[str, str], float] = {}
     for number in range(options.runs):
         run = Run(port, meter, number)
-        for case in cases(small=options.small):
+        for case in make_cases(small=options.small):
             if case.game in options.games:
                 await run.play(case)
                 if case.config.get("start") == "p-position":
                     run.longest["deal", case.game] = max(deal_ms(case), run.longest.get(("deal", case.game), 0.0))
         for game in options.games[-1:] if options.small else options.games:
-            await run.many(next(case for case in cases(small=True) if case.game == game))
+            await run.play_many(next(case for case in make_cases(small=True) if case.game == game))
         for key, took in run.longest.items():
             least[key] = min(took, least.get(key, math.inf))
     return least
@@ -288,7 +288,7 @@ def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
 
     def client() -> None:
         try:
-            found.update(asyncio.run(asyncio.wait_for(ask(ports.get(), meter, options), WITHIN * options.runs)))
+            found.update(asyncio.run(asyncio.wait_for(run_all(ports.get(), meter, options), RUN_TIMEOUT_S * options.runs)))
         finally:
             os.kill(os.getpid(), signal.SIGTERM)
 
@@ -300,7 +300,7 @@ def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
         asking = threading.Thread(target=client)
         asking.start()
         settings = ServerSettings(port=0, web=False, data=data)
-        with listening(settings) as taken:
+        with bind_ports(settings) as taken:
             asyncio.run(serve(settings, Path(data), taken))
         asking.join()
     return found
@@ -310,7 +310,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--games", type=lambda text: text.split(","), default=list(NAMES))
-    options = small_or_asked(parser, runs=1)
+    options = parse_options(parser, runs=1)
     found = measure(options)
     if not found:
         raise SystemExit("costs: the clients failed, see above")

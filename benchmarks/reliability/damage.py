@@ -24,10 +24,10 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from ledger import Ledger, Player, run_out
-from rig import Server, small_or_asked
+from ledger import Ledger, Player, finish_matches
+from rig import Server, parse_options
 
-from arena.commands.db import look
+from arena.commands.db import check_match
 from arena.ratings import rating_system
 from arena.store.integrity_check import check_database
 from arena.store.store import Store
@@ -35,7 +35,7 @@ from protocol.errors import BadRecord, Fault
 from referee import record_reader
 
 TABLES = ("bots", "tournaments", "matches", "seats", "ratings", "records")
-UNTOLD = {
+UNCHECKABLE_COLUMNS = {
     "bots": {"created", "seen", "approved", "revoked", "person", "token_hash", "id", "display"},
     "tournaments": {"started", "finished"},
     "matches": {"rerated"},
@@ -44,20 +44,20 @@ UNTOLD = {
 Row = tuple[object, ...]
 
 
-async def played(server: Server, seconds: float) -> None:
+async def play(server: Server, seconds: float) -> None:
     await asyncio.to_thread(server.start)
     ledger = Ledger()
     players = [Player(ledger, server.port, number, "nim", pace=0) for number in range(4)]
     tasks = [asyncio.create_task(player.run()) for player in players]
     await asyncio.sleep(seconds)
-    await run_out(players, server.data)
+    await finish_matches(players, server.data)
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
     server.stop()
 
 
-def rows_of(file: Path) -> dict[str, list[Row]] | None:
+def read_rows(file: Path) -> dict[str, list[Row]] | None:
     """Return all rows by table; None if some can't be read."""
     try:
         with closing(sqlite3.connect(file)) as connection:
@@ -66,7 +66,7 @@ def rows_of(file: Path) -> dict[str, list[Row]] | None:
         return None
 
 
-def columns_of(file: Path) -> dict[str, list[str]]:
+def read_columns(file: Path) -> dict[str, list[str]]:
     with closing(sqlite3.connect(file)) as connection:
         return {
             table: [row[1] for row in connection.execute(f"SELECT * FROM pragma_table_info('{table}')")]
@@ -74,66 +74,66 @@ def columns_of(file: Path) -> dict[str, list[str]]:
         }
 
 
-def checked(file: Path, *, quick: bool) -> str:
+def check(file: Path, *, quick: bool) -> str:
     """Return the outcome of a check: found, not found, or how it failed."""
     try:
         with closing(Store.open(file, create=False)) as store:
-            return "found" if list(store.iterate(check_database, partial(look, quick=quick))) else "not found"
+            return "found" if list(store.iterate(check_database, partial(check_match, quick=quick))) else "not found"
     except Fault:
         return "found"
     except Exception as exc:
         return f"ended in {type(exc).__name__}: {exc}"
 
 
-def turned_over(whole: bytes, count: int, chance: random.Random) -> Iterator[bytes]:
+def flip_bits(whole: bytes, count: int, rng: random.Random) -> Iterator[bytes]:
     """Yield copies with one flipped bit."""
     for _ in range(count):
         damaged = bytearray(whole)
-        damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+        damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
         yield bytes(damaged)
 
 
-def written_over(file: Path, count: int, chance: random.Random) -> Iterator[bytes]:
+def overwrite_fields(file: Path, count: int, rng: random.Random) -> Iterator[bytes]:
     """Yield copies with one field replaced by another value of the same type."""
-    columns = columns_of(file)
+    columns = read_columns(file)
     whole = file.read_bytes()
     for _ in range(count):
         file.write_bytes(whole)
-        table = chance.choice([table for table in TABLES if rows_of(file)[table]])  # type: ignore[index]
-        column = chance.choice(columns[table])
+        table = rng.choice([table for table in TABLES if read_rows(file)[table]])  # type: ignore[index]
+        column = rng.choice(columns[table])
         with closing(sqlite3.connect(file)) as connection:
-            place, value = chance.choice(connection.execute(f"SELECT rowid, {column} FROM {table}").fetchall())
+            place, value = rng.choice(connection.execute(f"SELECT rowid, {column} FROM {table}").fetchall())
             try:
-                connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (other(value, chance), place))
+                connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (change_value(value, rng), place))
             except sqlite3.IntegrityError:
                 continue
             connection.commit()
         yield file.read_bytes()
 
 
-def other(value: object, chance: random.Random) -> object:
+def change_value(value: object, rng: random.Random) -> object:
     if isinstance(value, (int, float)):
-        return value + chance.choice((-1, 1))
+        return value + rng.choice((-1, 1))
     if isinstance(value, (str, bytes)) and value:
         raw = bytearray(value if isinstance(value, bytes) else value.encode())
-        raw[chance.randrange(len(raw))] ^= 1
+        raw[rng.randrange(len(raw))] ^= 1
         return bytes(raw) if isinstance(value, bytes) else raw.decode(errors="replace")
     return "x"
 
 
-def untold(before: dict[str, list[Row]], after: dict[str, list[Row]], columns: dict[str, list[str]]) -> bool:
+def is_uncheckable(before: dict[str, list[Row]], after: dict[str, list[Row]], columns: dict[str, list[str]]) -> bool:
     """Return whether all changes are in columns that can't be checked."""
     for table in TABLES:
         if len(before[table]) != len(after[table]):
             return False
         for old, new in zip(before[table], after[table], strict=True):
-            changed = {name for name, a, b in zip(columns[table], old, new, strict=True) if not _equal(a, b)}
-            if not changed <= UNTOLD.get(table, set()):
+            changed = {name for name, a, b in zip(columns[table], old, new, strict=True) if not _is_equal(a, b)}
+            if not changed <= UNCHECKABLE_COLUMNS.get(table, set()):
                 return False
     return True
 
 
-def _difference(before: dict[str, list[Row]], after: dict[str, list[Row]] | None, columns: dict[str, list[str]]) -> str:
+def _describe_difference(before: dict[str, list[Row]], after: dict[str, list[Row]] | None, columns: dict[str, list[str]]) -> str:
     """Name each changed field, with its value before and after."""
     if after is None:
         return "what can't be read"
@@ -147,14 +147,14 @@ def _difference(before: dict[str, list[Row]], after: dict[str, list[Row]] | None
     return "; ".join(changes) or "rows are missing or added"
 
 
-def _equal(a: object, b: object) -> bool:
+def _is_equal(a: object, b: object) -> bool:
     """Return whether two values are equal, up to the last digits of ratings and irrelevant bits of packed records."""
     if isinstance(a, float) and isinstance(b, float):
         return rating_system.nearly_equal(a, b)
-    return a == b or (isinstance(a, bytes) and isinstance(b, bytes) and _unpacked(a) == _unpacked(b))
+    return a == b or (isinstance(a, bytes) and isinstance(b, bytes) and _unpack(a) == _unpack(b))
 
 
-def _unpacked(record: bytes) -> bytes:
+def _unpack(record: bytes) -> bytes:
     try:
         return record_reader.unpack(record, "")
     except BadRecord:
@@ -168,35 +168,35 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--quick", action="store_true")
-    arguments = small_or_asked(parser, bits=30, fields=30, seconds=1)
+    arguments = parse_options(parser, bits=30, fields=30, seconds=1)
     chance = random.Random(arguments.seed)
     server = Server()
-    asyncio.run(played(server, arguments.seconds))
+    asyncio.run(play(server, arguments.seconds))
     whole = (server.data / "arena.db").read_bytes()
     broken = 0
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "arena.db"
         file.write_bytes(whole)
-        before, columns = rows_of(file), columns_of(file)
+        before, columns = read_rows(file), read_columns(file)
         assert before is not None
         began = time.perf_counter()
-        assert checked(file, quick=arguments.quick) == "not found"
+        assert check(file, quick=arguments.quick) == "not found"
         seconds = time.perf_counter() - began
         print(f"{len(before['matches'])} matches, {len(whole) // 1024} KiB, checked in {seconds:.2f} s")
         for what, copies in (
-            ("bits turned over", turned_over(whole, arguments.bits, chance)),
-            ("fields written over", written_over(file, arguments.fields, chance)),
+            ("bits turned over", flip_bits(whole, arguments.bits, chance)),
+            ("fields written over", overwrite_fields(file, arguments.fields, chance)),
         ):
             count: Counter[str] = Counter()
             for copy in copies:
                 file.write_bytes(copy)
-                after = rows_of(file)
-                outcome = checked(file, quick=arguments.quick)
-                if outcome == "not found" and after is not None and untold(before, after, columns):
+                after = read_rows(file)
+                outcome = check(file, quick=arguments.quick)
+                if outcome == "not found" and after is not None and is_uncheckable(before, after, columns):
                     outcome = "no damage" if before == after else "of what nothing else tells"
                 elif outcome != "found":
                     broken += 1
-                    print("BROKEN:", outcome, _difference(before, after, columns))
+                    print("BROKEN:", outcome, _describe_difference(before, after, columns))
                 count[outcome] += 1
                 for beside in Path(folder).glob("arena.db-*"):
                     beside.unlink()

@@ -20,20 +20,20 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from rig import small_or_asked
+from rig import parse_options
 
 from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.store import Store
 from arena.store.tournament_state import pending_of_tournament
 
-FAILING = {
+FAILING_BOTS = {
     "unborn": "raise RuntimeError('no brain found')",
     "midway": "BOT",
     "leaver": "raise SystemExit(3)",
     "silent": "import signal; signal.pause()",
     "quitter": "BOT",
 }
-BOT = """
+BOT_TEMPLATE = """
 from bots import Bot, GiveUp, run
 
 class Mine(Bot):
@@ -42,7 +42,7 @@ class Mine(Bot):
 
 run(Mine("mine"))
 """
-CHOOSE = {"midway": "import os; print('midway died', flush=True); os._exit(1)", "quitter": "raise GiveUp('enough')"}
+CHOOSE_BODIES = {"midway": "import os; print('midway died', flush=True); os._exit(1)", "quitter": "raise GiveUp('enough')"}
 POOL = "nim/classic"
 
 
@@ -53,33 +53,33 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--connect-timeout", type=float, default=20.0)
     parser.add_argument("--seed", type=int, default=1)
-    given = small_or_asked(parser, bots=8, kills=2, connect_timeout=8.0)
+    given = parse_options(parser, bots=8, kills=2, connect_timeout=8.0)
     with tempfile.TemporaryDirectory(prefix="failing-") as folder:
         here = Path(folder)
-        command = _command(here, given)
+        command = _make_command(here, given)
         began = time.monotonic()
-        whole = _played(command, here / "whole")
+        whole = _play(command, here / "whole")
         seconds = time.monotonic() - began
-        again = _killed(command, here / "cut", given, seconds)
-        content = _played(command, here / "cut")
-        wrong = list(_differences(whole, content, here, again))
+        again = _play_and_kill(command, here / "cut", given, seconds)
+        content = _play(command, here / "cut")
+        wrong = list(_find_differences(whole, content, here, again))
     failures = {bot: next(iter(why)) for bot, why in whole["failures"].items()}
     kept = ", ".join(str(len(one)) for one in again)
     print(f"{len(whole['matches'])} matches of {given.bots} bots, {seconds:.0f} s; stored when it was killed: {kept}")
     print("\n".join(f"{bot}: {why}" for bot, why in failures.items()))
-    if missing := FAILING.keys() - failures.keys() - {"quitter"}:
+    if missing := FAILING_BOTS.keys() - failures.keys() - {"quitter"}:
         wrong.append(f"not named: {', '.join(sorted(missing))}")
     print("\n".join(wrong) or "the same results, table and ratings; nothing stored was played again")
     raise SystemExit(bool(wrong))
 
 
-def _command(folder: Path, given: argparse.Namespace) -> list[str]:
+def _make_command(folder: Path, given: argparse.Namespace) -> list[str]:
     words = [
-        f"r{number:02d}={('random', 'greedy', 'perfect')[number % 3]}" for number in range(given.bots - len(FAILING))
+        f"r{number:02d}={('random', 'greedy', 'perfect')[number % 3]}" for number in range(given.bots - len(FAILING_BOTS))
     ]
-    for name, code in FAILING.items():
+    for name, code in FAILING_BOTS.items():
         file = folder / f"{name}.py"
-        file.write_text(BOT.format(choose=CHOOSE[name]) if code == "BOT" else code)
+        file.write_text(BOT_TEMPLATE.format(choose=CHOOSE_BODIES[name]) if code == "BOT" else code)
         words.append(f"{name}={sys.executable} {file}")
     options = ["--game", "nim", "--seed", str(given.seed), "--jobs", str(given.jobs)]
     return [
@@ -94,14 +94,14 @@ def _command(folder: Path, given: argparse.Namespace) -> list[str]:
     ]
 
 
-def _played(command: list[str], data: Path) -> dict[str, Any]:
+def _play(command: list[str], data: Path) -> dict[str, Any]:
     file = data.with_suffix(".json")
     subprocess.run([*command, "--data", str(data), "--json", str(file)], check=True, capture_output=True)
     content: dict[str, Any] = json.loads(file.read_text())
     return content
 
 
-def _killed(command: list[str], data: Path, given: argparse.Namespace, seconds: float) -> list[dict[str, str]]:
+def _play_and_kill(command: list[str], data: Path, given: argparse.Namespace, seconds: float) -> list[dict[str, str]]:
     """Kill the tournament repeatedly. Return, after each kill, the stored matches with the times of their ends."""
     chance = random.Random(given.seed)
     stored = []
@@ -112,11 +112,11 @@ def _killed(command: list[str], data: Path, given: argparse.Namespace, seconds: 
         time.sleep(chance.uniform(0.1, 0.6) * seconds)
         process.kill()
         process.wait()
-        stored.append(_stored(data))
+        stored.append(_read_stored(data))
     return stored
 
 
-def _stored(data: Path) -> dict[str, str]:
+def _read_stored(data: Path) -> dict[str, str]:
     with closing(Store.open(data / "arena.db")) as store:
         found = {one.match: one.finished for one in list(store.iterate(iter_results))}
         for folder in (data / "tournaments").glob("*"):
@@ -127,7 +127,7 @@ def _stored(data: Path) -> dict[str, str]:
     return found
 
 
-def _differences(
+def _find_differences(
     whole: dict[str, Any], content: dict[str, Any], folder: Path, again: list[dict[str, str]]
 ) -> Iterator[str]:
     for name in ("table", "failures"):
@@ -138,20 +138,20 @@ def _differences(
         anew = [match for match, finished in stored.items() if ended[match] != finished]
         if anew:
             yield f"of those stored at kill {number} {len(anew)} were played again"
-    if _outcomes(whole) != _outcomes(content):
+    if _outcomes_by_match(whole) != _outcomes_by_match(content):
         yield "matches went otherwise"
-    if _ratings(folder / "whole") != _ratings(folder / "cut"):
+    if _read_ratings(folder / "whole") != _read_ratings(folder / "cut"):
         yield "the ratings are other ones"
 
 
-def _outcomes(content: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+def _outcomes_by_match(content: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
     return {
         match["match"]: (match["digest"], [(seat["rank"], seat["reason"]) for seat in match["seats"]])
         for match in content["matches"]
     }
 
 
-def _ratings(data: Path) -> list[tuple[str, float, float]]:
+def _read_ratings(data: Path) -> list[tuple[str, float, float]]:
     with closing(Store.open(data / "arena.db")) as store:
         return [(row.bot, row.mu, row.sigma) for row in store.read(leaderboard_of, POOL)]
 

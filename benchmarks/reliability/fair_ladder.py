@@ -29,16 +29,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rig import WITHIN, Raw, Server, small_or_asked
+from rig import TIMEOUT_S, RawConnection, Server, parse_options
 
 from arena.store.pool_payoffs import pool_payoff
-from measuring.payoffs import Paid, PairPayoffs, mean_of_rounds, pair_payoffs
+from measuring.payoffs import TotalPayoff, PairPayoffs, mean_of_rounds, pair_payoffs
 from protocol.dice import Dice
-from protocol.games import load
-from protocol.games.poker import Poker, Table
+from protocol.games import load_game
+from protocol.games.poker import Poker, PokerState
 from protocol.messages import CHANCE
 
-HASTY = """
+HASTY_SERVER_CODE = """
 from arena import cli
 from arena.network import rate_limits
 from arena.server import playban
@@ -53,12 +53,12 @@ for name in ("FIRST", "LONGEST", "LONGEST_OF_ADDRESS"):
     setattr(playban, name, getattr(playban, name) / {haste})
 cli.main()
 """
-PER_PAIR = 50
+RATED_PER_PAIR = 50
 NO_DICE = Dice(bytes(32), 0)
 """For moves, which roll none."""
-TROLLS = 6
-HONEST = 8
-PACE = 0.02
+TROLL_COUNT = 6
+HONEST_COUNT = 8
+MOVE_DELAY_S = 0.02
 """Seconds per move of the honest bots in the attack by trolls."""
 
 HANDS = 100
@@ -68,17 +68,17 @@ HONEST_OPPONENTS, HONEST_MATCHES = 5, 4
 MAX_MOVED = 0.1
 """What names that are thrown away may move a mean on the average, in chips a hand."""
 
-Choose = Callable[[dict[str, Any]], dict[str, Any]]
-Policy = Callable[[Poker, Table, random.Random], str]
+ChooseMove = Callable[[dict[str, Any]], dict[str, Any]]
+Policy = Callable[[Poker, PokerState, random.Random], str]
 
 
 @dataclass
 class Player:
     """A bot that seeks one match after the other and counts rated and unrated ones."""
 
-    raw: Raw
+    raw: RawConnection
     name: str
-    choose: Choose
+    choose: ChooseMove
     only_seat: int | None = None
     """The seat on which it plays; on the others it stays silent."""
     resigns: bool = False
@@ -91,15 +91,15 @@ class Player:
 
     @classmethod
     async def enter(
-        cls, server: Server, name: str, choose: Choose, *, source: str = "127.0.0.1", **more: Any
+        cls, server: Server, name: str, choose: ChooseMove, *, source: str = "127.0.0.1", **more: Any
     ) -> Player:
-        return cls(await Raw.enter(server.port, name, source=source), name, choose, **more)
+        return cls(await RawConnection.enter(server.port, name, source=source), name, choose, **more)
 
     async def play(self, preset: str, *, count: int | None = None, rated: bool = True) -> None:
         while count is None or len(self.reasons) < count:
-            await self._match(preset, rated)
+            await self._play_match(preset, rated)
 
-    async def _match(self, preset: str, rated: bool) -> None:
+    async def _play_match(self, preset: str, rated: bool) -> None:
         self.raw.send(type="seek", id="s", game="nim", config={"preset": preset}, rated=rated)
         told = await self.raw.receive("start", "error")
         if told["type"] == "error":  # a pause
@@ -120,43 +120,43 @@ class Player:
         self.unrated += not counts
 
 
-def perfect(turn: dict[str, Any]) -> dict[str, Any]:
+def choose_perfect(turn: dict[str, Any]) -> dict[str, Any]:
     """Return the best move of nim. In the classic preset the first player can always win."""
     heaps = turn["state"]["heaps"]
     nimber = functools.reduce(operator.xor, heaps)
     for heap, size in enumerate(heaps):
         if nimber and size ^ nimber < size:
             return {"heap": heap, "take": size - (size ^ nimber)}
-    return first(turn)
+    return choose_first(turn)
 
 
-def first(turn: dict[str, Any]) -> dict[str, Any]:
+def choose_first(turn: dict[str, Any]) -> dict[str, Any]:
     move: dict[str, Any] = turn["legal"][0]
     return move
 
 
-def boards(server: Server) -> dict[str, set[str]]:
+def read_leaderboards(server: Server) -> dict[str, set[str]]:
     command = [sys.executable, "-m", "arena", "leaderboard", "--json", "--data", str(server.data)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return {board["pool"]: {row["bot"] for row in board["rows"]} for board in json.loads(said)}
 
 
-async def king(server: Server, options: argparse.Namespace) -> bool:
+async def attack_as_king(server: Server, options: argparse.Namespace) -> bool:
     """Let puppets resign to a king on a preset without other players; a champion beats as many newcomers by playing."""
-    others = [await Player.enter(server, f"other-{number}", perfect) for number in (0, 1)]
+    others = [await Player.enter(server, f"other-{number}", choose_perfect) for number in (0, 1)]
     await asyncio.gather(*(other.play("classic", count=4) for other in others))
     scores = []
     for name, preset, resigns in (("king", "sticks", True), ("champion", "min-nim", False)):
-        best = await Player.enter(server, name, min_nim)
+        best = await Player.enter(server, name, choose_perfect_min_nim)
         playing = asyncio.create_task(best.play(preset, count=options.puppets))
         for number in range(options.puppets):
-            weak = await Player.enter(server, f"{name}-{number}", worst, resigns=resigns)
-            await asyncio.wait_for(weak.play(preset, count=1), WITHIN)
+            weak = await Player.enter(server, f"{name}-{number}", choose_worst, resigns=resigns)
+            await asyncio.wait_for(weak.play(preset, count=1), TIMEOUT_S)
             weak.raw.close()
-        await asyncio.wait_for(playing, WITHIN)
+        await asyncio.wait_for(playing, TIMEOUT_S)
         scores.append(best.score)
     crowned, honest = scores
-    places = [pool for pool, bots in boards(server).items() if "king" in bots]
+    places = [pool for pool, bots in read_leaderboards(server).items() if "king" in bots]
     print(
         f"king of a preset nobody seeks   score {crowned:.2f}, in {', '.join(places)} alone; "
         f"a champion by play {honest:.2f}"
@@ -164,27 +164,27 @@ async def king(server: Server, options: argparse.Namespace) -> bool:
     return places == ["nim/sticks"] and crowned <= honest + 0.5
 
 
-def min_nim(turn: dict[str, Any]) -> dict[str, Any]:
+def choose_perfect_min_nim(turn: dict[str, Any]) -> dict[str, Any]:
     """Return the best move if 1 to 3 may be taken."""
     heaps = turn["state"]["heaps"]
     nimber = functools.reduce(operator.xor, (size % 4 for size in heaps))
     for move in turn["legal"]:
         if nimber and (heaps[move["heap"]] - move["take"]) % 4 ^ heaps[move["heap"]] % 4 ^ nimber == 0:
             return dict(move)
-    return first(turn)
+    return choose_first(turn)
 
 
-def worst(turn: dict[str, Any]) -> dict[str, Any]:
+def choose_worst(turn: dict[str, Any]) -> dict[str, Any]:
     """Return a move that leaves the opponent a won position, if there is one."""
     heaps = turn["state"]["heaps"]
     nimber = functools.reduce(operator.xor, (size % 4 for size in heaps))
     for move in turn["legal"]:
         if (heaps[move["heap"]] - move["take"]) % 4 ^ heaps[move["heap"]] % 4 ^ nimber:
             return dict(move)
-    return first(turn)
+    return choose_first(turn)
 
 
-async def dodger(server: Server, options: argparse.Namespace) -> bool:
+async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
     """Let a perfect player meet an equal, and stay silent unless it begins: it wins all matches that it plays."""
     dodging: list[float] = []
     alike: list[float] = []
@@ -192,14 +192,14 @@ async def dodger(server: Server, options: argparse.Namespace) -> bool:
         for only, gains in ((0, dodging), (None, alike)):
             names = [f"{'dodger' if only == 0 else 'equal'}-{number}", f"honest-{number}-{only}"]
             pair = [
-                await Player.enter(server, name, perfect, only_seat=seat, haste=options.haste)
+                await Player.enter(server, name, choose_perfect, only_seat=seat, haste=options.haste)
                 for name, seat in zip(names, (only, None), strict=True)
             ]
             await asyncio.gather(*(player.play("classic", count=options.matches) for player in pair))
             for player in pair:
                 player.raw.close()
             gains.append(pair[0].score - pair[1].score)
-    (gain, error), (honest, spread) = mean(dodging), mean(alike)
+    (gain, error), (honest, spread) = mean_and_error(dodging), mean_and_error(alike)
     print(
         f"silent unless it begins         score {gain:+6.2f} ± {error:.2f} against an equal; "
         f"an honest bot {honest:+6.2f} ± {spread:.2f}"
@@ -207,43 +207,43 @@ async def dodger(server: Server, options: argparse.Namespace) -> bool:
     return options.small or gain - honest <= math.hypot(error, spread)
 
 
-async def pair(server: Server, options: argparse.Namespace) -> bool:
+async def attack_as_pair(server: Server, options: argparse.Namespace) -> bool:
     """Let one of two bots resign to the other without end."""
-    strong = await Player.enter(server, "forever", perfect)
-    weak = await Player.enter(server, "again", first, resigns=True)
+    strong = await Player.enter(server, "forever", choose_perfect)
+    weak = await Player.enter(server, "again", choose_first, resigns=True)
     scores = []
-    for count in (PER_PAIR, 2 * PER_PAIR):
+    for count in (RATED_PER_PAIR, 2 * RATED_PER_PAIR):
         await asyncio.gather(strong.play("classic", count=count), weak.play("classic", count=count))
         scores.append(strong.score)
     print(
         f"one pair for ever               {strong.rated} of {len(strong.reasons)} matches rated; "
-        f"score {scores[0]:.2f} after {PER_PAIR}, {scores[1]:.2f} after {2 * PER_PAIR}"
+        f"score {scores[0]:.2f} after {RATED_PER_PAIR}, {scores[1]:.2f} after {2 * RATED_PER_PAIR}"
     )
-    return strong.rated == PER_PAIR and scores[0] == scores[1]
+    return strong.rated == RATED_PER_PAIR and scores[0] == scores[1]
 
 
-async def trolls(server: Server, options: argparse.Namespace) -> bool:
+async def attack_as_trolls(server: Server, options: argparse.Namespace) -> bool:
     """Let silent bots with 64 slots each seek the same matches as honest bots."""
     alone: list[int] = []
     beside: list[int] = []
     for number in range(options.rounds):
-        for count, finished in ((0, alone), (TROLLS, beside)):
-            finished.append(await _honest_matches(server, options, count, f"{number}-{count}"))
+        for count, finished in ((0, alone), (TROLL_COUNT, beside)):
+            finished.append(await _count_honest_matches(server, options, count, f"{number}-{count}"))
     shares = [1 - troubled / max(free, 1) for troubled, free in zip(beside, alone, strict=True)]
-    lost, error = mean(shares)
+    lost, error = mean_and_error(shares)
     print(
-        f"{TROLLS} silent trolls with 64 slots   {sum(beside)} matches of {HONEST} honest bots, {sum(alone)} without: "
+        f"{TROLL_COUNT} silent trolls with 64 slots   {sum(beside)} matches of {HONEST_COUNT} honest bots, {sum(alone)} without: "
         f"{lost:.1%} ± {error:.1%} lost"
     )
     return options.small or lost - error <= 0.1
 
 
-async def _honest_matches(server: Server, options: argparse.Namespace, trolls: int, label: str) -> int:
+async def _count_honest_matches(server: Server, options: argparse.Namespace, trolls: int, label: str) -> int:
     """Return how many matches honest bots play in the given time beside trolls that connected before them."""
     silent = [
-        asyncio.create_task(_silent(server, f"troll-{label}-{number}", options.haste)) for number in range(trolls)
+        asyncio.create_task(_run_troll(server, f"troll-{label}-{number}", options.haste)) for number in range(trolls)
     ]
-    honest = [await Player.enter(server, f"h-{label}-{number}", perfect, pace=PACE) for number in range(HONEST)]
+    honest = [await Player.enter(server, f"h-{label}-{number}", choose_perfect, pace=MOVE_DELAY_S) for number in range(HONEST_COUNT)]
     playing = [asyncio.create_task(player.play("classic", rated=False)) for player in honest]
     await asyncio.sleep(options.seconds)
     for task in (*playing, *silent):
@@ -254,8 +254,8 @@ async def _honest_matches(server: Server, options: argparse.Namespace, trolls: i
     return sum(reason == "win" for player in honest for reason in player.reasons) // 2
 
 
-async def _silent(server: Server, name: str, haste: float) -> None:
-    raw = await Raw.enter(server.port, name, source="127.0.0.2", slots=64)
+async def _run_troll(server: Server, name: str, haste: float) -> None:
+    raw = await RawConnection.enter(server.port, name, source="127.0.0.2", slots=64)
     try:
         wanted = [str(number) for number in range(64)]
         while True:
@@ -269,7 +269,7 @@ async def _silent(server: Server, name: str, haste: float) -> None:
         raw.close()
 
 
-def sensible(game: Poker, state: Table, rng: random.Random) -> str:
+def sensible(game: Poker, state: PokerState, rng: random.Random) -> str:
     """Bet and call with a king or a pair, check and fold with less."""
     assert state.cards is not None
     own = game.rank_of(state.cards[state.seat] or 0)
@@ -280,24 +280,24 @@ def sensible(game: Poker, state: Table, rng: random.Random) -> str:
     return "call" if strong or (own == 1 and rng.random() < 0.5) else "fold"
 
 
-def raising(game: Poker, state: Table, rng: random.Random) -> str:
+def raising(game: Poker, state: PokerState, rng: random.Random) -> str:
     """Bet and raise with anything."""
     legal = game.legal_moves(state)
     return next(move for move in ("raise", "bet", "call") if move in legal)
 
 
-def giving(game: Poker, state: Table, rng: random.Random) -> str:
+def giving(game: Poker, state: PokerState, rng: random.Random) -> str:
     """Put in with anything what one that raises takes, and fold in the last round."""
     legal = game.legal_moves(state)
     order = ("raise", "bet", "call") if state.public is None else ("bet", "fold")
     return next(move for move in order if move in legal)
 
 
-def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float | None = None) -> Paid:
+def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float | None = None) -> TotalPayoff:
     """Return what seat 0 was paid in a match, which seat 1 leaves once it has won as much a hand."""
-    game = load("leduc", {"hands": HANDS})
+    game = load_game("leduc", {"hands": HANDS})
     assert isinstance(game, Poker)
-    state = game.undealt()
+    state = game.state_before_deal()
     while (to_move := game.to_move(state)) is not None:
         if to_move == CHANCE:
             if (
@@ -310,7 +310,7 @@ def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float 
             state = rng.choice(game.chance_outcomes(state))[1]
         else:
             state, _ = game.apply(state, policies[to_move](game, state, rng), NO_DICE)
-    return Paid(state.chips[0], state.hand)
+    return TotalPayoff(state.chips[0], state.hand)
 
 
 class PayoffAttack(NamedTuple):
@@ -348,7 +348,7 @@ def payoffs(options: argparse.Namespace) -> bool:
     fair = True
     for attack in PAYOFF_ATTACKS:
         found = [_attacked(attack, random.Random(f"{attack.title}/{number}")) for number in range(options.rounds)]
-        without, before, now = (mean([getattr(one, what) for one in found]) for what in ("without", "before", "now"))
+        without, before, now = (mean_and_error([getattr(one, what) for one in found]) for what in ("without", "before", "now"))
         firsts = [statistics.fmean(getattr(one, what) for one in found) for what in ("first_before", "first_now")]
         cells = [f"{value:+8.3f} ±{error:5.3f}" for value, error in (without, before, now)]
         print(
@@ -375,19 +375,19 @@ def _attacked(attack: PayoffAttack, rng: random.Random) -> Attacked:
     only_puppets = attack.crowns and attack.names == 1
     honest = [f"honest-{number}" for number in range(HONEST_OPPONENTS + 1)]
     bot = "king" if only_puppets else honest[0]
-    met: defaultdict[str, defaultdict[str, list[Paid]]] = defaultdict(lambda: defaultdict(list))
+    met: defaultdict[str, defaultdict[str, list[TotalPayoff]]] = defaultdict(lambda: defaultdict(list))
     for at, one in enumerate(honest):
         for other in honest[:at]:
             for _ in range(HONEST_MATCHES):
                 paid = play_leduc((sensible, sensible), rng)
                 met[one][other].append(paid)
-                met[other][one].append(Paid(-paid.total, paid.rounds))
+                met[other][one].append(TotalPayoff(-paid.total, paid.rounds))
     without = statistics.fmean(pair.mean for pair in _pairs(met[bot])) if met[bot] else 0.0
     policies = (raising, giving) if attack.crowns else (sensible, sensible)
     for name in range(attack.names):
         met[bot][f"name-{name}"] += [play_leduc(policies, rng, attack.leaves_at) for _ in range(attack.matches)]
     for name in range(attack.leavers):
-        met[bot][f"leaver-{name}"].append(Paid(7, 1))
+        met[bot][f"leaver-{name}"].append(TotalPayoff(7, 1))
     equal = {name: statistics.fmean(pair.mean for pair in _pairs(met[name])) for name in {*honest, bot}}
     by_rounds = {name: pool_payoff(_pairs(met[name])) for name in {*honest, bot}}
     order = {name: (found.ranked, found.mean) for name, found in by_rounds.items() if found is not None}
@@ -400,11 +400,11 @@ def _attacked(attack: PayoffAttack, rng: random.Random) -> Attacked:
     )
 
 
-def _pairs(met: dict[str, list[Paid]]) -> list[PairPayoffs]:
+def _pairs(met: dict[str, list[TotalPayoff]]) -> list[PairPayoffs]:
     return [pair_payoffs(mean_of_rounds(paid), sum(match.rounds for match in paid)) for paid in met.values()]
 
 
-def mean(values: Sequence[float]) -> tuple[float, float]:
+def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     """Return the mean and half of its 95 % interval."""
     if len(values) < 2:
         return values[0], math.inf
@@ -412,18 +412,18 @@ def mean(values: Sequence[float]) -> tuple[float, float]:
 
 
 def main() -> int:
-    options = _options()
+    options = _read_options()
     fair = [payoffs(options)]
     if options.payoffs:
         return 0 if all(fair) else 1
-    Server.program = ("-c", HASTY.format(haste=options.haste))
-    for attack in (king, dodger, pair, trolls):
-        with Server("--registrations-per-hour", "100000", "--rated-per-pair", str(PER_PAIR)) as server:
+    Server.program = ("-c", HASTY_SERVER_CODE.format(haste=options.haste))
+    for attack in (attack_as_king, attack_as_dodger, attack_as_pair, attack_as_trolls):
+        with Server("--registrations-per-hour", "100000", "--rated-per-pair", str(RATED_PER_PAIR)) as server:
             fair.append(asyncio.run(attack(server, options)))
     return 0 if all(fair) else 1
 
 
-def _options() -> argparse.Namespace:
+def _read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--matches", type=int, default=12, help="of the silent bot in a round")
@@ -431,7 +431,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--haste", type=float, default=20.0)
     parser.add_argument("--payoffs", action="store_true", help="only the simulated ladders of payoffs")
-    return small_or_asked(parser, rounds=2, matches=4, puppets=5, seconds=1.0, haste=100.0)
+    return parse_options(parser, rounds=2, matches=4, puppets=5, seconds=1.0, haste=100.0)
 
 
 if __name__ == "__main__":

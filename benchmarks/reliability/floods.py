@@ -24,23 +24,23 @@ from rig import (
     PING,
     PONG,
     TEXT,
-    WITHIN,
+    TIMEOUT_S,
     Closed,
     HonestPair,
-    Raw,
+    RawConnection,
     Server,
-    attackers,
-    frame,
-    message,
-    small_or_asked,
+    run_attackers,
+    make_frame,
+    make_message_frame,
+    parse_options,
 )
 
-BLOCK = 64 * 1024
-WARM_UP = 1.0
-SMALL = ("ping", "before hello", "unseek")
+BLOCK_BYTES = 64 * 1024
+WARM_UP_S = 1.0
+SMALL_KINDS = ("ping", "before hello", "unseek")
 
 
-def map_of_errors() -> dict[str, Any]:
+def make_invalid_map() -> dict[str, Any]:
     """Return a map of maximum size whose last border is invalid."""
     borders = [[low, low + step] for step in range(1, 11) for low in range(100 - step)]
     return {
@@ -54,7 +54,7 @@ def map_of_errors() -> dict[str, Any]:
 MESSAGES: dict[str, dict[str, Any]] = {
     "unseek": {"type": "unseek", "id": "x"},
     "ready of no match": {"type": "ready", "match": "a"},
-    "seek with a large map": {"type": "seek", "id": "x", "game": "risk-duel", "config": {"map": map_of_errors()}},
+    "seek with a large map": {"type": "seek", "id": "x", "game": "risk-duel", "config": {"map": make_invalid_map()}},
     "seek of a deal": {
         "type": "seek",
         "id": "x",
@@ -64,17 +64,17 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "no message": {"type": "nonsense"},
 }
 FRAMES = {
-    "ping": frame(b"", PING),
-    "large ping": frame(bytes(125), PING),
-    "pong": frame(b"", PONG),
-    "text on msgpack": frame(b"{}", TEXT),
+    "ping": make_frame(b"", PING),
+    "large ping": make_frame(bytes(125), PING),
+    "pong": make_frame(b"", PONG),
+    "text on msgpack": make_frame(b"{}", TEXT),
 }
 
 
-async def pump(raw: Raw, data: bytes) -> None:
+async def send_repeatedly(raw: RawConnection, data: bytes) -> None:
     """Send the data repeatedly until the server closes the connection."""
     reading = asyncio.create_task(raw.discard())
-    block = data * max(1, BLOCK // len(data))
+    block = data * max(1, BLOCK_BYTES // len(data))
     with contextlib.suppress(ConnectionError):
         while not reading.done():
             await raw.write(block)
@@ -82,50 +82,50 @@ async def pump(raw: Raw, data: bytes) -> None:
 
 async def send_messages(port: int, source: str, encoding: str, kind: str) -> None:
     """Send a message repeatedly, as a bot."""
-    raw = await Raw.enter(port, f"flood-{source}", encoding=encoding, source=source, slots=64)
-    await pump(raw, message(encoding, **MESSAGES[kind]))
+    raw = await RawConnection.enter(port, f"flood-{source}", encoding=encoding, source=source, slots=64)
+    await send_repeatedly(raw, make_message_frame(encoding, **MESSAGES[kind]))
 
 
 async def send_frames(port: int, source: str, encoding: str, kind: str) -> None:
     """Send a frame repeatedly, as a spectator."""
-    await pump(await Raw.enter(port, encoding=encoding, source=source), FRAMES[kind])
+    await send_repeatedly(await RawConnection.enter(port, encoding=encoding, source=source), FRAMES[kind])
 
 
 async def send_before_hello(port: int, source: str, encoding: str, kind: str) -> None:
-    raw = await Raw.connect(port, source=source)
+    raw = await RawConnection.connect(port, source=source)
     await raw.upgrade(encoding)
-    await pump(raw, FRAMES["ping"])
+    await send_repeatedly(raw, FRAMES["ping"])
 
 
 async def send_parts(port: int, source: str, encoding: str, kind: str) -> None:
     """Send a message of endlessly many empty fragments, as a spectator."""
-    raw = await Raw.enter(port, encoding=encoding, source=source)
-    await raw.write(frame(b"", TEXT if encoding == JSON else BINARY, fin=False))
-    await pump(raw, frame(b"", CONTINUATION, fin=False))
+    raw = await RawConnection.enter(port, encoding=encoding, source=source)
+    await raw.write(make_frame(b"", TEXT if encoding == JSON else BINARY, fin=False))
+    await send_repeatedly(raw, make_frame(b"", CONTINUATION, fin=False))
 
 
 async def watch_again(port: int, source: str, encoding: str, kind: str) -> None:
     """Watch and unwatch each new match repeatedly, as a spectator."""
-    raw = await Raw.enter(port, encoding=encoding, source=source)
+    raw = await RawConnection.enter(port, encoding=encoding, source=source)
     raw.send(type="watch", match="*")
     match = (await raw.receive("start"))["match"]
-    pair = message(encoding, type="watch", match=match) + message(encoding, type="unwatch", match=match)
-    await asyncio.wait([asyncio.create_task(pump(raw, pair))], timeout=0.5)
+    pair = make_message_frame(encoding, type="watch", match=match) + make_message_frame(encoding, type="unwatch", match=match)
+    await asyncio.wait([asyncio.create_task(send_repeatedly(raw, pair))], timeout=0.5)
     raw.close()
 
 
-async def shake_half_a_hand(port: int, source: str, encoding: str, kind: str) -> None:
+async def send_half_handshake(port: int, source: str, encoding: str, kind: str) -> None:
     """Send half of an HTTP handshake, then close."""
-    raw = await Raw.connect(port, source=source)
+    raw = await RawConnection.connect(port, source=source)
     await raw.write(b"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n")
     raw.close()
 
 
-async def drip(port: int, source: str, encoding: str, kind: str) -> None:
+async def drip_header(port: int, source: str, encoding: str, kind: str) -> None:
     """Send an HTTP header byte by byte, on fifty connections."""
 
     async def one() -> None:
-        raw = await Raw.connect(port, source=source)
+        raw = await RawConnection.connect(port, source=source)
         for _ in range(5000):
             await raw.write(b"a")
             await asyncio.sleep(0.001)
@@ -133,11 +133,11 @@ async def drip(port: int, source: str, encoding: str, kind: str) -> None:
     await asyncio.gather(*(one() for _ in range(50)))
 
 
-async def storm(port: int, source: str, encoding: str, kind: str) -> None:
+async def connect_repeatedly(port: int, source: str, encoding: str, kind: str) -> None:
     """Connect until welcomed, then close; twenty at a time."""
 
     async def one() -> None:
-        (await Raw.enter(port, encoding=encoding, source=source)).close()
+        (await RawConnection.enter(port, encoding=encoding, source=source)).close()
 
     await asyncio.gather(*(one() for _ in range(20)))
 
@@ -146,7 +146,7 @@ async def register(port: int, source: str, encoding: str, kind: str, numbers: An
     """Register a new name, then close; twenty at a time."""
 
     async def one() -> None:
-        (await Raw.enter(port, f"new-{source}-{next(numbers)}", encoding=encoding, source=source)).close()
+        (await RawConnection.enter(port, f"new-{source}-{next(numbers)}", encoding=encoding, source=source)).close()
 
     await asyncio.gather(*(one() for _ in range(20)))
 
@@ -155,7 +155,7 @@ async def resign(port: int, source: str, encoding: str, kind: str) -> None:
     """Let two bots seek and resign with all their slots."""
 
     async def one(name: str, opponent: str) -> None:
-        raw = await Raw.enter(port, name, encoding=encoding, source=source, slots=64)
+        raw = await RawConnection.enter(port, name, encoding=encoding, source=source, slots=64)
         for number in range(64):
             raw.send(type="seek", id=str(number), game="nim", opponent=opponent, rated=False)
         while True:
@@ -171,7 +171,7 @@ async def play_fast(port: int, source: str, encoding: str, kind: str) -> None:
     """Let two bots play long matches at full speed with all their slots. Their moves are awaited, and so free."""
 
     async def one(name: str, opponent: str) -> None:
-        raw = await Raw.enter(port, name, encoding=encoding, source=source, slots=64)
+        raw = await RawConnection.enter(port, name, encoding=encoding, source=source, slots=64)
         for number in range(64):
             heaps = {"heaps": [500, 500], "take": [1, 2, 3]}
             raw.send(type="seek", id=str(number), game="nim", config=heaps, opponent=opponent, rated=False)
@@ -192,9 +192,9 @@ KINDS: dict[str, tuple[Attack, bool]] = {
     "before hello": (send_before_hello, False),
     "parts": (send_parts, True),
     "watch and unwatch": (watch_again, True),
-    "half handshakes": (shake_half_a_hand, False),
-    "dripping headers": (drip, False),
-    "connections": (storm, False),
+    "half handshakes": (send_half_handshake, False),
+    "dripping headers": (drip_header, False),
+    "connections": (connect_repeatedly, False),
     "new names": (register, False),
     "seek and resign": (resign, True),
     "fast matches": (play_fast, True),
@@ -219,28 +219,28 @@ def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, k
 async def measure(server: Server, pair: HonestPair, options: argparse.Namespace, kind: str, encoding: str) -> bool:
     """Print what the pair feels alone and beside each number of flooders. Return whether it had no drops."""
     name = f"{kind} ({encoding.rpartition('.')[2]})" if KINDS[kind][1] else kind
-    alone = await pair.feel(options.seconds / 2)
+    alone = await pair.measure(options.seconds / 2)
     print(f"{name:32} alone    {alone}", flush=True)
     unharmed = True
     for flooders in options.flooders:
-        with attackers(1, attack, server.port, flooders, options.beside, encoding, kind):
-            await asyncio.sleep(WARM_UP)
-            used = server.processor_time()
-            felt = await pair.feel(options.seconds)
-            used = (server.processor_time() - used) / options.seconds
+        with run_attackers(1, attack, server.port, flooders, options.beside, encoding, kind):
+            await asyncio.sleep(WARM_UP_S)
+            used = server.processor_s()
+            felt = await pair.measure(options.seconds)
+            used = (server.processor_s() - used) / options.seconds
         times = felt.quantile(0.99) / alone.quantile(0.99)
         print(f"{'':32} beside {flooders} {felt}, {times:5.1f} times p99, server {used:4.0%}", flush=True)
         unharmed &= not felt.drops
-        await settled(server)
+        await wait_until_settled(server)
     return unharmed
 
 
-async def settled(server: Server) -> None:
+async def wait_until_settled(server: Server) -> None:
     """Wait until the server has processed what the flooders left behind."""
     while True:
-        used = server.processor_time()
+        used = server.processor_s()
         await asyncio.sleep(0.5)
-        if server.processor_time() - used < 0.1:
+        if server.processor_s() - used < 0.1:
             return
 
 
@@ -251,7 +251,7 @@ async def main(options: argparse.Namespace) -> int:
             async with HonestPair(server.port, encoding=encoding) as pair:
                 for kind in options.kinds:
                     if encoding == MSGPACK or KINDS[kind][1]:
-                        unharmed &= await asyncio.wait_for(measure(server, pair, options, kind, encoding), 10 * WITHIN)
+                        unharmed &= await asyncio.wait_for(measure(server, pair, options, kind, encoding), 10 * TIMEOUT_S)
     return 0 if unharmed else 1
 
 
@@ -261,7 +261,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--flooders", default="1,8")
     parser.add_argument("--beside", action="store_true", help="flood from the address of the pair")
-    options = small_or_asked(parser, seconds=0.5, kinds=",".join(SMALL), flooders="1")
+    options = parse_options(parser, seconds=0.5, kinds=",".join(SMALL_KINDS), flooders="1")
     options.kinds = options.kinds.split(",")
     options.flooders = [int(number) for number in options.flooders.split(",")]
     return options

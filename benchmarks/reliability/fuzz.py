@@ -29,7 +29,7 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from rig import JSON, MSGPACK, TEXT, Closed, HonestPair, Raw, Server, frame, small_or_asked
+from rig import JSON, MSGPACK, TEXT, Closed, HonestPair, RawConnection, Server, make_frame, parse_options
 
 from frame_pieces import (
     KINDS,
@@ -47,7 +47,7 @@ from frame_pieces import (
 from protocol import codec
 from protocol.dice import Dice
 from protocol.errors import BotFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import Move, Seek
 
 GAMES = ("nim", "grundy", "tictactoe", "risk-duel", "risk-campaign")
@@ -67,7 +67,7 @@ CONFIGS: tuple[dict[str, Any], ...] = (
     {"map": {"name": "mine", "territories": [{"name": "A", "continent": 0, "x": 1, "y": 2}], "continents": []}},
     {"map": "africa", "players": 3, "deal": "00" * 16},
 )
-ODD: tuple[Any, ...] = (
+ODD_VALUES: tuple[Any, ...] = (
     None,
     True,
     -1,
@@ -87,12 +87,12 @@ ODD: tuple[Any, ...] = (
     {},
     [[[]]],
 )
-FUZZERS = 6
+FUZZER_COUNT = 6
 
 
-def meant(chance: random.Random) -> dict[str, Any]:
-    match = f"m-{chance.randrange(4)}"
-    return chance.choice(
+def make_message(rng: random.Random) -> dict[str, Any]:
+    match = f"m-{rng.randrange(4)}"
+    return rng.choice(
         [
             {
                 "type": "hello",
@@ -103,54 +103,54 @@ def meant(chance: random.Random) -> dict[str, Any]:
                 "slots": 2,
                 "follow": True,
             },
-            {"type": "seek", "id": "s", "game": chance.choice(GAMES), "config": chance.choice(CONFIGS), "rated": True},
+            {"type": "seek", "id": "s", "game": rng.choice(GAMES), "config": rng.choice(CONFIGS), "rated": True},
             {"type": "unseek", "id": "s"},
             {"type": "ready", "match": match, "nonce": "00112233445566778899aabbccddeeff"},
-            {"type": "move", "match": match, "ply": chance.randrange(9), "move": chance.choice(MOVES), "info": INFO},
+            {"type": "move", "match": match, "ply": rng.randrange(9), "move": rng.choice(MOVES), "info": INFO},
             {"type": "resign", "match": match},
-            {"type": "watch", "match": chance.choice([match, "*"])},
+            {"type": "watch", "match": rng.choice([match, "*"])},
             {"type": "unwatch", "match": match},
         ]
     )
 
 
-def bent(value: Any, chance: random.Random) -> Any:
+def bend(value: Any, rng: random.Random) -> Any:
     """Return a value with something in it replaced, removed, repeated or nested deeper."""
-    if isinstance(value, dict) and value and chance.random() < 0.8:
-        key = chance.choice(list(value))
-        if chance.random() < 0.2:
+    if isinstance(value, dict) and value and rng.random() < 0.8:
+        key = rng.choice(list(value))
+        if rng.random() < 0.2:
             return {other: value[other] for other in value if other != key}
-        if chance.random() < 0.1:
-            return {**value, chance.choice(["x", "type", ""]): chance.choice(ODD)}
-        return {**value, key: bent(value[key], chance)}
-    if isinstance(value, list) and value and chance.random() < 0.7:
-        at = chance.randrange(len(value))
-        return [*value[:at], bent(value[at], chance), *value[at : at + chance.randrange(2000)]]
-    if chance.random() < 0.1:
-        for _ in range(chance.randrange(12)):
+        if rng.random() < 0.1:
+            return {**value, rng.choice(["x", "type", ""]): rng.choice(ODD_VALUES)}
+        return {**value, key: bend(value[key], rng)}
+    if isinstance(value, list) and value and rng.random() < 0.7:
+        at = rng.randrange(len(value))
+        return [*value[:at], bend(value[at], rng), *value[at : at + rng.randrange(2000)]]
+    if rng.random() < 0.1:
+        for _ in range(rng.randrange(12)):
             value = [value]
         return value
-    return chance.choice(ODD)
+    return rng.choice(ODD_VALUES)
 
 
-def broken(data: bytes, chance: random.Random) -> bytes:
+def break_bytes(data: bytes, rng: random.Random) -> bytes:
     """Return the bytes with some changed, removed, repeated or inserted."""
     made = bytearray(data)
-    for _ in range(chance.randrange(1, 6)):
-        at = chance.randrange(len(made) + 1)
-        match chance.randrange(4):
+    for _ in range(rng.randrange(1, 6)):
+        at = rng.randrange(len(made) + 1)
+        match rng.randrange(4):
             case 0 if at < len(made):
-                made[at] ^= 1 << chance.randrange(8)
+                made[at] ^= 1 << rng.randrange(8)
             case 1:
-                del made[at : at + chance.randrange(1, 9)]
+                del made[at : at + rng.randrange(1, 9)]
             case 2:
-                made[at:at] = chance.randbytes(chance.randrange(1, 9))
+                made[at:at] = rng.randbytes(rng.randrange(1, 9))
             case _:
-                made += made[at : at + chance.randrange(1, 99)]
+                made += made[at : at + rng.randrange(1, 99)]
     return bytes(made)
 
 
-def packed(message: Any, encoding: str) -> bytes:
+def encode(message: Any, encoding: str) -> bytes:
     """Encode a message; values that msgpack can't hold become JSON."""
     try:
         return msgspec.json.encode(message) if encoding == JSON else msgpack.packb(message)
@@ -158,16 +158,16 @@ def packed(message: Any, encoding: str) -> bytes:
         return msgspec.json.encode(message)
 
 
-def fuzzed(message: dict[str, Any], encoding: str, chance: random.Random) -> bytes:
+def fuzz(message: dict[str, Any], encoding: str, rng: random.Random) -> bytes:
     """Encode a message, after bending it, breaking its bytes, both or neither."""
-    for _ in range(chance.randrange(3)):
-        message = bent(message, chance)
-    data = packed(message, encoding)
-    return broken(data, chance) if chance.random() < 0.5 else data
+    for _ in range(rng.randrange(3)):
+        message = bend(message, rng)
+    data = encode(message, encoding)
+    return break_bytes(data, rng) if rng.random() < 0.5 else data
 
 
 @dataclass
-class Alone:
+class CodecOutcomes:
     """The outcomes of frames in the codec and the readers of its messages."""
 
     came: Counter[str] = field(default_factory=Counter)
@@ -181,20 +181,20 @@ class Alone:
     """The number of frames for which the general decoder gave another result."""
 
 
-def alone(frames: int, chance: random.Random) -> Alone:
+def fuzz_codec(frames: int, rng: random.Random) -> CodecOutcomes:
     """Read a number of frames and return the outcomes."""
-    positions = [(game, game.initial(Dice(bytes(32), 0))[0]) for game in map(load, GAMES)]
-    so_far = Alone()
+    positions = [(game, game.initial(Dice(bytes(32), 0))[0]) for game in map(load_game, GAMES)]
+    so_far = CodecOutcomes()
     for number in range(frames):
         encoding = (MSGPACK, JSON)[number % 2]
         if number % 16 < 2:
-            data = chance.randbytes(chance.randrange(200))
+            data = rng.randbytes(rng.randrange(200))
         elif number % 4 == 2:
-            data = oddly_packed(chance)
+            data = oddly_packed(rng)
         else:
-            data = fuzzed(meant(chance), encoding, chance)
+            data = fuzz(make_message(rng), encoding, rng)
         try:
-            so_far.came[_read(data, encoding, positions)] += 1
+            so_far.came[_read_frame(data, encoding, positions)] += 1
             if encoding == MSGPACK:
                 _compare(data, so_far)
         except Exception:
@@ -203,18 +203,18 @@ def alone(frames: int, chance: random.Random) -> Alone:
     return so_far
 
 
-def _compare(data: bytes, so_far: Alone) -> None:
+def _compare(data: bytes, outcomes: CodecOutcomes) -> None:
     """Decode a frame with and without the fast decoder."""
-    so_far.packed += 1
-    so_far.plain += is_plain(data)
+    outcomes.packed += 1
+    outcomes.plain += is_plain(data)
     short, long = decoded_both_ways(data)
     if short != long:
-        so_far.unlike += 1
+        outcomes.unlike += 1
         print(f"{data[:300]!r}\ncomes to {short:.500}\nnot to {long:.500}")
 
 
 @dataclass
-class BothWays:
+class PathOutcomes:
     """The outcomes of WebSocket frames through the arena's path and the library's."""
 
     frames: int = 0
@@ -227,16 +227,16 @@ class BothWays:
     differences: int = 0
 
 
-def pieces(frames: int, seed: int) -> BothWays:
+def fuzz_frames(frames: int, seed: int) -> PathOutcomes:
     """Send a number of frames through both paths, stopping after a few differences."""
-    so_far = BothWays()
+    so_far = PathOutcomes()
     for sent in framed_otherwise():
         so_far.differences += 1
         print(f"the arena frames {type(sent).__name__} of {len(sent)} otherwise than the library")
     number = 0
     while so_far.frames < frames and so_far.differences < 10:
         try:
-            for ways in _streams(number, random.Random(f"{seed}/{number}")):
+            for ways in _compare_streams(number, random.Random(f"{seed}/{number}")):
                 so_far.streams += 1
                 so_far.frames += ways.frames
                 so_far.short += ways.short
@@ -248,7 +248,7 @@ def pieces(frames: int, seed: int) -> BothWays:
     return so_far
 
 
-def _streams(number: int, chance: random.Random) -> Iterator[TwoWays]:
+def _compare_streams(number: int, chance: random.Random) -> Iterator[TwoWays]:
     """Compare a long stream in arbitrary pieces, or a short one cut once at every place."""
     if number % 200:
         yield both_ways(chance, chance.randrange(1, 60))
@@ -256,7 +256,7 @@ def _streams(number: int, chance: random.Random) -> Iterator[TwoWays]:
         yield from cut_everywhere([MOVE, *chance.choices(list(KINDS.values()), k=3), MOVE])
 
 
-def _read(data: bytes, encoding: str, positions: list[tuple[Any, Any]]) -> str:
+def _read_frame(data: bytes, encoding: str, positions: list[tuple[Any, Any]]) -> str:
     """Return what becomes of a frame: the kind of message, or the code of the fault."""
     received: codec.Frame = data
     if encoding == JSON:
@@ -270,17 +270,17 @@ def _read(data: bytes, encoding: str, positions: list[tuple[Any, Any]]) -> str:
     try:
         message = reader.decode_client(received)
         if isinstance(message, Seek):
-            load(message.game, message.config)
+            load_game(message.game, message.config)
         elif isinstance(message, Move):
             codec.read_info(message.info)
             for game, position in positions:
-                _play(game, position, message.move)
+                _try_move(game, position, message.move)
     except BotFault as fault:
         return fault.code
     return kind_of(message).__name__.lower()
 
 
-def _play(game: Any, position: Any, move: Any) -> None:
+def _try_move(game: Any, position: Any, move: Any) -> None:
     with contextlib.suppress(BotFault):
         game.apply(position, game.decode_move(move), Dice(bytes(32), 1))
 
@@ -297,7 +297,7 @@ class Fuzzer:
         while self._budget[0] > 0:
             encoding = self._chance.choice([MSGPACK, JSON])
             try:
-                raw = await Raw.enter(
+                raw = await RawConnection.enter(
                     self._port, f"fuzzer-{self._number}", encoding=encoding, source=f"127.0.0.{self._number + 10}"
                 )
             except (OSError, Closed, asyncio.IncompleteReadError):
@@ -308,7 +308,7 @@ class Fuzzer:
                     await self._talk(raw)
             raw.close()
 
-    async def _talk(self, raw: Raw) -> None:
+    async def _talk(self, raw: RawConnection) -> None:
         raw.send(type="seek", id="s", game="nim", config={"preset": "classic"}, rated=False)
         while self._budget[0] > 0:
             told = await raw.receive()
@@ -326,36 +326,36 @@ class Fuzzer:
                     raw.send(type="seek", id="s", game="nim", config={"preset": "classic"}, rated=False)
             self._send(raw, said)
 
-    def _send(self, raw: Raw, message: dict[str, Any]) -> None:
+    def _send(self, raw: RawConnection, message: dict[str, Any]) -> None:
         self._budget[0] -= 1
         chance = self._chance
-        data = fuzzed(message if chance.random() < 0.5 else meant(chance), raw.encoding, chance)
-        sent = frame(data, TEXT) if raw.encoding == JSON else frame(data)
-        raw.writer.write(broken(sent, chance) if chance.random() < 0.03 else sent)
+        data = fuzz(message if chance.random() < 0.5 else make_message(chance), raw.encoding, chance)
+        sent = make_frame(data, TEXT) if raw.encoding == JSON else make_frame(data)
+        raw.writer.write(break_bytes(sent, chance) if chance.random() < 0.03 else sent)
 
 
-async def _garble(port: int, budget: list[int], chance: random.Random) -> None:
+async def _send_broken_handshakes(port: int, budget: list[int], chance: random.Random) -> None:
     request = b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
     while budget[0] > 0:
-        raw = await Raw.connect(port, source="127.0.0.9")
-        raw.writer.write(broken(request + b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", chance))
+        raw = await RawConnection.connect(port, source="127.0.0.9")
+        raw.writer.write(break_bytes(request + b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", chance))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.2):
                 await raw.discard()
         raw.close()
 
 
-async def live(server: Server, frames: int, seed: int) -> tuple[Any, int]:
+async def fuzz_server(server: Server, frames: int, seed: int) -> tuple[Any, int]:
     """Run the fuzzers. Return what the honest pair felt, and the number of ends that the fuzzers were sent."""
     budget = [frames]
-    fuzzers = [Fuzzer(n, server.port, budget, random.Random(f"{seed}/{n}")) for n in range(FUZZERS)]
+    fuzzers = [Fuzzer(n, server.port, budget, random.Random(f"{seed}/{n}")) for n in range(FUZZER_COUNT)]
     async with HonestPair(server.port) as pair:
-        pair.take()
+        pair.take_measurements()
         async with asyncio.TaskGroup() as group:
             for fuzzer in fuzzers:
                 group.create_task(fuzzer.run())
-            group.create_task(_garble(server.port, budget, random.Random(seed)))
-        return pair.take(), sum(fuzzer.ends for fuzzer in fuzzers)
+            group.create_task(_send_broken_handshakes(server.port, budget, random.Random(seed)))
+        return pair.take_measurements(), sum(fuzzer.ends for fuzzer in fuzzers)
 
 
 def main() -> None:
@@ -364,16 +364,16 @@ def main() -> None:
     parser.add_argument("--both", type=int, default=300_000, help="how many WebSocket frames go both ways")
     parser.add_argument("--live", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
-    options = small_or_asked(parser, frames=10_000, both=10_000, live=1_000)
+    options = parse_options(parser, frames=10_000, both=10_000, live=1_000)
     began = time.monotonic()
-    read = alone(options.frames, random.Random(options.seed))
+    read = fuzz_codec(options.frames, random.Random(options.seed))
     print(f"{options.frames} frames in {time.monotonic() - began:.0f} s: {dict(read.came)}")
     print(f"{read.escaped} came to something that is neither a message nor a fault of the bot")
     print(
         f"{read.packed} in msgpack, {read.plain} by the short decoder: {read.unlike} came to another message or fault"
     )
     began = time.monotonic()
-    both = pieces(options.both, options.seed)
+    both = fuzz_frames(options.both, options.seed)
     print(
         f"{both.frames} WebSocket frames in {both.streams} streams both ways in {time.monotonic() - began:.0f} s, ",
         end="",
@@ -381,7 +381,7 @@ def main() -> None:
     print(f"{both.short} the short way: {both.differences} differences; closed with {dict(both.closed.most_common())}")
     began = time.monotonic()
     with Server() as server:
-        felt, ends = asyncio.run(live(server, options.live, options.seed))
+        felt, ends = asyncio.run(fuzz_server(server, options.live, options.seed))
         ended = server.process.poll() is not None
         stopped = server.stop()
         tracebacks = [line for line in server.log if "Traceback" in line or "Error" in line]

@@ -20,19 +20,19 @@ import urllib.request
 from itertools import count
 from typing import Any
 
-from rig import Closed, HonestPair, Raw, Server, attackers, small_or_asked
+from rig import Closed, HonestPair, RawConnection, Server, run_attackers, parse_options
 
-MATCHES, MEMORY, STORED = 400, 96, 32
+MAX_MATCHES, MAX_MEMORY_MIB, MAX_STORED_MIB = 400, 96, 32
 """Quotas of an address: matches, MiB of memory, and MiB of disk per day. Below the defaults, as the runs are short."""
-MEMORY_OF_ALL = 512
-CONNECTIONS = 800
-PROCESSES = 8
+MAX_TOTAL_MEMORY_MIB = 512
+CONNECTION_COUNT = 800
+PROCESS_COUNT = 8
 SLOTS = 64
-OWN = 160.0
+SERVER_MIB = 160.0
 """MiB that the server needs besides the quotas: connections, and results on their way to the store."""
 
 
-def large_map(name: str) -> dict[str, Any]:
+def make_large_map(name: str) -> dict[str, Any]:
     """Return a map with the maximum number of territories, unique by its name."""
     borders = [[one, one + 1] for one in range(99)]
     return {
@@ -43,21 +43,21 @@ def large_map(name: str) -> dict[str, Any]:
     }
 
 
-def sought(kind: str, names: tuple[str, str], number: int) -> dict[str, Any]:
+def make_seek(kind: str, names: tuple[str, str], number: int) -> dict[str, Any]:
     """Return what both bots of a pair seek as their match of this number."""
     if kind == "maps":
         name = f"{names[0]} {number}"
-        return {"game": "risk-campaign", "config": {"map": large_map(name), "players": 2}}
+        return {"game": "risk-campaign", "config": {"map": make_large_map(name), "players": 2}}
     return {"game": "nim", "config": {"heaps": [1000], "take": [1]}}
 
 
-async def hold(port: int, source: str, seat: int, kind: str, names: tuple[str, str]) -> None:
+async def hold_matches(port: int, source: str, seat: int, kind: str, names: tuple[str, str]) -> None:
     """Play as one of two bots that start as many matches with each other as their slots and quotas allow."""
-    raw = await Raw.enter(port, names[seat], source=source, slots=SLOTS)
+    raw = await RawConnection.enter(port, names[seat], source=source, slots=SLOTS)
     numbers = count()
 
     def seek(number: int) -> None:
-        what = sought(kind, names, number)
+        what = make_seek(kind, names, number)
         raw.send(type="seek", id=str(number), opponent=names[1 - seat], rated=False, slow=True, **what)
 
     async def seek_again(number: int) -> None:
@@ -67,7 +67,7 @@ async def hold(port: int, source: str, seat: int, kind: str, names: tuple[str, s
     viewed: list[str] = []
     async with asyncio.TaskGroup() as group:
         if kind == "views" and seat == 0:
-            group.create_task(view(port, source, viewed))
+            group.create_task(watch_repeatedly(port, source, viewed))
         seek(next(numbers))
         begun = False
         with contextlib.suppress(Closed, ConnectionError):
@@ -89,9 +89,9 @@ async def hold(port: int, source: str, seat: int, kind: str, names: tuple[str, s
                 await raw.writer.drain()
 
 
-async def view(port: int, source: str, matches: list[str]) -> None:
+async def watch_repeatedly(port: int, source: str, matches: list[str]) -> None:
     """Watch the latest matches again every second."""
-    raw = await Raw.enter(port, source=source)
+    raw = await RawConnection.enter(port, source=source)
     reading = asyncio.create_task(raw.discard())
     while not reading.done():
         for match in matches[-8:]:
@@ -99,26 +99,26 @@ async def view(port: int, source: str, matches: list[str]) -> None:
         await asyncio.sleep(1)
 
 
-async def hoard(port: int, sources: list[str], kind: str, pairs: int) -> None:
+async def run_pairs(port: int, sources: list[str], kind: str, pairs: int) -> None:
     """Run pairs of bots from each address; they connect one after the other, as newcomers must."""
 
     async def pair(source: str, number: int) -> None:
         await asyncio.sleep(number * 0.3)
         names = (f"{source}-{number}a".replace(".", "_"), f"{source}-{number}b".replace(".", "_"))
-        await asyncio.gather(*(hold(port, source, seat, kind, names) for seat in (0, 1)), return_exceptions=True)
+        await asyncio.gather(*(hold_matches(port, source, seat, kind, names) for seat in (0, 1)), return_exceptions=True)
 
     await asyncio.gather(*(pair(source, number) for source in sources for number in range(pairs)))
 
 
 def run_hoard(number: int, port: int, addresses: int, kind: str) -> None:
     """Run the process for this number's share of the addresses."""
-    sources = [f"127.0.4.{one + 1}" for one in range(number, addresses, PROCESSES)]
-    pairs = max(1, min(45, CONNECTIONS // addresses // 2))
+    sources = [f"127.0.4.{one + 1}" for one in range(number, addresses, PROCESS_COUNT)]
+    pairs = max(1, min(45, CONNECTION_COUNT // addresses // 2))
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(hoard(port, sources, kind, pairs))
+        asyncio.run(run_pairs(port, sources, kind, pairs))
 
 
-def answered(port: int) -> float:
+def measure_health_check(port: int) -> float:
     """Return the seconds until /healthz is answered."""
     began = time.perf_counter()
     with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=60) as answer:
@@ -126,11 +126,11 @@ def answered(port: int) -> float:
     return time.perf_counter() - began
 
 
-def under_way(server: Server) -> int:
+def count_running(server: Server) -> int:
     return len(list((server.data / "journal").glob("*.jsonl")))
 
 
-def stored(server: Server) -> float:
+def stored_mib(server: Server) -> float:
     """Return the MiB in the data folder."""
     return sum(file.stat().st_size for file in server.data.rglob("*") if file.is_file()) / 2**20
 
@@ -138,33 +138,33 @@ def stored(server: Server) -> float:
 async def measure(kind: str, addresses: int, seconds: float) -> bool:
     """Measure a kind and print it. Return whether all quotas were kept."""
     options = ["--slow-clock", "3000+0", "--registrations-per-hour", "100000"]
-    options += ["--max-matches-per-address", str(MATCHES), "--match-memory-per-address", str(MEMORY)]
-    options += ["--match-memory", str(MEMORY_OF_ALL), "--stored-per-day-per-address", str(STORED)]
+    options += ["--max-matches-per-address", str(MAX_MATCHES), "--match-memory-per-address", str(MAX_MEMORY_MIB)]
+    options += ["--match-memory", str(MAX_TOTAL_MEMORY_MIB), "--stored-per-day-per-address", str(MAX_STORED_MIB)]
     with Server(*options) as server:
         async with HonestPair(server.port) as pair:
-            alone = await pair.feel(max(2.0, seconds / 5))
-            at_first = server.memory()
-            disk = stored(server)
+            alone = await pair.measure(max(2.0, seconds / 5))
+            at_first = server.memory_mib()
+            disk = stored_mib(server)
             memory, held, longest = 0.0, 0, 0.0
-            processes = min(PROCESSES, addresses)
-            with attackers(processes, run_hoard, server.port, addresses, kind):
+            processes = min(PROCESS_COUNT, addresses)
+            with run_attackers(processes, run_hoard, server.port, addresses, kind):
                 felt = None
                 ends = time.perf_counter() + seconds
-                pair.take()
+                pair.take_measurements()
                 while time.perf_counter() < ends:
-                    longest = max(longest, await asyncio.to_thread(answered, server.port))
-                    memory, held = max(memory, server.memory()), max(held, under_way(server))
+                    longest = max(longest, await asyncio.to_thread(measure_health_check, server.port))
+                    memory, held = max(memory, server.memory_mib()), max(held, count_running(server))
                     await asyncio.sleep(0.2)
-                felt = pair.take()
+                felt = pair.take_measurements()
             gone, ends = 0.0, time.perf_counter() + max(2.0, seconds / 4)
             while time.perf_counter() < ends:
-                gone = max(gone, await asyncio.to_thread(answered, server.port))
+                gone = max(gone, await asyncio.to_thread(measure_health_check, server.port))
                 await asyncio.sleep(0.05)
-            after = pair.take()
-            grown = stored(server) - disk
+            after = pair.take_measurements()
+            grown = stored_mib(server) - disk
     refused = [drop for one in (alone, felt, after) for drop in one.drops]
-    allowed = addresses * (MATCHES + SLOTS) + 1
-    most = at_first + OWN + min(MEMORY_OF_ALL, addresses * MEMORY)
+    allowed = addresses * (MAX_MATCHES + SLOTS) + 1
+    most = at_first + SERVER_MIB + min(MAX_TOTAL_MEMORY_MIB, addresses * MAX_MEMORY_MIB)
     kept = f"{held} matches, {memory:.0f} MiB ({at_first:.0f} before), {grown:.0f} MiB of disk"
     print(f"{kind}, {addresses} addresses: {kept}")
     for what, one in (("alone", alone), ("beside", felt), ("cut off", after)):
@@ -184,7 +184,7 @@ def main() -> int:
     parser.add_argument("--kinds", default="matches,maps,notes,views")
     parser.add_argument("--addresses", default="1,8,64")
     parser.add_argument("--seconds", type=float, default=20.0)
-    options = small_or_asked(parser, kinds="matches,views", addresses="2", seconds=5.0)
+    options = parse_options(parser, kinds="matches,views", addresses="2", seconds=5.0)
     kept = True
     for kind in options.kinds.split(","):
         for addresses in map(int, options.addresses.split(",")):

@@ -26,11 +26,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ledger import Ledger, Player, compiled, run_out
-from rig import Server, small_or_asked, tell_broken
+from ledger import Ledger, Player, compile_library, finish_matches
+from rig import Server, parse_options, print_broken
 
 from arena.store.integrity_check import check_database
-from arena.store.registry import registered_bot
+from arena.store.registry import find_registered_bot
 from arena.store.store import Store
 
 GAMES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -41,7 +41,7 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "kuhn": ("kuhn", {"preset": "short"}),
     "leduc": ("leduc", {"preset": "short"}),
 }
-MOST_CALLS = 600
+MAX_CALL_NUMBER = 600
 """A server is killed in one of this many calls that change a file; it makes some hundreds per second."""
 
 
@@ -58,9 +58,9 @@ class World:
         self._number = number
         self._random = random.Random(f"{seed}/{number}")
 
-    async def live(self, kills: int) -> list[str]:
+    async def run(self, kills: int) -> list[str]:
         """Kill the server a number of times, finish all matches, and return what is wrong."""
-        self._environ(None)
+        self._set_environment(None)
         await asyncio.to_thread(self.server.start)
         self.players = [
             Player(self.ledger, self.server.port, 100 * self._number + at, *GAMES[game])
@@ -69,11 +69,11 @@ class World:
         tasks = [asyncio.create_task(player.run()) for player in self.players]
         try:
             while self.kills.total() < kills:
-                await self._die()
-            self._environ(None)
+                await self._kill_server()
+            self._set_environment(None)
             await asyncio.to_thread(self.server.start)
             with contextlib.suppress(TimeoutError):
-                await run_out(self.players, self.server.data)
+                await finish_matches(self.players, self.server.data)
         finally:
             for task in tasks:
                 task.cancel()
@@ -81,16 +81,16 @@ class World:
             self.server.stop()
         hanging = [path.stem for path in (self.server.data / "journal").glob("*.jsonl")]
         hanging += [match for player in self.players for match in player.seats]
-        found = self.ledger.wrong(self.server.data / "arena.db")
+        found = self.ledger.find_errors(self.server.data / "arena.db")
         found["matches that hang"] += len(hanging)
         return [f"{count} x {what}" for what, count in (+found).items()]
 
-    async def _die(self) -> None:
+    async def _kill_server(self) -> None:
         how = self._random.choice(["at an instant", "at an instant", "in a call", "in a call, by half", "at the start"])
         alive = self.server.process.poll() is None
         if how == "at an instant":
             if not alive:
-                self._environ(None)
+                self._set_environment(None)
                 await asyncio.to_thread(self.server.start)
             await asyncio.sleep(self._random.uniform(0, 1.2))
             self.server.kill()
@@ -98,7 +98,7 @@ class World:
             if alive:
                 self.server.kill()
                 self.kills["at an instant"] += 1
-            self._environ(self._random.randrange(1, MOST_CALLS), torn=how == "in a call, by half")
+            self._set_environment(self._random.randrange(1, MAX_CALL_NUMBER), torn=how == "in a call, by half")
             starting = asyncio.create_task(asyncio.to_thread(self.server.start))
             if how == "at the start":
                 await asyncio.sleep(self._random.uniform(0.3, 1.5))
@@ -110,7 +110,7 @@ class World:
             self.server.kill()
         self.kills[how] += 1
 
-    def _environ(self, die_at: int | None, *, torn: bool = False) -> None:
+    def _set_environment(self, die_at: int | None, *, torn: bool = False) -> None:
         environment = self.server.environment
         environment["STORAGE_FOLDER"] = str(self.server.data)
         for name, value in (("STORAGE_DIE_AT", die_at), ("STORAGE_TORN", torn or None)):
@@ -119,11 +119,11 @@ class World:
                 environment[name] = str(value)
 
 
-def creations(count: int, library: Path, chance: random.Random) -> tuple[int, list[str]]:
+def kill_creations(count: int, library: Path, rng: random.Random) -> tuple[int, list[str]]:
     """Kill a program in the calls that create its database. Return the number of kills and the unusable folders."""
     refused = []
     killed = 0
-    for at in chance.sample(range(1, 81), count):
+    for at in rng.sample(range(1, 81), count):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "data" / "arena.db"
             environment = {"LD_PRELOAD": str(library), "STORAGE_FOLDER": folder, "STORAGE_DIE_AT": str(at)}
@@ -133,7 +133,7 @@ def creations(count: int, library: Path, chance: random.Random) -> tuple[int, li
             try:
                 with closing(Store.open(file)) as store:
                     if list(store.iterate(check_database)) or (
-                        store.read(registered_bot, "eve") is None and done.returncode == 0
+                        store.read(find_registered_bot, "eve") is None and done.returncode == 0
                     ):
                         refused.append(f"call {at}: what was made is not sound")
             except Exception as exc:
@@ -145,7 +145,7 @@ async def measure(arguments: argparse.Namespace, library: Path) -> list[str]:
     worlds = [World(number, arguments.seed, library, arguments.games) for number in range(arguments.worlds)]
     share = -(-arguments.kills // arguments.worlds)
     began = time.perf_counter()
-    found = await asyncio.gather(*(world.live(share) for world in worlds))
+    found = await asyncio.gather(*(world.run(share) for world in worlds))
     kills: Counter[str] = sum((world.kills for world in worlds), Counter())
     print(
         f"{kills.total()} kills in {time.perf_counter() - began:.0f} s:",
@@ -167,13 +167,13 @@ def main() -> None:
     parser.add_argument("--creations", type=int, default=80)
     parser.add_argument("--games", nargs="+", choices=GAMES, default=["nim", "tictactoe", "noise", "kuhn"])
     parser.add_argument("--seed", type=int, default=1)
-    arguments = small_or_asked(parser, kills=4, worlds=1, creations=2)
+    arguments = parse_options(parser, kills=4, worlds=1, creations=2)
     with tempfile.TemporaryDirectory() as folder:
-        library = compiled(Path(folder))
-        killed, refused = creations(arguments.creations, library, random.Random(arguments.seed))
+        library = compile_library(Path(folder))
+        killed, refused = kill_creations(arguments.creations, library, random.Random(arguments.seed))
         print(f"{killed} kills while the database was made, {len(refused)} folders refused or unsound afterwards")
         broken = refused + asyncio.run(measure(arguments, library))
-    sys.exit(tell_broken(broken, "nothing lost, nothing doubled, nothing hangs"))
+    sys.exit(print_broken(broken, "nothing lost, nothing doubled, nothing hangs"))
 
 
 if __name__ == "__main__":

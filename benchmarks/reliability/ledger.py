@@ -18,24 +18,24 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from rig import Closed, Raw
+from rig import Closed, RawConnection
 
-from arena.commands.db import look
+from arena.commands.db import check_match
 from arena.store.integrity_check import check_database
 from arena.store.result_queries import iter_results, ratings_of, record_of
 from arena.store.store import Store
-from protocol.games import rules_of
+from protocol.games import shared_game
 from referee import record_reader
 from referee.record import Ply, Record
 from referee.replay import replay
 from referee.result import Ratings, Result
 
 SLOTS = 3
-SETTLED = 90.0
+SETTLE_TIMEOUT_S = 90.0
 """Seconds in which all running matches end."""
 
 
-def compiled(folder: Path) -> Path:
+def compile_library(folder: Path) -> Path:
     """Compile the preloaded library with gcc and return its path."""
     library = folder / "storage.so"
     source = Path(__file__).with_name("storage.c")
@@ -44,7 +44,7 @@ def compiled(folder: Path) -> Path:
 
 
 @dataclass
-class Told:
+class SentMessage:
     """An `end` or a `turn` that a bot was sent, and when (monotonic clock, seconds)."""
 
     bot: str
@@ -58,12 +58,12 @@ class Ledger:
 
     starts: dict[str, float] = field(default_factory=dict)
     """By match, when it was first announced."""
-    turns: list[Told] = field(default_factory=list)
-    ends: dict[str, list[Told]] = field(default_factory=dict)
+    turns: list[SentMessage] = field(default_factory=list)
+    ends: dict[str, list[SentMessage]] = field(default_factory=dict)
 
-    def wrong(
+    def find_errors(
         self,
-        where: str | Path,
+        database: str | Path,
         until: float = float("inf"),
         *,
         moves: bool = True,
@@ -75,24 +75,24 @@ class Ledger:
         Without `moves`, matches whose end was not sent may be lost. For matches in `forgotten` only the end counts.
         """
         found: Counter[str] = Counter()
-        with closing(Store.open(where, create=False)) as store:
-            for line in list(store.iterate(check_database, partial(look, quick=quick))):
+        with closing(Store.open(database, create=False)) as store:
+            for line in list(store.iterate(check_database, partial(check_match, quick=quick))):
                 found[f"the database does not add up: {line}"] += 1
             kept = {result.match: result for result in store.iterate(iter_results)}
             rated = store.read(ratings_of, [match for match in self.ends if match in kept])
             for match, ends in self.ends.items():
                 for told in ends:
                     if told.at < until:
-                        found.update(_wrong_end(told, kept.get(match), rated.get(match)))
+                        found.update(_check_end(told, kept.get(match), rated.get(match)))
             if moves:
                 found["matches begun and lost"] += sum(
                     match not in kept for match, at in self.starts.items() if at < until
                 )
-                found.update(self._lost_moves(store, {match: kept[match] for match in kept.keys() - forgotten}, until))
+                found.update(self._find_lost_moves(store, {match: kept[match] for match in kept.keys() - forgotten}, until))
         return +found
 
-    def _lost_moves(self, store: Store, kept: dict[str, Any], until: float) -> Iterator[str]:
-        by_match: dict[str, list[Told]] = {}
+    def _find_lost_moves(self, store: Store, kept: dict[str, Any], until: float) -> Iterator[str]:
+        by_match: dict[str, list[SentMessage]] = {}
         for told in self.turns:
             if told.at < until and told.message["match"] in kept:
                 by_match.setdefault(told.message["match"], []).append(told)
@@ -101,16 +101,16 @@ class Ledger:
             if body is None:
                 yield "records lost"
                 continue
-            record = record_reader.read(body, match)
+            record = record_reader.read_record(body, match)
             for bot in {told.bot for told in turns}:
-                yield from _wrong_turns(_Seen(record, bot), [told.message for told in turns if told.bot == bot])
+                yield from _check_turns(_VisibleHistory(record, bot), [told.message for told in turns if told.bot == bot])
 
 
-class _Seen:
+class _VisibleHistory:
     """The events and states that a bot may have been sent before the end of a match, according to the record."""
 
     def __init__(self, record: Record, bot: str) -> None:
-        game = rules_of(record.header.game, record.header.config)
+        game = shared_game(record.header.game, record.header.config)
         seat = [each.bot for each in record.header.seats].index(bot)
         lines = [line for line in record.lines if isinstance(line, Ply)]
         self.events = [msgspec.to_builtins(game.view_event(line.event, seat)) for line in lines]
@@ -119,10 +119,10 @@ class _Seen:
         """The bot's views of the state by digest, in games with hidden information."""
         if game.hidden:
             for _, course in replay(record):
-                self.states[course.digest.hex()] = msgspec.to_builtins(game.view(course.wire, seat))
+                self.states[course.digest.hex()] = msgspec.to_builtins(game.view(course.encoded_state, seat))
 
 
-def _wrong_turns(seen: _Seen, turns: list[dict[str, Any]]) -> Iterator[str]:
+def _check_turns(seen: _VisibleHistory, turns: list[dict[str, Any]]) -> Iterator[str]:
     for turn in turns:
         news, digest = turn["events"], turn["digest"]
         if news and (digest not in seen.digests or not _ends_with(seen, digest, news)):
@@ -131,12 +131,12 @@ def _wrong_turns(seen: _Seen, turns: list[dict[str, Any]]) -> Iterator[str]:
             yield "states told otherwise than the seat may see them"
 
 
-def _ends_with(seen: _Seen, digest: str, news: list[Any]) -> bool:
+def _ends_with(seen: _VisibleHistory, digest: str, news: list[Any]) -> bool:
     events: list[Any] = seen.events[: seen.digests.index(digest) + 1]
     return events[-len(news) :] == [*news]
 
 
-def _wrong_end(told: Told, kept: Result | None, rated: Ratings | None) -> Iterator[str]:
+def _check_end(told: SentMessage, kept: Result | None, rated: Ratings | None) -> Iterator[str]:
     end = told.message
     if kept is None:
         yield "ends told and lost"
@@ -179,7 +179,7 @@ class Player:
     async def run(self) -> None:
         while True:
             try:
-                raw = await Raw.enter(self._port, self.name, source=self._source, slots=SLOTS)
+                raw = await RawConnection.enter(self._port, self.name, source=self._source, slots=SLOTS)
             except (OSError, Closed, ConnectionRefusedError, asyncio.IncompleteReadError):
                 await asyncio.sleep(0.1)
                 continue
@@ -190,7 +190,7 @@ class Player:
             finally:
                 raw.close()
 
-    async def _play(self, raw: Raw) -> None:
+    async def _play(self, raw: RawConnection) -> None:
         if raw.welcome["type"] == "error":
             await asyncio.sleep(0.3)
             return
@@ -209,24 +209,24 @@ class Player:
                     self.seats[told["match"]] = told["seat"]
                     raw.send(type="ready", match=told["match"])
                 case "turn":
-                    self._ledger.turns.append(Told(self.name, told))
+                    self._ledger.turns.append(SentMessage(self.name, told))
                     if "legal" in told:
                         await asyncio.sleep(self._pace)
                         move = self._random.choice(told["legal"])
                         raw.send(type="move", match=told["match"], ply=told["ply"], move=move)
                 case "end":
-                    self._ledger.ends.setdefault(told["match"], []).append(Told(self.name, told))
+                    self._ledger.ends.setdefault(told["match"], []).append(SentMessage(self.name, told))
                     self.seats.pop(told["match"], None)
                 case "error":
                     seeks.discard(told.get("ref") or "")
                     await asyncio.sleep(0.1)
 
 
-async def run_out(players: list[Player], data: Path) -> list[str]:
+async def finish_matches(players: list[Player], data: Path) -> list[str]:
     """Let all running matches end, within `SETTLED` seconds."""
     for player in players:
         player.seeking = False
-    async with asyncio.timeout(SETTLED):
+    async with asyncio.timeout(SETTLE_TIMEOUT_S):
         while True:
             left = [path.stem for path in (data / "journal").glob("*.jsonl")]
             if not left and not any(player.seats for player in players):

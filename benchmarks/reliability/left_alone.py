@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from rig import WITHIN, Server
+from rig import TIMEOUT_S, Server
 
 from arena.store.result_queries import encounter_counts, leaderboard_of
 from arena.store.store import Store
@@ -30,7 +30,7 @@ BOTS = ("random", "random-2", "greedy", "greedy-2", "minimax", "alphabeta", "ga"
 
 
 @contextlib.contextmanager
-def playing(server: Server) -> Iterator[None]:
+def run_bots(server: Server) -> Iterator[None]:
     environment = os.environ | {"XDG_CONFIG_HOME": str(server.data)}
     bots = []
     for name in BOTS:
@@ -43,7 +43,7 @@ def playing(server: Server) -> Iterator[None]:
         for bot in bots:
             bot.terminate()
         for bot in bots:
-            bot.wait(WITHIN)
+            bot.wait(TIMEOUT_S)
 
 
 def show(data: Path, seconds: float) -> bool:
@@ -76,7 +76,7 @@ def main() -> None:
     asked, options = parser.parse_known_args()
     seconds = 8.0 if asked.small else asked.seconds
     with Server(*options) as server:
-        with playing(server):
+        with run_bots(server):
             time.sleep(seconds)
         server.stop()
         good = show(server.data, seconds)

@@ -19,8 +19,8 @@ from collections import Counter
 from contextlib import closing
 
 import msgspec
-from ledger import Ledger, Player, run_out
-from rig import WITHIN, Server, small_or_asked, tell_broken
+from ledger import Ledger, Player, finish_matches
+from rig import TIMEOUT_S, Server, parse_options, print_broken
 
 from arena.store.result_queries import iter_results
 from arena.store.store import Store
@@ -35,7 +35,7 @@ class Broker:
     def __init__(self) -> None:
         self.ends: dict[str, list[str]] = {}
         """By match, the digests, once for each time that its end was published."""
-        self.news = asyncio.Event()
+        self.end_received = asyncio.Event()
         """Set at every end."""
         self.port = 0
         self._server: asyncio.Server | None = None
@@ -60,7 +60,7 @@ class Broker:
         assert task is not None
         self._connections[task] = writer
         try:
-            while await self._packet(reader, writer) != DISCONNECT:
+            while await self._handle_packet(reader, writer) != DISCONNECT:
                 pass
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
@@ -68,7 +68,7 @@ class Broker:
             del self._connections[task]
             writer.close()
 
-    async def _packet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
+    async def _handle_packet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
         (first,) = await reader.readexactly(1)
         size = shift = 0
         more = True
@@ -89,18 +89,18 @@ class Broker:
             if first & 6:
                 if topic[-1] == "end":
                     self.ends.setdefault(topic[-2], []).append(msgspec.json.decode(body[at + 2 :])["digest"])
-                    self.news.set()
+                    self.end_received.set()
                 writer.write(b"\x40\x02" + body[at : at + 2])
         return kind
 
 
-async def come_and_go(broker: Broker, chance: random.Random, how: Counter[str]) -> None:
+async def kill_repeatedly(broker: Broker, rng: random.Random, kill_counts: Counter[str]) -> None:
     """Kill and restart the broker now and then, and count that in `how`."""
     while True:
-        await asyncio.sleep(chance.uniform(0.5, 4))
+        await asyncio.sleep(rng.uniform(0.5, 4))
         await broker.kill()
-        how["of its broker"] += 1
-        await asyncio.sleep(chance.uniform(0, 2))
+        kill_counts["of its broker"] += 1
+        await asyncio.sleep(rng.uniform(0, 2))
         await broker.start()
 
 
@@ -113,7 +113,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
     players = [Player(ledger, server.port, at, game) for at, game in enumerate(GAMES)]
     tasks = [asyncio.create_task(player.run()) for player in players]
     how: Counter[str] = Counter()
-    leaving = asyncio.create_task(come_and_go(broker, chance, how))
+    leaving = asyncio.create_task(kill_repeatedly(broker, chance, how))
     began = time.perf_counter()
     try:
         for _ in range(arguments.kills):
@@ -127,14 +127,14 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
         await broker.kill()
         await broker.start()
         with contextlib.suppress(TimeoutError):
-            await run_out(players, server.data)
+            await finish_matches(players, server.data)
         with closing(Store.open(server.data / "arena.db", create=False)) as store:
             stored = {result.match: result.digest for result in store.iterate(iter_results)}
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(WITHIN):
+            async with asyncio.timeout(TIMEOUT_S):
                 while stored.keys() - broker.ends.keys():
-                    broker.news.clear()
-                    await broker.news.wait()
+                    broker.end_received.clear()
+                    await broker.end_received.wait()
     finally:
         for task in tasks:
             task.cancel()
@@ -155,8 +155,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
-    broken = asyncio.run(measure(small_or_asked(parser, kills=3)))
-    sys.exit(tell_broken(broken, "every end that is stored was told"))
+    broken = asyncio.run(measure(parse_options(parser, kills=3)))
+    sys.exit(print_broken(broken, "every end that is stored was told"))
 
 
 if __name__ == "__main__":

@@ -23,55 +23,55 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
-from rig import WITHIN, Server, small_or_asked
+from rig import TIMEOUT_S, Server, parse_options
 
-from arena.doctor.tcp_proxy import Link, TcpProxy
+from arena.doctor.tcp_proxy import ProxiedTcpConnection, TcpProxy
 from arena.store.result_queries import record_of
 from arena.store.store import Store
 from bots import Bot, Turn
 from bots.client.run import Client
 from bots.client.settings import Settings
 from protocol.messages import End, Start
-from referee.record_reader import read
+from referee.record_reader import read_record
 
-SETTLED_WITHIN = 120.0
+SETTLE_TIMEOUT_S = 120.0
 """Seconds in which a match without its bots ends: the time of each seat, and as much again."""
-SILENCE = 60.0
+SILENCE_TIMEOUT_S = 60.0
 """Seconds after which a connection that fell silent has certainly been given up."""
-CHANCES = {"delay": 0.05, "slice": 0.1, "stall": 0.004, "reset": 0.004, "silence": 0.0004}
+FAULT_PROBABILITIES = {"delay": 0.05, "slice": 0.1, "stall": 0.004, "reset": 0.004, "silence": 0.0004}
 """Probability of each fault per piece of received data."""
-HANG_UP = 0.05
+HANG_UP_PROBABILITY = 0.05
 """Probability that a new connection is closed at once."""
 
 
-class BadCable(TcpProxy):
+class FaultyProxy(TcpProxy):
     """A proxy that injects faults at random; `done` counts them."""
 
     def __init__(self, port: int, chance: random.Random) -> None:
         super().__init__(port)
-        self.done: Counter[str] = Counter()
+        self.fault_counts: Counter[str] = Counter()
         self._chance = chance
 
     @property
-    def hangs_up(self) -> bool:
+    def closes_new_connections(self) -> bool:
         """Draw whether the next connection is closed at once."""
-        hangs_up = self._chance.random() < HANG_UP
-        self.done["hang-up"] += hangs_up
+        hangs_up = self._chance.random() < HANG_UP_PROBABILITY
+        self.fault_counts["hang-up"] += hangs_up
         return hangs_up
 
-    @hangs_up.setter
-    def hangs_up(self, hangs_up: bool) -> None:
+    @closes_new_connections.setter
+    def closes_new_connections(self, hangs_up: bool) -> None:
         pass
 
-    async def carry(self, link: Link, data: bytes, to: asyncio.StreamWriter) -> None:
-        fault = self._fault()
-        self.done[fault] += 1
+    async def forward(self, link: ProxiedTcpConnection, data: bytes, to: asyncio.StreamWriter) -> None:
+        fault = self._draw_fault()
+        self.fault_counts[fault] += 1
         if fault == "reset":
             link.cut()
             return
         if fault == "silence":
-            link.silent = True
-            asyncio.get_running_loop().call_later(SILENCE, link.cut)
+            link.is_silent = True
+            asyncio.get_running_loop().call_later(SILENCE_TIMEOUT_S, link.cut)
             return
         if fault in ("delay", "stall"):
             await asyncio.sleep(self._chance.uniform(0, 0.1) if fault == "delay" else self._chance.uniform(1, 8))
@@ -82,11 +82,11 @@ class BadCable(TcpProxy):
                 data = data[size:]
                 await asyncio.sleep(0)
             return
-        await super().carry(link, data, to)
+        await super().forward(link, data, to)
 
-    def _fault(self) -> str:
+    def _draw_fault(self) -> str:
         drawn = self._chance.random()
-        for fault, share in CHANCES.items():
+        for fault, share in FAULT_PROBABILITIES.items():
             drawn -= share
             if drawn < 0:
                 return fault
@@ -114,14 +114,14 @@ async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[E
     """Play, and return the ends that bots were sent (by match), the matches begun, and the faults injected."""
     told: dict[str, list[End]] = {}
     started: set[str] = set()
-    cable = BadCable(port, random.Random(options.seed))
+    cable = FaultyProxy(port, random.Random(options.seed))
     url = f"ws://127.0.0.1:{await cable.open()}"
     playing = []
     for number in range(options.bots):
         bot = Witness(f"witness-{number}", told, started)
         settings = Settings(url=url, game="nim", slots=options.slots, seed=f"{options.seed}/{number}")
         playing.append(asyncio.create_task(Client(bot, settings, f"the token of {bot.name}").play()))
-    deadline = time.monotonic() + WITHIN + options.matches
+    deadline = time.monotonic() + TIMEOUT_S + options.matches
     while len(told) < options.matches and time.monotonic() < deadline:
         done, _ = await asyncio.wait(playing, timeout=0.2, return_when=asyncio.FIRST_COMPLETED)
         for ended in done:
@@ -130,18 +130,18 @@ async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[E
         task.cancel()
     await asyncio.gather(*playing, return_exceptions=True)
     await cable.close()
-    return told, started, cable.done
+    return told, started, cable.fault_counts
 
 
-def hanging(data: Path) -> set[str]:
+def find_hanging(data: Path) -> set[str]:
     """Return the matches that do not end although no bot is left to play them."""
-    deadline = time.monotonic() + SETTLED_WITHIN
+    deadline = time.monotonic() + SETTLE_TIMEOUT_S
     while (left := {path.stem for path in (data / "journal").glob("*.jsonl")}) and time.monotonic() < deadline:
         time.sleep(0.5)
     return left
 
 
-def different(told: Mapping[str, list[End]], data: Path) -> set[str]:
+def find_inconsistent(told: Mapping[str, list[End]], data: Path) -> set[str]:
     """Return the matches whose ends differ from each other or from what is stored."""
     wrong = set()
     with contextlib.closing(Store.open(f"sqlite:///{data / 'arena.db'}", create=False)) as store:
@@ -150,14 +150,14 @@ def different(told: Mapping[str, list[End]], data: Path) -> set[str]:
             if record is None:
                 wrong.add(match)
                 continue
-            footer = read(record, match).footer
+            footer = read_record(record, match).footer
             stored = (footer.ranks, footer.reason, footer.plies, footer.digest, footer.seed)
             if {str((end.ranks, end.reason, end.ply, end.digest, end.seed)) for end in ends} != {str(stored)}:
                 wrong.add(match)
     return wrong
 
 
-def command(*words: str) -> str:
+def run_command(*words: str) -> str:
     """Return the output of an `arena` command that fails, "" if it succeeds."""
     done = subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True)
     return "" if done.returncode == 0 else (done.stdout + done.stderr).strip()
@@ -170,19 +170,19 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--clock", default="20+0.2")
-    options = small_or_asked(parser, matches=60, bots=8, clock="3+0.1")
+    options = parse_options(parser, matches=60, bots=8, clock="3+0.1")
     began = time.monotonic()
     with Server("--clock", options.clock) as server:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             told, started, done = uvloop.run(play(server.port, options))
-        left = hanging(server.data)
+        left = find_hanging(server.data)
         server.stop()
-        wrong = different(told, server.data)
+        wrong = find_inconsistent(told, server.data)
         with contextlib.closing(Store.open(f"sqlite:///{server.data / 'arena.db'}", create=False)) as store:
             lost = {match for match in started - left if store.read(record_of, match) is None}
         complaints = [
-            command("replay", "verify", "--data", str(server.data)),
-            command("db", "check", "--data", str(server.data)),
+            run_command("replay", "verify", "--data", str(server.data)),
+            run_command("db", "check", "--data", str(server.data)),
             "\n".join(line for line in server.log if "Traceback" in line),
         ]
     reasons = Counter(ends[0].reason for ends in told.values())

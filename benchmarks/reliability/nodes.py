@@ -26,14 +26,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ledger import SETTLED, Ledger, Told
-from rig import WITHIN, Closed, Raw, Server, small_or_asked, tell_broken
+from ledger import SETTLE_TIMEOUT_S, Ledger, SentMessage
+from rig import TIMEOUT_S, Closed, RawConnection, Server, parse_options, print_broken
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
-from arena.server.nodes import weight
-from arena.server.stall_guard import MOST as MOST_FROZEN
-from arena.store.database_url import database_at
-from arena.store.node_store import LEASE
+from arena.server.nodes import rendezvous_weight
+from arena.server.stall_guard import MAX_STALL_S as MOST_FROZEN
+from arena.store.database_url import open_database_url
+from arena.store.node_store import LEASE_S
 from arena.store.nodes import list_nodes
 from arena.store.registry import revoke_bots
 from arena.store.store import Reader, Store
@@ -46,15 +46,15 @@ GAMES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("dilemma", {"rounds": 20}),
     ("kuhn", {"preset": "short"}),
 )
-PLAYERS_OF_A_GAME = 3
+PLAYERS_PER_GAME = 3
 SLOTS = 3
-PATIENCE = 8.0
+ANSWER_TIMEOUT_S = 8.0
 """Seconds of silence after which a player that awaits an answer gives a node up."""
-IN_FLIGHT = 0.5
+IN_FLIGHT_S = 0.5
 """Seconds in which everything arrives that a node had sent before it was frozen."""
-MOVED_AFTER_KILL, MOVED_AFTER_FREEZE, SENT_AWAY = 15.0, 30.0, 1.0
+MAX_MOVE_AFTER_KILL_S, MAX_MOVE_AFTER_FREEZE_S, MAX_REVOKE_S = 15.0, 30.0, 1.0
 """Seconds within which others pair a node's games after a kill and a freeze, and a revoked bot has left all nodes."""
-FAULTS = {
+FAULT_WEIGHTS = {
     "kill -9": 8,
     "kill -9, started again at once": 4,
     "SIGSTOP, a short one": 4,
@@ -73,8 +73,8 @@ class Node:
 
     name: str
     server: Server
-    frozen: float | None = None
-    words_of_a_zombie: int = 0
+    frozen_at: float | None = None
+    zombie_frames: int = 0
 
 
 @dataclass
@@ -92,14 +92,14 @@ class Figures:
 
     ledger: Ledger = field(default_factory=Ledger)
     starts: dict[str, Started] = field(default_factory=dict)
-    moved: dict[str, list[float]] = field(default_factory=dict)
+    move_times_s: dict[str, list[float]] = field(default_factory=dict)
     """Seconds until another node began a match of the faulty node's game, by fault."""
-    gone: list[float] = field(default_factory=list)
+    revoke_times_s: list[float] = field(default_factory=list)
     """Seconds until a revoked bot had left all nodes."""
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     """Set at every start."""
 
-    def start(self, told: dict[str, Any], node: Node, game: str) -> None:
+    def add_start(self, told: dict[str, Any], node: Node, game: str) -> None:
         """Record that a match began or resumed."""
         started = self.starts.setdefault(told["match"], Started(game, node, time.monotonic()))
         self.ledger.starts.setdefault(told["match"], started.at)
@@ -120,7 +120,7 @@ class Player:
         self._config = config
         self._figures = figures
         self._random = random.Random(name)
-        self._here: dict[str, Raw] = {}
+        self._connections: dict[str, RawConnection] = {}
         """The connections by node."""
         self._seeks: dict[str, str] = {}
         """The node that was asked, by the id of the seek."""
@@ -135,7 +135,7 @@ class Player:
     async def _visit(self, node: Node) -> None:
         while True:
             try:
-                raw = await Raw.enter(node.server.port, self.name, slots=SLOTS)
+                raw = await RawConnection.enter(node.server.port, self.name, slots=SLOTS)
             except (OSError, Closed, asyncio.IncompleteReadError):
                 await asyncio.sleep(0.1)
                 continue
@@ -147,68 +147,68 @@ class Player:
             except (Closed, OSError, TimeoutError):
                 await asyncio.sleep(0.05)
             finally:
-                self._here.pop(node.name, None)
+                self._connections.pop(node.name, None)
                 self._seeks = {ref: at for ref, at in self._seeks.items() if at != node.name}
                 raw.close()
 
-    async def _play(self, raw: Raw, node: Node) -> None:
+    async def _play(self, raw: RawConnection, node: Node) -> None:
         self.seats = {match: at for match, at in self.seats.items() if at is not node}  # they are announced again
-        self._here[node.name] = raw
+        self._connections[node.name] = raw
         while True:
             self._seek()
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(ANSWER_TIMEOUT_S):
                     told = await raw.receive()
             except TimeoutError:
                 if node.name in self._seeks.values():
                     raise
                 continue
-            if node.frozen is not None and time.monotonic() > node.frozen + IN_FLIGHT:
-                node.words_of_a_zombie += 1
+            if node.frozen_at is not None and time.monotonic() > node.frozen_at + IN_FLIGHT_S:
+                node.zombie_frames += 1
             await self._answer(raw, node, told)
 
-    async def _answer(self, raw: Raw, node: Node, told: dict[str, Any]) -> None:
+    async def _answer(self, raw: RawConnection, node: Node, told: dict[str, Any]) -> None:
         match told["type"]:
             case "start":
                 self._seeks.pop(told.get("seek") or "", None)
-                self._figures.start(told, node, self._game)
+                self._figures.add_start(told, node, self._game)
                 self.seats[told["match"]] = node
                 raw.send(type="ready", match=told["match"])
             case "turn":
-                self._figures.ledger.turns.append(Told(self.name, told))
+                self._figures.ledger.turns.append(SentMessage(self.name, told))
                 if "legal" in told:
                     await asyncio.sleep(0.01)
                     move = self._random.choice(told["legal"])
                     raw.send(type="move", match=told["match"], ply=told["ply"], move=move)
             case "end":
-                self._figures.ledger.ends.setdefault(told["match"], []).append(Told(self.name, told))
+                self._figures.ledger.ends.setdefault(told["match"], []).append(SentMessage(self.name, told))
                 self.seats.pop(told["match"], None)
             case "error":
-                await self._sent_on(told)
+                await self._follow_redirect(told)
 
-    async def _sent_on(self, error: dict[str, Any]) -> None:
+    async def _follow_redirect(self, error: dict[str, Any]) -> None:
         if self._seeks.pop(error.get("ref") or "", None) is None:
             return
         there = error.get("url") or ""
         found = next((node for node in self._nodes if there.endswith(f":{node.server.port}")), None)
-        if found is not None and found.name in self._here:
+        if found is not None and found.name in self._connections:
             self._pairing = found.name
         else:
             await asyncio.sleep(0.2)
 
     def _seek(self) -> None:
-        if self._pairing not in self._here:
-            self._pairing = self._random.choice(sorted(self._here))
+        if self._pairing not in self._connections:
+            self._pairing = self._random.choice(sorted(self._connections))
         playing = sum(
-            node.name in self._here for node in self.seats.values()
+            node.name in self._connections for node in self.seats.values()
         )  # the others resume when their node is back
         while self.seeking and len(self._seeks) + playing < SLOTS:
             self._sought += 1
             self._seeks[f"s{self._sought}"] = self._pairing
-            self._here[self._pairing].send(type="seek", id=f"s{self._sought}", game=self._game, config=self._config)
+            self._connections[self._pairing].send(type="seek", id=f"s{self._sought}", game=self._game, config=self._config)
 
 
-class Arena:
+class Cluster:
     """The nodes with their database and players, and the faults inflicted on them."""
 
     def __init__(self, postgres: PostgresServer, seed: int) -> None:
@@ -220,33 +220,33 @@ class Arena:
         self._postgres = postgres
         self._url = postgres.url("arena")
         self._random = random.Random(seed)
-        self.nodes = [self._node(name) for name in NODES]
+        self.nodes = [self._make_node(name) for name in NODES]
         self.players = [
             Player(f"player-{game}-{number}", self.nodes, game, config, self.figures)
             for game, config in GAMES
-            for number in range(PLAYERS_OF_A_GAME)
+            for number in range(PLAYERS_PER_GAME)
         ]
 
-    def _node(self, name: str) -> Node:
+    def _make_node(self, name: str) -> Node:
         return Node(name, Server("--clock", "5+0.2", "--db", self._url, "--node", name))
 
-    async def live(self, faults: int) -> None:
+    async def run(self, faults: int) -> None:
         """Run a number of faults, then let all matches end."""
         await asyncio.gather(*(self._start(node) for node in self.nodes))
         tasks = [asyncio.create_task(player.run()) for player in self.players]
-        programs = [self._program(name, node) for name, node in zip(("random", "greedy"), self.nodes, strict=False)]
+        programs = [self._start_program(name, node) for name, node in zip(("random", "greedy"), self.nodes, strict=False)]
         try:
-            await self._until_begun({game for game, _ in GAMES}, WITHIN)
+            await self._wait_until_begun({game for game, _ in GAMES}, TIMEOUT_S)
             while self.faults.total() < faults:
                 await asyncio.sleep(self._random.uniform(0.5, 2.0))
-                fault = self._random.choices(list(FAULTS), weights=list(FAULTS.values()))[0]
+                fault = self._random.choices(list(FAULT_WEIGHTS), weights=list(FAULT_WEIGHTS.values()))[0]
                 print(f"{self.faults.total() + 1:4} {fault}", flush=True)
-                await self._do(fault)
+                await self._cause_fault(fault)
                 self.faults[fault] += 1
             self.broken += [f"the program of {name} ended" for name, one in programs if one.poll() is not None]
             for _, program in programs:
                 program.kill()
-            await self._run_out()
+            await self._finish_matches()
         finally:
             for _, program in programs:
                 program.kill()
@@ -256,17 +256,17 @@ class Arena:
             for node in self.nodes:
                 node.server.stop()
 
-    def _program(self, name: str, node: Node) -> tuple[str, subprocess.Popen[bytes]]:
+    def _start_program(self, name: str, node: Node) -> tuple[str, subprocess.Popen[bytes]]:
         """Start a reference bot that knows one node."""
         url = f"ws://127.0.0.1:{node.server.port}"
         command = [sys.executable, "-m", "bots", "run", name, "--url", url, "--game", "nim", "--game", "tictactoe"]
         return name, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    async def _do(self, fault: str) -> None:
+    async def _cause_fault(self, fault: str) -> None:
         node = self._random.choice(self.nodes)
         match fault:
             case "kill -9":
-                await self._without(node, "kill -9", MOVED_AFTER_KILL)
+                await self._wait_without_node(node, "kill -9", MAX_MOVE_AFTER_KILL_S)
                 await self._start(node)
             case "kill -9, started again at once":
                 node.server.kill()
@@ -274,40 +274,40 @@ class Arena:
             case "SIGSTOP, a short one":
                 await self._freeze(node, self._random.uniform(1.0, MOST_FROZEN - 1.5))
             case "SIGSTOP, beyond the lease":
-                await self._freeze(node, self._random.uniform(LEASE + 2.0, 20.0))
+                await self._freeze(node, self._random.uniform(LEASE_S + 2.0, 20.0))
             case "a crash of PostgreSQL":
                 await asyncio.to_thread(self._postgres.stop)
                 await asyncio.sleep(self._random.uniform(0.0, 8.0))
                 await asyncio.to_thread(self._postgres.start)
-                await self._until_begun({game for game, _ in GAMES}, WITHIN)
+                await self._wait_until_begun({game for game, _ in GAMES}, TIMEOUT_S)
             case "a volume deleted":
-                await self._lose(node)
+                await self._lose_volume(node)
             case "two processes of one name":
-                await self._double(node)
+                await self._start_double(node)
             case "a bot revoked":
                 await self._revoke()
 
     async def _start(self, node: Node) -> None:
-        node.frozen = None
+        node.frozen_at = None
         await asyncio.to_thread(node.server.start)
 
-    async def _without(self, node: Node, how: str, most: float, *, since: float | None = None) -> None:
+    async def _wait_without_node(self, node: Node, how: str, most: float, *, since: float | None = None) -> None:
         """Kill a node, unless it is gone `since` some time, and wait until its games are played elsewhere."""
-        games = self._games_of(node)
+        games = self._games_paired_by(node)
         if since is None:
             since = time.monotonic()
             node.server.kill()
-        waits = self.figures.moved.setdefault(how, [])
+        waits = self.figures.move_times_s.setdefault(how, [])
         for game in games:
-            waits.append(await self._moved(game, node, since, most))
+            waits.append(await self._wait_until_moved(game, node, since, most))
             if waits[-1] > most:
                 self.broken.append(f"{game} was not paired for {waits[-1]:.1f} s after {how}")
 
-    def _games_of(self, node: Node) -> list[str]:
+    def _games_paired_by(self, node: Node) -> list[str]:
         """Return the games that a node pairs while all nodes are up."""
-        return [game for game, _ in GAMES if max(NODES, key=lambda name: weight(name, game)) == node.name]
+        return [game for game, _ in GAMES if max(NODES, key=lambda name: rendezvous_weight(name, game)) == node.name]
 
-    async def _moved(self, game: str, node: Node, since: float, most: float) -> float:
+    async def _wait_until_moved(self, game: str, node: Node, since: float, most: float) -> float:
         """Return the seconds until a match of a game began on another node; slightly more than `most` if none did."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(most + 1.0 - (time.monotonic() - since)):
@@ -318,7 +318,7 @@ class Arena:
                     await self.figures.begun.wait()
         return most + 1.0
 
-    async def _until_begun(self, games: set[str], most: float) -> None:
+    async def _wait_until_begun(self, games: set[str], most: float) -> None:
         """Wait until a match of each game has begun after this call."""
         since = time.monotonic()
         try:
@@ -333,15 +333,15 @@ class Arena:
         process = node.server.process
         process.send_signal(signal.SIGSTOP)
         since = time.monotonic()
-        beyond = seconds > LEASE
-        node.frozen = since if beyond else None
+        beyond = seconds > LEASE_S
+        node.frozen_at = since if beyond else None
         waking = asyncio.create_task(self._wake(process, seconds))
         if beyond:
-            await self._without(node, "SIGSTOP", MOVED_AFTER_FREEZE, since=since)
+            await self._wait_without_node(node, "SIGSTOP", MAX_MOVE_AFTER_FREEZE_S, since=since)
         await waking
         if beyond:
             try:
-                code = await asyncio.to_thread(process.wait, WITHIN)
+                code = await asyncio.to_thread(process.wait, TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 code = 0
             if code != 75:
@@ -357,19 +357,19 @@ class Arena:
         await asyncio.sleep(seconds)
         process.send_signal(signal.SIGCONT)
 
-    async def _lose(self, node: Node) -> None:
+    async def _lose_volume(self, node: Node) -> None:
         """Kill a node, delete its data, and give up its matches."""
         node.server.kill()
         shutil.rmtree(node.server.data)
         node.server.data.mkdir()
-        done = await asyncio.to_thread(self._arena, "node", "lost", node.name, "--db", self._url)
+        done = await asyncio.to_thread(self._run_arena, "node", "lost", node.name, "--db", self._url)
         if done.returncode:
             self.broken.append(f"a lost node was not given up: {done.stderr.strip()}")
         self.forgotten.update(line.split(":")[0].strip() for line in done.stdout.splitlines()[1:])
         await self._start(node)
 
-    async def _double(self, node: Node) -> None:
-        second = self._node(node.name)
+    async def _start_double(self, node: Node) -> None:
+        second = self._make_node(node.name)
         try:
             await asyncio.to_thread(second.server.start)
         except RuntimeError as exc:
@@ -384,7 +384,7 @@ class Arena:
 
     async def _revoke(self) -> None:
         name = f"guest-{self.faults.total()}"
-        guests = [await Raw.enter(node.server.port, name) for node in self.nodes]
+        guests = [await RawConnection.enter(node.server.port, name) for node in self.nodes]
 
         def revoke() -> None:
             with closing(Store.open(self._url)) as store:
@@ -395,23 +395,23 @@ class Arena:
         for guest in guests:
             with contextlib.suppress(Closed):
                 while True:
-                    await asyncio.wait_for(guest.receive(), WITHIN)
-        self.figures.gone.append(time.monotonic() - since)
-        if self.figures.gone[-1] > SENT_AWAY:
-            self.broken.append(f"a revoked bot was gone after {self.figures.gone[-1]:.2f} s")
+                    await asyncio.wait_for(guest.receive(), TIMEOUT_S)
+        self.figures.revoke_times_s.append(time.monotonic() - since)
+        if self.figures.revoke_times_s[-1] > MAX_REVOKE_S:
+            self.broken.append(f"a revoked bot was gone after {self.figures.revoke_times_s[-1]:.2f} s")
 
-    def _arena(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def _run_arena(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True, check=False)
 
-    async def _run_out(self) -> None:
+    async def _finish_matches(self) -> None:
         for player in self.players:
             player.seeking = False
-        if hanging := await asyncio.to_thread(self._hanging):
+        if hanging := await asyncio.to_thread(self._count_hanging):
             self.broken.append(f"{hanging} matches hang")
 
-    def _hanging(self) -> int:
+    def _count_hanging(self) -> int:
         """Return the number of matches still running, according to players or database, after all should have ended."""
-        until = time.monotonic() + SETTLED
+        until = time.monotonic() + SETTLE_TIMEOUT_S
         with closing(Reader.open(self._url)) as reader:
             while True:
                 known = sum(node.matches for node in reader.read(list_nodes))
@@ -420,9 +420,9 @@ class Arena:
                     return hanging
                 time.sleep(0.5)
 
-    def judge(self) -> list[str]:
-        words = sum(node.words_of_a_zombie for node in self.nodes)
-        found = self.figures.ledger.wrong(self._url, forgotten=self.forgotten)
+    def find_errors(self) -> list[str]:
+        words = sum(node.zombie_frames for node in self.nodes)
+        found = self.figures.ledger.find_errors(self._url, forgotten=self.forgotten)
         return [
             *self.broken,
             *(f"{count} x {what}" for what, count in found.items()),
@@ -434,15 +434,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--faults", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    arguments = small_or_asked(parser, faults=4)
+    arguments = parse_options(parser, faults=4)
     with postgres_server(durable=True) as postgres:
         postgres.execute("CREATE DATABASE arena")
-        database_at(postgres.url("arena")).create()
-        arena = Arena(postgres, arguments.seed)
+        open_database_url(postgres.url("arena")).create()
+        arena = Cluster(postgres, arguments.seed)
         began = time.perf_counter()
-        asyncio.run(arena.live(arguments.faults))
+        asyncio.run(arena.run(arguments.faults))
         seconds = time.perf_counter() - began
-        broken = arena.judge()
+        broken = arena.find_errors()
     print(
         f"{arena.faults.total()} faults in {seconds:.0f} s:", ", ".join(f"{n} {how}" for how, n in arena.faults.items())
     )
@@ -451,12 +451,12 @@ def main() -> None:
     print(f"{len(figures.ledger.turns):8} turns told")
     print(f"{sum(map(len, figures.ledger.ends.values())):8} ends told")
     print(f"{len(arena.forgotten):8} matches called off with a volume")
-    for how, waits in figures.moved.items():
+    for how, waits in figures.move_times_s.items():
         if waits:
             print(f"games are paired elsewhere {min(waits):.1f} to {max(waits):.1f} s after {how} ({len(waits)})")
-    if figures.gone:
-        print(f"a revoked bot has left all nodes within {max(figures.gone):.2f} s ({len(figures.gone)})")
-    sys.exit(tell_broken(broken, "nothing lost, nothing doubled, no word of a process that had lost its name"))
+    if figures.revoke_times_s:
+        print(f"a revoked bot has left all nodes within {max(figures.revoke_times_s):.2f} s ({len(figures.revoke_times_s)})")
+    sys.exit(print_broken(broken, "nothing lost, nothing doubled, no word of a process that had lost its name"))
 
 
 if __name__ == "__main__":

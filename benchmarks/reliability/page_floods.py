@@ -21,32 +21,32 @@ import time
 from pathlib import Path
 
 import uvloop
-from rig import Raw, attackers, get, memory_of, small_or_asked, web
+from rig import RawConnection, run_attackers, get_status, process_memory_mib, parse_options, run_web
 
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from bots.playing.matches import play_all
 from protocol.messages import Clock
 
-MOST_MEMORY = 300.0
+MAX_MEMORY_MIB = 300.0
 """Maximum memory of the page's process in MiB."""
-MOST_TIMES, MOST_LATE = 3.0, 1.0
+MAX_P50_RATIO, MAX_EXTRA_DELAY_S = 3.0, 1.0
 """Maximum ratio of the visitor's p50 to that without a flood, and maximum additional seconds of the slowest answer."""
-CONNECTIONS = 4
+CONNECTIONS_PER_ADDRESS = 4
 CLOCK = Clock(bank_ms=60_000_000, increment_ms=1000)
-TERRITORIES = 100
+TERRITORY_COUNT = 100
 PAGES = ("/", "/matches", "/api/v1/bots?limit=3")
-VISITOR = "127.0.0.9"
+VISITOR_ADDRESS = "127.0.0.9"
 
 
-def store(data: Path, rounds: int) -> tuple[str, str]:
+def fill_store(data: Path, rounds: int) -> tuple[str, str]:
     """Fill a data folder with a short match and a campaign of `rounds` rounds. Return their ids."""
-    territories = [{"name": f"t{i}", "continent": 0, "x": i % 10 * 11, "y": i // 10 * 11} for i in range(TERRITORIES)]
+    territories = [{"name": f"t{i}", "continent": 0, "x": i % 10 * 11, "y": i // 10 * 11} for i in range(TERRITORY_COUNT)]
     chain = {
         "name": "chain",
         "territories": territories,
         "continents": [{"name": "c", "bonus": 0}],
-        "borders": [[i, i + 1] for i in range(TERRITORIES - 1)],
+        "borders": [[i, i + 1] for i in range(TERRITORY_COUNT - 1)],
     }
     campaign = {"map": chain, "players": 6, "battle": "deterministic", "max_rounds": rounds, "initial_units": 100}
     filled = Store.open(data / "arena.db")
@@ -54,7 +54,7 @@ def store(data: Path, rounds: int) -> tuple[str, str]:
     for game, seats, config in (("nim", 2, {}), ("risk-campaign", 6, campaign | {"max_attacks": 20})):
         bots = [f"bot-{seat}=random" for seat in range(seats)]
         (played,) = play_all(bots, game, [1], config=config or None, clock=CLOCK)
-        filled.write(finish_matches, [StorableMatch(played.closed.result, played.closed.record)])
+        filled.write(finish_matches, [StorableMatch(played.closed.result, played.closed.pack_record)])
         ids.append(played.closed.result.match)
     filled.close()
     short, long = ids
@@ -68,13 +68,13 @@ def flood(number: int, port: int, kind: str, addresses: int, match: str) -> None
 async def _flood(port: int, kind: str, addresses: int, match: str) -> None:
     attack = {"hang up": hang_up, "read slowly": read_slowly, "bodies": send_bodies}[kind]
     sources = [f"127.0.1.{1 + number}" for number in range(addresses)]
-    await asyncio.gather(*(_again(attack, port, source, match) for source in sources for _ in range(CONNECTIONS)))
+    await asyncio.gather(*(_attack_repeatedly(attack, port, source, match) for source in sources for _ in range(CONNECTIONS_PER_ADDRESS)))
 
 
-async def _again(attack: object, port: int, source: str, match: str) -> None:
+async def _attack_repeatedly(attack: object, port: int, source: str, match: str) -> None:
     while True:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            raw = await Raw.connect(port, source=source, receive_buffer=4096)
+            raw = await RawConnection.connect(port, source=source, receive_buffer=4096)
             try:
                 await attack(raw, match)  # type: ignore[operator]
             finally:
@@ -82,31 +82,31 @@ async def _again(attack: object, port: int, source: str, match: str) -> None:
         await asyncio.sleep(0.05)
 
 
-async def ask(raw: Raw, match: str) -> None:
+async def request_match(raw: RawConnection, match: str) -> None:
     await raw.write(f"GET /api/v1/matches/{match} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
 
 
-async def hang_up(raw: Raw, match: str) -> None:
+async def hang_up(raw: RawConnection, match: str) -> None:
     """Leave as soon as the answer begins, or after a while."""
-    await ask(raw, match)
+    await request_match(raw, match)
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(raw.reader.read(1), 0.5)
 
 
-async def read_slowly(raw: Raw, match: str) -> None:
+async def read_slowly(raw: RawConnection, match: str) -> None:
     """Read a little of the answer now and then."""
-    await ask(raw, match)
+    await request_match(raw, match)
     while await raw.reader.read(4096):  # noqa: ASYNC110 - slowness is the point
         await asyncio.sleep(0.5)
 
 
-async def send_bodies(raw: Raw, match: str) -> None:
+async def send_bodies(raw: RawConnection, match: str) -> None:
     await raw.write(b"POST /api/v1/games HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000000\r\n\r\n")
     while True:
         await raw.write(bytes(65536))
 
 
-class Felt:
+class VisitTimes:
     """The visitor's experience: seconds for each small page and each short match, and failures."""
 
     def __init__(self) -> None:
@@ -127,8 +127,8 @@ class Felt:
         return statistics.median(self.pages)
 
 
-def visit(process: int, port: int, match: str, seconds: float) -> Felt:
-    felt = Felt()
+def measure_visit(process: int, port: int, match: str, seconds: float) -> VisitTimes:
+    felt = VisitTimes()
     began = time.perf_counter()
     number = 0
     while (now := time.perf_counter()) < began + seconds or not (felt.matches and felt.pages):
@@ -137,12 +137,12 @@ def visit(process: int, port: int, match: str, seconds: float) -> Felt:
             to, address = felt.matches, f"/api/v1/matches/{match}"
         number += 1
         try:
-            if (status := get(port, address, VISITOR)) != 200:
+            if (status := get_status(port, address, VISITOR_ADDRESS)) != 200:
                 felt.failed.append(f"{address}: {status}")
         except (OSError, http.client.HTTPException) as exc:
             felt.failed.append(f"{address}: {exc!r}")
         to.append(time.perf_counter() - now)
-        felt.memory = max(felt.memory, memory_of(process))
+        felt.memory = max(felt.memory, process_memory_mib(process))
         time.sleep(0.01)
     return felt
 
@@ -151,30 +151,30 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--rounds", type=int, default=1000)
-    options = small_or_asked(parser, seconds=1.5, rounds=100)
+    options = parse_options(parser, seconds=1.5, rounds=100)
     fine = True
     with tempfile.TemporaryDirectory() as scratch:
-        short, long = store(Path(scratch), options.rounds)
-        with web(str(Path(scratch) / "arena.db")) as (process, port):
-            visit(process, port, short, 1)
-            quiet = visit(process, port, short, options.seconds)
-            say("nothing", quiet, quiet)
+        short, long = fill_store(Path(scratch), options.rounds)
+        with run_web(str(Path(scratch) / "arena.db")) as (process, port):
+            measure_visit(process, port, short, 1)
+            quiet = measure_visit(process, port, short, options.seconds)
+            print_line("nothing", quiet, quiet)
             for kind in ("hang up", "read slowly", "bodies"):
                 for addresses in (1, 8, 64):
-                    with attackers(1, flood, port, kind, addresses, long):
+                    with run_attackers(1, flood, port, kind, addresses, long):
                         time.sleep(1.5)
-                        felt = visit(process, port, short, options.seconds)
-                    say(f"{addresses} addresses: {kind}", felt, quiet)
-                    fine &= not felt.failed and felt.memory <= MOST_MEMORY
-                    slow = felt.p50 > MOST_TIMES * quiet.p50 or felt.longest > quiet.longest + MOST_LATE
+                        felt = measure_visit(process, port, short, options.seconds)
+                    print_line(f"{addresses} addresses: {kind}", felt, quiet)
+                    fine &= not felt.failed and felt.memory <= MAX_MEMORY_MIB
+                    slow = felt.p50 > MAX_P50_RATIO * quiet.p50 or felt.longest > quiet.longest + MAX_EXTRA_DELAY_S
                     fine &= options.small or not slow
     return 0 if fine else 1
 
 
-def say(what: str, felt: Felt, quiet: Felt) -> None:
+def print_line(what: str, felt: VisitTimes, baseline: VisitTimes) -> None:
     failed = f"; {len(felt.failed)} failed: {felt.failed[0]}" if felt.failed else ""
     print(
-        f"{what:26} {len(felt.pages):5} pages: p50 {1000 * felt.p50:6.1f} ms ({felt.p50 / quiet.p50:4.1f} times), "
+        f"{what:26} {len(felt.pages):5} pages: p50 {1000 * felt.p50:6.1f} ms ({felt.p50 / baseline.p50:4.1f} times), "
         f"longest {1000 * max(felt.pages):6.0f}; short match {1000 * statistics.median(felt.matches):6.1f}, "
         f"longest {1000 * max(felt.matches):6.0f}; {felt.memory:4.0f} MiB{failed}",
         flush=True,

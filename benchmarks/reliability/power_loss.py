@@ -25,14 +25,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ledger import Ledger, Player, compiled, run_out
-from rig import Server, small_or_asked
+from ledger import Ledger, Player, compile_library, finish_matches
+from rig import Server, parse_options
 
 from protocol.errors import ArenaFault
 
 GAMES = ("nim", "nim", "nim", "nim", "tictactoe", "tictactoe")
-SECTOR = 512
-_HEAD = struct.Struct("=cdQQI")
+SECTOR_BYTES = 512
+_CHANGE_HEADER = struct.Struct("=cdQQI")
 
 
 class Change(NamedTuple):
@@ -45,12 +45,12 @@ class Change(NamedTuple):
     data: bytes
 
 
-def changes(log: Path) -> Iterator[Change]:
+def read_changes(log: Path) -> Iterator[Change]:
     data = log.read_bytes()
     at = 0
-    while at + _HEAD.size <= len(data):
-        what, when, inode, offset, size = _HEAD.unpack_from(data, at)
-        at += _HEAD.size
+    while at + _CHANGE_HEADER.size <= len(data):
+        what, when, inode, offset, size = _CHANGE_HEADER.unpack_from(data, at)
+        at += _CHANGE_HEADER.size
         yield Change(what.decode(), when, inode, offset, data[at : at + size])
         at += size
 
@@ -59,36 +59,36 @@ class File:
     """A file as written, and the part of it that is certainly on disk."""
 
     def __init__(self) -> None:
-        self.kept: bytearray | None = None
+        self.synced: bytearray | None = None
         """The synced content; None if it was never synced."""
         self.is_named = False
         """True once its folder was synced, and so its name."""
-        self.now = bytearray()
-        self.since: list[Change] = []
+        self.written = bytearray()
+        self.unsynced_changes: list[Change] = []
 
-    def change(self, change: Change) -> None:
+    def apply(self, change: Change) -> None:
         if change.what == "s":
-            self.kept, self.since = bytearray(self.now), []
+            self.synced, self.unsynced_changes = bytearray(self.written), []
         else:
-            _apply(self.now, change)
-            self.since.append(change)
+            _apply(self.written, change)
+            self.unsynced_changes.append(change)
 
-    def after(self, chance: random.Random, share: float) -> bytes | None:
+    def content_after_loss(self, rng: random.Random, share: float) -> bytes | None:
         """Return the content on a disk that has taken `share` of the sectors written since the last sync.
 
         None means that not even the name exists.
         """
-        if self.kept is None and not self.is_named and chance.random() >= share:
+        if self.synced is None and not self.is_named and rng.random() >= share:
             return None
-        found = bytearray(self.kept or b"")
-        for change in self.since:
+        found = bytearray(self.synced or b"")
+        for change in self.unsynced_changes:
             if change.what == "t":
-                if chance.random() < share:
+                if rng.random() < share:
                     _apply(found, change)
                 continue
-            for start in range(0, len(change.data), SECTOR):
-                if chance.random() < share:
-                    part = change.data[start : start + SECTOR]
+            for start in range(0, len(change.data), SECTOR_BYTES):
+                if rng.random() < share:
+                    part = change.data[start : start + SECTOR_BYTES]
                     _apply(found, change._replace(offset=change.offset + start, data=part))
         return bytes(found)
 
@@ -111,7 +111,7 @@ class Disk:
         self._names: dict[str, int] = {}
         self._files: dict[int, File] = {}
 
-    def change(self, change: Change) -> None:
+    def apply(self, change: Change) -> None:
         """Apply a change."""
         if change.what == "c":
             name = str(Path(change.data.decode()).relative_to(self._folder))
@@ -125,18 +125,18 @@ class Disk:
                 if (self._folder / name).parent == self._folders[change.inode]:
                     self._files[inode].is_named = True
         elif change.inode in self._files:
-            self._files[change.inode].change(change)
+            self._files[change.inode].apply(change)
 
-    def write(self, folder: Path, chance: random.Random, share: float) -> None:
+    def write(self, folder: Path, rng: random.Random, share: float) -> None:
         """Write the folder as a disk might hold it after a power cut now."""
         for name, inode in self._names.items():
-            content = self._files[inode].after(chance, share)
+            content = self._files[inode].content_after_loss(rng, share)
             if content is not None and not name.endswith("-shm"):  # SQLite's shared memory, which is recreated
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(content)
 
 
-async def played(server: Server, seconds: float) -> Ledger:
+async def play(server: Server, seconds: float) -> Ledger:
     """Let bots play, kill the server, and return what the bots were sent."""
     await asyncio.to_thread(server.start)
     ledger = Ledger()
@@ -150,25 +150,25 @@ async def played(server: Server, seconds: float) -> Ledger:
     return ledger
 
 
-def wrong_after(
-    disk: Disk, at: float, ledger: Ledger, share: float, chance: random.Random, *, moves: bool, start: bool
+def count_losses(
+    disk: Disk, at: float, ledger: Ledger, share: float, rng: random.Random, *, moves: bool, start: bool
 ) -> Counter[str]:
     """Count what is lost in a power cut at a time. With `start`, first start a server on the remains and stop it."""
     server = Server("--clock", "5+0.2")
-    disk.write(server.data, chance, share)
+    disk.write(server.data, rng, share)
     if start:
         try:
             server.start()
         except RuntimeError as exc:
             return Counter([f"a server that does not start: {str(exc).splitlines()[-1]}"])
         if moves:
-            asyncio.run(_settled(server))
+            asyncio.run(_finish_running(server))
         server.stop()
     found: Counter[str] = Counter()
     file = server.data / "arena.db"
     if file.exists() or any(told.at < at for ends in ledger.ends.values() for told in ends):
         try:
-            found = ledger.wrong(file, at, moves=moves, quick=True)
+            found = ledger.find_errors(file, at, moves=moves, quick=True)
         except ArenaFault as fault:
             found["a database that can't be read"] += any(t.at < at for ends in ledger.ends.values() for t in ends)
             print(fault)
@@ -176,13 +176,13 @@ def wrong_after(
     return +found
 
 
-async def _settled(server: Server) -> None:
+async def _finish_running(server: Server) -> None:
     players = [Player(Ledger(), server.port, number, game) for number, game in enumerate(GAMES)]
     for player in players:
         player.seeking = False
     tasks = [asyncio.create_task(player.run()) for player in players]
     with contextlib.suppress(TimeoutError):
-        await run_out(players, server.data)
+        await finish_matches(players, server.data)
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
@@ -194,16 +194,16 @@ def main() -> None:
     parser.add_argument("--instants", type=int, default=200)
     parser.add_argument("--durability", choices=("process", "machine"), default="process")
     parser.add_argument("--seed", type=int, default=1)
-    arguments = small_or_asked(parser, seconds=2, instants=3)
+    arguments = parse_options(parser, seconds=2, instants=3)
     chance = random.Random(arguments.seed)
     moves = arguments.durability == "machine"
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "changes"
         server = Server("--clock", "5+0.2", "--durability", arguments.durability)
-        server.environment |= {"LD_PRELOAD": str(compiled(Path(folder))), "STORAGE_LOG": str(log)}
+        server.environment |= {"LD_PRELOAD": str(compile_library(Path(folder))), "STORAGE_LOG": str(log)}
         server.environment["STORAGE_FOLDER"] = str(server.data)
-        ledger = asyncio.run(played(server, arguments.seconds))
-        done = list(changes(log))
+        ledger = asyncio.run(play(server, arguments.seconds))
+        done = list(read_changes(log))
         data = server.data
     syncs = sum(change.what == "s" for change in done)
     print(f"{len(done)} changes, {syncs} of them syncs; {sum(map(len, ledger.ends.values()))} ends told")
@@ -213,12 +213,12 @@ def main() -> None:
     disk = Disk(data)
     began = time.perf_counter()
     for number, change in enumerate(done):
-        disk.change(change)
+        disk.apply(change)
         if instants and number == instants[0]:
             instants.pop(0)
             share = chance.choice((0.0, 0.5, 0.9, 1.0))
             start = moves or number % 10 == 0
-            wrong = wrong_after(disk, change.at, ledger, share, chance, moves=moves, start=start)
+            wrong = count_losses(disk, change.at, ledger, share, chance, moves=moves, start=start)
             lost += bool(wrong)
             broken += wrong
     print(f"the power cut at {arguments.instants} instants: {lost} with a loss ({time.perf_counter() - began:.0f} s)")

@@ -19,7 +19,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from rig import small_or_asked
+from rig import parse_options
 
 from protocol import games
 from referee_machine import CountedMachine
@@ -30,8 +30,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5000)
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
-    options = small_or_asked(parser, runs=60)
-    games._WHERE |= {"dibs": "referee_table:Dibs", "bids": "referee_table:Bids"}
+    options = parse_options(parser, runs=60)
+    games._REGISTRY |= {"dibs": "referee_table:Dibs", "bids": "referee_table:Bids"}
     began = time.monotonic()
     settings = hypothesis.settings(
         max_examples=options.runs,

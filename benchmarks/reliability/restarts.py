@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import uvloop
-from rig import WITHIN, Server, small_or_asked, tell_broken
+from rig import TIMEOUT_S, Server, parse_options, print_broken
 from websockets.asyncio.client import connect
 
 from arena.store.result_queries import iter_results, record_of
@@ -32,9 +32,9 @@ from bots.client.run import Client
 from bots.client.settings import Settings
 from protocol.messages import Start
 
-PACE = 0.05
+MOVE_DELAY_S = 0.05
 """Seconds that a bot thinks about a move, so that matches are always running."""
-KNOCK_EVERY, VISIT_EVERY = 0.01, 0.1
+KNOCK_INTERVAL_S, VISIT_INTERVAL_S = 0.01, 0.1
 
 
 class Player(Bot):
@@ -48,11 +48,11 @@ class Player(Bot):
         self._started.add(start.match)
 
     def choose(self, turn: Turn) -> Mapping[str, Any]:
-        time.sleep(PACE)
+        time.sleep(MOVE_DELAY_S)
         return turn.random.choice(turn.legal)
 
 
-class Absences(io.StringIO):
+class AbsenceLog(io.StringIO):
     """Collects how long each bot was away from what the bots print."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Absences(io.StringIO):
         return len(text)
 
 
-async def knock(port: int, done: asyncio.Event, refused: list[str]) -> int:
+async def connect_repeatedly(port: int, done: asyncio.Event, refused: list[str]) -> int:
     """Connect and disconnect until `done`. Return how often."""
     count = 0
     while not done.is_set():
@@ -79,21 +79,21 @@ async def knock(port: int, done: asyncio.Event, refused: list[str]) -> int:
         except OSError as exc:
             refused.append(f"a connection: {exc}")
         count += 1
-        await asyncio.sleep(KNOCK_EVERY)
+        await asyncio.sleep(KNOCK_INTERVAL_S)
     return count
 
 
-async def visit(url: str, address: str, done: asyncio.Event, refused: list[str]) -> list[float]:
+async def shake_hands_repeatedly(url: str, address: str, done: asyncio.Event, refused: list[str]) -> list[float]:
     """Complete handshakes with the arena until `done`. Return the seconds of each."""
     took = []
     while not done.is_set():
         began = time.monotonic()
         try:
-            async with connect(url, compression=None, open_timeout=WITHIN, local_addr=(address, 0)):
+            async with connect(url, compression=None, open_timeout=TIMEOUT_S, local_addr=(address, 0)):
                 took.append(time.monotonic() - began)
         except Exception as exc:
             refused.append(f"a handshake: {exc!r}")
-        await asyncio.sleep(VISIT_EVERY)
+        await asyncio.sleep(VISIT_INTERVAL_S)
     return took
 
 
@@ -101,7 +101,7 @@ def restart(server: Server) -> None:
     """Restart the server, and return when it listens again."""
     begun = sum("listening on" in line for line in server.log)
     server.process.send_signal(signal.SIGUSR2)
-    until = time.monotonic() + WITHIN
+    until = time.monotonic() + TIMEOUT_S
     while sum("listening on" in line for line in server.log) == begun:
         if time.monotonic() > until:
             raise RuntimeError("it does not listen again: " + "\n".join(server.log[-5:]))
@@ -113,7 +113,7 @@ async def run(server: Server, options: argparse.Namespace) -> tuple[list[str], s
     url, started, absences, refused, done = (
         f"ws://127.0.0.1:{server.port}",
         set[str](),
-        Absences(),
+        AbsenceLog(),
         list[str](),
         asyncio.Event(),
     )
@@ -124,9 +124,9 @@ async def run(server: Server, options: argparse.Namespace) -> tuple[list[str], s
             playing.append(
                 asyncio.create_task(Client(bot, Settings(url=url, game="nim"), f"the token of {bot.name}").play())
             )
-        knocking = asyncio.create_task(knock(server.port, done, refused))
+        knocking = asyncio.create_task(connect_repeatedly(server.port, done, refused))
         visiting = [
-            asyncio.create_task(visit(url, f"127.9.1.{number + 1}", done, refused))
+            asyncio.create_task(shake_hands_repeatedly(url, f"127.9.1.{number + 1}", done, refused))
             for number in range(options.visitors)
         ]
         for _ in range(options.restarts):
@@ -154,7 +154,7 @@ def main() -> None:
     parser.add_argument("--bots", type=int, default=8)
     parser.add_argument("--visitors", type=int, default=4)
     parser.add_argument("--every", type=float, default=3.0, help="seconds between two")
-    options = small_or_asked(parser, restarts=3, bots=4, visitors=2, every=1.5)
+    options = parse_options(parser, restarts=3, bots=4, visitors=2, every=1.5)
     with Server() as server:
         broken, started, told = uvloop.run(run(server, options))
         server.stop()
@@ -169,7 +169,7 @@ def main() -> None:
             [sys.executable, "-m", "arena", "db", "check", "--data", str(server.data)], capture_output=True, text=True
         )
         broken += check.stdout.splitlines() + check.stderr.splitlines() if check.returncode else []
-    raise SystemExit(tell_broken(broken, f"{len(started)} matches: none void, none lost; nobody was refused"))
+    raise SystemExit(print_broken(broken, f"{len(started)} matches: none void, none lost; nobody was refused"))
 
 
 if __name__ == "__main__":

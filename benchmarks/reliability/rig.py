@@ -35,12 +35,12 @@ import msgpack
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 MSGPACK, JSON = "arena.v1.msgpack", "arena.v1.json"
-WITHIN = 60.0
+TIMEOUT_S = 60.0
 """Timeout in seconds for everything that these programs wait for."""
-PAGE = r"the page is at http://\S+:(\d+)"
+PAGE_URL_PATTERN = r"the page is at http://\S+:(\d+)"
 
 
-def small_or_asked(parser: argparse.ArgumentParser, **small: Any) -> argparse.Namespace:
+def parse_options(parser: argparse.ArgumentParser, **small: Any) -> argparse.Namespace:
     """Parse the command line; with `--small`, which every program has, use these values instead."""
     parser.add_argument("--small", action="store_true", help="a run of seconds")
     options = parser.parse_args()
@@ -97,7 +97,7 @@ class Server:
         )
         ports: queue.Queue[int] = queue.Queue()
         threading.Thread(target=self._listen, args=(process, ports), daemon=True).start()
-        port = ports.get(timeout=WITHIN)
+        port = ports.get(timeout=TIMEOUT_S)
         if not port:
             raise RuntimeError("the server ended: " + "\n".join(self.log))
         self.port = port
@@ -107,7 +107,7 @@ class Server:
         process = self.process
         if process.poll() is None:
             process.send_signal(number)
-        return process.wait(WITHIN)
+        return process.wait(TIMEOUT_S)
 
     def kill(self) -> None:
         self.stop(signal.SIGKILL)
@@ -126,27 +126,27 @@ class Server:
         assert self._process is not None
         return self._process
 
-    async def page_port(self) -> int:
+    async def wait_for_page_port(self) -> int:
         """Return the port of the web page, once it is up."""
-        async with asyncio.timeout(WITHIN):
+        async with asyncio.timeout(TIMEOUT_S):
             while True:
                 for line in self.log:
-                    if found := re.search(PAGE, line):
+                    if found := re.search(PAGE_URL_PATTERN, line):
                         return int(found[1])
                 await asyncio.sleep(0.05)
 
-    def memory(self) -> float:
+    def memory_mib(self) -> float:
         """Return the resident memory in MiB."""
-        return memory_of(self.process.pid)
+        return process_memory_mib(self.process.pid)
 
-    def processor_time(self) -> float:
+    def processor_s(self) -> float:
         """Return the processor time used so far in seconds."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def descriptors(self) -> int:
+    def count_descriptors(self) -> int:
         """Return the number of open files and sockets."""
-        return descriptors_of(self.process.pid)
+        return process_descriptors(self.process.pid)
 
     def _listen(self, process: subprocess.Popen[str], ports: queue.Queue[int]) -> None:
         assert process.stderr is not None
@@ -158,14 +158,14 @@ class Server:
 
 
 @contextlib.contextmanager
-def web(database: str | Path) -> Iterator[tuple[int, int]]:
+def run_web(database: str | Path) -> Iterator[tuple[int, int]]:
     """Run `arena web` on a database, given by file or URL; yield its process id and port."""
     command = [sys.executable, "-m", "arena", "web", "--db", str(database), "--web-port", "0"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
             said = process.stderr.readline()
-            found = re.search(PAGE, said)
+            found = re.search(PAGE_URL_PATTERN, said)
             if found is None:
                 raise SystemExit(f"arena web did not start: {said}")
             yield process.pid, int(found[1])
@@ -173,9 +173,9 @@ def web(database: str | Path) -> Iterator[tuple[int, int]]:
             process.terminate()
 
 
-def get(port: int, path: str, source: str, encoding: str = "identity") -> int:
+def get_status(port: int, path: str, source: str, encoding: str = "identity") -> int:
     """Request a page from a loopback address, read it completely, and return the status."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WITHIN, source_address=(source, 0))
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S, source_address=(source, 0))
     try:
         connection.request("GET", path, headers={"Accept-Encoding": encoding})
         answer = connection.getresponse()
@@ -185,7 +185,7 @@ def get(port: int, path: str, source: str, encoding: str = "identity") -> int:
         connection.close()
 
 
-def tell_broken(broken: Sequence[str], sound: str) -> bool:
+def print_broken(broken: Sequence[str], sound: str) -> bool:
     """Print the broken claims, or `sound` if there are none. Return whether there are any."""
     for line in broken:
         print("BROKEN:", line)
@@ -193,24 +193,24 @@ def tell_broken(broken: Sequence[str], sound: str) -> bool:
     return bool(broken)
 
 
-def memory_of(process: int) -> float:
+def process_memory_mib(process: int) -> float:
     """Return the resident memory of a process in MiB."""
     return int(Path(f"/proc/{process}/status").read_text().partition("VmRSS:")[2].split()[0]) / 1024
 
 
-def descriptors_of(process: int) -> int:
+def process_descriptors(process: int) -> int:
     """Return the number of open files and sockets of a process."""
     return len(list(Path(f"/proc/{process}/fd").iterdir()))
 
 
-def finished_matches(data: Path) -> set[str]:
+def read_finished_matches(data: Path) -> set[str]:
     """Return the ids of the matches in a data folder's store."""
     command = [sys.executable, "-m", "arena", "matches", "--json", "--data", str(data)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return {match["match"] for match in json.loads(said)}
 
 
-def frame(payload: bytes, opcode: int = BINARY, *, fin: bool = True) -> bytes:
+def make_frame(payload: bytes, opcode: int = BINARY, *, fin: bool = True) -> bytes:
     """Return a client's WebSocket frame. Its mask is zero, which is allowed and leaves the payload unchanged."""
     size = len(payload)
     head = bytes([opcode | fin << 7])
@@ -223,9 +223,9 @@ def frame(payload: bytes, opcode: int = BINARY, *, fin: bool = True) -> bytes:
     return head + bytes(4) + payload
 
 
-def message(encoding: str = MSGPACK, **fields: Any) -> bytes:
+def make_message_frame(encoding: str = MSGPACK, **fields: Any) -> bytes:
     """Return a frame with a message of the protocol; `encoding` is the name of a subprotocol."""
-    return frame(json.dumps(fields).encode(), TEXT) if encoding == JSON else frame(msgpack.packb(fields))
+    return make_frame(json.dumps(fields).encode(), TEXT) if encoding == JSON else make_frame(msgpack.packb(fields))
 
 
 class Closed(Exception):
@@ -236,7 +236,7 @@ class Closed(Exception):
         self.code = code
 
 
-class Raw:
+class RawConnection:
     """A low-level connection: `connect` for TCP, then `upgrade`, then `hello`. Each step is optional."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int) -> None:
@@ -287,7 +287,7 @@ class Raw:
         return self.welcome
 
     def send(self, **fields: Any) -> None:
-        self.writer.write(message(self.encoding, **fields))
+        self.writer.write(make_message_frame(self.encoding, **fields))
 
     async def write(self, data: bytes) -> None:
         """Send any bytes, and wait while the server does not read them."""
@@ -299,7 +299,7 @@ class Raw:
         while True:
             opcode, payload = await self._frame()
             if opcode == PING:
-                self.writer.write(frame(payload, PONG))
+                self.writer.write(make_frame(payload, PONG))
             elif opcode == CLOSE:
                 raise Closed(int.from_bytes(payload[:2], "big") if payload else 1005)
             elif opcode != PONG:
@@ -330,7 +330,7 @@ class Raw:
 
 
 @dataclass
-class Felt:
+class PlayTimes:
     """The experience of an honest pair in a period. Times are in seconds."""
 
     plies: list[float] = field(default_factory=list)
@@ -370,7 +370,7 @@ class HonestPair:
         self._port, self._encoding, self._source, self._pace = port, encoding, source, pace
         self._names = names
         self._tokens = tokens or tuple(f"the token of {name}" for name in names)
-        self._felt = Felt()
+        self._felt = PlayTimes()
         self._moved: dict[str, float] = {}
         """By match, when its last unanswered move was sent."""
         self._tasks: list[asyncio.Task[None]] = []
@@ -378,7 +378,7 @@ class HonestPair:
 
     async def __aenter__(self) -> Self:
         self._tasks = [asyncio.create_task(self._keep_playing(seat)) for seat in (0, 1)]
-        await asyncio.wait_for(self._playing.wait(), WITHIN)
+        await asyncio.wait_for(self._playing.wait(), TIMEOUT_S)
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -386,15 +386,15 @@ class HonestPair:
             task.cancel()
         await asyncio.wait(self._tasks)
 
-    async def feel(self, seconds: float) -> Felt:
+    async def measure(self, seconds: float) -> PlayTimes:
         """Return what they experience in the next seconds."""
-        self.take()
+        self.take_measurements()
         await asyncio.sleep(seconds)
-        return self.take()
+        return self.take_measurements()
 
-    def take(self) -> Felt:
+    def take_measurements(self) -> PlayTimes:
         """Return what they have experienced since the last call."""
-        felt, self._felt = self._felt, Felt()
+        felt, self._felt = self._felt, PlayTimes()
         felt.plies += [time.perf_counter() - moved for moved in self._moved.values()]
         return felt
 
@@ -407,7 +407,7 @@ class HonestPair:
                 await asyncio.sleep(0.2)
 
     async def _play(self, name: str, token: str, opponent: str) -> None:
-        raw = await Raw.enter(self._port, name, encoding=self._encoding, source=self._source, token=token)
+        raw = await RawConnection.enter(self._port, name, encoding=self._encoding, source=self._source, token=token)
         if raw.welcome["type"] == "error":
             raise ConnectionRefusedError(raw.welcome["message"])
         clock = time.perf_counter
@@ -428,28 +428,28 @@ class HonestPair:
                         self._felt.starts.append(clock() - sought)
                         raw.send(type="ready", match=told["match"])
                     case "turn":
-                        self._answered(told["match"])
+                        self._record_ply(told["match"])
                         self._playing.set()
                         move = next(move for move in told["legal"] if move["take"] == 1)
                         await asyncio.sleep(self._pace)
                         self._moved[told["match"]] = clock()
                         raw.send(type="move", match=told["match"], ply=told["ply"], move=move)
                     case "end":
-                        self._answered(told["match"])
+                        self._record_ply(told["match"])
                         seek()
                     case "error" | "rejected":
                         self._felt.drops.append(told["message"])
         finally:
             raw.close()
 
-    def _answered(self, match: str) -> None:
+    def _record_ply(self, match: str) -> None:
         moved = self._moved.pop(match, None)
         if moved is not None:
             self._felt.plies.append(time.perf_counter() - moved)
 
 
 @contextlib.contextmanager
-def attackers(count: int, attack: Callable[..., None], *arguments: Any) -> Iterator[None]:
+def run_attackers(count: int, attack: Callable[..., None], *arguments: Any) -> Iterator[None]:
     """Run `count` processes of `attack(number, *arguments)`, a module-level function, and kill them at the end."""
     processes = multiprocessing.get_context("spawn")
     running = [processes.Process(target=attack, args=(number, *arguments), daemon=True) for number in range(count)]

@@ -20,21 +20,21 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import uvloop
-from rig import Raw, Server, small_or_asked
+from rig import RawConnection, Server, parse_options
 
-ONE, TWO = NAMES = ("prober", "opponent")
+PROBER, OPPONENT = NAMES = ("prober", "opponent")
 
 
 class Pair:
     """The two seats of a match of many rounds: the one that measures, and its opponent."""
 
-    def __init__(self, port: int, prober: Raw, opponent: Raw) -> None:
+    def __init__(self, port: int, prober: RawConnection, opponent: RawConnection) -> None:
         self._port = port
         self._prober, self._opponent = prober, opponent
         self.match = ""
 
     async def begin(self, rounds: int) -> None:
-        for raw, other in ((self._prober, TWO), (self._opponent, ONE)):
+        for raw, other in ((self._prober, OPPONENT), (self._opponent, PROBER)):
             raw.send(
                 type="seek", id=f"s{rounds}", game="dilemma", config={"rounds": rounds}, opponent=other, rated=False
             )
@@ -42,12 +42,12 @@ class Pair:
             self.match = (await raw.receive("start"))["match"]
             raw.send(type="ready", match=self.match)
 
-    async def asked(self) -> int:
+    async def wait_for_turns(self) -> int:
         """Wait until both are sent the turn of a round. Return its ply."""
         await self._opponent.receive("turn")
         return int((await self._prober.receive("turn"))["ply"])
 
-    async def ended(self) -> None:
+    async def wait_for_end(self) -> None:
         for raw in (self._prober, self._opponent):
             await raw.receive("end")
 
@@ -55,14 +55,14 @@ class Pair:
         raw = self._opponent if opponent else self._prober
         raw.send(type="move", match=self.match, ply=ply, move={"choose": random.randrange(2)})
 
-    async def ask(self) -> None:
+    async def probe_unseek(self) -> None:
         """Make a request that is always answered."""
         self._prober.send(type="unseek", id="none")
         await self._prober.receive("unseeked")
 
-    async def come_back(self) -> None:
+    async def probe_reconnection(self) -> None:
         """Reconnect, and wait until the turn is sent again."""
-        older, self._prober = self._prober, await Raw.enter(self._port, ONE)
+        older, self._prober = self._prober, await RawConnection.enter(self._port, PROBER)
         await self._prober.receive("turn")
         older.close()
 
@@ -74,7 +74,7 @@ async def measure(
     took: tuple[list[float], list[float]] = [], []
     await pair.begin(rounds)
     for _ in range(rounds):
-        ply = await pair.asked()
+        ply = await pair.wait_for_turns()
         moved = random.random() < 0.5
         if moved:
             pair.move(ply, opponent=True)
@@ -85,7 +85,7 @@ async def measure(
         if not moved:
             pair.move(ply, opponent=True)
         pair.move(ply, opponent=False)
-    await pair.ended()
+    await pair.wait_for_end()
     return took
 
 
@@ -101,7 +101,7 @@ def rank_sum(one: list[float], two: list[float]) -> tuple[float, float]:
     return above / (n * m), math.erfc(abs(z) / math.sqrt(2))
 
 
-def line(values: list[float]) -> str:
+def format_percentiles(values: list[float]) -> str:
     """Return percentiles in milliseconds as text."""
     ordered = sorted(values)
     at = [ordered[min(len(ordered) - 1, int(part * len(ordered)))] for part in (0.1, 0.5, 0.9, 0.99)]
@@ -109,16 +109,16 @@ def line(values: list[float]) -> str:
 
 
 async def run(options: argparse.Namespace, port: int) -> None:
-    prober, opponent = [await Raw.enter(port, name) for name in NAMES]
+    prober, opponent = [await RawConnection.enter(port, name) for name in NAMES]
     pair = Pair(port, prober, opponent)
-    probes: list[tuple[str, int, Any]] = [("unseek", options.rounds, pair.ask)]
-    probes.append(("coming back", options.returns, pair.come_back))
+    probes: list[tuple[str, int, Any]] = [("unseek", options.rounds, pair.probe_unseek)]
+    probes.append(("coming back", options.returns, pair.probe_reconnection))
     for name, rounds, probe in probes:
         for before in options.before:
             not_moved, moved = await measure(pair, rounds, before / 1000, probe)
             above, p = rank_sum(not_moved, moved)
             print(f"{name}, {before:g} ms after the opponent's move")
-            print(f"  not moved  {line(not_moved)}\n  moved      {line(moved)}")
+            print(f"  not moved  {format_percentiles(not_moved)}\n  moved      {format_percentiles(moved)}")
             print(f"  slower after a move with chance {above:.3f}, p = {p:.3g}", flush=True)
 
 
@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=600)
     parser.add_argument("--returns", type=int, default=100)
     parser.add_argument("--before", type=lambda text: [float(part) for part in text.split(",")], default=[0, 50])
-    options = small_or_asked(parser, rounds=60, returns=20, before=[50.0])
+    options = parse_options(parser, rounds=60, returns=20, before=[50.0])
     with Server() as server:
         uvloop.run(run(options, server.port))
 

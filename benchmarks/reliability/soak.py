@@ -27,20 +27,20 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rig import WITHIN, Closed, Raw, descriptors_of, finished_matches, memory_of, small_or_asked
+from rig import TIMEOUT_S, Closed, RawConnection, process_descriptors, read_finished_matches, process_memory_mib, parse_options
 
-from arena.commands.listening import listening
+from arena.commands.listening import bind_ports
 from arena.commands.serve import serve
 from arena.commands.settings import ServerSettings
 from arena.store.registry import all_bots
 from arena.store.store import Store
 from machine import event_loop
 
-PACE = 0.01
-NEWCOMERS = 20
+MOVE_DELAY_S = 0.01
+MAX_NEWCOMERS = 20
 """Maximum newcomers at a time: on a slow machine more would pile up, which is no growth of the server."""
 GAMES = (("nim", "classic"), ("nim", "min-nim"), ("tictactoe", "classic"))
-COUNTED = ("MiB of memory", "open files", "tasks", "objects")
+MEASURE_NAMES = ("MiB of memory", "open files", "tasks", "objects")
 MAX_OBJECTS_PER_NEWCOMER = 0.5
 """What keeps every name that ever came keeps an object for it at least, or none that the collector of garbage knows."""
 MAX_KIB_PER_NEWCOMER = 1.0
@@ -68,7 +68,7 @@ async def _serve(data: Path, every: float) -> None:
 
     telling = asyncio.create_task(tell())
     settings = ServerSettings(port=0, web=False, clock="30+0.1", data=str(data), registrations_per_hour=1_000_000)
-    with listening(settings) as ports:
+    with bind_ports(settings) as ports:
         await serve(settings, data, ports)
     telling.cancel()
 
@@ -76,8 +76,8 @@ async def _serve(data: Path, every: float) -> None:
 class Regular:
     """A bot of the ladder that occasionally resigns or drops its connection."""
 
-    def __init__(self, port: int, name: str, chance: random.Random) -> None:
-        self._port, self._name, self._chance = port, name, chance
+    def __init__(self, port: int, name: str, rng: random.Random) -> None:
+        self._port, self._name, self._chance = port, name, rng
         self.matches = 0
 
     async def live(self, *, matches: float = math.inf) -> None:
@@ -88,13 +88,13 @@ class Regular:
             except (OSError, EOFError, Closed):
                 await asyncio.sleep(0.1)
 
-    async def _visit(self, most: float) -> None:
-        raw = await Raw.enter(self._port, self._name, slots=2, source=f"127.0.0.{self._chance.randint(2, 9)}")
+    async def _visit(self, max_matches: float) -> None:
+        raw = await RawConnection.enter(self._port, self._name, slots=2, source=f"127.0.0.{self._chance.randint(2, 9)}")
         try:
             game, preset = self._chance.choice(GAMES)
-            for number in range(1 if most < math.inf else 2):
+            for number in range(1 if max_matches < math.inf else 2):
                 raw.send(type="seek", id=f"s{number}", game=game, config={"preset": preset})
-            while self.matches < most:
+            while self.matches < max_matches:
                 told = await raw.receive("start", "turn", "end", "error")
                 if self._chance.random() < 0.001:
                     return
@@ -102,12 +102,12 @@ class Regular:
         finally:
             raw.close()
 
-    async def _answer(self, raw: Raw, told: dict[str, Any], game: str, preset: str) -> None:
+    async def _answer(self, raw: RawConnection, told: dict[str, Any], game: str, preset: str) -> None:
         match = told.get("match")
         if told["type"] == "start":
             raw.send(type="ready", match=match)
         elif told["type"] == "turn" and told.get("legal"):
-            await asyncio.sleep(PACE)
+            await asyncio.sleep(MOVE_DELAY_S)
             if self._chance.random() < 0.005:
                 raw.send(type="resign", match=match)
             else:
@@ -124,7 +124,7 @@ class Regular:
 async def _watch(port: int) -> None:
     """Subscribe to all matches and watch each from its start; reconnect now and then."""
     while True:
-        raw = await Raw.enter(port)
+        raw = await RawConnection.enter(port)
         raw.send(type="watch", match="*")
         followed = set()
         try:
@@ -145,7 +145,7 @@ async def _play(port: int, bots: int, newcomers: float) -> None:
     number = 0
     while True:
         await asyncio.sleep(1 / newcomers)
-        if len(playing) >= bots + 1 + NEWCOMERS:
+        if len(playing) >= bots + 1 + MAX_NEWCOMERS:
             continue
         number += 1
         newcomer = asyncio.create_task(Regular(port, f"once-{number}", random.Random(-number)).live(matches=1))
@@ -169,7 +169,7 @@ def main() -> None:
     parser.add_argument("--bots", type=int, default=24)
     parser.add_argument("--newcomers", type=float, default=1.0, help="a second")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
-    options = small_or_asked(parser, seconds=8)
+    options = parse_options(parser, seconds=8)
     every = options.seconds / 120
     if options.serve:
         logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -187,7 +187,7 @@ def main() -> None:
     )
     grows = False
     half = samples[len(samples) // 2 :]
-    for number, what in enumerate(COUNTED):
+    for number, what in enumerate(MEASURE_NAMES):
         rise, error = slope([(sample.at / 3600, sample.held[number]) for sample in half])
         first, last = samples[0].held[number], samples[-1].held[number]
         is_growing = rise > limits[number] + 2 * error
@@ -210,24 +210,24 @@ def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[Sample],
             port = next(found[1] for line in server.stderr if (found := re.search(r"listening on \S+:(\d+)", line)))
             threading.Thread(target=server.stderr.read, daemon=True).start()  # else it would wait to be heard some day
             players = subprocess.Popen(
-                [sys.executable, "-c", _PLAYERS, port, str(bots), str(newcomers)], cwd=Path(__file__).parent
+                [sys.executable, "-c", _PLAYERS_CODE, port, str(bots), str(newcomers)], cwd=Path(__file__).parent
             )
             start = time.monotonic()
             for line in server.stdout:
-                held = (memory_of(server.pid), descriptors_of(server.pid), *map(float, line.split()))
+                held = (process_memory_mib(server.pid), process_descriptors(server.pid), *map(float, line.split()))
                 samples.append(Sample(time.monotonic() - start, held))
                 if samples[-1].at >= seconds:
                     break
             players.kill()
             players.wait()
             server.send_signal(signal.SIGTERM)
-            server.wait(WITHIN)
+            server.wait(TIMEOUT_S)
         with closing(Store.open(Path(data) / "arena.db")) as store:
             names = sum(bot.name.startswith("once-") for bot in store.read(all_bots))
-        return samples, len(finished_matches(Path(data))), names
+        return samples, len(read_finished_matches(Path(data))), names
 
 
-_PLAYERS = "import asyncio, sys, soak; asyncio.run(soak._play(*map(int, sys.argv[1:3]), float(sys.argv[3])))"
+_PLAYERS_CODE = "import asyncio, sys, soak; asyncio.run(soak._play(*map(int, sys.argv[1:3]), float(sys.argv[3])))"
 
 
 if __name__ == "__main__":

@@ -24,16 +24,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rig import WITHIN, small_or_asked
+from rig import TIMEOUT_S, parse_options
 
 TESTS = Path(__file__).parents[2] / "tests"
-NOTHING: tuple[Any, ...] = ([], False, None)
-OWN = {"arena", "processes", "scratch"}
+EMPTY_FINDINGS: tuple[Any, ...] = ([], False, None)
+ALLOWED_FINDINGS = {"arena", "processes", "scratch"}
 """The things that a bot may have in its sandbox too; the last two up to the limits in `WORST`."""
-WORST = {"processes": 300, "scratch": 64}
+FINDING_LIMITS = {"processes": 300, "scratch": 64}
 
 
-class Ground:
+class TestFolder:
     """A folder with the bots' programs, each in its own folder, and the data of tournaments."""
 
     def __init__(self, folder: Path) -> None:
@@ -46,7 +46,7 @@ class Ground:
                 (folder / bot / file).chmod(0o644)
         (folder / "diary").write_text("dear diary")
 
-    def command(self, name: str, bots: Sequence[str], kind: str, *options: str) -> list[str]:
+    def make_command(self, name: str, bots: Sequence[str], kind: str, *options: str) -> list[str]:
         words = [f"{bot}={sys.executable} {self.folder / program}" for bot, program in (b.split("=") for b in bots)]
         words += ["--game", "nim", "--seed", "5", "--sandbox", kind, "--data", str(self.folder / f"{name}-{kind}")]
         return [sys.executable, "-m", "arena", "tournament", *words, *options]
@@ -54,7 +54,7 @@ class Ground:
     def play(self, name: str, bots: Sequence[str], kind: str, *options: str, **environ: str) -> Any:
         """Play a tournament and return its JSON. Raise `RuntimeError` with the error output if it fails."""
         written = self.folder / f"{name}-{kind}.json"
-        command = self.command(name, bots, kind, "--json", str(written), *options)
+        command = self.make_command(name, bots, kind, "--json", str(written), *options)
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environ})
         if done.returncode:
             raise RuntimeError(done.stderr.strip())
@@ -65,7 +65,7 @@ BOTS = ["rival=steady/faulty_bots.py steady", "steady=steady/faulty_bots.py stea
 """Two bots that play the first legal move."""
 
 
-def taken(ground: Ground, kind: str) -> dict[str, Any]:
+def run_hostile_bot(ground: TestFolder, kind: str) -> dict[str, Any]:
     """Return what the hostile bot reports that it got."""
     sys.path.insert(0, str(TESTS))
     from hostile_bot import TAKES
@@ -80,59 +80,59 @@ def taken(ground: Ground, kind: str) -> dict[str, Any]:
         }
         bots = [BOTS[0], "hostile=hostile/hostile_bot.py"]
         environ = {"HUNT": json.dumps(hunt), "ARENA_MQTT": "mqtt://me:secret@host"}
-        patient = ("--clock", f"{WITHIN:g}", "--pass-env", "HUNT")  # the hunt takes one turn, long on a busy machine
+        patient = ("--clock", f"{TIMEOUT_S:g}", "--pass-env", "HUNT")  # the hunt takes one turn, long on a busy machine
         content = ground.play("hunt", bots, kind, *patient, **environ)
     log = Path(hunt["data"], "tournaments", content["tournament"], "hostile.log")
     found: dict[str, Any] = json.loads(log.read_text().splitlines()[0])
     return found
 
 
-def got(name: str, value: Any) -> bool:
+def is_breach(name: str, value: Any) -> bool:
     """Return whether this is something that a sandbox must keep from a bot."""
-    if name in WORST:
-        return bool(value > WORST[name])
-    return name not in OWN and value not in NOTHING and not (isinstance(value, str) and "Error:" in value)
+    if name in FINDING_LIMITS:
+        return bool(value > FINDING_LIMITS[name])
+    return name not in ALLOWED_FINDINGS and value not in EMPTY_FINDINGS and not (isinstance(value, str) and "Error:" in value)
 
 
-def processor_time() -> float:
+def children_processor_s() -> float:
     """Return the processor seconds of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def pace(ground: Ground, kind: str, rounds: int) -> tuple[float, float]:
+def measure_pace(ground: TestFolder, kind: str, rounds: int) -> tuple[float, float]:
     """Return the matches per second, from the first start to the last end, and the processor seconds per match."""
-    before = processor_time()
+    before = children_processor_s()
     content = ground.play("pace", BOTS, kind, "--rounds", str(rounds))
     times = [datetime.fromisoformat(match[when]) for match in content["matches"] for when in ("started", "finished")]
-    return rounds / (max(times) - min(times)).total_seconds(), (processor_time() - before) / rounds
+    return rounds / (max(times) - min(times)).total_seconds(), (children_processor_s() - before) / rounds
 
 
 @contextmanager
-def held_up(ground: Ground, kind: str) -> Iterator[subprocess.Popen[bytes]]:
+def run_blocked_tournament(ground: TestFolder, kind: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run a tournament that a bot blocks in its third match."""
     fifo = ground.folder / "steady" / f"halted-{kind}"
     os.mkfifo(fifo)
     fifo.chmod(0o666)
     bots = [BOTS[0], "halting=steady/faulty_bots.py halting"]
-    command = ground.command("kill", bots, kind, "--rounds", "3", "--clock", "60", "--pass-env", "ARENA_HALTED")
+    command = ground.make_command("kill", bots, kind, "--rounds", "3", "--clock", "60", "--pass-env", "ARENA_HALTED")
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, env={**os.environ, "ARENA_HALTED": str(fifo)}) as process:
         os.close(os.open(fifo, os.O_RDONLY))
         yield process
 
 
-def family(pid: int) -> list[int]:
+def descendants_of(pid: int) -> list[int]:
     children = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return children + [pid for child in children for pid in family(child)]
+    return children + [pid for child in children for pid in descendants_of(child)]
 
 
-def outlived(ground: Ground, kind: str) -> tuple[int, float, int]:
+def measure_survivors(ground: TestFolder, kind: str) -> tuple[int, float, int]:
     """Kill a tournament. Return its number of processes, the seconds until they were gone, and how many survived."""
-    with held_up(ground, kind) as process:
-        ends = [os.pidfd_open(pid) for pid in family(process.pid)]
+    with run_blocked_tournament(ground, kind) as process:
+        ends = [os.pidfd_open(pid) for pid in descendants_of(process.pid)]
         process.send_signal(signal.SIGKILL)
         began = time.perf_counter()
-        left = sum(not select.select([end], [], [], WITHIN)[0] for end in ends)
+        left = sum(not select.select([end], [], [], TIMEOUT_S)[0] for end in ends)
         took = time.perf_counter() - began
     for end in ends:
         os.close(end)
@@ -142,23 +142,23 @@ def outlived(ground: Ground, kind: str) -> tuple[int, float, int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=1000)
-    options = small_or_asked(parser, rounds=50)
+    options = parse_options(parser, rounds=50)
     broken = False
     with tempfile.TemporaryDirectory() as folder:
-        ground = Ground(Path(folder))
+        ground = TestFolder(Path(folder))
         for kind in ("none", "bwrap"):
             try:
-                hunted = taken(ground, kind)
+                hunted = run_hostile_bot(ground, kind)
             except RuntimeError as fault:
                 if kind == "none" or "bubblewrap" not in str(fault):
                     raise
                 print(f"{kind}: not measured: {fault}")
                 continue
-            prey = [name for name, value in hunted.items() if got(name, value)]
+            prey = [name for name, value in hunted.items() if is_breach(name, value)]
             print(f"{kind}: a hostile bot got {', '.join(prey) or 'nothing'} of {', '.join(hunted)}")
-            count, seconds, left = outlived(ground, kind)
+            count, seconds, left = measure_survivors(ground, kind)
             print(f"{kind}: killed, its {count} processes were gone after {seconds:.2f} s, all but {left}")
-            speed, each = pace(ground, kind, options.rounds)
+            speed, each = measure_pace(ground, kind, options.rounds)
             print(f"{kind}: {speed:.0f} matches of nim a second between strangers, {each * 1000:.1f} ms of work each")
             broken |= bool(left or (kind == "bwrap" and prey))
     raise SystemExit(broken)

@@ -15,12 +15,12 @@ import sys
 from contextlib import AsyncExitStack
 
 import uvloop
-from rig import JSON, MSGPACK, Felt, HonestPair, Raw, Server, attackers, small_or_asked
+from rig import JSON, MSGPACK, PlayTimes, HonestPair, RawConnection, Server, run_attackers, parse_options
 
-UNREAD = 4.0
+MAX_UNREAD_MIB = 4.0
 """MiB that one connection may leave unread; `UNREAD_IN_ALL` is for all of them together."""
-UNREAD_IN_ALL = 256.0
-ADDRESSES = 20
+MAX_TOTAL_UNREAD_MIB = 256.0
+ADDRESS_COUNT = 20
 
 
 def watch(number: int, port: int, count: int, reads: bool) -> None:
@@ -30,13 +30,13 @@ def watch(number: int, port: int, count: int, reads: bool) -> None:
 
 async def watch_all(port: int, count: int, reads: bool) -> None:
     buffer = 0 if reads else 4096
-    first = await Raw.enter(port, source="127.0.1.1")
+    first = await RawConnection.enter(port, source="127.0.1.1")
     first.send(type="watch", match="*")
-    watchers: list[Raw] = []
+    watchers: list[RawConnection] = []
     for number in range(count):
         encoding = JSON if number % 2 else MSGPACK
-        source = f"127.0.1.{1 + number % ADDRESSES}"
-        watchers.append(await Raw.enter(port, encoding=encoding, source=source, receive_buffer=buffer))
+        source = f"127.0.1.{1 + number % ADDRESS_COUNT}"
+        watchers.append(await RawConnection.enter(port, encoding=encoding, source=source, receive_buffer=buffer))
     reading = [asyncio.create_task(watcher.discard()) for watcher in watchers if reads]
     while True:
         match = (await first.receive("start"))["match"]
@@ -46,26 +46,26 @@ async def watch_all(port: int, count: int, reads: bool) -> None:
         assert not any(task.done() for task in reading)
 
 
-async def audience(options: argparse.Namespace) -> bool:
+async def measure_audience(options: argparse.Namespace) -> bool:
     """Measure one match with many spectators. Return whether its bots had no drops."""
     with Server() as server:
         async with HonestPair(server.port) as pair:
-            await pair.feel(1)
-            used = server.processor_time()
-            without = await pair.feel(options.seconds)
-            cost = (server.processor_time() - used) / len(without.plies)
-            with attackers(1, watch, server.port, options.audience, True):
+            await pair.measure(1)
+            used = server.processor_s()
+            without = await pair.measure(options.seconds)
+            cost = (server.processor_s() - used) / len(without.plies)
+            with run_attackers(1, watch, server.port, options.audience, True):
                 await asyncio.sleep(2 + options.audience / 50)
-                used = server.processor_time()
-                beside = await pair.feel(options.seconds)
-                more = (server.processor_time() - used) / len(beside.plies) - cost
+                used = server.processor_s()
+                beside = await pair.measure(options.seconds)
+                more = (server.processor_s() - used) / len(beside.plies) - cost
     share = more / options.audience * 1e6
     print(f"one match, no watchers   {without}")
     print(f"{options.audience:4} watchers            {beside}, {share:.1f} µs of each ply a watcher")
     return not beside.drops
 
 
-async def stalled(options: argparse.Namespace) -> bool:
+async def measure_stalled(options: argparse.Namespace) -> bool:
     """Measure many matches beside spectators that do not read. Return whether drops and memory were within bounds."""
     with Server() as server:
         async with AsyncExitStack() as stack:
@@ -76,33 +76,33 @@ async def stalled(options: argparse.Namespace) -> bool:
                 for number in range(options.bots // 2)
             ]
             await asyncio.gather(*(stack.enter_async_context(pair) for pair in pairs))
-            await feel(pairs, 1)
-            without = await feel(pairs, options.seconds)
-            before = peak = server.memory()
-            beside = Felt()
-            with attackers(1, watch, server.port, options.stalled, False):
+            await measure_pairs(pairs, 1)
+            without = await measure_pairs(pairs, options.seconds)
+            before = peak = server.memory_mib()
+            beside = PlayTimes()
+            with run_attackers(1, watch, server.port, options.stalled, False):
                 await asyncio.sleep(1)
                 for _ in range(int(2 * options.seconds)):
-                    now = await feel(pairs, 1)
+                    now = await measure_pairs(pairs, 1)
                     beside.plies += now.plies
                     beside.drops += now.drops
-                    peak = max(peak, server.memory())
+                    peak = max(peak, server.memory_mib())
     grown = peak - before
     times = beside.quantile(0.99) / without.quantile(0.99)
     print(f"{options.bots:4} bots, no watchers    {without}")
     print(f"{options.stalled:4} that do not read    {beside}, {times:.1f} times p99")
     print(f"memory {before:.0f} MiB, {grown:+.0f} at most with them: {grown / options.stalled * 1024:.0f} KiB each")
-    return not beside.drops and grown < min(UNREAD_IN_ALL, UNREAD * options.stalled)
+    return not beside.drops and grown < min(MAX_TOTAL_UNREAD_MIB, MAX_UNREAD_MIB * options.stalled)
 
 
-async def feel(pairs: list[HonestPair], seconds: float) -> Felt:
+async def measure_pairs(pairs: list[HonestPair], seconds: float) -> PlayTimes:
     """Return what all pairs experience in the next seconds."""
-    every = await asyncio.gather(*(pair.feel(seconds) for pair in pairs))
-    return Felt([ply for felt in every for ply in felt.plies], [], [drop for felt in every for drop in felt.drops])
+    every = await asyncio.gather(*(pair.measure(seconds) for pair in pairs))
+    return PlayTimes([ply for felt in every for ply in felt.plies], [], [drop for felt in every for drop in felt.drops])
 
 
 async def main(options: argparse.Namespace) -> int:
-    unharmed = [await audience(options), await stalled(options)]
+    unharmed = [await measure_audience(options), await measure_stalled(options)]
     return 0 if all(unharmed) else 1
 
 
@@ -112,7 +112,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--bots", type=int, default=100)
     parser.add_argument("--stalled", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=10)
-    return small_or_asked(parser, audience=40, bots=10, stalled=20, seconds=1)
+    return parse_options(parser, audience=40, bots=10, stalled=20, seconds=1)
 
 
 if __name__ == "__main__":

@@ -7,17 +7,17 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from bots.agents.rules import RULES
+from bots.agents.rules import GAME_RULES
 from bots.agents.talk import AgentMatch
 from bots.client import progress_report, turn_text
-from protocol.display import counted, printable
+from protocol.display import format_count, escape_unprintable
 from protocol.games import game_class
 from protocol.messages import ListedBot, ListedMatch, Turn
 from protocol.reasons import VOID
 
-MOST_MOVES = 200
+MAX_LISTED_MOVES = 200
 """Legal moves that are listed."""
-OWN = "a config of its own"
+CUSTOM_CONFIG_TEXT = "a config of its own"
 """The text for a config that is no preset."""
 State = Literal["not_connected", "no_match", "seeking", "starting", "your_turn", "their_turn", "over"]
 
@@ -25,7 +25,7 @@ State = Literal["not_connected", "no_match", "seeking", "starting", "your_turn",
 class Answer(Protocol):
     """A tool's answer: a struct, with a text that says all of it."""
 
-    def words(self) -> str: ...
+    def format_text(self) -> str: ...
 
 
 class AgentPlayer(Struct, frozen=True, kw_only=True):
@@ -56,9 +56,9 @@ class MatchNow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     how_to_move: str = ""
     result: str = ""
 
-    def lines(self) -> Iterator[str]:
+    def format_lines(self) -> Iterator[str]:
         rivals = ", ".join(f"{one.bot} is seat {one.seat}" for one in self.players if one.seat != self.you)
-        what = f"{self.game} ({self.preset or OWN}), {'rated' if self.rated else 'unrated'}"
+        what = f"{self.game} ({self.preset or CUSTOM_CONFIG_TEXT}), {'rated' if self.rated else 'unrated'}"
         yield f"{self.match}: {what}; you are seat {self.you}, {rivals}"
         yield from self.happened
         if self.board:
@@ -80,26 +80,26 @@ class Look(Struct, frozen=True, kw_only=True, omit_defaults=True):
     next: str
     match: MatchNow | None = None
 
-    def words(self) -> str:
-        return "\n".join([*(self.match.lines() if self.match is not None else ()), self.next])
+    def format_text(self) -> str:
+        return "\n".join([*(self.match.format_lines() if self.match is not None else ()), self.next])
 
 
-def match_now(match: AgentMatch, now: float, *, whole: bool) -> MatchNow:
+def describe_match(match: AgentMatch, now: float, *, whole_board: bool) -> MatchNow:
     """Return a match as it stands, mark its events as seen, and show the whole board or what changed on it."""
     start, turn, rules = match.start, match.turn, match.rules
-    position, news = match.position, match.news
-    board = _board(match, position, whole=whole)
-    match.news, match.shown = [], position
+    position, news = match.position, match.new_events
+    board = _format_board(match, position, whole=whole_board)
+    match.new_events, match.shown_position = [], position
     told = turn if match.end is None else match.end
-    listed = [] if match.asked is None else match.asked.turn.legal
-    unlisted = match.asked is not None and match.asked.turn.options is not None
-    moves = [turn_text.notation(rules, move) for move in listed[:MOST_MOVES]]
+    listed = [] if match.open_choice is None else match.open_choice.turn.legal
+    unlisted = match.open_choice is not None and match.open_choice.turn.options is not None
+    moves = [turn_text.format_move(rules, move) for move in listed[:MAX_LISTED_MOVES]]
     return MatchNow(
         match=start.match,
         game=start.game,
         preset=start.preset,
         rated=start.rated,
-        you=match.own,
+        you=match.own_seat,
         players=[
             AgentPlayer(seat=seat, bot=player.bot, seconds_left=round(left / 1000, 1))
             for seat, (player, left) in enumerate(zip(start.seats, match.clock_ms(now), strict=True))
@@ -108,44 +108,44 @@ def match_now(match: AgentMatch, now: float, *, whole: bool) -> MatchNow:
         ply=None if told is None else told.ply,
         board=board,
         position={} if told is None else told.state,
-        happened=turn_text.happened(rules, start.seats, match.own, news),
-        to_move=None if turn is None or match.over else _to_move(match, turn),
+        happened=turn_text.format_events(rules, start.seats, match.own_seat, news),
+        to_move=None if turn is None or match.is_over else _to_move(match, turn),
         legal_moves=moves,
-        more_moves=_more(len(listed) - len(moves), unlisted=unlisted),
+        more_moves=_describe_unlisted(len(listed) - len(moves), unlisted=unlisted),
         how_to_move=rules.move_syntax if moves else "",
-        result=_result(match),
+        result=_format_result(match),
     )
 
 
-def _board(match: AgentMatch, position: Any, *, whole: bool) -> str:
+def _format_board(match: AgentMatch, position: Any, *, whole: bool) -> str:
     if position is None:
         return ""
-    rules, last = match.rules, match.shown
-    changed = None if whole or last is None else rules.changes(last, position)
-    told = rules.described(position) if changed is None or changed == rules.board(position) else changed
-    return "\n".join(filter(None, (told, rules.summary(position))))
+    rules, last = match.rules, match.shown_position
+    changed = None if whole or last is None else rules.describe_changes(last, position)
+    told = rules.describe(position) if changed is None or changed == rules.draw_board(position) else changed
+    return "\n".join(filter(None, (told, rules.summarise(position))))
 
 
 def _to_move(match: AgentMatch, turn: Turn) -> int | tuple[int, ...]:
     """Return the seats to move, without the agent's own once it has chosen. Whether others have chosen is unknown."""
-    if isinstance(turn.to_move, int) or match.asked is not None:
+    if isinstance(turn.to_move, int) or match.open_choice is not None:
         return turn.to_move
-    return tuple(seat for seat in turn.to_move if seat != match.own)
+    return tuple(seat for seat in turn.to_move if seat != match.own_seat)
 
 
-def _more(left_out: int, *, unlisted: bool) -> str:
+def _describe_unlisted(left_out: int, *, unlisted: bool) -> str:
     told = [f"{left_out} more that are not listed"] if left_out else []
     return ", ".join([*told, *(["any others that the rules allow"] if unlisted else [])])
 
 
-def _result(match: AgentMatch) -> str:
-    if match.missed:
+def _format_result(match: AgentMatch) -> str:
+    if match.ended_unseen:
         return "it ended while the connection to the arena was down: read_replay tells how"
     if match.end is None:
         return ""
     if match.end.reason == VOID:
         return "the match is void: the arena could not play it, and it counts for nobody"
-    return progress_report.result(match.start, match.own, match.end)
+    return progress_report.format_result(match.start, match.own_seat, match.end)
 
 
 class Here(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -154,18 +154,18 @@ class Here(Struct, frozen=True, kw_only=True, omit_defaults=True):
     bots: list[ListedBot]
     matches: list[ListedMatch]
 
-    def words(self) -> str:
-        bots = [printable(f"{bot.bot}: {', '.join(_doing(bot)) or 'idle'}") for bot in self.bots]
+    def format_text(self) -> str:
+        bots = [escape_unprintable(f"{bot.bot}: {', '.join(_describe_activity(bot)) or 'idle'}") for bot in self.bots]
         matches = [
-            printable(f"{one.match}: {one.game} ({one.preset or OWN}), {' against '.join(one.seats)}, ply {one.ply}")
+            escape_unprintable(f"{one.match}: {one.game} ({one.preset or CUSTOM_CONFIG_TEXT}), {' against '.join(one.seats)}, ply {one.ply}")
             for one in self.matches
         ]
         return "\n".join([*(bots or ["nobody is here"]), *(matches or ["nothing is played now"])])
 
 
-def _doing(bot: ListedBot) -> Iterator[str]:
+def _describe_activity(bot: ListedBot) -> Iterator[str]:
     if bot.playing:
-        yield f"in {counted(bot.playing, 'match', 'matches')}"
+        yield f"in {format_count(bot.playing, 'match', 'matches')}"
     opened = [
         f"{seek.game} ({', '.join(seek.presets)})" if seek.presets else seek.game for seek in bot.seeks if seek.open
     ]
@@ -176,7 +176,7 @@ def _doing(bot: ListedBot) -> Iterator[str]:
     for seek in bot.seeks:
         if not seek.open:
             against = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
-            yield f"seeks {seek.game} ({seek.preset or OWN}), {'rated' if seek.rated else 'unrated'}{against}"
+            yield f"seeks {seek.game} ({seek.preset or CUSTOM_CONFIG_TEXT}), {'rated' if seek.rated else 'unrated'}{against}"
 
 
 class PresetAbout(Struct, frozen=True, kw_only=True):
@@ -202,19 +202,19 @@ class GamesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     games: list[GameAbout]
 
-    def words(self) -> str:
-        return "\n\n".join("\n".join(_about(game)) for game in self.games)
+    def format_text(self) -> str:
+        return "\n\n".join("\n".join(_format_game(game)) for game in self.games)
 
 
-def _about(game: GameAbout) -> Iterator[str]:
+def _format_game(game: GameAbout) -> Iterator[str]:
     yield f"{game.game}: {game.rules}"
     yield f"A move is written like {game.how_to_move}."
     yield "Presets:"
     for one in game.presets:
-        yield f"{one.preset}: {one.seats} seats, {progress_report.shown(one.config) if one.config else 'the defaults'}"
+        yield f"{one.preset}: {one.seats} seats, {progress_report.format_json(one.config) if one.config else 'the defaults'}"
 
 
-def games_answer(names: Iterable[str]) -> GamesAnswer:
+def describe_games(names: Iterable[str]) -> GamesAnswer:
     """Return what is known about these games."""
     told = []
     for name in names:
@@ -223,5 +223,5 @@ def games_answer(names: Iterable[str]) -> GamesAnswer:
             PresetAbout(preset=preset, seats=kind({"preset": preset}).seats, config=dict(config))
             for preset, config in kind.presets.items()
         ]
-        told.append(GameAbout(game=name, rules=RULES[name], how_to_move=kind.move_syntax, presets=presets))
+        told.append(GameAbout(game=name, rules=GAME_RULES[name], how_to_move=kind.move_syntax, presets=presets))
     return GamesAnswer(games=told)

@@ -10,7 +10,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from protocol.display import shown
+from protocol.display import short_repr
 
 
 class AnsweringReader:
@@ -80,7 +80,7 @@ def error_of(fault: Exception) -> JSONRPCError | None:
         return None
     if line is not None or not found:
         why = found[0]["msg"] if found else "it can't be read"
-        return _error(None, PARSE_ERROR, f"not JSON: {why}; the line begins with {shown(line or '')}")
+        return _error(None, PARSE_ERROR, f"not JSON: {why}; the line begins with {short_repr(line or '')}")
     return _error(
         _id_in(found),
         INVALID_REQUEST,

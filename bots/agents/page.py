@@ -12,75 +12,75 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from bots.client.connecting import is_loopback
-from bots.client.settings import address_parts
+from bots.client.settings import split_address
 from machine.bounded_fetch import fetch
 from machine.host_names import host_of_url
-from protocol.display import printable, shown
+from protocol.display import escape_unprintable, short_repr
 from protocol.errors import Fault, UsageFault
 
-ANSWER_WITHIN = 40.0
+ANSWER_TIMEOUT_S = 40.0
 """Seconds. A client of the Model Context Protocol waits for sixty."""
-FIND_WITHIN = 5.0
-LARGEST_ANSWER = 64 * 1024 * 1024
+FIND_TIMEOUT_S = 5.0
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """Bytes. The longest match with its states is smaller."""
-_LINK = re.compile(r'<(https?://[^>]+)>; rel="alternate"')
+_PAGE_LINK_PATTERN = re.compile(r'<(https?://[^>]+)>; rel="alternate"')
 
 
-class NoPage(Fault):
+class PageError(Fault):
     """The page does not answer, or not as expected."""
 
 
 def check_page(url: str) -> str:
     """Return the address of a page without a trailing slash. Raises `UsageFault`."""
-    if address_parts(url, "http", "https") is None:
-        raise UsageFault(f"the page's address is {shown(url, 80)}: write it like http://127.0.0.1:8080")
+    if split_address(url, "http", "https") is None:
+        raise UsageFault(f"the page's address is {short_repr(url, 80)}: write it like http://127.0.0.1:8080")
     return url.rstrip("/")
 
 
-class Page:
+class PageClient:
     """The page of the arena at `arena`, a WebSocket URL; without `page` the arena is asked for it. Methods block."""
 
     def __init__(self, arena: str, page: str | None = None) -> None:
         self._arena = arena
         self._page = page
 
-    def ask(self, *path: str, **query: Any) -> Any:
+    def fetch(self, *path: str, **query: Any) -> Any:
         """Return the decoded answer of the API at a path. Raises `NoPage`, with the page's message if it has one."""
         if self._page is None:
-            self._page = self._find()
+            self._page = self._find_page()
         given = {key: value for key, value in query.items() if value is not None}
         where = "/".join(quote(part, safe="") for part in path)
         url = f"{self._page}/api/v1/{where}{'?' if given else ''}{urlencode(given)}"
-        status, body, _ = _get(url, ANSWER_WITHIN)
+        status, body, _ = _get(url, ANSWER_TIMEOUT_S)
         try:
             answer = msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeError) as exc:
-            raise NoPage(f"{url} is no page of an arena: it answers HTTP {status} without JSON") from exc
+            raise PageError(f"{url} is no page of an arena: it answers HTTP {status} without JSON") from exc
         if status != 200:
             error = answer.get("error", {}) if isinstance(answer, dict) else {}
-            raise NoPage(printable(str(error.get("message", f"the page answers HTTP {status}"))))
+            raise PageError(escape_unprintable(str(error.get("message", f"the page answers HTTP {status}"))))
         return answer
 
-    def _find(self) -> str:
+    def _find_page(self) -> str:
         """Return the page that the arena links to in its HTTP answer. A page on another host is not followed."""
         asked = re.sub("^ws", "http", self._arena)
-        _, _, headers = _get(asked, FIND_WITHIN)
-        found = _LINK.search(headers.get("Link", ""))
+        _, _, headers = _get(asked, FIND_TIMEOUT_S)
+        found = _PAGE_LINK_PATTERN.search(headers.get("Link", ""))
         if found is None or host_of_url(found[1]) != host_of_url(self._arena):
-            raise NoPage(
+            raise PageError(
                 f"the arena at {self._arena} names no page: start with --page and the address that browsers open"
             )
         return found[1].rstrip("/")
 
 
-def _get(url: str, seconds: float) -> tuple[int, bytes, Mapping[str, str]]:
+def _get(url: str, timeout_s: float) -> tuple[int, bytes, Mapping[str, str]]:
     """Return status, body and headers, whatever the status. Raises `NoPage`."""
     try:
-        told = fetch(url, LARGEST_ANSWER, seconds, headers={"Accept": "application/json"}, proxies=not is_loopback(url))
+        told = fetch(url, MAX_ANSWER_BYTES, timeout_s, headers={"Accept": "application/json"}, proxies=not is_loopback(url))
         return told.status, told.body, told.headers
     except (OSError, http.client.HTTPException, ValueError) as exc:
         reason = exc.reason if isinstance(exc, urllib.error.URLError) else exc
         why = reason.strerror if isinstance(reason, OSError) and reason.strerror else reason
-        raise NoPage(
+        raise PageError(
             f"no page answers at {url.split('/api/')[0]}: {why or type(exc).__name__}; --page says where it is"
         ) from exc

@@ -6,17 +6,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from bots.agents.answers import OWN
-from bots.agents.page import NoPage, Page
+from bots.agents.answers import CUSTOM_CONFIG_TEXT
+from bots.agents.page import PageError, PageClient
 from bots.client import turn_text
 from protocol import games
-from protocol.display import counted, printable, rating
+from protocol.display import format_count, escape_unprintable, format_rating
 from protocol.errors import Fault
 from protocol.messages import Event, Player
 
-MOST_PLIES = 100
+MAX_PLIES = 100
 """Plies in one answer; `from_ply` continues."""
-MOST_GRADED = 20
+MAX_GRADED_MOVES = 20
 
 
 class FoundMatch(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -37,10 +37,10 @@ class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     matches: list[FoundMatch]
 
-    def words(self) -> str:
+    def format_text(self) -> str:
         return (
             "\n".join(
-                f"{one.match}: {one.pool or f'{one.game} ({OWN})'}, "
+                f"{one.match}: {one.pool or f'{one.game} ({CUSTOM_CONFIG_TEXT})'}, "
                 + ", ".join(f"{bot} {rank}." for bot, rank in zip(one.bots, one.ranks, strict=True))
                 + f" ({one.reason}), {one.plies} plies, {one.finished}"
                 for one in self.matches
@@ -71,11 +71,11 @@ class Replay(Struct, frozen=True, kw_only=True, omit_defaults=True):
     board: str = ""
     next_ply: int | None = None
 
-    def words(self) -> str:
+    def format_text(self) -> str:
         seats = ", ".join(
             f"seat {i} {bot} came {rank}." for i, (bot, rank) in enumerate(zip(self.bots, self.ranks, strict=True))
         )
-        lines = [f"{self.match}: {self.pool or f'{self.game} ({OWN})'}, {seats} ({self.reason})"]
+        lines = [f"{self.match}: {self.pool or f'{self.game} ({CUSTOM_CONFIG_TEXT})'}, {seats} ({self.reason})"]
         for one in self.plies:
             said = [f"value {one.value:g}"] if one.value is not None else []
             said += [f'note "{one.note}"'] if one.note else []
@@ -112,9 +112,9 @@ class GradesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     worst: list[GradedMove]
     unit: str | None = None
 
-    def words(self) -> str:
+    def format_text(self) -> str:
         of = f" {self.unit}" if self.unit else ""
-        lines = [f"{one.bot}: {_average(one, of)}" for one in self.seats]
+        lines = [f"{one.bot}: {_format_grade(one, of)}" for one in self.seats]
         lines += [
             f"{one.ply}. {one.bot}: {one.move} gave away {one.gave_away:.3f}{of}; best was {one.best}"
             for one in self.worst
@@ -124,10 +124,10 @@ class GradesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return "\n".join(lines) + ("" if self.worst else "\nno move gave anything away")
 
 
-def _average(grade: SeatGrade, of: str) -> str:
+def _format_grade(grade: SeatGrade, of: str) -> str:
     if grade.mean is None:
         return "made no move"
-    return f"{counted(grade.moves, 'move', 'moves')} gave away {grade.mean:.3f}{of} on average"
+    return f"{format_count(grade.moves, 'move', 'moves')} gave away {grade.mean:.3f}{of} on average"
 
 
 class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -141,7 +141,7 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     played: int
     payoff: float | None = None
 
-    def words(self) -> str:
+    def format_text(self) -> str:
         paid = "" if self.payoff is None else f"payoff {self.payoff:.3f}, "
         return f"{self.rank}. {self.bot}: {paid}{self.rating} after {self.played}"
 
@@ -152,14 +152,14 @@ class Leaders(Struct, frozen=True, kw_only=True, omit_defaults=True):
     pool: str
     bots: list[Standing]
 
-    def words(self) -> str:
-        rows = [one.words() for one in self.bots]
+    def format_text(self) -> str:
+        rows = [one.format_text() for one in self.bots]
         return "\n".join([f"{self.pool}:", *(rows or ["nobody has played it yet"])])
 
 
-def find_matches(page: Page, limit: int, **wanted: str | None) -> Found:
+def find_matches(page: PageClient, limit: int, **conditions: str | None) -> Found:
     """Return the matches that meet all the conditions."""
-    rows = page.ask("matches", limit=limit, **wanted)["rows"]
+    rows = page.fetch("matches", limit=limit, **conditions)["rows"]
     return Found(
         matches=[
             FoundMatch(
@@ -177,17 +177,17 @@ def find_matches(page: Page, limit: int, **wanted: str | None) -> Found:
     )
 
 
-def read_replay(page: Page, match: str, from_ply: int) -> Replay:
+def read_replay(page: PageClient, match: str, from_ply: int) -> Replay:
     """Return a finished match from a ply on. Raises `NoPage`."""
-    told = page.ask("matches", match)
+    told = page.fetch("matches", match)
     header, footer = told["header"], told["footer"]
     try:
-        rules = games.rules_of(header["game"], header["config"])
+        rules = games.shared_game(header["game"], header["config"])
     except Fault as exc:
-        raise NoPage(f"{match} can't be read here: {exc}") from exc
+        raise PageError(f"{match} can't be read here: {exc}") from exc
     players = [Player(bot=seat["bot"]) for seat in header["seats"]]
     lines = [line for line in told["plies"] if line["event"]["ply"] >= from_ply]
-    shown, left = lines[:MOST_PLIES], lines[MOST_PLIES:]
+    shown, left = lines[:MAX_PLIES], lines[MAX_PLIES:]
     state = shown[-1].get("state") if shown else told["start"]
     return Replay(
         match=match,
@@ -196,30 +196,30 @@ def read_replay(page: Page, match: str, from_ply: int) -> Replay:
         bots=[player.bot for player in players],
         ranks=footer["ranks"],
         reason=footer["reason"],
-        plies=[_ply(line, rules, players) for line in shown],
-        board=rules.described(rules.decode_state(state)) if state else "",
+        plies=[_read_ply(line, rules, players) for line in shown],
+        board=rules.describe(rules.decode_state(state)) if state else "",
         next_ply=left[0]["event"]["ply"] if left else None,
     )
 
 
-def _ply(line: dict[str, Any], rules: Any, players: list[Player]) -> ReplayPly:
+def _read_ply(line: dict[str, Any], rules: Any, players: list[Player]) -> ReplayPly:
     event, info = Event(**line["event"]), line.get("info") or {}
-    said = [(players[one["seat"]].bot, one["info"]["note"]) for one in line.get("sealed", ()) if _noted(one)]
+    said = [(players[one["seat"]].bot, one["info"]["note"]) for one in line.get("sealed", ()) if _has_note(one)]
     return ReplayPly(
         ply=event.ply,
-        happened="; ".join(turn_text.happened(rules, players, None, [event])),
+        happened="; ".join(turn_text.format_events(rules, players, None, [event])),
         value=info.get("value"),
-        note=printable("; ".join(f"{bot}: {note}" for bot, note in said) or info.get("note") or ""),
+        note=escape_unprintable("; ".join(f"{bot}: {note}" for bot, note in said) or info.get("note") or ""),
     )
 
 
-def _noted(sealed: dict[str, Any]) -> bool:
+def _has_note(sealed: dict[str, Any]) -> bool:
     return bool((sealed.get("info") or {}).get("note"))
 
 
-def read_grades(page: Page, match: str) -> GradesAnswer:
+def read_grades(page: PageClient, match: str) -> GradesAnswer:
     """Return the grades of a match's moves. Raises `NoPage`, also if the game is not solved."""
-    told = page.ask("matches", match, "grades")
+    told = page.fetch("matches", match, "grades")
     worst = sorted((move for move in told["moves"] if move["gave_away"] > 0), key=lambda move: -move["gave_away"])
     return GradesAnswer(
         match=match,
@@ -232,23 +232,23 @@ def read_grades(page: Page, match: str) -> GradesAnswer:
                 best=move["best_notation"],
                 gave_away=move["gave_away"],
             )
-            for move in worst[:MOST_GRADED]
+            for move in worst[:MAX_GRADED_MOVES]
         ],
         unit=told.get("unit"),
     )
 
 
-def leaderboard(page: Page, game: str, preset: str, limit: int) -> Leaders:
+def read_leaderboard(page: PageClient, game: str, preset: str, limit: int) -> Leaders:
     """Return the leaders at a preset of a game. Raises `BotFault` if there is no such preset."""
-    games.load(game, {"preset": preset})
-    told = page.ask("leaderboard", game, preset, limit=limit)
+    games.load_game(game, {"preset": preset})
+    told = page.fetch("leaderboard", game, preset, limit=limit)
     return Leaders(
         pool=told["pool"],
         bots=[
             Standing(
                 rank=row["rank"],
                 bot=row["bot"],
-                rating=rating(row["mu"], row["sigma"]),
+                rating=format_rating(row["mu"], row["sigma"]),
                 played=row["played"],
                 payoff=row["payoff"]["mean"] if "payoff" in row else None,
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-RULES: Mapping[str, str] = {
+GAME_RULES: Mapping[str, str] = {
     "nim": (
         "There are heaps of counters. In turn, a seat takes counters from one heap, at least one, or as many as `take` "
         "of the config allows. Who can't move loses; with `misere`, who can't move wins. Heaps count from 0."

@@ -24,10 +24,10 @@ from mcp_types import (
 from bots.agents.answers import Answer
 from bots.agents.invalid_lines import AnsweringReader
 from bots.agents.schema_text import DESCRIPTIONS
-from bots.agents.session import Session
+from bots.agents.session import AgentSession
 from bots.agents.tools import AgentTools, Arguments
 from protocol import VERSION
-from protocol.display import printable
+from protocol.display import escape_unprintable
 from protocol.errors import Fault
 
 log = logging.getLogger("bots.agents")
@@ -39,30 +39,30 @@ INSTRUCTIONS = (
 )
 
 
-async def serve(offered: AgentTools, session: Session) -> None:
+async def serve(agent_tools: AgentTools, session: AgentSession) -> None:
     """Serve one client until its end of standard input, then resign the match under way.
 
     Only the protocol uses standard output; everything else that is written there goes to standard error.
     """
-    server = build(offered)
+    server = make_server(agent_tools)
     async with stdio_server() as (reads, writes):
         with contextlib.redirect_stdout(sys.stderr):
-            keeping = asyncio.create_task(session.keep())
+            keeping = asyncio.create_task(session.keep_connection())
             await server.run(AnsweringReader(reads, writes), writes, server.create_initialization_options())
-            await session.leave(keeping)
+            await session.close(keeping)
 
 
-def build(offered: AgentTools) -> Server[Any]:
+def make_server(agent_tools: AgentTools) -> Server[Any]:
     """Return the server of an agent's tools."""
     tools = [
         Tool(
             name=tool.name,
-            description=tool.about,
-            input_schema=schema(tool.takes),
-            output_schema=schema(tool.answers),
-            annotations=ToolAnnotations(read_only_hint=not tool.changes, open_world_hint=False),
+            description=tool.description,
+            input_schema=make_schema(tool.arguments_class),
+            output_schema=make_schema(tool.answer_class),
+            annotations=ToolAnnotations(read_only_hint=not tool.has_effects, open_world_hint=False),
         )
-        for tool in offered.tools.values()
+        for tool in agent_tools.tools.values()
     ]
 
     async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
@@ -70,15 +70,15 @@ def build(offered: AgentTools) -> Server[Any]:
 
     async def call_tool(_: Any, asked: CallToolRequestParams) -> CallToolResult:
         try:
-            answer = await offered.call(asked.name, asked.arguments or {})
+            answer = await agent_tools.call(asked.name, asked.arguments or {})
         except Fault as fault:
-            return _result(printable(str(fault)), is_error=True)
+            return _result(escape_unprintable(str(fault)), is_error=True)
         except Exception:
-            log.exception("%s failed", printable(asked.name[:40]))
+            log.exception("%s failed", escape_unprintable(asked.name[:40]))
             return _result(
-                f"{printable(asked.name[:40])} failed by a fault of its own, which its log tells", is_error=True
+                f"{escape_unprintable(asked.name[:40])} failed by a fault of its own, which its log tells", is_error=True
             )
-        return _result(printable(answer.words(), lines=True), answer)
+        return _result(escape_unprintable(answer.format_text(), lines=True), answer)
 
     return Server(
         "bot-arena",
@@ -95,7 +95,7 @@ def _result(text: str, answer: Answer | None = None, *, is_error: bool = False) 
     return CallToolResult(content=[TextContent(text=text)], structured_content=structured, is_error=is_error)
 
 
-def schema(kind: type[Arguments] | type[Answer]) -> dict[str, Any]:
+def make_schema(kind: type[Arguments] | type[Answer]) -> dict[str, Any]:
     """Return the JSON Schema of a struct, with an object at its root and descriptions for a language model."""
     (_,), found = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     own: dict[str, Any] = found.pop(kind.__name__)

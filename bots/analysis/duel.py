@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from machine.cache import cache_folder
 from machine.exact.duel import Table, load_mapped, solve
 from machine.exact.duel_file import MappedValues
-from machine.exact.duel_shape import large_shape_of
+from machine.exact.duel_shape import shape_of
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board
-from protocol.games.risk.duel import ARMY, Duel, Position
+from protocol.games.risk.duel import DEFAULT_INVASION_TROOPS, Duel, Position
 from protocol.games.risk.maps import load_map
 
-_NEGLIGIBLE = 1e-12
+_NEGLIGIBLE_PROBABILITY = 1e-12
 
 
 class BestPlay(NamedTuple):
@@ -44,15 +44,15 @@ def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, pla
     """
     seconds = None
     if table is None:
-        solve(load_map("south-america"), ARMY)  # compiles
+        solve(load_map("south-america"), DEFAULT_INVASION_TROOPS)  # compiles
         began = time.perf_counter()
         table = solve(board, max_troops)
         seconds = time.perf_counter() - began
-    rules = Duel({"map": board.wire, "max_troops": max_troops})
+    rules = Duel({"map": board.encoded, "max_troops": max_troops})
     empty, _ = rules.initial(NO_DICE)
     first_moves = []
-    for told, position in _told(table, rules, empty):
-        replies = [reply for reply, _ in _told(table, rules, position)]
+    for told, position in _list_invasions(table, rules, empty):
+        replies = [reply for reply, _ in _list_invasions(table, rules, position)]
         first_moves.append({**told, "replies": replies})
     return {
         "map": board.name,
@@ -60,7 +60,7 @@ def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, pla
         "positions": table.positions,
         "value": table.start[0],
         "first_moves": first_moves,
-        "best_play": best_play(table, rules)._asdict() if play else None,
+        "best_play": compute_best_play(table, rules)._asdict() if play else None,
         "error": table.values.error,
         "sweeps": table.values.sweeps,
         "seconds": seconds,
@@ -80,7 +80,7 @@ class StartValue(NamedTuple):
     seconds: float | None
 
 
-def curve(board: Board, first: int, last: int) -> Iterator[StartValue]:
+def solve_curve(board: Board, first: int, last: int) -> Iterator[StartValue]:
     """Yield the value for each `max_troops` from `first` to `last` as soon as it is known. `is_solvable` must hold for
     them.
 
@@ -94,16 +94,16 @@ def curve(board: Board, first: int, last: int) -> Iterator[StartValue]:
         there = table = load_mapped(board, max_troops, folder)
         if table is None:
             with TemporaryDirectory(dir=folder) as passing:
-                solve_mapped(large_shape_of(board, max_troops), Path(passing), 1, lambda step: None)
+                solve_mapped(shape_of(board, max_troops), Path(passing), 1, lambda step: None)
                 table = load_mapped(board, max_troops, Path(passing))
         assert table is not None
         assert isinstance(table.values, MappedValues)
-        spent = table.values.spent
+        spent = table.values.stats
         seconds = None if there else round(spent.cpu, 2)
         yield StartValue(max_troops, table.positions, table.start[0], spent.error, spent.sweeps, seconds)
 
 
-def _told(table: Table, rules: Duel, position: Position) -> list[tuple[dict[str, Any], Position]]:
+def _list_invasions(table: Table, rules: Duel, position: Position) -> list[tuple[dict[str, Any], Position]]:
     """Return the invasions of an opening position as JSON, each with the position after it."""
     return [
         (
@@ -114,7 +114,7 @@ def _told(table: Table, rules: Duel, position: Position) -> list[tuple[dict[str,
     ]
 
 
-def best_play(table: Table, rules: Duel) -> BestPlay:
+def compute_best_play(table: Table, rules: Duel) -> BestPlay:
     """Return the statistics of best play, exact except for games longer than all but one in 10^12."""
     import numpy
 
@@ -137,7 +137,7 @@ def best_play(table: Table, rules: Duel) -> BestPlay:
     share: Any = numpy.zeros(len(met))
     share[0] = 1.0
     lasting, attacked, chose = [1.0], 0.0, 0.0
-    while lasting[-1] > _NEGLIGIBLE:
+    while lasting[-1] > _NEGLIGIBLE_PROBABILITY:
         attacked += float(share[attacks].sum())
         chose += float(share[chosen].sum())
         share = numpy.bincount(targets, share[sources] * chances, len(met))

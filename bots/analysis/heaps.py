@@ -12,21 +12,21 @@ from itertools import combinations_with_replacement
 from math import comb
 from typing import Any, NamedTuple
 
-from machine.exact.heaps import as_sent
+from machine.exact.heaps import to_message_move
 from protocol.errors import UsageFault
 from protocol.games.theory.heaps import HeapRule
 from protocol.games.theory.impartial import (
     Difficulty,
     Move,
-    after,
+    apply_move,
     best_moves,
-    count,
+    count_outcomes,
     grundy,
     hardest_moves,
     moves,
     outcome,
-    reachable,
-    value,
+    reachable_positions,
+    win_fraction,
     winning_moves,
 )
 
@@ -34,7 +34,7 @@ Heaps = tuple[int, ...]
 Replies = Mapping[Heaps, float]
 Strategy = Callable[[Heaps], Replies]
 
-ABOUT: Mapping[str, str] = {
+STRATEGY_DESCRIPTIONS: Mapping[str, str] = {
     "hardest": "wins if it can, else leaves the least share of right replies",
     "deeper": "wins if it can, else makes an error likeliest before the end",
     "longest": "wins if it can, else takes as few as it can",
@@ -52,9 +52,9 @@ def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = Fal
     and `difficulty` are null if there are too many. `difficulty` is the probability that a winning side that picks
     uniformly among winning moves errs before the end.
     """
-    share = value(heaps, rule, misere=misere)
-    found = reachable(heaps, rule)
-    counts = (None, None) if found is None else count(found, rule, misere=misere)
+    share = win_fraction(heaps, rule, misere=misere)
+    found = reachable_positions(heaps, rule)
+    counts = (None, None) if found is None else count_outcomes(found, rule, misere=misere)
     best = best_moves(heaps, rule, misere=misere)
     return {
         "heaps": list(heaps),
@@ -63,15 +63,15 @@ def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = Fal
         "fraction": str(share),
         "grundy": None if misere else grundy(heaps, rule),
         "best_moves": [
-            {**as_sent(heaps, move), "heap": i} for i, size in enumerate(heaps) for move in best if move.heap == size
+            {**to_message_move(heaps, move), "heap": i} for i, size in enumerate(heaps) for move in best if move.heap == size
         ],
         "p_positions": counts[0],
         "n_positions": counts[1],
-        "difficulty": None if found is None else Difficulty(rule, misere=misere).error(heaps),
+        "difficulty": None if found is None else Difficulty(rule, misere=misere).error_probability(heaps),
     }
 
 
-class Pair(NamedTuple):
+class PositionPair(NamedTuple):
     """Two won positions of equal value but different difficulty."""
 
     value: float
@@ -81,11 +81,11 @@ class Pair(NamedTuple):
     harder_difficulty: float
 
 
-MOST_PLIES = 300
-MOST_STARTS = 100_000
+MAX_PLIES = 300
+MAX_STARTS = 100_000
 
 
-class TooLarge(UsageFault):
+class GameTooLarge(UsageFault):
     """A game with too many positions to compute every result."""
 
 
@@ -96,26 +96,26 @@ class Contest:
         self._rule = rule
         self._misere = misere
         self._difficulty = Difficulty(rule, misere=misere)
-        self.strategies: Mapping[str, Strategy] = {name: cache(getattr(self, f"_{name}")) for name in ABOUT}
+        self.strategies: Mapping[str, Strategy] = {name: cache(getattr(self, f"_{name}")) for name in STRATEGY_DESCRIPTIONS}
 
     def lost_positions(self, heaps: Sequence[int]) -> dict[Heaps, int]:
         """Return the lost positions that have a move and heaps no larger than those given, each with the number of
         orders in which `start: p-position` deals it. Raises `TooLarge`.
         """
         bounds = sorted(heaps)
-        few = comb(bounds[-1] + len(bounds), len(bounds)) <= MOST_STARTS and sum(bounds) <= MOST_PLIES
-        if not few or reachable(bounds, self._rule) is None:
-            raise TooLarge(
+        few = comb(bounds[-1] + len(bounds), len(bounds)) <= MAX_STARTS and sum(bounds) <= MAX_PLIES
+        if not few or reachable_positions(bounds, self._rule) is None:
+            raise GameTooLarge(
                 f"heaps {','.join(map(str, heaps))}: too many positions to compare strategies; try smaller ones"
             )
         found = {}
         for position in combinations_with_replacement(range(bounds[-1] + 1), len(bounds)):
             fits = all(size <= bound for size, bound in zip(position, bounds, strict=True))
-            if fits and self._lost(position) and moves(position, self._rule):
-                found[position] = _orders(position, tuple(heaps))
+            if fits and self._is_lost(position) and moves(position, self._rule):
+                found[position] = _count_orders(position, tuple(heaps))
         return found
 
-    def share(self, mover: str, replier: str, starts: Mapping[Heaps, int]) -> float:
+    def win_rate(self, mover: str, replier: str, starts: Mapping[Heaps, int]) -> float:
         """Return the fraction of games that `mover` wins, moving first in the lost positions of `starts` by weight."""
         players = (self.strategies[mover], self.strategies[replier])
         known: dict[tuple[Heaps, int], float] = {}
@@ -132,46 +132,46 @@ class Contest:
         weight = sum(starts.values())
         return sum(count * chance(position, 0) for position, count in starts.items()) / weight
 
-    def shares(self, starts: Mapping[Heaps, int]) -> dict[str, dict[str, float]]:
+    def win_rates(self, starts: Mapping[Heaps, int]) -> dict[str, dict[str, float]]:
         """Return the fraction that every strategy wins against every other when it moves first in a lost position."""
-        return {row: {column: self.share(row, column, starts) for column in ABOUT} for row in ABOUT}
+        return {row: {column: self.win_rate(row, column, starts) for column in STRATEGY_DESCRIPTIONS} for row in STRATEGY_DESCRIPTIONS}
 
-    def pair(self, heaps: Sequence[int]) -> Pair | None:
+    def find_pair(self, heaps: Sequence[int]) -> PositionPair | None:
         """Return the two smallest won positions of equal value and different difficulty, within the largest heap."""
         seen: dict[float, list[tuple[float, Heaps]]] = {}
         candidates = combinations_with_replacement(range(max(heaps) + 1), len(heaps))
         for position in sorted(candidates, key=lambda heaps: (sum(heaps), heaps)):
-            share = float(value(position, self._rule, misere=self._misere))
-            difficulty = self._difficulty.error(position)
+            share = float(win_fraction(position, self._rule, misere=self._misere))
+            difficulty = self._difficulty.error_probability(position)
             if not 0 < share < 1 or difficulty is None:
                 continue
             for other, known in seen.setdefault(share, []):
                 if abs(other - difficulty) > 1e-9:
                     (least, easier), (most, harder) = sorted([(other, known), (difficulty, position)])
-                    return Pair(share, easier, least, harder, most)
+                    return PositionPair(share, easier, least, harder, most)
             seen[share].append((difficulty, position))
         return None
 
-    def _lost(self, position: Heaps) -> bool:
+    def _is_lost(self, position: Heaps) -> bool:
         return outcome(position, self._rule, misere=self._misere) == "P"
 
-    def _even(self, position: Heaps, chosen: Sequence[Move]) -> Replies:
-        return {after(position, move): 1 / len(chosen) for move in chosen}
+    def _uniform(self, position: Heaps, chosen: Sequence[Move]) -> Replies:
+        return {apply_move(position, move): 1 / len(chosen) for move in chosen}
 
     def _winning(self, position: Heaps) -> Replies:
-        return self._even(position, winning_moves(position, self._rule, misere=self._misere))
+        return self._uniform(position, winning_moves(position, self._rule, misere=self._misere))
 
     def _hardest(self, position: Heaps) -> Replies:
         hardest = hardest_moves(position, self._rule, misere=self._misere)
-        return self._winning(position) or self._even(position, hardest)
+        return self._winning(position) or self._uniform(position, hardest)
 
     def _deeper(self, position: Heaps) -> Replies:
-        return self._winning(position) or self._even(position, self._difficulty.hardest_moves(position) or [])
+        return self._winning(position) or self._uniform(position, self._difficulty.hardest_moves(position) or [])
 
     def _longest(self, position: Heaps) -> Replies:
         every = moves(position, self._rule)
-        fewest = min((_taken(move) for move in every), default=0)
-        return self._winning(position) or self._even(position, [move for move in every if _taken(move) == fewest])
+        fewest = min((_count_taken(move) for move in every), default=0)
+        return self._winning(position) or self._uniform(position, [move for move in every if _count_taken(move) == fewest])
 
     def _theory(self, position: Heaps) -> Replies:
         return self._winning(position) or self._random(position)
@@ -182,23 +182,23 @@ class Contest:
 
     def _greedy(self, position: Heaps) -> Replies:
         def heaps_left(move: Move) -> int:
-            return sum(self._rule.options(size) > 0 for size in after(position, move))
+            return sum(self._rule.count_results(size) > 0 for size in apply_move(position, move))
 
         good = [move for move in moves(position, self._rule) if heaps_left(move) % 2 == self._misere]
-        return self._even(position, good) or self._random(position)
+        return self._uniform(position, good) or self._random(position)
 
     def _random(self, position: Heaps) -> Replies:
         """Choose uniformly among the moves of all heaps; moves of equal heaps lead to the same position."""
-        weights = {after(position, move): position.count(move.heap) for move in moves(position, self._rule)}
+        weights = {apply_move(position, move): position.count(move.heap) for move in moves(position, self._rule)}
         total = sum(weights.values())
         return {following: weight / total for following, weight in weights.items()}
 
 
-def _taken(move: Move) -> int:
+def _count_taken(move: Move) -> int:
     return move.heap - sum(move.parts)
 
 
-def _orders(position: Heaps, bounds: Heaps) -> int:
+def _count_orders(position: Heaps, bounds: Heaps) -> int:
     """Return in how many different orders the heap sizes of a position fit the bounds, heap by heap."""
 
     @cache

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from bots.evaluation.base import Evaluate
 from bots.search import (
-    ENDLESS,
-    Found,
-    Limit,
-    Status,
+    MAX_DEPTH,
+    SearchResult,
+    SearchLimit,
+    Labelling,
     TranspositionTable,
     alphabeta,
     deepen,
@@ -21,12 +21,12 @@ from bots.search import (
     minimax,
     negamax,
     star1,
-    status,
+    label_root,
 )
-from bots.search.base import DEEPEST
+from bots.search.base import DEFAULT_MAX_DEPTH
 from protocol.games.base import Game
 
-MOST_NODES = 600_000
+MAX_NODES = 600_000
 """Nodes that minimax may visit if no depth is given."""
 
 
@@ -52,11 +52,11 @@ class SearchComparison(Struct, frozen=True):
     """The depth of the tree searched, in plies."""
     searches: list[SearchRun]
 
-    def share(self, search: SearchRun) -> float:
+    def node_ratio(self, search: SearchRun) -> float:
         """Return the nodes of a search divided by those of the first search."""
         return search.nodes / self.searches[0].nodes
 
-    def branching(self, search: SearchRun) -> float:
+    def branching_factor(self, search: SearchRun) -> float:
         """Return the effective branching factor b: a uniform tree of 1 + b + … + b^plies nodes has as many."""
         low, high = 0.0, float(search.nodes ** (1 / self.plies))
         for _ in range(100):
@@ -68,7 +68,7 @@ class SearchComparison(Struct, frozen=True):
         return high
 
 
-Search = Callable[..., "Found[Any] | Status[Any]"]
+Search = Callable[..., "SearchResult[Any] | Labelling[Any]"]
 
 SEARCHES: Mapping[str, Search] = {
     "minimax": minimax,
@@ -79,44 +79,44 @@ SEARCHES: Mapping[str, Search] = {
     "alphabeta+table": alphabeta,
     "star1+table": star1,
 }
-WITHOUT_CHANCE = ("minimax", "negamax", "alphabeta", "alphabeta+table")
+CHANCELESS_SEARCHES = ("minimax", "negamax", "alphabeta", "alphabeta+table")
 
 
 def compare_searches(rules: Game[Any, Any], root: Any, depth: int | None, evaluate: Evaluate) -> SearchComparison:
     """Run every search on `root`, `depth` plies deep. Without a depth, search the whole game if its tree has at most
     `MOST_NODES`, else the most plies that stay within that.
     """
-    extent = measure_extent(rules, root, DEEPEST if depth is None else depth, ENDLESS if depth else MOST_NODES)
-    asked = ENDLESS if extent.whole else extent.plies
+    extent = measure_extent(rules, root, DEFAULT_MAX_DEPTH if depth is None else depth, MAX_DEPTH if depth else MAX_NODES)
+    asked = MAX_DEPTH if extent.is_complete else extent.plies
     searches = []
     for name, search in SEARCHES.items():
-        if not extent.chance or name not in WITHOUT_CHANCE:
-            table = {"table": TranspositionTable(most=MOST_NODES)} if name.endswith("+table") else {}
-            searches.append(_timed(name, search, rules, root, depth=asked, evaluate=evaluate, **table))
-    options = {"limit": Limit(), "evaluate": evaluate, "table": TranspositionTable(most=MOST_NODES)}
-    searches.append(_timed("deepening", deepen, rules, root, star1, deepest=extent.plies, **options))
-    if extent.whole and not extent.chance:
-        searches.append(_timed("status", status, rules, root))
+        if not extent.has_chance or name not in CHANCELESS_SEARCHES:
+            table = {"table": TranspositionTable(max_entries=MAX_NODES)} if name.endswith("+table") else {}
+            searches.append(_time_search(name, search, rules, root, depth=asked, evaluate=evaluate, **table))
+    options = {"limit": SearchLimit(), "evaluate": evaluate, "table": TranspositionTable(max_entries=MAX_NODES)}
+    searches.append(_time_search("deepening", deepen, rules, root, star1, deepest=extent.plies, **options))
+    if extent.is_complete and not extent.has_chance:
+        searches.append(_time_search("status", label_root, rules, root))
     return SearchComparison(asked, extent.plies, searches)
 
 
-def _timed(name: str, search: Search, *given: Any, **options: Any) -> SearchRun:
+def _time_search(name: str, search: Search, *given: Any, **options: Any) -> SearchRun:
     before = time.perf_counter()
     found = search(*given, **options)
     return SearchRun(name, found.nodes, found.leaves, float(found.value), round(time.perf_counter() - before, 6))
 
 
-class Extent(NamedTuple):
+class TreeExtent(NamedTuple):
     """The depth of a game tree, or of the part of it that was counted."""
 
     plies: int
-    whole: bool
+    is_complete: bool
     """True if every line ends within `plies`."""
-    chance: bool
+    has_chance: bool
     """True if some move has several outcomes."""
 
 
-def measure_extent(rules: Game[Any, Any], root: Any, plies: int, most: int) -> Extent:
+def measure_extent(rules: Game[Any, Any], root: Any, plies: int, max_nodes: int) -> TreeExtent:
     """Count the tree level by level until `plies` levels are counted or it has more than `most` nodes.
 
     Equal positions of a level are expanded once and counted with the number of paths to them.
@@ -134,8 +134,8 @@ def measure_extent(rules: Game[Any, Any], root: Any, plies: int, most: int) -> E
                     following[key] = (result, following.get(key, (result, 0))[1] + ways)
         nodes += sum(ways for _, ways in following.values())
         if not following:
-            return Extent(max(ply, 1), True, chance)
-        if ply == plies or nodes > most:
-            return Extent(max(ply, 1), False, chance)
+            return TreeExtent(max(ply, 1), True, chance)
+        if ply == plies or nodes > max_nodes:
+            return TreeExtent(max(ply, 1), False, chance)
         level = following
     raise AssertionError("the last round always returns")

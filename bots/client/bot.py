@@ -159,6 +159,6 @@ class Bot(ABC):
         """React to a match that ended without a connection. Its result is unknown, and `ended` is not called."""
 
 
-def seeded(seed: str, match: str, ply: int) -> random.Random:
+def make_turn_rng(seed: str, match: str, ply: int) -> random.Random:
     """Return the random generator of one turn, independent of all other turns and their order."""
     return random.Random(hashlib.sha256(f"{seed}/{match}/{ply}".encode()).digest())

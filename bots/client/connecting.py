@@ -24,45 +24,45 @@ from websockets.typing import Subprotocol
 from bots.client.timeouts import ClientTimeouts
 from machine.host_names import host_of_url
 from protocol.codec import MSGPACK
-from protocol.display import printable
+from protocol.display import escape_unprintable
 from protocol.errors import Fault, UsageFault
-from protocol.messages import MAX_SERVER_FRAME
+from protocol.messages import MAX_SERVER_FRAME_BYTES
 
-LONGEST_ASKED = 300.0
+MAX_RETRY_AFTER_S = 300.0
 """The longest wait, in seconds, that a server can ask for."""
-_PASSING = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
+_RETRYABLE_STATUSES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
 
 
-class Away(Fault):
+class ArenaUnreachable(Fault):
     """No arena answers now. `after` is the number of seconds that it asks clients to wait, 0 if it does not say."""
 
     def __init__(self, why: str, after: float = 0.0) -> None:
         super().__init__(why)
-        self.after = after
+        self.retry_after_s = after
 
 
-class Refused(Fault):
+class ArenaRefused(Fault):
     """The arena refuses the bot, and would again."""
 
 
-class _Opening(open_websocket):
+class _SameHostConnect(open_websocket):
     """A connection that follows redirects only within its host, as other hosts must not see the token."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         found = super().process_redirect(exc)
         if isinstance(found, str) and host_of_url(found) != host_of_url(self.uri):
-            return Refused(f"{self.uri} sends bots on to {printable(found)[:80]}: if that is right, give that URL")
+            return ArenaRefused(f"{self.uri} sends bots on to {escape_unprintable(found)[:80]}: if that is right, give that URL")
         return found
 
 
 async def connect(url: str, timeouts: ClientTimeouts) -> ClientConnection:
     """Open a connection to the arena at `url`. Raises `Away`, `Refused`; `UsageFault` for a bad URL or proxy."""
     try:
-        return await _Opening(
+        return await _SameHostConnect(
             url,
             subprotocols=[Subprotocol(MSGPACK.subprotocol)],
             compression=None,
-            max_size=MAX_SERVER_FRAME,
+            max_size=MAX_SERVER_FRAME_BYTES,
             proxy=None if is_loopback(url) else True,
             open_timeout=timeouts.open_timeout_s,
             close_timeout=timeouts.close_timeout_s,
@@ -70,20 +70,20 @@ async def connect(url: str, timeouts: ClientTimeouts) -> ClientConnection:
             ping_timeout=timeouts.pong_timeout_s,
         )
     except InvalidStatus as exc:
-        raise _not_upgraded(url, exc.response) from exc
+        raise _fault_of_response(url, exc.response) from exc
     except (InvalidURI, UnicodeError, OverflowError) as exc:
         raise UsageFault(f"the arena's URL: {exc}") from exc
     except (InvalidProxy, ImportError) as exc:
         raise UsageFault(f"the proxy that the environment names: {exc}") from exc
     except ssl.SSLCertVerificationError as exc:
-        raise Refused(f"{url}: {_reason(exc)}") from exc
+        raise ArenaRefused(f"{url}: {_describe_error(exc)}") from exc
     except ValueError as exc:  # which a certificate that cannot be verified is, too
         raise UsageFault(f"the arena's URL: {exc}") from exc
     except (OSError, EOFError, WebSocketException) as exc:
-        raise Away(f"no arena answers at {url}: {_reason(exc)}{_other_scheme(url, exc)}") from exc
+        raise ArenaUnreachable(f"no arena answers at {url}: {_describe_error(exc)}{_scheme_hint(url, exc)}") from exc
 
 
-def _other_scheme(url: str, exc: Exception) -> str:
+def _scheme_hint(url: str, exc: Exception) -> str:
     """Return a hint if the URL's scheme and the server may disagree about TLS."""
     if url.startswith("wss:") and isinstance(exc, (ssl.SSLError, ConnectionResetError, EOFError)):
         return f"; if it speaks no TLS, its URL is ws{url[3:]}"
@@ -92,18 +92,18 @@ def _other_scheme(url: str, exc: Exception) -> str:
     return ""
 
 
-def _not_upgraded(url: str, response: Response) -> Fault:
+def _fault_of_response(url: str, response: Response) -> Fault:
     """Return the fault for an HTTP answer. Only some of those that blame the request may pass."""
     status = response.status_code
     body = (response.body or b"").decode(errors="replace").strip().split("\n")[0][:200]
     said = " with a web page" if body.startswith("<") else f": {body}" if body else ""
     why = f"{url} answered HTTP {status}{said}"
-    if 400 <= status < 500 and status not in _PASSING:
-        return Refused(why)
-    return Away(why, _asked(response.headers.get("Retry-After", ""), datetime.now(UTC)))
+    if 400 <= status < 500 and status not in _RETRYABLE_STATUSES:
+        return ArenaRefused(why)
+    return ArenaUnreachable(why, _read_retry_after(response.headers.get("Retry-After", ""), datetime.now(UTC)))
 
 
-def _asked(retry_after: str, now: datetime) -> float:
+def _read_retry_after(retry_after: str, now: datetime) -> float:
     """Return the seconds of a `Retry-After` header, a number or a date; 0 for anything else."""
     try:
         if retry_after.isdecimal():
@@ -112,7 +112,7 @@ def _asked(retry_after: str, now: datetime) -> float:
             seconds = (parsedate_to_datetime(retry_after) - now).total_seconds()
     except (ValueError, TypeError):  # no date, or one without its zone
         return 0.0
-    return max(0.0, min(seconds, LONGEST_ASKED))
+    return max(0.0, min(seconds, MAX_RETRY_AFTER_S))
 
 
 def is_loopback(url: str) -> bool:
@@ -124,7 +124,7 @@ def is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
-def _reason(exc: BaseException) -> str:
+def _describe_error(exc: BaseException) -> str:
     if isinstance(exc, ConnectionRefusedError):
         return "connection refused"
     if isinstance(exc, ConnectionClosed):

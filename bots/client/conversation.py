@@ -15,10 +15,10 @@ import msgspec
 
 from bots.client import progress_report
 from bots.client.bot import Bot
-from bots.client.seat import Seat, resignation
+from bots.client.seat import Seat, make_resignation
 from bots.client.settings import Settings
-from bots.client.talk import Effect, LookLater, Say, SeekLater, Stop, Talk, WarmUp
-from bots.client.worker_threads import Thought
+from bots.client.talk import Effect, ScheduleListing, PrintLine, ScheduleSeek, Stop, ClientProtocol, WarmUp
+from bots.client.worker_threads import WorkResult
 from machine.backoff import Backoff
 from protocol import games, messages
 from protocol.close_codes import GOING_AWAY
@@ -29,22 +29,22 @@ from protocol.messages import FromClient
 
 NORMAL_CLOSURE = 1000
 """The close code of a WebSocket that ends without a particular reason."""
-MOST_CACHED = 64
-PASSING = (UNAVAILABLE, NO_SLOTS)
+MAX_CACHED_RULES = 64
+RETRYABLE_CODES = (UNAVAILABLE, NO_SLOTS)
 """Error codes of seeks that may succeed later."""
-SEEK_AGAIN, SEEK_AGAIN_AT_LAST = 2.0, 60.0
+FIRST_SEEK_DELAY_S, MAX_SEEK_DELAY_S = 2.0, 60.0
 """Seconds until the next try. They double after each failure, up to the second value, until a match begins."""
-LOOK_AT_LAST = 600.0
+MAX_LISTING_INTERVAL_S = 600.0
 """The longest interval between reports on whom the bot waits for, in seconds. The first intervals are shorter."""
-LOOK_LATER = 5
-HOPELESS = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
+LISTING_INTERVAL_FACTOR = 5
+FATAL_CODES = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
 """Fatal errors after which reconnecting would not help."""
-MOST_FAILED = 3
+MAX_FAILED_IN_A_ROW = 3
 """The number of failed matches in a row after which the bot stops seeking."""
 _rules_key = msgspec.json.Encoder(order="sorted").encode
 
 
-class Conversation(Talk):
+class Conversation(ClientProtocol):
     """All that `bot` says and has to think about until the process ends. `game` is what it was warmed up for."""
 
     def __init__(
@@ -58,7 +58,7 @@ class Conversation(Talk):
         self._first_look_delay_s = first_look_delay_s
         self.connected = False
         self.played = 0
-        self.at = settings.url
+        self.url = settings.url
         self._bot = bot
         self._settings = settings
         self._token = token
@@ -67,37 +67,37 @@ class Conversation(Talk):
         self._games: list[str] = []
         """The games that the arena plays; none before the first welcome."""
         self._seats: dict[str, Seat] = {}
-        self._waits = type(bot).ended is not Bot.ended or type(bot).missed is not Bot.missed
+        self._waits_for_end = type(bot).ended is not Bot.ended or type(bot).missed is not Bot.missed
         self._finishing: dict[str, Seat] = {}
         self._awaited: set[str] = set()
-        self._away: set[str] = set()
+        self._unreachable_matches: set[str] = set()
         """Matches on nodes that can't be reached. Others may be played in their slots."""
         self._seeks: dict[str, str] = {}
         """The games of the seeks in force, by id."""
         self._withdrawn: set[str] = set()
         """Seeks that were withdrawn but are not confirmed yet."""
-        self._wanted = list(bot.games) if settings.game is None else [settings.game]
+        self._games_to_play = list(bot.games) if settings.game is None else [settings.game]
         """The games to play, in order of preference."""
-        self._cold = list(self._wanted) if settings.open and type(bot).warm_up is not Bot.warm_up else []
+        self._not_warmed_up = list(self._games_to_play) if settings.open and type(bot).warm_up is not Bot.warm_up else []
         """The games that the bot still has to warm up for. The first is in progress."""
         self._seeks_made = 0
-        self._held: set[str] = set()
+        self._held_games: set[str] = set()
         """Games that were refused and are not sought until their `SeekLater` is due."""
-        self._backoffs: defaultdict[str, Backoff] = defaultdict(lambda: Backoff(SEEK_AGAIN, SEEK_AGAIN_AT_LAST))
+        self._backoffs: defaultdict[str, Backoff] = defaultdict(lambda: Backoff(FIRST_SEEK_DELAY_S, MAX_SEEK_DELAY_S))
         """The backoff of each game's seeks."""
-        self._next_look = first_look_delay_s
-        self._looking = False
+        self._listing_interval_s = first_look_delay_s
+        self._listing_scheduled = False
         """True if a `LookLater` is due."""
-        self._met = False
+        self._match_began = False
         """True if a match began since the last `LookLater`."""
-        self._asked = False
+        self._reports_listing = False
         """True if the next listing has to be reported."""
         self._failed_in_a_row = 0
         self._failing = False
         """True if too many matches in a row failed, so that no more are played."""
         self._last_details = ""
         """The traceback that was reported last."""
-        self._parting = ""
+        self._close_reason = ""
         """The arena's reason for closing the connection, if it is about to."""
         self._presets: dict[str, list[str]] = {}
         """The presets of each game's open seek."""
@@ -106,7 +106,7 @@ class Conversation(Talk):
             self._rules[game.name, _rules_key(game.config)] = game
 
     def hello(self) -> messages.Hello:
-        self._parting = ""
+        self._close_reason = ""
         return messages.Hello(
             bot=self._bot.name,
             token=self._token,
@@ -116,219 +116,219 @@ class Conversation(Talk):
             person=self._bot.person,
         )
 
-    def _turned(self, turn: messages.Turn, now: float) -> list[Effect]:
+    def _on_turn(self, turn: messages.Turn, now: float) -> list[Effect]:
         seat = self._seats.get(turn.match)
-        return seat.turned(turn, now) if seat else []
+        return seat.handle_turn(turn, now) if seat else []
 
-    def _unseeked(self, seek: str) -> list[Effect]:
-        self._forget(seek)
-        return self._go_on()
+    def _on_unseeked(self, seek: str) -> list[Effect]:
+        self._drop_seek(seek)
+        return self._seek_or_stop()
 
-    def thought(self, thought: Thought) -> list[Effect]:
+    def handle_result(self, thought: WorkResult) -> list[Effect]:
         """Return the effects of finished work. Nothing is sent while the connection is down."""
         match = thought.work.match
         seat = self._seats.get(match) or self._finishing.get(match)
         if seat is None:
             return []
         if thought.details:
-            thought = self._once_in_full(thought)
-        effects = [e for e in seat.thought(thought) if self.connected or not isinstance(e, FromClient)]
-        if seat.done and self._finishing.pop(match, None) is not None:
-            effects += self._go_on()
+            thought = self._shorten_repeated(thought)
+        effects = [e for e in seat.handle_result(thought) if self.connected or not isinstance(e, FromClient)]
+        if seat.is_done and self._finishing.pop(match, None) is not None:
+            effects += self._seek_or_stop()
         return effects
 
-    def seek(self, game: str) -> list[Effect]:
+    def retry_seek(self, game: str) -> list[Effect]:
         """Seek the game again: its `SeekLater` is due."""
-        self._held.discard(game)
-        return self._go_on()
+        self._held_games.discard(game)
+        return self._seek_or_stop()
 
-    def look(self) -> list[Effect]:
+    def request_listing(self) -> list[Effect]:
         """Request a listing, unless a match began meanwhile: the `LookLater` is due."""
-        self._looking = False
+        self._listing_scheduled = False
         if not self._seeks:
             return []
-        if self._met:
-            return self._look_later()
-        self._asked = True
-        self._next_look = min(self._next_look * LOOK_LATER, LOOK_AT_LAST)
-        return [messages.List(), *self._look_later()]
+        if self._match_began:
+            return self._schedule_listing()
+        self._reports_listing = True
+        self._listing_interval_s = min(self._listing_interval_s * LISTING_INTERVAL_FACTOR, MAX_LISTING_INTERVAL_S)
+        return [messages.List(), *self._schedule_listing()]
 
-    def _look_later(self) -> list[Effect]:
+    def _schedule_listing(self) -> list[Effect]:
         """Schedule the next listing request, unless one is scheduled."""
-        if self._looking:
+        if self._listing_scheduled:
             return []
-        self._looking, self._met = True, False
-        return [LookLater(self._next_look)]
+        self._listing_scheduled, self._match_began = True, False
+        return [ScheduleListing(self._listing_interval_s)]
 
-    def warmed(self, game: str, fault: str | None) -> list[Effect]:
+    def on_warmed_up(self, game: str, fault: str | None) -> list[Effect]:
         """Handle the end of a `WarmUp`. `fault` is the reason why the game can't be played, if it can't."""
-        self._cold.remove(game)
-        effects: list[Effect] = [WarmUp(self._cold[0])] if self._cold else []
+        self._not_warmed_up.remove(game)
+        effects: list[Effect] = [WarmUp(self._not_warmed_up[0])] if self._not_warmed_up else []
         if self.connected:
-            effects.append(messages.Warming(games=list(self._cold)))
+            effects.append(messages.Warming(games=list(self._not_warmed_up)))
         if fault is not None:
-            self._wanted.remove(game)
-            effects.append(self.trouble(f"it does not play {game}: {fault}"))
-            if not self._wanted:
+            self._games_to_play.remove(game)
+            effects.append(self.make_error_line(f"it does not play {game}: {fault}"))
+            if not self._games_to_play:
                 effects.append(Stop(1))
-        return effects + self._go_on()
+        return effects + self._seek_or_stop()
 
-    def interrupted(self) -> list[Effect]:
+    def on_interrupt(self) -> list[Effect]:
         """Return what to report about matches under way when the process is interrupted."""
-        starts = [seat.start for seat in self._seats.values() if not seat.given_up]
+        starts = [seat.start for seat in self._seats.values() if not seat.is_resigned]
         if self._settings.assigned or not starts:
             return []
         away_ms = min((start.away_ms for start in starts if start.away_ms), default=0)
-        return [self.trouble(progress_report.left(len(starts), away_ms))]
+        return [self.make_error_line(progress_report.format_left_matches(len(starts), away_ms))]
 
-    def lost(self, code: int) -> list[Effect]:
+    def handle_lost(self, code: int) -> list[Effect]:
         self.connected = False
         self._seeks.clear()
         self._withdrawn.clear()
         self._awaited.clear()
         if self._settings.assigned and code in (NORMAL_CLOSURE, GOING_AWAY):
             return [Stop(0)]
-        why = progress_report.STOPPING.get(code)
-        return [self.trouble(why), Stop(1)] if why else []
+        why = progress_report.STOPPING_CODES.get(code)
+        return [self.make_error_line(why), Stop(1)] if why else []
 
-    def without(self, matches: set[str]) -> list[Effect]:
-        self._away = matches
-        return self._go_on()
+    def set_unreachable(self, matches: set[str]) -> list[Effect]:
+        self._unreachable_matches = matches
+        return self._seek_or_stop()
 
-    def ended(self, code: int) -> str:
-        return progress_report.ended(self.at, code, self._parting)
+    def describe_end(self, code: int) -> str:
+        return progress_report.format_close(self.url, code, self._close_reason)
 
-    def _welcomed(self, welcome: messages.Welcome) -> list[Effect]:
+    def _on_welcome(self, welcome: messages.Welcome) -> list[Effect]:
         first = not self._games
         self.connected = True
         self._games = welcome.games
         self._slots = min(self._settings.slots, welcome.limits.slots)
-        going_on = {*welcome.resumed, *self.kept}
-        self._awaited = (self._awaited & {*self.kept} | {*welcome.resumed}) - self._seats.keys()
+        going_on = {*welcome.resumed, *self.matches_elsewhere}
+        self._awaited = (self._awaited & {*self.matches_elsewhere} | {*welcome.resumed}) - self._seats.keys()
         effects: list[Effect] = []
         if not self._settings.assigned:
-            effects.append(Say(progress_report.welcomed(self._bot.name, self.at, welcome.resumed)))
+            effects.append(PrintLine(progress_report.format_welcome(self._bot.name, self.url, welcome.resumed)))
         for match in self._seats.keys() - going_on:
-            effects.append(self.trouble(f"{match} ended while the connection was down"))
-            effects += self._over(match, None)
-        if self._cold:
+            effects.append(self.make_error_line(f"{match} ended while the connection was down"))
+            effects += self._end_match(match, None)
+        if self._not_warmed_up:
             if first:
-                effects.append(WarmUp(self._cold[0]))
-            effects.append(messages.Warming(games=list(self._cold)))
-        return effects + self._go_on()
+                effects.append(WarmUp(self._not_warmed_up[0]))
+            effects.append(messages.Warming(games=list(self._not_warmed_up)))
+        return effects + self._seek_or_stop()
 
-    def _started(self, start: messages.Start) -> list[Effect]:
+    def _on_start(self, start: messages.Start) -> list[Effect]:
         self._awaited.discard(start.match)
         self._backoffs.clear()
-        self._next_look, self._met, self._asked = self._first_look_delay_s, True, False
+        self._listing_interval_s, self._match_began, self._reports_listing = self._first_look_delay_s, True, False
         if start.seek is not None:
-            self._forget(start.seek)
+            self._drop_seek(start.seek)
         known = self._seats.get(start.match)
         if known is not None:
-            return known.resume()
+            return known.handle_repeated_start()
         if start.seat is None:
             return []
         try:
-            rules = self._rules_of(start)
+            rules = self._load_rules(start)
         except Fault as exc:
-            return [self.trouble(f"{start.match} is lost: {exc}"), resignation(start.match, str(exc))]
+            return [self.make_error_line(f"{start.match} is lost: {exc}"), make_resignation(start.match, str(exc))]
         # A server that assigns matches gives each bot its own seed. Two bots that people start may have the same one.
         seed = self._seed if self._settings.assigned else f"{self._seed}/seat-{start.seat}"
         seat = self._seats[start.match] = Seat(self._bot, start, start.seat, rules, seed)
-        return seat.begin() + (self._go_on() if self._settings.open else [])
+        return seat.handle_start() + (self._seek_or_stop() if self._settings.open else [])
 
-    def _ended(self, end: messages.End) -> list[Effect]:
+    def _on_end(self, end: messages.End) -> list[Effect]:
         seat = self._seats.get(end.match)
         if seat is None:
             return []
-        effects: list[Effect] = [] if self._settings.assigned else [seat.result(end)]
-        return effects + self._over(end.match, end) + self._go_on()
+        effects: list[Effect] = [] if self._settings.assigned else [seat.format_result(end)]
+        return effects + self._end_match(end.match, end) + self._seek_or_stop()
 
-    def _over(self, match: str, end: messages.End | None) -> list[Effect]:
+    def _end_match(self, match: str, end: messages.End | None) -> list[Effect]:
         """End a match; its seat stays while the bot thinks."""
         self.played += 1
         seat = self._seats.pop(match)
-        effects = seat.ended(end)
-        if not seat.done:
+        effects = seat.handle_end(end)
+        if not seat.is_done:
             self._finishing[match] = seat
         self._failed_in_a_row = self._failed_in_a_row + 1 if seat.failure is not None else 0
-        if self._failed_in_a_row == MOST_FAILED and not self._settings.assigned and not self._failing:
+        if self._failed_in_a_row == MAX_FAILED_IN_A_ROW and not self._settings.assigned and not self._failing:
             self._failing = True
-            effects.append(self.trouble(f"its program failed in {MOST_FAILED} matches in a row, so it stops"))
+            effects.append(self.make_error_line(f"its program failed in {MAX_FAILED_IN_A_ROW} matches in a row, so it stops"))
         return effects
 
-    def _once_in_full(self, thought: Thought) -> Thought:
+    def _shorten_repeated(self, thought: WorkResult) -> WorkResult:
         """Reduce a thought to one line if its traceback was just reported."""
         if thought.details != self._last_details:
             self._last_details = thought.details
             return thought
-        return dataclasses.replace(thought, trouble=f"{thought.trouble} as before: {thought.failure}", details="")
+        return dataclasses.replace(thought, trouble=f"{thought.message} as before: {thought.failure}", details="")
 
-    def _rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
+    def _on_rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
         seat = self._seats.get(rejected.match)
         if seat is None:
-            return [Say(progress_report.rejection(self._bot.name, rejected, None), trouble=True)]
-        return seat.rejected(rejected, now)
+            return [PrintLine(progress_report.format_rejection(self._bot.name, rejected, None), is_error=True)]
+        return seat.handle_rejection(rejected, now)
 
-    def _listed(self, listing: messages.Listing) -> list[Effect]:
+    def _on_listing(self, listing: messages.Listing) -> list[Effect]:
         """Report what the next match waits for."""
-        if not (self._asked and self._seeks):
+        if not (self._reports_listing and self._seeks):
             return []
-        self._asked = False
+        self._reports_listing = False
         game = next(iter(self._seeks.values()))
-        return [Say(progress_report.waiting(self._bot.name, game, self._settings.opponent, listing))]
+        return [PrintLine(progress_report.format_waiting(self._bot.name, game, self._settings.opponent, listing))]
 
-    def _erred(self, error: messages.Error) -> list[Effect]:
-        line = Say(progress_report.error(self._bot.name, error, welcome=self.connected), trouble=True)
+    def _on_error(self, error: messages.Error) -> list[Effect]:
+        line = PrintLine(progress_report.format_error(self._bot.name, error, is_welcome=self.connected), is_error=True)
         if error.fatal:
-            self._parting = error.message
-            return [line, Stop(1)] if error.code in HOPELESS else []
+            self._close_reason = error.message
+            return [line, Stop(1)] if error.code in FATAL_CODES else []
         game = self._seeks.get(error.ref or "")
         if error.ref is None or game is None:
             return [line]
-        self._forget(error.ref)
-        if error.code not in PASSING:
+        self._drop_seek(error.ref)
+        if error.code not in RETRYABLE_CODES:
             return [line, Stop(1)]
-        if game in self._held:
+        if game in self._held_games:
             return []
-        told = [] if self._held else [line]
-        self._held.add(game)
-        return [*told, SeekLater(self._backoffs[game].delay(), game)]
+        told = [] if self._held_games else [line]
+        self._held_games.add(game)
+        return [*told, ScheduleSeek(self._backoffs[game].next_delay(), game)]
 
-    def _go_on(self) -> list[Effect]:
+    def _seek_or_stop(self) -> list[Effect]:
         """Seek matches for the free slots; stop when everything was played."""
         if self._settings.assigned or not self.connected:
             return []
         playing = len(self._seats) + len(self._awaited)
         under_way = playing + len(self._seeks)
-        room = self._slots - under_way + len(self._away & self._seats.keys())
-        all_told = not under_way and not (self._waits and self._finishing)
+        room = self._slots - under_way + len(self._unreachable_matches & self._seats.keys())
+        all_told = not under_way and not (self._waits_for_end and self._finishing)
         if self._failing:
-            return [Stop(1)] if all_told else self._withdraw()
+            return [Stop(1)] if all_told else self._withdraw_seeks()
         if self._settings.matches is not None:
             left = self._settings.matches - self.played
             if left <= 0 and all_told:
                 return [Stop(0)]
             if self._settings.open and left <= playing:
-                return self._withdraw()
+                return self._withdraw_seeks()
             if not self._settings.open:  # open seeks are for different games, and most may wait for long
                 room = min(room, left - under_way)
         return self._seek(room) if room > 0 else []
 
-    def _seek(self, count: int) -> list[Effect]:
-        games = [game for game in self._wanted if game in self._games]
+    def _seek(self, max_seeks: int) -> list[Effect]:
+        games = [game for game in self._games_to_play if game in self._games]
         if not games:
-            wanted = ", ".join(self._wanted)
-            return [self.trouble(f"the arena does not play {wanted}; it plays {', '.join(self._games)}"), Stop(1)]
+            wanted = ", ".join(self._games_to_play)
+            return [self.make_error_line(f"the arena does not play {wanted}; it plays {', '.join(self._games)}"), Stop(1)]
         if self._settings.open:
-            taken = {*self._seeks.values(), *self._cold, *self._held}
-            return self._seek_openly([game for game in games if game not in taken], count)
-        if games[0] in self._held:
+            taken = {*self._seeks.values(), *self._not_warmed_up, *self._held_games}
+            return self._seek_openly([game for game in games if game not in taken], max_seeks)
+        if games[0] in self._held_games:
             return []
         config, rated, opponent = dict(self._settings.config), self._settings.rated, self._settings.opponent
-        names = [self._new_seek(games[0]) for _ in range(count)]
+        names = [self._new_seek(games[0]) for _ in range(max_seeks)]
         seeks = [messages.Seek(id=name, game=games[0], config=config, rated=rated, opponent=opponent) for name in names]
-        return [*seeks, *self._look_later()]
+        return [*seeks, *self._schedule_listing()]
 
     def _seek_openly(self, wanted: Sequence[str], count: int) -> list[Effect]:
         """Make open seeks for some games, each with the presets that the bot plays."""
@@ -340,11 +340,11 @@ class Conversation(Talk):
             try:
                 presets = self._presets_of(game)
             except UsageFault as fault:
-                self._wanted.remove(game)
-                troubles.append(self.trouble(f"it does not play {game}: {fault}"))
+                self._games_to_play.remove(game)
+                troubles.append(self.make_error_line(f"it does not play {game}: {fault}"))
                 continue
             seeks.append(messages.Seek(id=self._new_seek(game), game=game, open=True, presets=presets))
-        plays = not set(self._wanted).isdisjoint(self._games)
+        plays = not set(self._games_to_play).isdisjoint(self._games)
         return [*troubles, *seeks, *([] if plays else [Stop(1)])]
 
     def _presets_of(self, game: str) -> list[str]:
@@ -354,7 +354,7 @@ class Conversation(Talk):
             plays, faults = [], []
             for preset in known:
                 try:
-                    self._bot.check_game(games.load(game, {"preset": preset}))
+                    self._bot.check_game(games.load_game(game, {"preset": preset}))
                     plays.append(preset)
                 except UsageFault as fault:
                     faults.append(fault)
@@ -363,13 +363,13 @@ class Conversation(Talk):
             self._presets[game] = plays if faults else []
         return self._presets[game]
 
-    def _withdraw(self) -> list[Effect]:
+    def _withdraw_seeks(self) -> list[Effect]:
         """Withdraw all seeks: there is enough to play."""
         withdrawn = [messages.Unseek(id=name) for name in self._seeks if name not in self._withdrawn]
         self._withdrawn.update(self._seeks)
         return [*withdrawn]
 
-    def _forget(self, seek: str) -> None:
+    def _drop_seek(self, seek: str) -> None:
         self._seeks.pop(seek, None)
         self._withdrawn.discard(seek)
 
@@ -379,18 +379,18 @@ class Conversation(Talk):
         self._seeks[name] = game
         return name
 
-    def _rules_of(self, start: messages.Start) -> Game[Any, Any]:
+    def _load_rules(self, start: messages.Start) -> Game[Any, Any]:
         """Return the game of a match: one object for all matches of a config, so that what it computes is shared."""
         key = (start.game, _rules_key(start.config))
         rules = self._rules.get(key)
         if rules is None:
-            if len(self._rules) >= MOST_CACHED:
+            if len(self._rules) >= MAX_CACHED_RULES:
                 self._rules.clear()
-            rules = games.load(start.game, start.config)
+            rules = games.load_game(start.game, start.config)
             if self._settings.open:  # others chose its config, so it is new to the bot
                 self._bot.check_game(rules)
             self._rules[key] = rules
         return rules
 
-    def trouble(self, text: str) -> Say:
-        return Say(f"{self._bot.name}: {text}", trouble=True)
+    def make_error_line(self, text: str) -> PrintLine:
+        return PrintLine(f"{self._bot.name}: {text}", is_error=True)

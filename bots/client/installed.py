@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @functools.cache
-def installed() -> Mapping[str, EntryPoint]:
+def find_installed() -> Mapping[str, EntryPoint]:
     """Return the entry points of bots by name, read once, as reading those of all packages takes 10 ms."""
     from importlib.metadata import entry_points  # 10 ms more, which programs of bots and workers do not need
 
@@ -24,7 +24,7 @@ def installed() -> Mapping[str, EntryPoint]:
 def players_of(game: str) -> list[str]:
     """Return the names of the bots that play a game; this imports all of them."""
     found = []
-    for name, entry in installed().items():
+    for name, entry in find_installed().items():
         with contextlib.suppress(ImportError):
             if game in entry.load().games:
                 found.append(name)

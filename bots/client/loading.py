@@ -16,20 +16,20 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from bots.client.bot import Bot
-from bots.client.installed import installed
+from bots.client.installed import find_installed
 from bots.mistakes import PACKAGES, is_own
 from protocol.errors import Fault, UsageFault
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-_loading: ContextVar[bool] = ContextVar("loading", default=False)
+_is_loading: ContextVar[bool] = ContextVar("loading", default=False)
 """True while a program runs for its bot."""
 
 
-def find(name: str) -> EntryPoint:
+def find_entry_point(name: str) -> EntryPoint:
     """Return the entry point of the bot called `name`. Raises `UsageFault`, which lists the known names."""
-    known = installed()
+    known = find_installed()
     if name.endswith(".py"):
         raise UsageFault(f"{name[:80]!r} is a program, which needs no arena-bot: python {name[:80]}")
     if name not in known:
@@ -48,7 +48,7 @@ def choose_settings(
     return {**{key: value for key, value in defaults.items() if key in known}, **given}
 
 
-class _HandedOver(BaseException):
+class _BotHandedOver(BaseException):
     """Carries the bot out of a program; the rest of the program is not run."""
 
     def __init__(self, bot: Bot) -> None:
@@ -57,14 +57,14 @@ class _HandedOver(BaseException):
 
 def hand_over(bot: Bot) -> None:
     """End the program here if it was loaded for its bot. `run` calls this first."""
-    if _loading.get():
-        raise _HandedOver(bot)
+    if _is_loading.get():
+        raise _BotHandedOver(bot)
 
 
-def refuse(wrong: str) -> None:
+def refuse(message: str) -> None:
     """Raise `UsageFault` for what the program gives `run`, if it was loaded for its bot."""
-    if _loading.get():
-        raise UsageFault(wrong)
+    if _is_loading.get():
+        raise UsageFault(message)
 
 
 def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:
@@ -72,17 +72,17 @@ def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str]
 
     The class is called with the name, its settings, and those `defaults` that it knows. Raises `UsageFault`.
     """
-    module, handed = _run(path)
+    module, handed = _run_program(path)
     if cls is None and handed is not None:
         if settings:
             raise UsageFault(
                 f"{path}: its run() has the bot made: settings need the class, {path}:{type(handed).__name__}"
             )
         return handed
-    return make(_class(path, module, cls), name, settings, defaults)
+    return make_bot(_find_class(path, module, cls), name, settings, defaults)
 
 
-def make(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:
+def make_bot(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:
     """Return a bot of a class that takes name and settings, as the reference bots do. Raises `UsageFault`."""
     chosen = choose_settings(name, cls.settings, settings, defaults)
     try:
@@ -93,7 +93,7 @@ def make(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: Mappi
         raise UsageFault(f"{name}: {cls.__name__}(name, **settings) can't be made: {exc!r}") from exc
 
 
-def _class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
+def _find_class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
     """Return the class of that name, or the only class of a bot that the file defines. Raises `UsageFault`."""
     own: dict[str, type[Bot]] = {key: value for key, value in vars(module).items() if is_own(value, Bot)}
     found = own if name is None else {key: value for key, value in own.items() if key == name}
@@ -107,35 +107,35 @@ def _class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
     raise UsageFault(f"{path} calls no run(bot), and of classes of Bot {there}{choice}{begin}")
 
 
-def _run(path: Path) -> tuple[ModuleType, Bot | None]:
+def _run_program(path: Path) -> tuple[ModuleType, Bot | None]:
     """Run a program up to its call of `run`. Return its module, and the bot if it got there. Raises `UsageFault`."""
     module = ModuleType("__main__")
     module.__file__ = str(path)
-    program = _compiled(path)
-    loading = _loading.set(True)
+    program = _compile_program(path)
+    loading = _is_loading.set(True)
     try:
         with _as_main(path, module):
             exec(program, vars(module))  # noqa: S102
-    except _HandedOver as handed:
+    except _BotHandedOver as handed:
         return module, handed.bot
     except SystemExit as exc:
         raise UsageFault(f"{path}: it ended before it called run(bot), with exit code {exc.code}") from exc
     except Fault:
         raise
     except Exception as exc:
-        raise UsageFault(f"{path}: its code failed before it called run(bot){_in_line(exc, path)}: {exc!r}") from exc
+        raise UsageFault(f"{path}: its code failed before it called run(bot){_format_line(exc, path)}: {exc!r}") from exc
     finally:
-        _loading.reset(loading)
+        _is_loading.reset(loading)
     return module, None
 
 
-def _in_line(exc: Exception, path: Path) -> str:
+def _format_line(exc: Exception, path: Path) -> str:
     """Return where in the file an exception came from."""
     lines = [number for frame, number in traceback.walk_tb(exc.__traceback__) if frame.f_code.co_filename == str(path)]
     return f", in line {lines[-1]}" if lines else ""
 
 
-def _compiled(path: Path) -> Any:
+def _compile_program(path: Path) -> Any:
     """Compile a file. Raises `UsageFault` if it is no Python program or does not import `bots`."""
     try:
         tree = ast.parse(path.read_bytes(), str(path))
@@ -163,16 +163,16 @@ def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
     """
     folder = path.resolve().parent
     own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - {*PACKAGES}
-    before = sys.argv, sys.path, sys.modules["__main__"], _take_out(own)
+    before = sys.argv, sys.path, sys.modules["__main__"], _remove_modules(own)
     sys.argv, sys.path, sys.modules["__main__"] = [str(path)], [str(folder), *sys.path], module
     try:
         yield
     finally:
-        _take_out(own)
+        _remove_modules(own)
         sys.argv, sys.path, sys.modules["__main__"], others = before
         sys.modules.update(others)
 
 
-def _take_out(names: Collection[str]) -> dict[str, ModuleType]:
+def _remove_modules(names: Collection[str]) -> dict[str, ModuleType]:
     """Remove the modules and packages of these names, so that they are imported again, and return them."""
     return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in names}

@@ -6,14 +6,14 @@ from urllib.parse import urlsplit
 
 from bots.client.connecting import is_loopback
 from bots.client.settings import allows_host, check_url
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 MAX_NODES = 32
 """Nodes of an arena that a bot connects to at once. Further nodes that a server names are ignored."""
 
 
-def refusal(url: str, first: str, hosts: tuple[str, ...]) -> str | None:
+def find_refusal(url: str, given_url: str, hosts: tuple[str, ...]) -> str | None:
     """Return why a URL that an arena names is not followed; None if it is.
 
     `first` is the URL that the user gave, `hosts` are other hosts that the user allows. TLS is never given up.
@@ -21,11 +21,11 @@ def refusal(url: str, first: str, hosts: tuple[str, ...]) -> str | None:
     try:
         check_url(url)
     except UsageFault:
-        return f"{shown(url, 80)} is no URL of a WebSocket"
-    given, named = urlsplit(first), urlsplit(url)
+        return f"{short_repr(url, 80)} is no URL of a WebSocket"
+    given, named = urlsplit(given_url), urlsplit(url)
     if given.scheme == "wss" and named.scheme != "wss":
-        return f"{shown(url, 80)} has no TLS, and {first} has: the token would travel in clear text"
+        return f"{short_repr(url, 80)} has no TLS, and {given_url} has: the token would travel in clear text"
     host = named.hostname or ""
-    if host == given.hostname or (is_loopback(url) and is_loopback(first)) or allows_host(hosts, host):
+    if host == given.hostname or (is_loopback(url) and is_loopback(given_url)) or allows_host(hosts, host):
         return None
-    return f"{shown(url, 80)} is on another host than {first}: if that is right, add --hosts {host}"
+    return f"{short_repr(url, 80)} is on another host than {given_url}: if that is right, add --hosts {host}"

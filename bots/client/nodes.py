@@ -8,29 +8,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from bots.client.node_urls import MAX_NODES, refusal
-from bots.client.progress_report import STOPPING
-from bots.client.talk import Effect, Say, Stop, Talk
+from bots.client.node_urls import MAX_NODES, find_refusal
+from bots.client.progress_report import STOPPING_CODES
+from bots.client.talk import Effect, PrintLine, Stop, ClientProtocol
 from protocol import messages
 from protocol.close_codes import SUPERSEDED
 from protocol.error_codes import ELSEWHERE, UNAVAILABLE
 from protocol.errors import Fault, UsageFault
 from protocol.messages import FromClient, FromServer
 
-ABNORMAL = 1006
+ABNORMAL_CLOSURE = 1006
 """The close code of a connection that broke."""
-TRIES = 3
+MAX_ATTEMPTS = 3
 """Failed tries after which a node gets no new requests until it is back."""
-PATIENT = 7
+ATTEMPTS_BEFORE_FAILOVER = 7
 """Failed tries, about five seconds, after which the slots of a node's matches are used for others."""
 MAX_COMPLAINTS = 4
 """The most reasons reported for ignoring nodes, so that a server cannot flood the terminal."""
-MOST_SENT_ON = 4
+MAX_REDIRECTS = 4
 """Times that a seek is sent on to another node. Then it is tried again later, as nodes may be changing."""
 
 
 @dataclass(frozen=True, slots=True)
-class To:
+class SendTo:
     """Send a message over the connection to a URL."""
 
     url: str
@@ -51,291 +51,291 @@ class Disconnect:
     url: str
 
 
-Directed = Effect | To | Connect | Disconnect
+RoutedEffect = Effect | SendTo | Connect | Disconnect
 """An effect to perform. A message is wrapped in a `To` that names its connection."""
 
 
 @dataclass(slots=True)
-class _Place:
+class _Node:
     """A node that is or will be connected: its own name, and the seeks to send once it is connected."""
 
     url: str
-    node: str
-    up: bool = False
+    name: str
+    is_connected: bool = False
     merged: bool = False
     """True if it took over from another connection of ours, which may not have been open yet."""
     failures: int = 0
-    waiting: list[messages.Seek] = field(default_factory=list)
+    waiting_seeks: list[messages.Seek] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class _Sought:
+class _RoutedSeek:
     seek: messages.Seek
-    place: _Place
-    sent_on: int = 0
+    place: _Node
+    redirects: int = 0
 
 
-class Nodes:
+class NodeRouter:
     """Lets `talk` use all nodes of an arena as if they were one. `first` is the given URL; with `stays` it is the only
     one. Others are on the same host or on `hosts`.
     """
 
-    def __init__(self, talk: Talk, first: str, *, stays: bool = False, hosts: tuple[str, ...] = ()) -> None:
-        self._stays = stays
+    def __init__(self, protocol: ClientProtocol, url: str, *, single_node: bool = False, hosts: tuple[str, ...] = ()) -> None:
+        self._stays = single_node
         self._hosts = hosts
         self._complaints: set[str] = set()
         """The reasons for ignoring nodes that were reported; at most `MAX_COMPLAINTS`."""
-        self._talk = talk
-        self._first = _Place(first, first)
-        self._places = {first: self._first}
+        self._talk = protocol
+        self._first = _Node(url, url)
+        self._nodes = {url: self._first}
         """Nodes by URL."""
-        self._pairing: dict[str, _Place] = {}
+        self._pairing: dict[str, _Node] = {}
         """The node that pairs each game, as far as known."""
-        self._seeks: dict[str, _Sought] = {}
+        self._seeks: dict[str, _RoutedSeek] = {}
         """The seeks in force by id."""
-        self._known: list[str] = []
+        self._named_urls: list[str] = []
         """The URLs of other nodes as last named, for use when no connected node can be reached."""
         self._matches: dict[str, str] = {}
         """The name of the node on which each match is played."""
 
-    def at(self, url: str) -> NodeTalk:
+    def protocol_for(self, url: str) -> NodeProtocol:
         """Return the protocol for the connection to a URL."""
-        return NodeTalk(self, self._places[url])
+        return NodeProtocol(self, self._nodes[url])
 
-    def take(self, step: Callable[[], list[Effect]]) -> list[Directed]:
+    def run_step(self, step: Callable[[], list[Effect]]) -> list[RoutedEffect]:
         """Take a step of the conversation and route its effects."""
-        return self._directed(step())
+        return self._route_effects(step())
 
     def hello(self) -> messages.Hello:
         """Return the first message of every connection."""
         return self._talk.hello()
 
-    def receive(self, place: _Place, message: FromServer | None, now: float) -> list[Directed]:
+    def receive(self, node: _Node, message: FromServer | None, now: float) -> list[RoutedEffect]:
         """Return the effects of a message from a node."""
-        self._talk.at = place.url
+        self._talk.url = node.url
         if isinstance(message, messages.Welcome):
-            return self._welcomed(place, message, now)
+            return self._welcomed(node, message, now)
         if isinstance(message, messages.Error):
             if message.code == ELSEWHERE and message.url is not None:
-                return self._sent_on(message, message.url, now)
+                return self._follow_redirect(message, message.url, now)
             self._seeks.pop(message.ref or "", None)
         elif isinstance(message, messages.Unseeked):
             self._seeks.pop(message.id, None)
         elif isinstance(message, messages.Start) and message.seat is not None:
-            self._matches[message.match] = place.node
+            self._matches[message.match] = node.name
             self._seeks.pop(message.seek or "", None)
-        effects = self._directed(self._talk.receive(message, now))
+        effects = self._route_effects(self._talk.receive(message, now))
         if isinstance(message, messages.End):
             self._matches.pop(message.match, None)
         return effects
 
-    def lost(self, place: _Place, code: int) -> list[Directed]:
+    def handle_lost(self, node: _Node, code: int) -> list[RoutedEffect]:
         """Return the effects of a lost connection. What belongs to other connections continues."""
-        self._talk.at = place.url
-        place.up = False
-        if code == SUPERSEDED and self._by_ourselves(place):
-            code = ABNORMAL
-        if code in STOPPING or not any(other.up for other in self._places.values()):
+        self._talk.url = node.url
+        node.is_connected = False
+        if code == SUPERSEDED and self._is_own_connection(node):
+            code = ABNORMAL_CLOSURE
+        if code in STOPPING_CODES or not any(other.is_connected for other in self._nodes.values()):
             self._seeks.clear()
-            for other in self._places.values():
-                other.waiting.clear()
-            return self._directed(self._talk.lost(code))
-        return self._end_seeks(place, f"the connection to {place.url} was lost")
+            for other in self._nodes.values():
+                other.waiting_seeks.clear()
+            return self._route_effects(self._talk.handle_lost(code))
+        return self._end_seeks(node, f"the connection to {node.url} was lost")
 
-    def _by_ourselves(self, place: _Place) -> bool:
+    def _is_own_connection(self, place: _Node) -> bool:
         """Return whether the newer connection may be our own: through a proxy, the first URL leads to any node."""
         merged, place.merged = place.merged, False
-        first_comes = place is not self._first and not self._first.up
-        return first_comes or merged or self._twin(place) is not None
+        first_comes = place is not self._first and not self._first.is_connected
+        return first_comes or merged or self._find_duplicate(place) is not None
 
-    def _twin(self, place: _Place) -> _Place | None:
+    def _find_duplicate(self, place: _Node) -> _Node | None:
         """Return another connection to the same node, if there is one."""
-        return next((other for other in self._places.values() if other is not place and other.node == place.node), None)
+        return next((other for other in self._nodes.values() if other is not place and other.name == place.name), None)
 
-    def others_up(self, place: _Place) -> bool:
+    def is_other_connected(self, place: _Node) -> bool:
         """Return whether a connection other than this one is open."""
-        return any(other.up for other in self._places.values() if other is not place)
+        return any(other.is_connected for other in self._nodes.values() if other is not place)
 
-    def ended(self, place: _Place, code: int) -> str:
+    def describe_end(self, place: _Node, code: int) -> str:
         """Return how a connection ended, in the arena's words if it gave a reason."""
-        self._talk.at = place.url
-        return self._talk.ended(code)
+        self._talk.url = place.url
+        return self._talk.describe_end(code)
 
-    def unreached(self, place: _Place) -> list[Directed]:
+    def handle_failed_attempt(self, place: _Node) -> list[RoutedEffect]:
         """Count another failed try. After `TRIES`, other nodes get the requests to this one."""
         place.failures += 1
-        if place.failures < TRIES:
+        if place.failures < MAX_ATTEMPTS:
             return []
         self._pairing = {game: at for game, at in self._pairing.items() if at is not place}
-        effects: list[Directed] = []
-        if place is not self._first and place.node not in self._matches.values():
-            del self._places[place.url]
+        effects: list[RoutedEffect] = []
+        if place is not self._first and place.name not in self._matches.values():
+            del self._nodes[place.url]
             effects.append(Disconnect(place.url))
-        elif place is self._first and all(other.failures >= TRIES for other in self._places.values()):
+        elif place is self._first and all(other.failures >= MAX_ATTEMPTS for other in self._nodes.values()):
             effects += self._try_another()
         effects += self._end_seeks(place, f"{place.url} can't be reached")
-        return effects + (self._without() if place.failures == PATIENT else [])
+        return effects + (self._free_slots() if place.failures == ATTEMPTS_BEFORE_FAILOVER else [])
 
-    def _try_another(self) -> list[Directed]:
+    def _try_another(self) -> list[RoutedEffect]:
         """Connect to another node that the arena named, the next one each time."""
-        for url in list(self._known):
-            self._known.append(self._known.pop(0))
+        for url in list(self._named_urls):
+            self._named_urls.append(self._named_urls.pop(0))
             if connecting := self._connect(url)[1]:
                 return connecting
         return []
 
-    def _without(self) -> list[Directed]:
+    def _free_slots(self) -> list[RoutedEffect]:
         """Free the slots of matches whose nodes have been unreachable for long."""
-        gone = {place.node for place in self._places.values() if place.failures >= PATIENT}
-        return self._directed(self._talk.without({match for match, node in self._matches.items() if node in gone}))
+        gone = {place.name for place in self._nodes.values() if place.failures >= ATTEMPTS_BEFORE_FAILOVER}
+        return self._route_effects(self._talk.set_unreachable({match for match, node in self._matches.items() if node in gone}))
 
-    def refused(self, place: _Place, fault: Fault) -> list[Directed]:
+    def handle_refusal(self, place: _Node, fault: Fault) -> list[RoutedEffect]:
         """Handle a node that would refuse the next connection as well. If it is the first node, the bot stops.
 
         Raises the fault if that node's URL is invalid.
         """
         if place is not self._first:
-            place.failures = max(place.failures, TRIES)
-            return [self._talk.trouble(str(fault)), *self.unreached(place)]
+            place.failures = max(place.failures, MAX_ATTEMPTS)
+            return [self._talk.make_error_line(str(fault)), *self.handle_failed_attempt(place)]
         if isinstance(fault, UsageFault):
             raise fault
-        return [self._talk.trouble(str(fault)), Stop(1)]
+        return [self._talk.make_error_line(str(fault)), Stop(1)]
 
-    def _end_seeks(self, place: _Place, why: str) -> list[Directed]:
+    def _end_seeks(self, place: _Node, why: str) -> list[RoutedEffect]:
         """Report the seeks of a node as unavailable, so that they are made again."""
-        place.waiting.clear()
-        effects: list[Directed] = []
+        place.waiting_seeks.clear()
+        effects: list[RoutedEffect] = []
         for name in [name for name, sought in self._seeks.items() if sought.place is place]:
             del self._seeks[name]
             error = messages.Error(code=UNAVAILABLE, message=why, ref=name)
-            effects += self._directed(self._talk.receive(error, 0.0))
+            effects += self._route_effects(self._talk.receive(error, 0.0))
         return effects
 
-    def _welcomed(self, place: _Place, welcome: messages.Welcome, now: float) -> list[Directed]:
+    def _welcomed(self, place: _Node, welcome: messages.Welcome, now: float) -> list[RoutedEffect]:
         """Handle a new connection. Matches on other nodes are assumed to continue."""
-        was_gone = place.failures >= PATIENT
-        place.up, place.failures, place.node = True, 0, welcome.url or place.url
-        going_on = {other.node for other in self._places.values() if other.up} | {*welcome.elsewhere}
-        self._matches.update(dict.fromkeys(welcome.resumed, place.node))
-        self._talk.kept = {match for match, node in self._matches.items() if node != place.node and node in going_on}
+        was_gone = place.failures >= ATTEMPTS_BEFORE_FAILOVER
+        place.is_connected, place.failures, place.name = True, 0, welcome.url or place.url
+        going_on = {other.name for other in self._nodes.values() if other.is_connected} | {*welcome.elsewhere}
+        self._matches.update(dict.fromkeys(welcome.resumed, place.name))
+        self._talk.matches_elsewhere = {match for match, node in self._matches.items() if node != place.name and node in going_on}
         self._matches = {
-            match: node for match, node in self._matches.items() if match in self._talk.kept or match in welcome.resumed
+            match: node for match, node in self._matches.items() if match in self._talk.matches_elsewhere or match in welcome.resumed
         }
-        self._known = [] if self._stays else [url for url in welcome.nodes if self._refusal(url) is None][:MAX_NODES]
+        self._named_urls = [] if self._stays else [url for url in welcome.nodes if self._refusal(url) is None][:MAX_NODES]
         others = [] if self._stays else welcome.elsewhere
-        connecting: list[Directed] = []
+        connecting: list[RoutedEffect] = []
         for url in others:
             connecting += self._connect(url)[1]
         if place is self._first:
-            connecting += self._merge()
-        waiting, place.waiting = place.waiting, []
-        effects = self._without() if was_gone else []
-        effects += self._directed(self._talk.receive(welcome, now))
-        return [*connecting, *effects, *(To(place.url, seek) for seek in waiting)]
+            connecting += self._drop_duplicate()
+        waiting, place.waiting_seeks = place.waiting_seeks, []
+        effects = self._free_slots() if was_gone else []
+        effects += self._route_effects(self._talk.receive(welcome, now))
+        return [*connecting, *effects, *(SendTo(place.url, seek) for seek in waiting)]
 
-    def _merge(self) -> list[Directed]:
+    def _drop_duplicate(self) -> list[RoutedEffect]:
         """Drop the other connection to the node that the first URL now leads to."""
-        twin = self._twin(self._first)
+        twin = self._find_duplicate(self._first)
         if twin is None:
             return []
-        del self._places[twin.url]
+        del self._nodes[twin.url]
         self._first.merged = True
         self._pairing = {game: self._first if at is twin else at for game, at in self._pairing.items()}
         for sought in self._seeks.values():
             if sought.place is twin:
                 sought.place = self._first
-                self._first.waiting.append(sought.seek)
+                self._first.waiting_seeks.append(sought.seek)
         return [Disconnect(twin.url)]
 
-    def _sent_on(self, error: messages.Error, url: str, now: float) -> list[Directed]:
+    def _follow_redirect(self, error: messages.Error, url: str, now: float) -> list[RoutedEffect]:
         """Follow a redirect to another node, for a seek or, without one, for a match that begins there."""
         sought = self._seeks.get(error.ref or "")
         if sought is None:
             return [] if self._stays else self._connect(url)[1]
-        sought.sent_on += 1
-        if self._stays or sought.sent_on > MOST_SENT_ON:
+        sought.redirects += 1
+        if self._stays or sought.redirects > MAX_REDIRECTS:
             del self._seeks[sought.seek.id]
             later = messages.Error(code=UNAVAILABLE, message=error.message, ref=error.ref)
-            effects = self._directed(self._talk.receive(later, now))
-            return [effect for effect in effects if not (self._stays and isinstance(effect, Say))]
+            effects = self._route_effects(self._talk.receive(later, now))
+            return [effect for effect in effects if not (self._stays and isinstance(effect, PrintLine))]
         place, effects = self._connect(url)
         if place is None:
             del self._seeks[sought.seek.id]
             later = messages.Error(code=UNAVAILABLE, message=error.message, ref=error.ref)
-            return effects + self._directed(self._talk.receive(later, now))
+            return effects + self._route_effects(self._talk.receive(later, now))
         sought.place = self._pairing[sought.seek.game] = place
-        return effects + self._ask(sought)
+        return effects + self._send_seek(sought)
 
     def _refusal(self, url: str) -> str | None:
-        return refusal(url, self._first.url, self._hosts)
+        return find_refusal(url, self._first.url, self._hosts)
 
-    def _connect(self, url: str) -> tuple[_Place | None, list[Directed]]:
+    def _connect(self, url: str) -> tuple[_Node | None, list[RoutedEffect]]:
         """Return the node at a URL, None if it is not followed, and the effects that connect to it."""
-        place = self._place(url)
+        place = self._find_node(url)
         if place is not None:
             return place, []
         why = self._refusal(url)
-        if why is None and len(self._places) >= MAX_NODES:
+        if why is None and len(self._nodes) >= MAX_NODES:
             why = f"it is connected to {MAX_NODES} nodes already, and that is as many as an arena may have"
         if why is not None:
             if why in self._complaints or len(self._complaints) >= MAX_COMPLAINTS:
                 return None, []
             self._complaints.add(why)
-            return None, [self._talk.trouble(f"a node that the arena names is left out: {why}")]
-        self._places[url] = place = _Place(url, url)
+            return None, [self._talk.make_error_line(f"a node that the arena names is left out: {why}")]
+        self._nodes[url] = place = _Node(url, url)
         return place, [Connect(url)]
 
-    def _place(self, url: str) -> _Place | None:
+    def _find_node(self, url: str) -> _Node | None:
         """Return the connected node that has this URL or this name."""
-        return next((place for place in self._places.values() if url in (place.url, place.node)), None)
+        return next((place for place in self._nodes.values() if url in (place.url, place.name)), None)
 
-    def _ask(self, sought: _Sought) -> list[Directed]:
-        if sought.place.up:
-            return [To(sought.place.url, sought.seek)]
-        sought.place.waiting.append(sought.seek)
+    def _send_seek(self, sought: _RoutedSeek) -> list[RoutedEffect]:
+        if sought.place.is_connected:
+            return [SendTo(sought.place.url, sought.seek)]
+        sought.place.waiting_seeks.append(sought.seek)
         return []
 
-    def _directed(self, effects: Sequence[Effect]) -> list[Directed]:
-        directed: list[Directed] = []
+    def _route_effects(self, effects: Sequence[Effect]) -> list[RoutedEffect]:
+        directed: list[RoutedEffect] = []
         for effect in effects:
-            directed += self._direct(effect) if isinstance(effect, FromClient) else [effect]
+            directed += self._route_message(effect) if isinstance(effect, FromClient) else [effect]
         return directed
 
-    def _direct(self, message: FromClient) -> list[Directed]:
+    def _route_message(self, message: FromClient) -> list[RoutedEffect]:
         """Route a message to its connection. If a match's node is away, drop its messages: its seat repeats them."""
         if isinstance(message, messages.Seek):
-            place = self._pairing.get(message.game) or self._here()
-            self._seeks[message.id] = sought = _Sought(message, place)
-            return self._ask(sought)
+            place = self._pairing.get(message.game) or self._default_node()
+            self._seeks[message.id] = sought = _RoutedSeek(message, place)
+            return self._send_seek(sought)
         if isinstance(message, messages.Unseek):
             return self._unseek(message)
         if isinstance(message, messages.Warming):
-            return [To(place.url, message) for place in self._places.values() if place.up]
+            return [SendTo(place.url, message) for place in self._nodes.values() if place.is_connected]
         if isinstance(message, (messages.Ready, messages.Move, messages.Resign)):
             node = self._matches.get(message.match)
-            return [To(place.url, message) for place in self._places.values() if place.up and place.node == node]
-        place = self._here()
-        return [To(place.url, message)] if place.up else []
+            return [SendTo(place.url, message) for place in self._nodes.values() if place.is_connected and place.name == node]
+        place = self._default_node()
+        return [SendTo(place.url, message)] if place.is_connected else []
 
-    def _unseek(self, message: messages.Unseek) -> list[Directed]:
+    def _unseek(self, message: messages.Unseek) -> list[RoutedEffect]:
         sought = self._seeks.get(message.id)
-        place = self._here() if sought is None else sought.place
-        if place.up:
-            return [To(place.url, message)]
-        place.waiting = [seek for seek in place.waiting if seek.id != message.id]
+        place = self._default_node() if sought is None else sought.place
+        if place.is_connected:
+            return [SendTo(place.url, message)]
+        place.waiting_seeks = [seek for seek in place.waiting_seeks if seek.id != message.id]
         self._seeks.pop(message.id, None)
-        return self._directed(self._talk.receive(messages.Unseeked(id=message.id), 0.0))
+        return self._route_effects(self._talk.receive(messages.Unseeked(id=message.id), 0.0))
 
-    def _here(self) -> _Place:
+    def _default_node(self) -> _Node:
         """Return the first node, or another one while the first is away."""
-        up = [place for place in self._places.values() if place.up]
-        return self._first if self._first.up or not up else up[0]
+        up = [place for place in self._nodes.values() if place.is_connected]
+        return self._first if self._first.is_connected or not up else up[0]
 
 
-class NodeTalk:
+class NodeProtocol:
     """The protocol for the connection to one node."""
 
-    def __init__(self, nodes: Nodes, place: _Place) -> None:
+    def __init__(self, nodes: NodeRouter, place: _Node) -> None:
         self._nodes = nodes
         self._place = place
 
@@ -343,27 +343,27 @@ class NodeTalk:
         """Return the first message of the connection."""
         return self._nodes.hello()
 
-    def receive(self, message: FromServer | None, now: float) -> list[Directed]:
+    def receive(self, message: FromServer | None, now: float) -> list[RoutedEffect]:
         """Return the effects of a message that arrived at `now` (`time.monotonic()`)."""
         return self._nodes.receive(self._place, message, now)
 
-    def lost(self, code: int) -> list[Directed]:
+    def handle_lost(self, code: int) -> list[RoutedEffect]:
         """Return the effects of the connection's end with this close code."""
-        return self._nodes.lost(self._place, code)
+        return self._nodes.handle_lost(self._place, code)
 
-    def ended(self, code: int) -> str:
+    def describe_end(self, code: int) -> str:
         """Return how the connection ended, in the arena's words if it gave a reason."""
-        return self._nodes.ended(self._place, code)
+        return self._nodes.describe_end(self._place, code)
 
     @property
-    def others_up(self) -> bool:
+    def is_other_connected(self) -> bool:
         """True if another connection is open."""
-        return self._nodes.others_up(self._place)
+        return self._nodes.is_other_connected(self._place)
 
-    def refused(self, fault: Fault) -> list[Directed]:
+    def handle_refusal(self, fault: Fault) -> list[RoutedEffect]:
         """Return the effects of a refused connection. Raises the fault if the URL is invalid."""
-        return self._nodes.refused(self._place, fault)
+        return self._nodes.handle_refusal(self._place, fault)
 
-    def unreached(self) -> list[Directed]:
+    def handle_failed_attempt(self) -> list[RoutedEffect]:
         """Return the effects of a failed try to connect."""
-        return self._nodes.unreached(self._place)
+        return self._nodes.handle_failed_attempt(self._place)

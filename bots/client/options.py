@@ -8,21 +8,21 @@ from functools import partial
 from typing import NoReturn
 
 from bots.client.bot import Bot
-from bots.client.settings import Given, read_config
-from protocol.display import shown
+from bots.client.settings import PartialSettings, read_config
+from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 
-def from_command_line(bot: Bot, args: Sequence[str] | None) -> Given:
+def read_command_line(bot: Bot, args: Sequence[str] | None) -> PartialSettings:
     """Return the settings of the command line. Raises `UsageFault`, or `SystemExit` (0) after `--help`."""
-    parser = Parser(description=f"Play {bot.name} in a bot arena.", allow_abbrev=False)
+    parser = OptionParser(description=f"Play {bot.name} in a bot arena.", allow_abbrev=False)
     add_options(parser)
-    return given(parser.parse_args(args))
+    return read_options(parser.parse_args(args))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for where, what and how a bot plays."""
-    integer, number = partial(_read, int, "an integer"), partial(_read, float, "a number")
+    integer, number = partial(_convert, int, "an integer"), partial(_convert, float, "a number")
     parser.add_argument("--url", help="the arena, ws://host:port [ARENA_URL]")
     parser.add_argument("--hosts", metavar="A,B", help="other hosts of its nodes [ARENA_HOSTS]")
     parser.add_argument("--token", help="the bot's token; without it a saved one, or a new one [ARENA_TOKEN]")
@@ -42,11 +42,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--patience", type=number, help="seconds to try without an arena, then stop [ARENA_PATIENCE]")
 
 
-def given(read: argparse.Namespace) -> Given:
+def read_options(namespace: argparse.Namespace) -> PartialSettings:
     """Return the settings from the options of `add_options`. Raises `UsageFault` for a bad pair."""
-    said: Given = {"config": read_config(read.config, read.preset)}
-    for key in vars(read).keys() & Given.__annotations__.keys() - {"config"}:
-        said[key] = getattr(read, key)  # type: ignore[literal-required]
+    said: PartialSettings = {"config": read_config(namespace.config, namespace.preset)}
+    for key in vars(namespace).keys() & PartialSettings.__annotations__.keys() - {"config"}:
+        said[key] = getattr(namespace, key)  # type: ignore[literal-required]
     return said
 
 
@@ -57,15 +57,15 @@ class _Renamed(argparse.Action):
         raise UsageFault("--pace is called --min-move-time now")
 
 
-class Parser(argparse.ArgumentParser):
+class OptionParser(argparse.ArgumentParser):
     """A parser that reports errors as `UsageFault`."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageFault(f"{message.removeprefix('argument ')}; --help says what there is")
 
 
-def _read(kind: Callable[[str], float], right: str, text: str) -> float:
+def _convert(kind: Callable[[str], float], right: str, text: str) -> float:
     try:
         return kind(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{shown(text)} is not {right}") from None
+        raise argparse.ArgumentTypeError(f"{short_repr(text)} is not {right}") from None

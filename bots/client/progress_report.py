@@ -8,62 +8,62 @@ from typing import Any
 import msgspec
 
 from protocol import close_codes, error_codes
-from protocol.display import counted, rating
+from protocol.display import format_count, format_rating
 from protocol.games import payoff_unit
 from protocol.messages import End, Error, ListedBot, ListedSeek, Listing, Move, Outcome, Player, Rejected, Start
-from protocol.names import folded
+from protocol.names import fold_name
 from protocol.reasons import FAILED, VOID
 
-STOPPING: Mapping[int, str] = {
+STOPPING_CODES: Mapping[int, str] = {
     close_codes.TOO_MANY_BAD_MESSAGES: "the arena closed the connection: too many bad messages",
     close_codes.NOT_AUTHENTICATED: "the arena did not accept the name and token",
     close_codes.SUPERSEDED: "a newer connection of this bot took over; this one stops",
 }
 """Close codes after which reconnecting would not help."""
-PASSING: Mapping[int, str] = {
+RETRYABLE_CLOSE_CODES: Mapping[int, str] = {
     close_codes.NO_HELLO: "got no hello in time",
     close_codes.TOO_MANY: "takes no more for now",
 }
 """Close codes that have a reason, and its text."""
-NOT_LET_IN = (error_codes.NAME_TAKEN, error_codes.AUTH_FAILED)
+AUTH_ERROR_CODES = (error_codes.NAME_TAKEN, error_codes.AUTH_FAILED)
 """Errors that another name, or the right token, can prevent."""
-MOST_NAMED = 3
+MAX_NAMED_BOTS = 3
 """The most bots that a line names."""
 
 
-def welcomed(bot: str, url: str, resumed: Sequence[str]) -> str:
+def format_welcome(bot: str, url: str, resumed: Sequence[str]) -> str:
     """Return the line for a new connection."""
     going_on = f", going on with {', '.join(resumed)}" if resumed else ""
     return f"{bot}: connected to {url}{going_on}"
 
 
-def ended(url: str, code: int, said: str) -> str:
+def format_close(url: str, code: int, reason: str) -> str:
     """Return the line for a closed connection. `said` is the arena's reason, or empty."""
-    if said:
-        return f"the arena at {url} says: {said}"
-    return f"the arena at {url} {PASSING[code]}" if code in PASSING else f"the connection to {url} ended ({code})"
+    if reason:
+        return f"the arena at {url} says: {reason}"
+    return f"the arena at {url} {RETRYABLE_CLOSE_CODES[code]}" if code in RETRYABLE_CLOSE_CODES else f"the connection to {url} ended ({code})"
 
 
-def waiting(bot: str, game: str, opponent: str | None, listing: Listing) -> str:
+def format_waiting(bot: str, game: str, opponent: str | None, listing: Listing) -> str:
     """Return the line for what a seek waits for, from a listing: `mine: waiting for bob at nim, who is not here`."""
-    own = next((one for one in listing.bots if folded(one.bot) == folded(bot)), ListedBot(bot=bot))
-    others = {folded(other.bot): other for other in listing.bots if folded(other.bot) != folded(bot)}
+    own = next((one for one in listing.bots if fold_name(one.bot) == fold_name(bot)), ListedBot(bot=bot))
+    others = {fold_name(other.bot): other for other in listing.bots if fold_name(other.bot) != fold_name(bot)}
     if opponent is not None:
-        found = others.get(folded(opponent))
-        stranger = any(folded(opponent) in seek.unknown for seek in own.seeks)
+        found = others.get(fold_name(opponent))
+        stranger = any(fold_name(opponent) in seek.unknown for seek in own.seeks)
         absent = "" if listing.more_bots else ", who was never here" if stranger else ", who is not here"
-        return f"{bot}: waiting for {opponent} at {game}{_doing(found, game) if found else absent}"
+        return f"{bot}: waiting for {opponent} at {game}{_describe_opponent(found, game) if found else absent}"
     if own.pace_s:
         return f"{bot}: waiting {own.pace_s} s: this arena begins so many matches an hour for a bot, and no more"
-    told = [f"{other.bot} seeks it {ways}" for other in others.values() if (ways := _ways(other, game))]
-    more = [f"so do {len(told) - MOST_NAMED} more"] if len(told) > MOST_NAMED else []
+    told = [f"{other.bot} seeks it {ways}" for other in others.values() if (ways := _format_seeks(other, game))]
+    more = [f"so do {len(told) - MAX_NAMED_BOTS} more"] if len(told) > MAX_NAMED_BOTS else []
     late = [f"{other.bot} gets ready for it" for other in others.values() if game in other.warming]
     nobody = [] if told or late or listing.more_bots else ["nobody else seeks it"]
-    seeking = "; ".join(told[:MOST_NAMED] + more + late[:MOST_NAMED] + nobody)
+    seeking = "; ".join(told[:MAX_NAMED_BOTS] + more + late[:MAX_NAMED_BOTS] + nobody)
     return f"{bot}: waiting for an opponent at {game}" + (f": {seeking}" if seeking else "")
 
 
-def _doing(other: ListedBot, game: str) -> str:
+def _describe_opponent(other: ListedBot, game: str) -> str:
     """Return what a named opponent is doing."""
     seeks = [seek for seek in other.seeks if seek.game == game]
     if not seeks and game in other.warming:
@@ -72,14 +72,14 @@ def _doing(other: ListedBot, game: str) -> str:
         return ", who is playing now" if other.playing else ", who is here but does not seek it now"
     if all(seek.rated for seek in seeks):
         return ", who seeks it rated: whoever names an opponent seeks unrated"
-    return f", who seeks it {_ways(other, game)}"
+    return f", who seeks it {_format_seeks(other, game)}"
 
 
-def _ways(other: ListedBot, game: str) -> str:
-    return ", ".join(_way(seek) for seek in other.seeks if seek.game == game)
+def _format_seeks(other: ListedBot, game: str) -> str:
+    return ", ".join(_format_seek(seek) for seek in other.seeks if seek.game == game)
 
 
-def _way(seek: ListedSeek) -> str:
+def _format_seek(seek: ListedSeek) -> str:
     """Return the terms that both sides of a match must share: `rated (classic)`."""
     if seek.open:
         return f"openly ({', '.join(seek.presets)})" if seek.presets else "openly"
@@ -89,19 +89,19 @@ def _way(seek: ListedSeek) -> str:
     return f"{'rated' if seek.rated else 'unrated'}{named} ({seek.preset or 'a config of its own'})"
 
 
-def result(start: Start, seat: int, end: End, failure: str | None = None) -> str:
+def format_result(start: Start, seat: int, end: End, failure: str | None = None) -> str:
     """Return the line for a result: `mine: won m-12 against random (win), rating 25.0 ± 25.0 -> 29.4 ± 21.5`.
 
     It includes payoffs in games that count them. `failure` is how the bot's program failed.
     """
     own = end.seats[seat]
-    rivals = opponents(start.seats, seat)
-    why = _reason(end, seat, failure)
-    came = f"{own.bot}: {_came(end, seat)} {start.match} against {rivals} ({why})"
-    return came + _paid(start.game, end, seat) + _rating(end, own)
+    rivals = format_opponents(start.seats, seat)
+    why = _format_reason(end, seat, failure)
+    came = f"{own.bot}: {_format_place(end, seat)} {start.match} against {rivals} ({why})"
+    return came + _format_payoffs(start.game, end, seat) + _rating(end, own)
 
 
-def _came(end: End, seat: int) -> str:
+def _format_place(end: End, seat: int) -> str:
     rank, ranks = end.ranks[seat], end.ranks
     if end.reason == VOID:
         return "had no result in"
@@ -116,7 +116,7 @@ def _ordinal(rank: int) -> str:
     return f"{rank}{ {2: 'nd', 3: 'rd'}.get(rank, 'th') }"
 
 
-def _reason(end: End, seat: int, failure: str | None) -> str:
+def _format_reason(end: End, seat: int, failure: str | None) -> str:
     """Return the seat's own reason for a loss, else the match's reason."""
     if end.ranks[seat] != 1 and end.reason != VOID:
         own = end.seats[seat].reason
@@ -125,7 +125,7 @@ def _reason(end: End, seat: int, failure: str | None) -> str:
     return end.reason if end.reason != FAILED else f"the program of {', '.join(failed)} failed"
 
 
-def _paid(game: str, end: End, seat: int) -> str:
+def _format_payoffs(game: str, end: End, seat: int) -> str:
     """Return the payoffs a round or hand, the seat's own first, in games that count them."""
     paid = [
         one.payoff for one in (end.seats[seat], *end.seats[:seat], *end.seats[seat + 1 :]) if one.payoff is not None
@@ -140,40 +140,40 @@ def _rating(end: End, own: Outcome) -> str:
         return ", the others play on"
     if own.mu_before is None or own.sigma_before is None or own.mu_after is None or own.sigma_after is None:
         return ", unrated"
-    return f", rating {rating(own.mu_before, own.sigma_before)} -> {rating(own.mu_after, own.sigma_after)}"
+    return f", rating {format_rating(own.mu_before, own.sigma_before)} -> {format_rating(own.mu_after, own.sigma_after)}"
 
 
-def left(matches: int, away_ms: int) -> str:
+def format_left_matches(matches: int, away_ms: int) -> str:
     """Return the line about matches left under way. `away_ms` is how long the bot may be away; 0: as its clock
     allows.
     """
     it = "it" if matches == 1 else "them"
     until = f"within {away_ms / 1000:g} s" if away_ms else "before its clock ends"
-    return f"{counted(matches, 'match', 'matches')} under way: start it again {until} to go on with {it}"
+    return f"{format_count(matches, 'match', 'matches')} under way: start it again {until} to go on with {it}"
 
 
-def rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
+def format_rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
     """Return `mine: move {"heap": 0, "take": 9} rejected at ply 4 of m-12: heap 0 holds 5 … (2 strikes left)`."""
-    moved = f"move {shown(move.move)}" if move is not None and move.ply == rejected.ply else "a move"
+    moved = f"move {format_json(move.move)}" if move is not None and move.ply == rejected.ply else "a move"
     left = rejected.strikes_left
     strikes = "" if left is None else f" ({left} strike{'' if left == 1 else 's'} left)"
     return f"{bot}: {moved} rejected at ply {rejected.ply} of {rejected.match}: {rejected.message}{strikes}"
 
 
-def error(bot: str, problem: Error, *, welcome: bool, flag: str = "--token") -> str:
+def format_error(bot: str, error: Error, *, is_welcome: bool, flag: str = "--token") -> str:
     """Return the line for an `error` of the arena, with the author's remedy if the bot was not let in."""
-    told = f"{bot}: {problem.message} ({problem.code})"
-    if welcome or problem.code not in NOT_LET_IN:
+    told = f"{bot}: {error.message} ({error.code})"
+    if is_welcome or error.code not in AUTH_ERROR_CODES:
         return told
     return f"{told}; --name gives another name, {flag} or ARENA_TOKEN its token"
 
 
-def opponents(seats: Sequence[Player], seat: int) -> str:
+def format_opponents(seats: Sequence[Player], seat: int) -> str:
     """Return the names of the others in seat order."""
     return ", ".join(player.bot for i, player in enumerate(seats) if i != seat)
 
 
-def shown(value: Any) -> str:
+def format_json(value: Any) -> str:
     """Return a value as JSON with spaces, as moves are written in the documents; cut if it is long."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
     return text if len(text) <= 120 else text[:117] + "..."

@@ -17,68 +17,68 @@ from typing import Any, Unpack
 
 from bots import mistakes
 from bots.client.bot import Bot
-from bots.client.connection import Connection
+from bots.client.connection import NodeConnection
 from bots.client.conversation import Conversation
 from bots.client.loading import hand_over, refuse
-from bots.client.nodes import Connect, Directed, Disconnect, Nodes, To
-from bots.client.settings import Given, Settings, check_name, from_environment, read_token, settle
-from bots.client.still_running import StillRunning
-from bots.client.talk import Effect, LookLater, Say, SeekLater, Stop, Talk, WarmUp
+from bots.client.nodes import Connect, RoutedEffect, Disconnect, NodeRouter, SendTo
+from bots.client.settings import PartialSettings, Settings, check_name, read_environment, read_token, merge_settings
+from bots.client.still_running import SlowChoiceReporter
+from bots.client.talk import Effect, ScheduleListing, PrintLine, ScheduleSeek, Stop, ClientProtocol, WarmUp
 from bots.client.timeouts import ClientTimeouts
-from bots.client.tokens import default_path, handed, token_for
+from bots.client.tokens import default_path, read_handed_token, find_or_make_token
 from bots.client.warm_up import warm_up
-from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, WorkerThreads, on
+from bots.client.worker_threads import Choose, Conclude, Prepare, WorkResult, WorkerThreads, format_place
 from machine import event_loop, standard_streams
 from machine.subprocesses import keep_private
 from machine.terminal import say
-from machine.timeouts import scaled
-from protocol.display import shown
+from machine.timeouts import scale_timeouts
+from protocol.display import short_repr
 from protocol.errors import Fault, UsageFault
-from protocol.games import game_class, load
+from protocol.games import game_class, load_game
 from protocol.games.base import Game
 
-INTERRUPTED = 130
+INTERRUPTED_EXIT_CODE = 130
 """The exit code after an interrupt."""
 
 
-def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[Given]) -> None:
+def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[PartialSettings]) -> None:
     """Play `bot` until its matches are played or it is stopped.
 
     The command line (`args`, else the program's own) takes precedence over the `ARENA_…` variables, and these over
     `given`. Raises `SystemExit` if the bot has to stop early: 1 if the arena refuses it, 2 if it was started wrongly.
     """
-    from bots.client.options import from_command_line
+    from bots.client.options import read_command_line
 
     standard_streams.prepare()
     mistakes.bot_made()
-    if wrong := _no_bot(bot):
+    if wrong := _find_bot_error(bot):
         refuse(wrong)
         say(f"{mistakes.program()}: {wrong}", err=True)
         raise SystemExit(2)
     hand_over(bot)
     try:
-        play(bot, from_command_line(bot, args), given)
+        play(bot, read_command_line(bot, args), given)
     except Fault as fault:
         say(f"{bot.name}: {fault}", err=True)
         raise SystemExit(2 if isinstance(fault, UsageFault) else 1) from None
 
 
-def _no_bot(given: Any) -> str:
+def _find_bot_error(given: Any) -> str:
     """Return what is wrong with the argument of `run`, if it is no runnable bot."""
     if isinstance(given, type) and issubclass(given, Bot):
         return f"run takes a bot, not its class: run({mistakes.call_of(given)})"
     if not isinstance(given, Bot):
-        return f"run takes a bot, and {shown(given)} is none: write a class of Bot, and run an object of it"
+        return f"run takes a bot, and {short_repr(given)} is none: write a class of Bot, and run an object of it"
     if not hasattr(given, "name"):
         kind = type(given).__name__
         return f"{kind} has no name: its __init__ has to call super().__init__(name)"
     return ""
 
 
-def play(bot: Bot, command_line: Given, code: Given) -> None:
+def play(bot: Bot, command_line_settings: PartialSettings, code_settings: PartialSettings) -> None:
     """Play as `run` does, with the command line read. Raises `Fault`, or `SystemExit` for an exit code other than 0."""
     standard_streams.tolerate_lost_output()  # a broken pipe of the output must not end a match
-    settings = settle(command_line, from_environment(os.environ), code, Given(matches=bot.matches))
+    settings = merge_settings(command_line_settings, read_environment(os.environ), code_settings, PartialSettings(matches=bot.matches))
     if settings.name is not None:
         bot.name = settings.name
     check_name(bot.name, "the bot's name")
@@ -86,19 +86,19 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
         _compare_versions(bot, settings)
         return
     settings = for_people(settings) if bot.person else settings
-    game = None if settings.game is None else load(settings.game, settings.config)
+    game = None if settings.game is None else load_game(settings.game, settings.config)
     if game is not None:
         bot.check_game(game)
-    token = settings.token or _token(settings, bot.name)
-    client = Client(bot, settings, token, game, scaled(ClientTimeouts()))
+    token = settings.token or _find_token(settings, bot.name)
+    client = Client(bot, settings, token, game, scale_timeouts(ClientTimeouts()))
     try:
         if not settings.open:
             warm_up(bot, game)
-        with asyncio.Runner(loop_factory=event_loop.new) as runner:
+        with asyncio.Runner(loop_factory=event_loop.new_event_loop) as runner:
             exit_code = runner.run(client.play())
     except KeyboardInterrupt:
-        exit_code = INTERRUPTED
-    client.leave(exit_code)
+        exit_code = INTERRUPTED_EXIT_CODE
+    client.exit(exit_code)
 
 
 def _compare_versions(bot: Bot, settings: Settings) -> None:
@@ -115,85 +115,85 @@ def for_people(settings: Settings) -> Settings:
     return settings if preset is None else replace(settings, config={"preset": preset})
 
 
-def _token(settings: Settings, bot: str) -> str:
+def _find_token(settings: Settings, bot: str) -> str:
     """Return the token on the file descriptor, or the saved one."""
     if settings.token_fd is None:
-        return token_for(settings.url, bot, default_path())
+        return find_or_make_token(settings.url, bot, default_path())
     keep_private()  # hide it from the other bots on this machine
-    return read_token(handed(settings.token_fd))
+    return read_token(read_handed_token(settings.token_fd))
 
 
-class Link(ABC):
+class ClientBase(ABC):
     """A bot's connections to the nodes of an arena. Subclasses perform the other effects in `_do`."""
 
     def __init__(
-        self, name: str, settings: Settings, talk: Talk, timeouts: ClientTimeouts, clock: Callable[[], float]
+        self, name: str, settings: Settings, protocol: ClientProtocol, timeouts: ClientTimeouts, clock: Callable[[], float]
     ) -> None:
         self._timeouts = timeouts
         self._clock = clock
         self._name = name
         self._settings = settings
-        self._nodes = Nodes(talk, settings.url, stays=settings.stay, hosts=settings.hosts)
+        self._nodes = NodeRouter(protocol, settings.url, single_node=settings.stay, hosts=settings.hosts)
         self._first = self._connection_to(settings.url, settings.patience)
-        self._others: dict[str, Connection] = {}
+        self._others: dict[str, NodeConnection] = {}
         """Connections by URL."""
-        self._keeping = asyncio.TaskGroup()
+        self._connection_tasks = asyncio.TaskGroup()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._code: int | None = None
+        self._exit_code: int | None = None
 
     async def play(self) -> int:
         """Connect, converse and reconnect until the bot stops. Return the exit code."""
         self._loop = asyncio.get_running_loop()
         try:
-            async with self._keeping:
-                await self._first.keep()
+            async with self._connection_tasks:
+                await self._first.run()
         except BaseExceptionGroup as failed:
             raise failed.exceptions[0] from None
-        assert self._code is not None
-        return self._code
+        assert self._exit_code is not None
+        return self._exit_code
 
-    def _perform(self, effects: Sequence[Directed]) -> None:
+    def _perform(self, effects: Sequence[RoutedEffect]) -> None:
         for effect in effects:
-            if isinstance(effect, To):
+            if isinstance(effect, SendTo):
                 connection = self._connection(effect.url)
                 if connection is not None:
                     connection.send(effect.message)
             elif isinstance(effect, Connect):
                 connection = self._connection_to(effect.url, None)
                 self._others[effect.url] = connection
-                if self._code is None:
-                    self._keeping.create_task(connection.keep())
+                if self._exit_code is None:
+                    self._connection_tasks.create_task(connection.run())
             elif isinstance(effect, Disconnect):
                 self._others.pop(effect.url).stop()
-            elif isinstance(effect, Say):
-                say(effect.line, err=effect.trouble, flush=True)
+            elif isinstance(effect, PrintLine):
+                say(effect.line, err=effect.is_error, flush=True)
             elif isinstance(effect, Stop):
-                self._code = effect.code
+                self._exit_code = effect.code
                 for connection in (self._first, *self._others.values()):
                     connection.stop()
             else:
-                self._do(effect)
+                self._perform_other(effect)
 
-    def _connection_to(self, url: str, patience: float | None) -> Connection:
-        return Connection(self._name, url, patience, self._nodes.at(url), self._perform, self._timeouts, self._clock)
+    def _connection_to(self, url: str, patience: float | None) -> NodeConnection:
+        return NodeConnection(self._name, url, patience, self._nodes.protocol_for(url), self._perform, self._timeouts, self._clock)
 
-    def _connection(self, url: str) -> Connection | None:
+    def _connection(self, url: str) -> NodeConnection | None:
         return self._first if url == self._settings.url else self._others.get(url)
 
-    def _take(self, step: Callable[[], list[Effect]]) -> None:
-        self._perform(self._nodes.take(step))
+    def _run_step(self, step: Callable[[], list[Effect]]) -> None:
+        self._perform(self._nodes.run_step(step))
 
     @abstractmethod
-    def _do(self, effect: Directed) -> None:
+    def _perform_other(self, effect: RoutedEffect) -> None:
         """Perform an effect that is neither a message nor a line."""
 
     @property
-    def _running(self) -> asyncio.AbstractEventLoop:
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
         assert self._loop is not None, "play() has begun"
         return self._loop
 
 
-class Client(Link):
+class Client(ClientBase):
     """One bot process: a conversation with the arena, and threads in which the bot thinks."""
 
     def __init__(
@@ -207,71 +207,71 @@ class Client(Link):
     ) -> None:
         timeouts = timeouts or ClientTimeouts()
         self._bot = bot
-        self._conversation = Conversation(bot, settings, token, game, timeouts.first_look_delay_s)
-        self._thinkers = WorkerThreads(bot, self._thought, settings.min_move_time)
-        self._still_running = StillRunning(timeouts.long_choice_delay_s)
-        self._looking = False
+        self._conversation = Conversation(bot, settings, token, game, timeouts.first_listing_delay_s)
+        self._worker_threads = WorkerThreads(bot, self._on_result, settings.min_move_time)
+        self._still_running = SlowChoiceReporter(timeouts.long_choice_delay_s)
+        self._check_scheduled = False
         """True if a check of running work is scheduled."""
         super().__init__(bot.name, settings, self._conversation, timeouts, clock)
 
-    def leave(self, code: int) -> None:
+    def exit(self, code: int) -> None:
         """End the process if the code says so or a thread that still thinks would block the exit; report such
         threads.
         """
-        if code == INTERRUPTED:
-            self._perform(self._conversation.interrupted())
-        if self._thinkers.under_way:
-            for work in self._thinkers.under_way:
-                if isinstance(work, Choose) and code != INTERRUPTED:
-                    self._perform([Say(f"{self._bot.name}: had no move yet{on(work.turn)} when it left", trouble=True)])
+        if code == INTERRUPTED_EXIT_CODE:
+            self._perform(self._conversation.on_interrupt())
+        if self._worker_threads.unfinished_work:
+            for work in self._worker_threads.unfinished_work:
+                if isinstance(work, Choose) and code != INTERRUPTED_EXIT_CODE:
+                    self._perform([PrintLine(f"{self._bot.name}: had no move yet{format_place(work.turn)} when it left", is_error=True)])
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)  # with a thread blocked on standard input, an orderly exit makes the interpreter abort
         if code:
             raise SystemExit(code)
 
-    def _do(self, effect: Directed) -> None:
+    def _perform_other(self, effect: RoutedEffect) -> None:
         if isinstance(effect, (Choose, Prepare, Conclude)):
-            self._thinkers.submit(effect)
-            self._look_later()
-        elif isinstance(effect, SeekLater):
-            self._running.call_later(effect.seconds, self._take, partial(self._conversation.seek, effect.game))
-        elif isinstance(effect, LookLater):
-            self._running.call_later(effect.seconds, self._take, self._conversation.look)
+            self._worker_threads.submit(effect)
+            self._schedule_check()
+        elif isinstance(effect, ScheduleSeek):
+            self._running_loop.call_later(effect.seconds, self._run_step, partial(self._conversation.retry_seek, effect.game))
+        elif isinstance(effect, ScheduleListing):
+            self._running_loop.call_later(effect.seconds, self._run_step, self._conversation.request_listing)
         elif isinstance(effect, WarmUp):
             threading.Thread(target=self._warm_up, args=(effect.game,), daemon=True).start()
 
-    def _look_later(self) -> None:
+    def _schedule_check(self) -> None:
         """Schedule a check of running work, unless one is scheduled."""
-        if not self._looking:
-            self._looking = True
-            self._running.call_later(self._timeouts.work_look_interval_s, self._look)
+        if not self._check_scheduled:
+            self._check_scheduled = True
+            self._running_loop.call_later(self._timeouts.work_check_interval_s, self._report_slow_choices)
 
-    def _look(self) -> None:
+    def _report_slow_choices(self) -> None:
         """Report choices that take long, and where they are; repeat while there is work."""
-        self._looking = False
-        for line in self._still_running.look(self._thinkers.at_work(), self._clock()):
-            self._perform([Say(f"{self._bot.name}: {line}", trouble=True)])
-        if self._thinkers.under_way:
-            self._look_later()
+        self._check_scheduled = False
+        for line in self._still_running.report(self._worker_threads.running_work(), self._clock()):
+            self._perform([PrintLine(f"{self._bot.name}: {line}", is_error=True)])
+        if self._worker_threads.unfinished_work:
+            self._schedule_check()
 
     def _take_from_thread(self, step: Callable[[], list[Effect]]) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has closed, so the result is not needed
-            self._running.call_soon_threadsafe(self._take, step)
+            self._running_loop.call_soon_threadsafe(self._run_step, step)
 
     def _warm_up(self, game: str) -> None:
         """Warm up for a game, in its own thread."""
         fault = None
         try:
-            rules = load(game)
+            rules = load_game(game)
             self._bot.check_game(rules)
             warm_up(self._bot, rules)
         except Fault as exc:
             fault = str(exc)
         except BaseException as exc:
             fault = f"its code failed: {exc!r}"
-        self._take_from_thread(partial(self._conversation.warmed, game, fault))
+        self._take_from_thread(partial(self._conversation.on_warmed_up, game, fault))
 
-    def _thought(self, thought: Thought) -> None:
+    def _on_result(self, thought: WorkResult) -> None:
         """Pass on a result; called in the thinking thread."""
-        self._take_from_thread(partial(self._conversation.thought, thought))
+        self._take_from_thread(partial(self._conversation.handle_result, thought))

@@ -7,16 +7,16 @@ import hmac
 from typing import Any
 
 from bots.client import progress_report
-from bots.client.bot import Bot, Turn, seeded
-from bots.client.talk import Effect, Say
-from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, Work
+from bots.client.bot import Bot, Turn, make_turn_rng
+from bots.client.talk import Effect, PrintLine
+from bots.client.worker_threads import Choose, Conclude, Prepare, WorkResult, Work
 from protocol import messages
 from protocol.dice import NONCE_BYTES
-from protocol.display import printable
+from protocol.display import escape_unprintable
 from protocol.error_codes import ILLEGAL_MOVE, MALFORMED_MOVE
 from protocol.games.base import Game
 
-STRIKES = (ILLEGAL_MOVE, MALFORMED_MOVE)
+STRIKE_CODES = (ILLEGAL_MOVE, MALFORMED_MOVE)
 """Rejections after which another move may be chosen."""
 
 
@@ -29,8 +29,8 @@ class Seat:
 
     def __init__(self, bot: Bot, start: messages.Start, seat: int, rules: Game[Any, Any], seed: str) -> None:
         self.start = start
-        self.thinking = False
-        self.over = False
+        self.is_thinking = False
+        self.is_over = False
         self._bot = bot
         self._seat = seat
         self._rules = rules
@@ -41,17 +41,17 @@ class Seat:
         self._resignation: messages.Resign | None = None
         self._turn: Turn | None = None
         self._answer: messages.Move | None = None
-        self._waiting: Work | None = None
-        self._told_left_out = False
+        self._waiting_work: Work | None = None
+        self._reported_discarded = False
         """True once discarded `info` was reported: once a match, as it may happen at every turn."""
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """True if the match is over and no work is left."""
-        return self.over and not self.thinking
+        return self.is_over and not self.is_thinking
 
     @property
-    def given_up(self) -> bool:
+    def is_resigned(self) -> bool:
         """True if the match was resigned, or lost by a failure."""
         return self._resignation is not None
 
@@ -60,137 +60,137 @@ class Seat:
         """The failure of the program in the match, in a line; None if there is none."""
         return None if self._resignation is None else self._resignation.failure
 
-    def begin(self) -> list[Effect]:
+    def handle_start(self) -> list[Effect]:
         """Handle the first `start`: prepare, then report ready. A bot without `prepare` is ready at once."""
         if type(self._bot).prepare is not Bot.prepare:
             return self._think(Prepare(self.start.match, self.start))
         self._prepared = True
-        return [self._ready()]
+        return [self._make_ready()]
 
-    def resume(self) -> list[Effect]:
+    def handle_repeated_start(self) -> list[Effect]:
         """Handle a repeated `start` on a new connection: send again what may not have arrived."""
         if self._resignation is not None:
             return [self._resignation]
-        return [self._ready()] if self._prepared and not self._playing else []
+        return [self._make_ready()] if self._prepared and not self._playing else []
 
-    def turned(self, message: messages.Turn, now: float) -> list[Effect]:
+    def handle_turn(self, turn: messages.Turn, now: float) -> list[Effect]:
         """Handle a `turn`. One that is repeated after a reconnect gets the move chosen before, if there is one."""
         self._playing = True
-        if self._seat not in message.movers:
+        if self._seat not in turn.movers:
             return []
         if self._resignation is not None:
             return [self._resignation]
-        if self._turn is not None and self._turn.ply == message.ply and (self._answer or self.thinking):
+        if self._turn is not None and self._turn.ply == turn.ply and (self._answer or self.is_thinking):
             return [self._answer] if self._answer else []
         try:
-            self._turn = self._read(message, now)
+            self._turn = self._read_turn(turn, now)
         except (KeyError, TypeError, ValueError, IndexError) as exc:
-            where = f"ply {message.ply} of {message.match}"
+            where = f"ply {turn.ply} of {turn.match}"
             failure = f"cannot read the state at {where}: {exc!r}"
             return [self._trouble(failure), *self.resign(failure)]
         self._answer = None
-        return self._think(Choose(message.match, self._turn))
+        return self._think(Choose(turn.match, self._turn))
 
-    def rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
+    def handle_rejection(self, rejected: messages.Rejected, now: float) -> list[Effect]:
         """Handle a rejected move: tell the author, and choose again if the turn is still open."""
-        effects: list[Effect] = [Say(progress_report.rejection(self._bot.name, rejected, self._answer), trouble=True)]
+        effects: list[Effect] = [PrintLine(progress_report.format_rejection(self._bot.name, rejected, self._answer), is_error=True)]
         turn = self._turn
-        if turn is None or turn.ply != rejected.ply or rejected.code not in STRIKES or rejected.strikes_left == 0:
+        if turn is None or turn.ply != rejected.ply or rejected.code not in STRIKE_CODES or rejected.strikes_left == 0:
             return effects
         clock = list(turn.clock_ms)
         if rejected.clock_ms is not None:
             clock[self._seat] = rejected.clock_ms
         self._answer = None
         self._turn = dataclasses.replace(
-            turn, clock_ms=clock, received=now, random=seeded(self._seed, rejected.match, rejected.ply)
+            turn, clock_ms=clock, received=now, random=make_turn_rng(self._seed, rejected.match, rejected.ply)
         )
         return effects + self._think(Choose(rejected.match, self._turn, rejected))
 
-    def ended(self, end: messages.End | None) -> list[Effect]:
+    def handle_end(self, end: messages.End | None) -> list[Effect]:
         """Handle the end of the match; `end` is None if it ended while the connection was down.
 
         The bot's `ended` or `missed` is called after its last work, if it overrides that method.
         """
-        self.over = True
-        self._waiting = None
+        self.is_over = True
+        self._waiting_work = None
         bot = type(self._bot)
         heeded = bot.missed is not Bot.missed if end is None else bot.ended is not Bot.ended
         return self._think(Conclude(self.start.match, end)) if heeded else []
 
-    def thought(self, thought: Thought) -> list[Effect]:
+    def handle_result(self, thought: WorkResult) -> list[Effect]:
         """Handle finished work. A move for a turn that has passed is dropped."""
-        self.thinking = False
+        self.is_thinking = False
         effects: list[Effect] = []
-        if thought.trouble is not None:
+        if thought.message is not None:
             lost = "resigned" if thought.failure is None else "lost"
-            consequence = "" if self.over else f"; the match is {lost}"
+            consequence = "" if self.is_over else f"; the match is {lost}"
             details = f"\n{thought.details}" if thought.details else ""
-            effects.append(self._trouble(thought.trouble + consequence + details))
-        if not self.over and (thought.gave_up or thought.trouble is not None):
+            effects.append(self._trouble(thought.message + consequence + details))
+        if not self.is_over and (thought.gave_up or thought.message is not None):
             return effects + self.resign(thought.failure)
-        if type(thought.work) is Prepare and not self.over:
+        if type(thought.work) is Prepare and not self.is_over:
             self._prepared = True
             if not self._playing:
-                effects.append(self._ready())
+                effects.append(self._make_ready())
         elif thought.move is not None and self._turn is not None and thought.move.ply == self._turn.ply:
             self._answer = thought.move
-            if thought.left_out is not None and not self._told_left_out:
-                self._told_left_out = True
+            if thought.discarded is not None and not self._reported_discarded:
+                self._reported_discarded = True
                 where = f"at ply {thought.move.ply} of {thought.move.match}"
-                effects.append(self._trouble(f"its move {where} goes without what cannot be kept: {thought.left_out}"))
-            if not self.over:
+                effects.append(self._trouble(f"its move {where} goes without what cannot be kept: {thought.discarded}"))
+            if not self.is_over:
                 effects.append(thought.move)
-        if self._waiting is not None:
-            waiting, self._waiting = self._waiting, None
+        if self._waiting_work is not None:
+            waiting, self._waiting_work = self._waiting_work, None
             effects += self._think(waiting)
         return effects
 
     def resign(self, failure: str | None = None) -> list[Effect]:
         """Resign the match, whichever seat is to move, or report how the program failed."""
-        self._resignation = resignation(self.start.match, failure)
-        self._waiting = None
+        self._resignation = make_resignation(self.start.match, failure)
+        self._waiting_work = None
         return [self._resignation]
 
-    def result(self, end: messages.End) -> Say:
+    def format_result(self, end: messages.End) -> PrintLine:
         """Return the line about the result of the match."""
-        return Say(progress_report.result(self.start, self._seat, end, self.failure))
+        return PrintLine(progress_report.format_result(self.start, self._seat, end, self.failure))
 
     def _think(self, work: Work) -> list[Effect]:
-        if self.thinking:
-            self._waiting = work
+        if self.is_thinking:
+            self._waiting_work = work
             return []
-        self.thinking = True
+        self.is_thinking = True
         return [work]
 
-    def _ready(self) -> messages.Ready:
+    def _make_ready(self) -> messages.Ready:
         """Return `ready` with a nonce that follows from the bot's seed, so that repeating it gives the same nonce."""
         match = self.start.match
         nonce = hmac.digest(self._seed.encode(), f"nonce/{match}".encode(), "sha256")[:NONCE_BYTES]
         return messages.Ready(match=match, nonce=nonce.hex())
 
-    def _trouble(self, text: str) -> Say:
-        return Say(f"{self._bot.name}: {text}", trouble=True)
+    def _trouble(self, text: str) -> PrintLine:
+        return PrintLine(f"{self._bot.name}: {text}", is_error=True)
 
-    def _read(self, message: messages.Turn, now: float) -> Turn:
+    def _read_turn(self, turn: messages.Turn, now: float) -> Turn:
         return Turn(
-            match=message.match,
+            match=turn.match,
             seat=self._seat,
-            ply=message.ply,
-            state=message.state,
-            legal=message.legal or [],
-            options=message.options,
-            events=message.events,
+            ply=turn.ply,
+            state=turn.state,
+            legal=turn.legal or [],
+            options=turn.options,
+            events=turn.events,
             players=self.start.seats,
-            clock_ms=message.clock,
+            clock_ms=turn.clock,
             increment_ms=self.start.clock.increment_ms,
             rules=self._rules,
-            position=self._rules.decode_state(message.state),
-            random=seeded(self._seed, message.match, message.ply),
+            position=self._rules.decode_state(turn.state),
+            random=make_turn_rng(self._seed, turn.match, turn.ply),
             memory=self._memory,
             received=now,
         )
 
 
-def resignation(match: str, failure: str | None) -> messages.Resign:
+def make_resignation(match: str, failure: str | None) -> messages.Resign:
     """Return the message that resigns a match, with the failure cut to the allowed length."""
-    return messages.Resign(match=match, failure=None if failure is None else printable(failure)[: messages.MAX_NOTE])
+    return messages.Resign(match=match, failure=None if failure is None else escape_unprintable(failure)[: messages.MAX_NOTE_CHARS])

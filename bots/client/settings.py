@@ -14,25 +14,25 @@ from urllib.parse import SplitResult, urlsplit
 
 from machine.arguments import read_value
 from machine.host_names import host_of_url
-from protocol import PORT, bot_launch
-from protocol.display import shown
+from protocol import DEFAULT_PORT, bot_launch
+from protocol.display import short_repr
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 from protocol.games import game_class
-from protocol.messages import LONGEST_TOKEN, MAX_SLOTS, SHORTEST_TOKEN
-from protocol.names import NAME_FORM, is_bot_name
-from protocol.secret_text import hidden_in, strip_invisible
+from protocol.messages import MAX_TOKEN_CHARS, MAX_SLOTS, MIN_TOKEN_CHARS
+from protocol.names import NAME_DESCRIPTION, is_bot_name
+from protocol.secret_text import find_invisible, strip_invisible
 
 Name = TypeVar("Name", bound=str)
-DEFAULT_URL = f"ws://127.0.0.1:{PORT}"
+DEFAULT_URL = f"ws://127.0.0.1:{DEFAULT_PORT}"
 MAX_URL_CHARS = 2000
-OPEN_SLOTS = 16
+DEFAULT_OPEN_SLOTS = 16
 """Default slots of a bot that takes any match: a seek for each of five games, and eleven matches."""
-MAX_MIN_MOVE_TIME = 60.0
-ASSIGNED_PATIENCE = 5.0
+MAX_MIN_MOVE_TIME_S = 60.0
+ASSIGNED_PATIENCE_S = 5.0
 """Seconds without an arena after which a tournament is over: it runs on the same machine."""
 
 
-class Given(TypedDict, total=False):
+class PartialSettings(TypedDict, total=False):
     """Settings from code, environment or command line. For absent ones and None, the next source decides."""
 
     url: str | None
@@ -88,7 +88,7 @@ class Settings:
     """Further hosts on which the arena may have nodes: `b.example`, or `*.example` for all its subdomains."""
 
 
-def settle(*sources: Given) -> Settings:
+def merge_settings(*sources: PartialSettings) -> Settings:
     """Return the settings, each from the first source that has it. Raises `UsageFault` for what cannot work.
 
     A config belongs to the game of the same source. It is dropped if an earlier source names another game.
@@ -100,9 +100,9 @@ def settle(*sources: Given) -> Settings:
             if value is not None and not (key == "config" and foreign):
                 settled.setdefault(key, value)
     if settled.get("open"):
-        settled.setdefault("slots", OPEN_SLOTS)
+        settled.setdefault("slots", DEFAULT_OPEN_SLOTS)
     if settled.get("assigned"):
-        settled.setdefault("patience", ASSIGNED_PATIENCE)
+        settled.setdefault("patience", ASSIGNED_PATIENCE_S)
     if isinstance(settled.get("hosts"), str):
         settled["hosts"] = read_hosts(settled["hosts"])
     if settled.get("token") is not None:
@@ -112,10 +112,10 @@ def settle(*sources: Given) -> Settings:
     return settings
 
 
-def from_environment(environ: Mapping[str, str]) -> Given:
+def read_environment(environ: Mapping[str, str]) -> PartialSettings:
     """Return the settings from non-empty `ARENA_…` variables. Raises `UsageFault`, naming the variable."""
     given = {variable: environ[variable] for variable in _VARIABLES if environ.get(variable)}
-    read: Given = {}
+    read: PartialSettings = {}
     for variable, text in given.items():
         key, convert = _VARIABLES[variable]
         try:
@@ -142,7 +142,7 @@ def read_hosts(text: str) -> tuple[str, ...]:
     for host in hosts:
         if not re.fullmatch(r"(\*\.)?[\w.:-]+", host):
             raise UsageFault(
-                f"--hosts or ARENA_HOSTS has {shown(host, 80)}: it is names of hosts, like a.example,*.b.example"
+                f"--hosts or ARENA_HOSTS has {short_repr(host, 80)}: it is names of hosts, like a.example,*.b.example"
             )
     return hosts
 
@@ -166,9 +166,9 @@ _VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     bot_launch.MATCHES: ("matches", int),
     bot_launch.SLOTS: ("slots", int),
     bot_launch.SEED: ("seed", str),
-    bot_launch.PATIENCE: ("patience", float),
-    bot_launch.ASSIGNED: ("assigned", _read_switch),
-    bot_launch.STAY: ("stay", _read_switch),
+    bot_launch.RECONNECT_TIMEOUT: ("patience", float),
+    bot_launch.ASSIGNED_MATCHES: ("assigned", _read_switch),
+    bot_launch.PIN_NODE: ("stay", _read_switch),
     bot_launch.HOSTS: ("hosts", str),
 }
 
@@ -180,8 +180,8 @@ def _check(settings: Settings) -> None:
             check_name(name, what)
     if not 1 <= settings.slots <= MAX_SLOTS:
         raise UsageFault(f"slots is {settings.slots}: 1 to {MAX_SLOTS}")
-    if not 0 <= settings.min_move_time <= MAX_MIN_MOVE_TIME:
-        raise UsageFault(f"min_move_time is {settings.min_move_time:g}: 0 to {MAX_MIN_MOVE_TIME:g} seconds")
+    if not 0 <= settings.min_move_time <= MAX_MIN_MOVE_TIME_S:
+        raise UsageFault(f"min_move_time is {settings.min_move_time:g}: 0 to {MAX_MIN_MOVE_TIME_S:g} seconds")
     if settings.matches is not None and settings.matches < 1:
         raise UsageFault(f"matches is {settings.matches}: 1 or more")
     if settings.open and (settings.config or settings.opponent or not settings.rated):
@@ -195,7 +195,7 @@ def _check(settings: Settings) -> None:
             raise UsageFault(str(exc)) from exc
 
 
-def address_parts(url: str, *schemes: str) -> SplitResult | None:
+def split_address(url: str, *schemes: str) -> SplitResult | None:
     """Return the parts of a URL with one of these schemes; None if it is no such address."""
     if len(url) > MAX_URL_CHARS or not url.isprintable() or " " in url:
         return None
@@ -210,7 +210,7 @@ def address_parts(url: str, *schemes: str) -> SplitResult | None:
 
 def check_url(url: str) -> None:
     """Raise `UsageFault` unless `url` is a WebSocket URL without user and password."""
-    parts = address_parts(url, "ws", "wss")
+    parts = split_address(url, "ws", "wss")
     if parts is None:
         page = "; http is for its page, which says at /connect where bots connect" if url.startswith("http") else ""
         raise UsageFault(f"the arena's URL is {url[:80]!r}: write it like {DEFAULT_URL} or wss://arena.example{page}")
@@ -221,18 +221,18 @@ def check_url(url: str) -> None:
 def read_token(text: str) -> str:
     """Return a token without invisible characters around it. Raises `UsageFault` for what is no token."""
     token = strip_invisible(text)
-    hidden = hidden_in(token)
+    hidden = find_invisible(token)
     if hidden is not None:
         raise UsageFault(f"the token has {hidden}, which is not seen: copy it again, without that")
-    if not SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN:
-        raise UsageFault(f"the token has {len(token)} characters: it has to have {SHORTEST_TOKEN} to {LONGEST_TOKEN}")
+    if not MIN_TOKEN_CHARS <= len(token) <= MAX_TOKEN_CHARS:
+        raise UsageFault(f"the token has {len(token)} characters: it has to have {MIN_TOKEN_CHARS} to {MAX_TOKEN_CHARS}")
     return token
 
 
 def check_name(name: str, what: str) -> None:
     """Raise `UsageFault` unless `name` is one that an arena can register."""
     if not is_bot_name(name):
-        raise UsageFault(f"{what} is {name[:40]!r}: {NAME_FORM}")
+        raise UsageFault(f"{what} is {name[:40]!r}: {NAME_DESCRIPTION}")
 
 
 def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
@@ -257,15 +257,15 @@ def read_config(pairs: Iterable[str], preset: str | None) -> dict[str, Any] | No
     return config or None
 
 
-def read_one(bot: str, key: str, text: str, of: Sequence[Name]) -> Name:
+def read_choice(bot: str, key: str, text: str, choices: Sequence[Name]) -> Name:
     """Return a setting that is one of a few names. Raises `UsageFault`."""
-    for name in of:
+    for name in choices:
         if name == text:
             return name
-    raise UsageFault(f"{bot}: {key} is {text[:40]!r}: one of {', '.join(of)}")
+    raise UsageFault(f"{bot}: {key} is {text[:40]!r}: one of {', '.join(choices)}")
 
 
-def read_number(bot: str, key: str, value: object, most: int) -> int | None:
+def read_integer(bot: str, key: str, value: object, max_value: int) -> int | None:
     """Return an integer setting from 1 to `most`, given as text or number; None if not given. Raises `UsageFault`."""
     if value is None:
         return None
@@ -273,6 +273,6 @@ def read_number(bot: str, key: str, value: object, most: int) -> int | None:
         number = int(value) if isinstance(value, (int, str)) else 0
     except ValueError:
         number = 0
-    if not 1 <= number <= most:
-        raise UsageFault(f"{bot}: {key} is {str(value)[:40]!r}: an integer from 1 to {most}")
+    if not 1 <= number <= max_value:
+        raise UsageFault(f"{bot}: {key} is {str(value)[:40]!r}: an integer from 1 to {max_value}")
     return number

@@ -6,33 +6,33 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from bots.client.worker_threads import Choose, UnderWay, on
+from bots.client.worker_threads import Choose, RunningWork, format_place
 from bots.mistakes import is_library
 
 
-class StillRunning:
+class SlowChoiceReporter:
     """Reports choices that take long: first after `first_notice_delay_s`, then each time after twice as long."""
 
     def __init__(self, first_notice_delay_s: float = 5.0) -> None:
         self._first_notice_delay_s = first_notice_delay_s
-        self._due: dict[UnderWay, float] = {}
+        self._due: dict[RunningWork, float] = {}
         """The next report of each, in seconds since its start."""
 
-    def look(self, under_way: list[UnderWay], now: float) -> list[str]:
+    def report(self, running_work: list[RunningWork], now: float) -> list[str]:
         """Return the lines for the author at `now` (`time.monotonic()`). Only code of the author's own is reported."""
-        self._due = {one: self._due.get(one, self._first_notice_delay_s) for one in under_way}
+        self._due = {one: self._due.get(one, self._first_notice_delay_s) for one in running_work}
         told = []
-        for one in under_way:
+        for one in running_work:
             if isinstance(one.work, Choose) and now - one.began >= self._due[one]:
                 self._due[one] = 2 * (now - one.began)
-                place = _place_in(one.thread)
+                place = _find_own_line(one.thread)
                 if place is not None:
                     left = max(0.0, one.work.turn.time_left)
-                    told.append(f"choose is still running{on(one.work.turn)}, {place}; {left:.0f} s left")
+                    told.append(f"choose is still running{format_place(one.work.turn)}, {place}; {left:.0f} s left")
         return told
 
 
-def _place_in(thread: int) -> str | None:
+def _find_own_line(thread: int) -> str | None:
     """Return where a thread is in code that belongs to no library: `mine.py line 5`."""
     frame: FrameType | None = sys._current_frames().get(thread)
     while frame is not None:

@@ -12,15 +12,15 @@ from protocol.messages import FromClient, FromServer
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class PrintLine:
     """A line for the author; `trouble` goes to standard error."""
 
     line: str
-    trouble: bool = False
+    is_error: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class SeekLater:
+class ScheduleSeek:
     """Call `Conversation.seek` with this game after this time."""
 
     seconds: float
@@ -28,7 +28,7 @@ class SeekLater:
 
 
 @dataclass(frozen=True, slots=True)
-class LookLater:
+class ScheduleListing:
     """Call `Conversation.look` after this time."""
 
     seconds: float
@@ -48,15 +48,15 @@ class Stop:
     code: int
 
 
-Effect = FromClient | Work | Say | SeekLater | LookLater | WarmUp | Stop
+Effect = FromClient | Work | PrintLine | ScheduleSeek | ScheduleListing | WarmUp | Stop
 
 
-class Talk(ABC):
+class ClientProtocol(ABC):
     """A conversation with an arena over successive connections."""
 
-    at: str
+    url: str
     """The URL that the current message came from."""
-    kept: Collection[str] = ()
+    matches_elsewhere: Collection[str] = ()
     """The matches that continue on other nodes, whatever a welcome says."""
 
     @abstractmethod
@@ -67,61 +67,61 @@ class Talk(ABC):
         """Return the effects of a message that arrived at `now` (`time.monotonic()`); none if it is unknown (None)."""
         match message:
             case messages.Turn():
-                return self._turned(message, now)
+                return self._on_turn(message, now)
             case messages.Start():
-                return self._started(message)
+                return self._on_start(message)
             case messages.End():
-                return self._ended(message)
+                return self._on_end(message)
             case messages.Rejected():
-                return self._rejected(message, now)
+                return self._on_rejected(message, now)
             case messages.Welcome():
-                return self._welcomed(message)
+                return self._on_welcome(message)
             case messages.Error():
-                return self._erred(message)
+                return self._on_error(message)
             case messages.Unseeked():
-                return self._unseeked(message.id)
+                return self._on_unseeked(message.id)
             case messages.Listing():
-                return self._listed(message)
+                return self._on_listing(message)
         return []
 
     @abstractmethod
-    def lost(self, code: int) -> list[Effect]:
+    def handle_lost(self, code: int) -> list[Effect]:
         """Return the effects of a connection's end with this close code (1006: it broke). Without a `Stop`,
         reconnect.
         """
 
-    def without(self, matches: set[str]) -> list[Effect]:
+    def set_unreachable(self, matches: set[str]) -> list[Effect]:
         """Return the effects of losing access to these matches for a while. Others may be played meanwhile."""
         return []
 
     @abstractmethod
-    def ended(self, code: int) -> str:
+    def describe_end(self, code: int) -> str:
         """Return how the connection ended, in the arena's words if it gave a reason."""
 
     @abstractmethod
-    def trouble(self, text: str) -> Say:
+    def make_error_line(self, text: str) -> PrintLine:
         """Return a line about a problem."""
 
     @abstractmethod
-    def _turned(self, turn: messages.Turn, now: float) -> list[Effect]: ...
+    def _on_turn(self, turn: messages.Turn, now: float) -> list[Effect]: ...
 
     @abstractmethod
-    def _started(self, start: messages.Start) -> list[Effect]: ...
+    def _on_start(self, start: messages.Start) -> list[Effect]: ...
 
     @abstractmethod
-    def _ended(self, end: messages.End) -> list[Effect]: ...
+    def _on_end(self, end: messages.End) -> list[Effect]: ...
 
     @abstractmethod
-    def _rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]: ...
+    def _on_rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]: ...
 
     @abstractmethod
-    def _welcomed(self, welcome: messages.Welcome) -> list[Effect]: ...
+    def _on_welcome(self, welcome: messages.Welcome) -> list[Effect]: ...
 
     @abstractmethod
-    def _erred(self, error: messages.Error) -> list[Effect]: ...
+    def _on_error(self, error: messages.Error) -> list[Effect]: ...
 
     @abstractmethod
-    def _unseeked(self, seek: str) -> list[Effect]: ...
+    def _on_unseeked(self, seek: str) -> list[Effect]: ...
 
     @abstractmethod
-    def _listed(self, listing: messages.Listing) -> list[Effect]: ...
+    def _on_listing(self, listing: messages.Listing) -> list[Effect]: ...

@@ -22,9 +22,9 @@ class ClientTimeouts:
     """Delay until the client reports that the arena answers pings but has not let the bot in."""
     down_notice_interval_s: float = 30.0
     """Interval of reports that the arena cannot be reached."""
-    first_look_delay_s: float = 3.0
+    first_listing_delay_s: float = 3.0
     """Delay until the client reports whom the bot waits for."""
     long_choice_delay_s: float = 5.0
     """Delay until the client reports that `choose` is still running."""
-    work_look_interval_s: float = 1.0
+    work_check_interval_s: float = 1.0
     """Interval at which the client checks how long the bot's code has been running."""

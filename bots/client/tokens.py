@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 from machine import file_lock
-from machine.atomic_write import in_place_of
+from machine.atomic_write import replacing_file
 from machine.text_encoding import decode
 from protocol.errors import Fault
-from protocol.messages import LONGEST_TOKEN
-from protocol.names import folded
+from protocol.messages import MAX_TOKEN_CHARS
+from protocol.names import fold_name
 
-_private = partial(os.open, mode=0o600)
+_open_private = partial(os.open, mode=0o600)
 """Opens a file that only its owner can read, from its first byte on."""
 
 
@@ -35,52 +35,52 @@ def default_path(environ: Mapping[str, str] = os.environ) -> Path:
     return root / "bot-arena" / "tokens.json"
 
 
-def token_for(url: str, bot: str, path: Path) -> str:
+def find_or_make_token(url: str, bot: str, path: Path) -> str:
     """Return the token of `bot` at the arena of `url`; make and save one if there is none. Raises `BadTokenFile`.
 
     It is saved before it is sent, so a lost connection cannot lose the name.
     """
     try:
-        with _locked(path):
-            saved = _read(path)
-            names = saved.setdefault(_place(url), {})
-            token = names.get(folded(bot))
+        with _lock_file(path):
+            saved = _read_tokens(path)
+            names = saved.setdefault(_host_and_port(url), {})
+            token = names.get(fold_name(bot))
             if token is None:
-                token = names[folded(bot)] = secrets.token_urlsafe(32)
-                _replace(path, saved)
+                token = names[fold_name(bot)] = secrets.token_urlsafe(32)
+                _write_tokens(path, saved)
             return token
     except OSError as exc:
         raise BadTokenFile(f"{path}: {exc.strerror or exc}; give the token with --token, or make it yours") from exc
 
 
-def handed(descriptor: int) -> str:
+def read_handed_token(descriptor: int) -> str:
     """Return the token that is a line on a file descriptor, and read only that line. Raises `Fault`."""
     read = bytearray()
     try:
-        while (byte := os.read(descriptor, 1)) not in (b"", b"\n") and len(read) <= LONGEST_TOKEN:
+        while (byte := os.read(descriptor, 1)) not in (b"", b"\n") and len(read) <= MAX_TOKEN_CHARS:
             read += byte
     except OSError as exc:
         raise BadTokenFile(f"there is no token on file descriptor {descriptor}: {exc.strerror}") from exc
     return read.decode(errors="replace").strip()
 
 
-def _place(url: str) -> str:
+def _host_and_port(url: str) -> str:
     """Return the host and port of a URL, as `host:port`."""
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'wss' else 80)}"
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock_file(path: Path) -> Iterator[None]:
     """Lock the file against other processes of this user, as several bots may start at once."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.chmod(path.parent, 0o700)
-    with open(path.with_suffix(".lock"), "a", opener=_private) as lock:
+    with open(path.with_suffix(".lock"), "a", opener=_open_private) as lock:
         file_lock.lock(lock.fileno())
         yield
 
 
-def _read(path: Path) -> dict[str, dict[str, str]]:
+def _read_tokens(path: Path) -> dict[str, dict[str, str]]:
     try:
         os.chmod(path, 0o600)
         return msgspec.json.decode(decode(path.read_bytes()), type=dict[str, dict[str, str]])
@@ -90,8 +90,8 @@ def _read(path: Path) -> dict[str, dict[str, str]]:
         raise BadTokenFile(f"{path}: not a file of tokens; move it away, or give the token with --token") from exc
 
 
-def _replace(path: Path, saved: Mapping[str, Mapping[str, str]]) -> None:
+def _write_tokens(path: Path, saved: Mapping[str, Mapping[str, str]]) -> None:
     """Replace the file atomically, so that readers never see half of it."""
-    with in_place_of(path) as temporary, open(temporary, "w", encoding="utf-8", opener=_private) as file:
+    with replacing_file(path) as temporary, open(temporary, "w", encoding="utf-8", opener=_open_private) as file:
         json.dump(saved, file, indent=2, sort_keys=True)
         file.write("\n")

@@ -8,14 +8,14 @@ from typing import Any
 
 from bots.client.bot import Turn
 from protocol.dice import Dice
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import MalformedMove
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event, Player
 
 
-def happened(rules: Game[Any, Any], players: Sequence[Player], seat: int | None, events: Sequence[Event]) -> list[str]:
+def format_events(rules: Game[Any, Any], players: Sequence[Player], seat: int | None, events: Sequence[Event]) -> list[str]:
     """Return what others and `seat` did, with the results, one line an event."""
     lines = []
     for event in events:
@@ -24,19 +24,19 @@ def happened(rules: Game[Any, Any], players: Sequence[Player], seat: int | None,
             lines.append(f"{who} left: {event.out}")
         elif event.moves is not None:
             chose = [
-                f"{'you' if at == seat else players[at].bot}: {notation(rules, move)}"
+                f"{'you' if at == seat else players[at].bot}: {format_move(rules, move)}"
                 for at, move in enumerate(event.moves)
                 if move is not None
             ]
-            lines.append(", ".join(filter(None, (*chose, rules.told(event)))))
-        elif event.move is not None and (event.seat != seat or rules.told(event)):
-            made = rules.told(event)
-            moved = "" if event.seat == CHANCE else notation(rules, event.move)
+            lines.append(", ".join(filter(None, (*chose, rules.describe_event(event)))))
+        elif event.move is not None and (event.seat != seat or rules.describe_event(event)):
+            made = rules.describe_event(event)
+            moved = "" if event.seat == CHANCE else format_move(rules, event.move)
             lines.append(f"{who}: {moved}{': ' if moved and made else ''}{made}")
     return lines
 
 
-def notation(rules: Game[Any, Any], move: Mapping[str, Any]) -> str:
+def format_move(rules: Game[Any, Any], move: Mapping[str, Any]) -> str:
     """Return the notation of a move from a message."""
     try:
         return rules.notation(rules.decode_move(move))
@@ -48,10 +48,10 @@ def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
     """Return the legal move that `text` means, a notation or JSON. Raises `BotFault`."""
     words = " ".join(text.split())
     for legal in turn.legal:
-        if words.casefold() == notation(turn.rules, legal).casefold():
+        if words.casefold() == format_move(turn.rules, legal).casefold():
             return legal
     rules = turn.rules
-    move = rules.decode_move(_read_json(text)) if text.lstrip().startswith("{") else rules.parse(words)
+    move = rules.decode_move(_read_json(text)) if text.lstrip().startswith("{") else rules.parse_move(words)
     wire = rules.encode_move(move)
     if wire not in turn.legal:  # refuse here what the rules refuse, before it costs a strike
         if isinstance(rules, SimultaneousGame):
@@ -65,4 +65,4 @@ def _read_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as exc:
-        raise MalformedMove(f"{shown(text)} is not JSON: {exc}") from exc
+        raise MalformedMove(f"{short_repr(text)} is not JSON: {exc}") from exc

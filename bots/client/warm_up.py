@@ -18,10 +18,10 @@ from machine.terminal import say
 from protocol.bot_launch import WARMUP_SUFFIX
 from protocol.games.base import Game
 
-PATIENCE = 120.0
+LOCK_TIMEOUT_S = 120.0
 """Seconds to wait for the first process: less than a tournament waits for a bot, in case it never finishes."""
-LOOK_AGAIN = 0.02
-SLOW = 1.0
+LOCK_POLL_INTERVAL_S = 0.02
+SLOW_NOTICE_DELAY_S = 1.0
 """Seconds after which a warm-up is reported."""
 
 
@@ -29,12 +29,12 @@ def warm_up(bot: Bot, game: Game[Any, Any] | None) -> None:
     """Call the bot's `warm_up`, if it has one, inside `warming_up`."""
     work = type(bot).warm_up
     if work is not Bot.warm_up:
-        with warming_up(bot.name, game, work):
+        with warm_up_once(bot.name, game, work):
             bot.warm_up(game)
 
 
 @contextlib.contextmanager
-def warming_up(name: str, game: Game[Any, Any] | None, work: Callable[..., object]) -> Iterator[None]:
+def warm_up_once(name: str, game: Game[Any, Any] | None, work: Callable[..., object]) -> Iterator[None]:
     """Run the body, which calls `work` to warm up for the game. Of this user's processes that start the same work
     together, the first runs alone for up to `PATIENCE`; the others then run in parallel and find its compiled code.
 
@@ -42,11 +42,11 @@ def warming_up(name: str, game: Game[Any, Any] | None, work: Callable[..., objec
     """
     what = "" if game is None else f" for {game.name}"
     line = f"{name}{WARMUP_SUFFIX}{what}; the first time code may be compiled, which takes up to half a minute…"
-    with _told(line), _after_the_first(lock_of(work, game)):
+    with _report_if_slow(line), _hold_lock(lock_path(work, game)):
         yield
 
 
-def lock_of(work: Callable[..., object], game: Game[Any, Any] | None) -> Path:
+def lock_path(work: Callable[..., object], game: Game[Any, Any] | None) -> Path:
     """Return the lock file of a code and a game, in the user's cache folder. Different work does not wait."""
     file = getattr(sys.modules.get(work.__module__), "__file__", "")
     what = f"{file} {work.__qualname__} {'' if game is None else game.name}"
@@ -55,9 +55,9 @@ def lock_of(work: Callable[..., object], game: Game[Any, Any] | None) -> Path:
 
 
 @contextlib.contextmanager
-def _told(line: str) -> Iterator[None]:
+def _report_if_slow(line: str) -> Iterator[None]:
     """Print `line` if the body is slow."""
-    timer = threading.Timer(SLOW, say, [line], {"err": True})
+    timer = threading.Timer(SLOW_NOTICE_DELAY_S, say, [line], {"err": True})
     timer.start()
     try:
         yield
@@ -67,21 +67,21 @@ def _told(line: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _after_the_first(path: Path) -> Iterator[None]:
+def _hold_lock(path: Path) -> Iterator[None]:
     """Hold the lock during the body. If it can't be had, go on without it, which only costs time."""
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            _lock(held.enter_context(path.open("a")).fileno())
+            _take_lock(held.enter_context(path.open("a")).fileno())
         yield
 
 
-def _lock(file: int) -> None:
+def _take_lock(file: int) -> None:
     """Take the lock exclusively if it is free; else wait for it and share it with all who waited.
 
     After `PATIENCE` it gives up. The lock ends with the file or the process.
     """
-    patient_until = time.monotonic() + PATIENCE
+    patient_until = time.monotonic() + LOCK_TIMEOUT_S
     shared = False
     while True:
         with contextlib.suppress(BlockingIOError):
@@ -90,6 +90,6 @@ def _lock(file: int) -> None:
         if not shared:
             shared = True
         elif time.monotonic() < patient_until:
-            time.sleep(LOOK_AGAIN)
+            time.sleep(LOCK_POLL_INTERVAL_S)
         else:
             return

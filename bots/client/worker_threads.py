@@ -17,14 +17,14 @@ import msgspec
 from bots.client.bot import Bot, Choice, GiveUp, ProgramFailed, Turn
 from bots.mistakes import is_library
 from protocol.codec import MSGPACK
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import Fault
 from protocol.field_errors import field_error
-from protocol.messages import MAX_CLIENT_FRAME, MAX_NOTE, End, Info, Move, Rejected, Start
+from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_NOTE_CHARS, End, Info, Move, Rejected, Start
 
-MOST_SHOWN = 80
+MAX_QUOTED_LENGTH = 80
 """Characters of what `choose` returned that a message quotes."""
-SHARE = 1 / 20
+MAX_PACE_RATIO = 1 / 20
 """The greatest fraction of the time left that `min_move_time` may use."""
 
 
@@ -57,7 +57,7 @@ Work = Prepare | Choose | Conclude
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UnderWay:
+class RunningWork:
     """Work in progress: its thread's id, and its start (`time.monotonic()`)."""
 
     work: Work
@@ -66,58 +66,58 @@ class UnderWay:
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class WorkResult:
     """The outcome of a piece of work: a move to send, or none. `trouble` is a message for the author, `details` the
     traceback.
     """
 
     work: Work
     move: Move | None = None
-    trouble: str | None = None
+    message: str | None = None
     details: str = ""
     gave_up: bool = False
     failure: str | None = None
     """The failure of the author's code, in a line; None if there is none."""
     cause: BaseException | None = None
     """What the author's code raised, or is blamed for."""
-    left_out: str | None = None
+    discarded: str | None = None
     """The parts of `info` that are discarded, with reasons; the move stands without them."""
 
 
-MAX_COUNTED = 2**64 - 1
+MAX_INTEGER = 2**64 - 1
 """The largest integer in a message."""
 
 
-def think(bot: Bot, work: Work) -> Thought:
+def do_work(bot: Bot, work: Work) -> WorkResult:
     """Do the work. Any exception of the author's code becomes a `trouble` and costs this match, not the others."""
     try:
         if type(work) is Choose:
             if work.rejected is not None:
                 bot.rejected(work.rejected)
             move, left_out = read_choice(work.turn, bot.choose(work.turn))
-            return Thought(work, move, left_out=left_out)
+            return WorkResult(work, move, discarded=left_out)
         if type(work) is Prepare:
             bot.prepare(work.start)
         elif type(work) is Conclude:
             bot.missed(work.match) if work.end is None else bot.ended(work.end)
-        return Thought(work)
+        return WorkResult(work)
     except ProgramFailed as exc:
-        return Thought(work, trouble=str(exc), failure=str(exc))
+        return WorkResult(work, message=str(exc), failure=str(exc))
     except GiveUp as exc:
-        return Thought(work, trouble=str(exc) or None, gave_up=True)
-    except NoMove as exc:
-        return Thought(work, trouble=str(exc), failure=exc.failure, cause=exc)
+        return WorkResult(work, message=str(exc) or None, gave_up=True)
+    except UnsendableMove as exc:
+        return WorkResult(work, message=str(exc), failure=exc.failure, cause=exc)
     except BaseException as exc:
-        where = on(work.turn) if type(work) is Choose else f" in {work.match}"
-        details = _traceback(exc)
-        return Thought(work, trouble=f"its code failed{where}", failure=_raised(exc), details=details, cause=exc)
+        where = format_place(work.turn) if type(work) is Choose else f" in {work.match}"
+        details = _format_traceback(exc)
+        return WorkResult(work, message=f"its code failed{where}", failure=_format_exception(exc), details=details, cause=exc)
 
 
-class NoMove(Fault):
+class UnsendableMove(Fault):
     """`choose` returned something that can't be sent. `failure` says what; the message also says when and why."""
 
     def __init__(self, failure: str, turn: Turn, why: str) -> None:
-        super().__init__(f"{failure}{on(turn)}{why}")
+        super().__init__(f"{failure}{format_place(turn)}{why}")
         self.failure = failure
 
 
@@ -127,25 +127,25 @@ def read_choice(turn: Turn, choice: Any) -> tuple[Move, str | None]:
     move, left_out = choice, None
     if isinstance(choice, Choice):
         move = choice.move
-        info, left_out = _info(choice)
+        info, left_out = _read_info(choice)
     if not isinstance(move, Mapping):
         example = msgspec.json.encode(turn.legal[0]).decode()
-        raise NoMove(f"choose returned {shown(choice, MOST_SHOWN)}", turn, f": a move is a map like {example}")
+        raise UnsendableMove(f"choose returned {short_repr(choice, MAX_QUOTED_LENGTH)}", turn, f": a move is a map like {example}")
     message = Move(match=turn.match, ply=turn.ply, move=dict(move), info=info)
     try:
         size = len(MSGPACK.encode(message))
     except (TypeError, ValueError, OverflowError, RecursionError) as exc:
-        raise NoMove(f"choose returned {shown(move, MOST_SHOWN)}", turn, f", which cannot be sent: {exc}") from exc
-    if size > MAX_CLIENT_FRAME:
-        raise NoMove(f"choose returned a move of {size} bytes", turn, f": at most {MAX_CLIENT_FRAME}")
+        raise UnsendableMove(f"choose returned {short_repr(move, MAX_QUOTED_LENGTH)}", turn, f", which cannot be sent: {exc}") from exc
+    if size > MAX_CLIENT_FRAME_BYTES:
+        raise UnsendableMove(f"choose returned a move of {size} bytes", turn, f": at most {MAX_CLIENT_FRAME_BYTES}")
     return message, left_out
 
 
-def _info(choice: Choice) -> tuple[dict[str, Any] | None, str | None]:
+def _read_info(choice: Choice) -> tuple[dict[str, Any] | None, str | None]:
     """Return the valid fields of `info`, and the reasons for leaving out the others."""
     info: dict[str, Any] = {}
     left_out = []
-    for name, convert in _INFO_FIELDS.items():
+    for name, convert in _INFO_CONVERTERS.items():
         given = getattr(choice, name)
         if given is None:
             continue
@@ -153,7 +153,7 @@ def _info(choice: Choice) -> tuple[dict[str, Any] | None, str | None]:
             value = convert(given)
             wrong = field_error({name: value}, Info)
         except Exception as exc:  # the author's object may raise anything
-            wrong = f"{name} is of type {type(given).__name__}: {_RIGHT_INFO[name]} ({type(exc).__name__})"
+            wrong = f"{name} is of type {type(given).__name__}: {_INFO_FORMS[name]} ({type(exc).__name__})"
         if wrong is None:
             info[name] = value
         else:
@@ -161,40 +161,40 @@ def _info(choice: Choice) -> tuple[dict[str, Any] | None, str | None]:
     return info or None, "; ".join(left_out) or None
 
 
-def _finite(value: Any) -> float:
+def _to_finite(value: Any) -> float:
     number = float(value)
     if not math.isfinite(number):
         raise ValueError
     return number
 
 
-def _counted(value: Any) -> int:
+def _to_count(value: Any) -> int:
     number = int(value)
-    if number > MAX_COUNTED:
+    if number > MAX_INTEGER:
         raise ValueError
     return number
 
 
-def _noted(value: Any) -> str:
-    text = str(value)[:MAX_NOTE]
+def _to_note(value: Any) -> str:
+    text = str(value)[:MAX_NOTE_CHARS]
     text.encode()  # half a surrogate pair cannot be sent
     return text
 
 
-_RIGHT_INFO = {
+_INFO_FORMS = {
     "value": "a finite number",
     "depth": "an integer from 0, of 64 bits at most",
     "nodes": "an integer from 0, of 64 bits at most",
-    "note": f"a text of {MAX_NOTE} characters",
+    "note": f"a text of {MAX_NOTE_CHARS} characters",
 }
-_INFO_FIELDS: dict[str, Callable[[Any], Any]] = {"value": _finite, "depth": _counted, "nodes": _counted, "note": _noted}
+_INFO_CONVERTERS: dict[str, Callable[[Any], Any]] = {"value": _to_finite, "depth": _to_count, "nodes": _to_count, "note": _to_note}
 
 
-def on(turn: Turn) -> str:
+def format_place(turn: Turn) -> str:
     return f" at ply {turn.ply} of {turn.match}"
 
 
-def _raised(exc: BaseException) -> str:
+def _format_exception(exc: BaseException) -> str:
     """Return what the author's code raised, and where: `raised ValueError: no plan, in mine.py line 7`."""
     text = str(exc).partition("\n")[0]
     said = f"raised {type(exc).__name__}" + (f": {text}" if text else "")
@@ -203,15 +203,15 @@ def _raised(exc: BaseException) -> str:
     return f"{said}, in {Path(own[-1][0]).name} line {own[-1][1]}" if own else said
 
 
-def _traceback(exc: BaseException) -> str:
+def _format_traceback(exc: BaseException) -> str:
     """Return the author's part of the traceback, without this module's own frame."""
     inner = exc.__traceback__.tb_next if exc.__traceback__ else None
     return "".join(traceback.format_exception(type(exc), exc, inner)).rstrip()
 
 
-def rest(min_move_time: float, thought: float, left: float) -> float:
+def pace_delay(min_move_time: float, thinking_time_s: float, time_left_s: float) -> float:
     """Return the seconds to wait after `thought` seconds of thinking, so that the move takes `min_move_time`."""
-    return max(0.0, min(min_move_time - thought, left * SHARE))
+    return max(0.0, min(min_move_time - thinking_time_s, time_left_s * MAX_PACE_RATIO))
 
 
 class WorkerThreads:
@@ -221,25 +221,25 @@ class WorkerThreads:
     nor the next match.
     """
 
-    def __init__(self, bot: Bot, done: Callable[[Thought], None], min_move_time: float = 0.0) -> None:
+    def __init__(self, bot: Bot, on_result: Callable[[WorkResult], None], min_move_time: float = 0.0) -> None:
         self._bot = bot
-        self._done = done
-        self._pace = min_move_time
+        self._done = on_result
+        self._min_move_time_s = min_move_time
         self._work: queue.SimpleQueue[Work] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0
-        self.under_way: list[Work] = []
-        self._by_thread: dict[int, UnderWay] = {}
+        self.unfinished_work: list[Work] = []
+        self._by_thread: dict[int, RunningWork] = {}
 
-    def at_work(self) -> list[UnderWay]:
+    def running_work(self) -> list[RunningWork]:
         """Return the work in progress."""
         return [*self._by_thread.values()]
 
     def submit(self, work: Work) -> None:
         """Queue the work; `done` is called with its outcome, in the thinking thread."""
         with self._lock:
-            self.under_way.append(work)
-            begin = len(self.under_way) > self._threads
+            self.unfinished_work.append(work)
+            begin = len(self.unfinished_work) > self._threads
             self._threads += begin
         self._work.put(work)
         if begin:
@@ -249,11 +249,11 @@ class WorkerThreads:
         me = threading.get_ident()
         while True:
             work, began = self._work.get(), time.monotonic()
-            self._by_thread[me] = UnderWay(work, me, began)
-            thought = think(self._bot, work)
+            self._by_thread[me] = RunningWork(work, me, began)
+            thought = do_work(self._bot, work)
             del self._by_thread[me]
-            if self._pace and type(work) is Choose:
-                time.sleep(rest(self._pace, time.monotonic() - began, work.turn.time_left))
+            if self._min_move_time_s and type(work) is Choose:
+                time.sleep(pace_delay(self._min_move_time_s, time.monotonic() - began, work.turn.time_left))
             with self._lock:
-                self.under_way = [other for other in self.under_way if other is not work]
+                self.unfinished_work = [other for other in self.unfinished_work if other is not work]
             self._done(thought)

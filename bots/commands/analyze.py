@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bots.commands.output import Json, print_table, stoppable
+from bots.commands.output import Json, print_table, exit_on_interrupt
 from machine.arguments import read_file
 from machine.terminal import say
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import BadConfig, UsageFault
 from protocol.games.risk.board import Board
-from protocol.games.risk.maps import NAMES, load_map, read
+from protocol.games.risk.maps import NAMES, load_map, find_map
 
 if TYPE_CHECKING:
     from protocol.games.theory.heaps import HeapRule
 
 
-def from_argument(text: str) -> Board:
+def read_map(text: str) -> Board:
     """Return the map that a command-line word names: one of `NAMES`, or a file, `my.toml` or `@my.toml`.
 
     Raises `UsageFault` for a word that is neither and for an unreadable file, `BadConfig` for a file that is no map.
@@ -29,15 +29,15 @@ def from_argument(text: str) -> Board:
     if text in NAMES:
         return load_map(text)
     if not text.startswith("@") and not text.endswith((".toml", ".json")):
-        raise UsageFault(f"there is no map {shown(text)}: one of {', '.join(NAMES)}, or a file like my.toml")
-    return read(read_file(text.removeprefix("@")))
+        raise UsageFault(f"there is no map {short_repr(text)}: one of {', '.join(NAMES)}, or a file like my.toml")
+    return find_map(read_file(text.removeprefix("@")))
 
 
-MOST_HEAPS = 64
-LARGEST_NIM_HEAP = 1_000_000
-LARGEST_GRUNDY_HEAP = 10_000
-_SHOWN_MOVES = 12
-_MANY_POSITIONS = 200_000
+MAX_HEAPS = 64
+MAX_NIM_HEAP = 1_000_000
+MAX_GRUNDY_HEAP = 10_000
+_MAX_SHOWN_MOVES = 12
+_SLOW_SOLVE_POSITIONS = 200_000
 """Solving more positions than this takes more than a few seconds."""
 
 analyze = typer.Typer(
@@ -48,14 +48,14 @@ analyze = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-_NEGATIVE = {"ignore_unknown_options": True}
+_ALLOW_NEGATIVE_NUMBERS = {"ignore_unknown_options": True}
 """A heap of −1 is a bad heap, not an option."""
 
 HeapsArgument = Annotated[str, typer.Argument(metavar="HEAPS", help="Sizes with commas, as 10,20,30.")]
 Strategies = Annotated[bool, typer.Option("--strategies", help="Play all strategies against each other instead.")]
 
 
-@analyze.command(context_settings=_NEGATIVE)
+@analyze.command(context_settings=_ALLOW_NEGATIVE_NUMBERS)
 def nim(
     heaps: HeapsArgument,
     take: Annotated[str | None, typer.Option(help="What may be taken, as 1,3,5; any positive number without.")] = None,
@@ -66,20 +66,20 @@ def nim(
     """Nim: class, value, Grundy value, best moves, reachable positions, difficulty."""
     from protocol.games.theory.heaps import nim_rule
 
-    sizes = read_numbers("heap", heaps, 0, LARGEST_NIM_HEAP, MOST_HEAPS)
+    sizes = read_numbers("heap", heaps, 0, MAX_NIM_HEAP, MAX_HEAPS)
     removals = None
     if take is not None:
-        removals = tuple(sorted(set(read_numbers("--take", take, 1, LARGEST_NIM_HEAP, 16))))
+        removals = tuple(sorted(set(read_numbers("--take", take, 1, MAX_NIM_HEAP, 16))))
     _show(sizes, nim_rule(removals), misere=misere, strategies=strategies, as_json=json_)
 
 
-@analyze.command(context_settings=_NEGATIVE)
+@analyze.command(context_settings=_ALLOW_NEGATIVE_NUMBERS)
 def grundy(heaps: HeapsArgument, strategies: Strategies = False, json_: Json = False) -> None:
     """Grundy's game: the same facts."""
-    from protocol.games.theory.heaps import SPLIT
+    from protocol.games.theory.heaps import GRUNDY_RULE
 
-    sizes = read_numbers("heap", heaps, 1, LARGEST_GRUNDY_HEAP, MOST_HEAPS)
-    _show(sizes, SPLIT, misere=False, strategies=strategies, as_json=json_)
+    sizes = read_numbers("heap", heaps, 1, MAX_GRUNDY_HEAP, MAX_HEAPS)
+    _show(sizes, GRUNDY_RULE, misere=False, strategies=strategies, as_json=json_)
 
 
 @analyze.command()
@@ -94,12 +94,12 @@ def duel(
     from bots.analysis.duel import duel_facts
     from machine.cache import cache_folder
     from machine.exact.duel import load_mapped
-    from machine.exact.duel_shape import shape_of
+    from machine.exact.duel_shape import small_shape_of
 
     if not 3 <= max_troops <= 100:
         raise UsageFault(f"--max-troops is {max_troops}: 3 to 100")
     try:
-        board = from_argument(map_)
+        board = read_map(map_)
     except BadConfig as exc:
         raise UsageFault(str(exc)) from exc
     if curve is not None:
@@ -108,8 +108,8 @@ def duel(
         _show_curve(board, curve, as_json=json_)
         return
     table = load_mapped(board, max_troops, cache_folder())
-    positions = shape_of(board, max_troops).positions if table is None else 0
-    if positions > _MANY_POSITIONS:
+    positions = small_shape_of(board, max_troops).positions if table is None else 0
+    if positions > _SLOW_SOLVE_POSITIONS:
         then = ", and more for best play" if play else ""
         say(f"arena-bot: solving {positions:,} positions: up to some 20 s a million{then}", err=True)
     facts = duel_facts(board, max_troops, table, play=play)
@@ -119,7 +119,7 @@ def duel(
         _print_duel(facts)
 
 
-@analyze.command(context_settings=_NEGATIVE)
+@analyze.command(context_settings=_ALLOW_NEGATIVE_NUMBERS)
 def dilemma(
     strategies: Annotated[
         list[str] | None,
@@ -135,12 +135,12 @@ def dilemma(
     json_: Json = False,
 ) -> None:
     """The dilemma: what strategies that remember one round score a round against each other, exactly."""
-    from bots.analysis.dilemma import MOST_ROUNDS, contest, read_chance, read_payoffs
+    from bots.analysis.dilemma import MAX_ROUNDS, score_strategies, read_probability, read_payoffs
 
-    if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
-        raise UsageFault(f"--rounds is {rounds}: 1 to {MOST_ROUNDS}; more are nearly those for ever")
-    chances = read_chance("--noise", noise, "1/2"), read_chance("--go-on", go_on, "1")
-    table = contest(strategies or (), read_payoffs(payoffs), noise=chances[0], go_on=chances[1], rounds=rounds)
+    if rounds is not None and not 1 <= rounds <= MAX_ROUNDS:
+        raise UsageFault(f"--rounds is {rounds}: 1 to {MAX_ROUNDS}; more are nearly those for ever")
+    chances = read_probability("--noise", noise, "1/2"), read_probability("--go-on", go_on, "1")
+    table = score_strategies(strategies or (), read_payoffs(payoffs), noise=chances[0], go_on=chances[1], rounds=rounds)
     if json_:
         say(json.dumps({name: {other: float(score) for other, score in row.items()} for name, row in table.items()}))
         return
@@ -152,11 +152,11 @@ def dilemma(
     print_table(["", *map(str, range(1, len(rows) + 1)), "mean"], rows)
 
 
-def read_numbers(what: str, text: str, low: int, high: int, most: int) -> tuple[int, ...]:
+def read_numbers(what: str, text: str, low: int, high: int, max_count: int) -> tuple[int, ...]:
     """Return the integers of a comma-separated list. Raises `UsageFault`, naming the wrong one."""
     parts = text.split(",")
-    if len(parts) > most:
-        raise UsageFault(f"{len(parts)} numbers for {what}: at most {most}")
+    if len(parts) > max_count:
+        raise UsageFault(f"{len(parts)} numbers for {what}: at most {max_count}")
     numbers = []
     for part in parts:
         digits = part.strip()
@@ -179,27 +179,27 @@ def _show(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool, strategies: b
         return
     who = "the mover loses" if facts["class"] == "P" else "the mover wins"
     best = [" ".join(f"{key} {number}" for key, number in move.items()) for move in facts["best_moves"]]
-    more = f" and {len(best) - _SHOWN_MOVES} more" if len(best) > _SHOWN_MOVES else ""
+    more = f" and {len(best) - _MAX_SHOWN_MOVES} more" if len(best) > _MAX_SHOWN_MOVES else ""
     rows = [
         ("heaps", ", ".join(map(str, facts["heaps"]))),
         ("class", f"{facts['class']}: {who}"),
         ("value", f"{facts['fraction']} of the resulting positions are lost for the opponent"),
         ("Grundy value", "none: misère" if facts["grundy"] is None else str(facts["grundy"])),
-        ("best moves", ("; ".join(best[:_SHOWN_MOVES]) or "none: the game is over") + more),
-        ("P-positions", _or_many(facts["p_positions"])),
-        ("N-positions", _or_many(facts["n_positions"])),
-        ("difficulty", _or_many(facts["difficulty"])),
+        ("best moves", ("; ".join(best[:_MAX_SHOWN_MOVES]) or "none: the game is over") + more),
+        ("P-positions", _format_count(facts["p_positions"])),
+        ("N-positions", _format_count(facts["n_positions"])),
+        ("difficulty", _format_count(facts["difficulty"])),
     ]
     print_table(["", ""], rows, header=False)
 
 
 def _show_curve(board: Board, range_: str, *, as_json: bool) -> None:
-    from bots.analysis.duel import curve
+    from bots.analysis.duel import solve_curve
     from machine.exact.duel_shape import check_compiled, is_solvable
 
     first, dash, last = range_.partition("-")
     if not (dash and first.isascii() and first.isdigit() and last.isascii() and last.isdigit() and len(range_) <= 7):
-        raise UsageFault(f"--curve is {shown(range_)}: two caps, as 3-8")
+        raise UsageFault(f"--curve is {short_repr(range_)}: two caps, as 3-8")
     if not 3 <= int(first) <= int(last) <= 100:
         raise UsageFault(f"--curve is {range_}: from 3 to 100, the lower cap first")
     check_compiled()
@@ -207,8 +207,8 @@ def _show_curve(board: Board, range_: str, *, as_json: bool) -> None:
     if most < int(last):
         would = f"up to {most} it would do" if most >= int(first) else "it is too large for an exact answer"
         raise UsageFault(f"{board.name} with {last} troops has too many positions to solve: {would}")
-    worth = curve(board, int(first), int(last))
-    with stoppable(lambda: "stopped"):
+    worth = solve_curve(board, int(first), int(last))
+    with exit_on_interrupt(lambda: "stopped"):
         if as_json:
             say(json.dumps({"map": board.name, "curve": [one._asdict() for one in worth]}))
             return
@@ -243,36 +243,36 @@ def _print_duel(facts: dict[str, Any]) -> None:
 
 
 def _best_replies(replies: Sequence[dict[str, Any]], error: float) -> str:
-    from machine.exact.duel import equal_within
+    from machine.exact.duel import value_tolerance
 
-    least = max(reply["value"] for reply in replies) - equal_within(error)
+    least = max(reply["value"] for reply in replies) - value_tolerance(error)
     names = [reply["name"].removeprefix("invade ") for reply in replies if reply["value"] > least]
     return "then any" if len(names) == len(replies) else f"then {' or '.join(names)}"
 
 
-def _or_many(number: float | None) -> str:
+def _format_count(number: float | None) -> str:
     if number is None:
         return "too many positions to tell"
     return f"{number:,}" if isinstance(number, int) else f"a random winner errs in {number:.1%} of games"
 
 
 def _show_contest(heaps: Sequence[int], rule: HeapRule, misere: bool, as_json: bool) -> None:
-    from bots.analysis.heaps import ABOUT, Contest
+    from bots.analysis.heaps import STRATEGY_DESCRIPTIONS, Contest
 
     contest = Contest(rule, misere=misere)
     starts = contest.lost_positions(heaps)
     if not starts:
         raise UsageFault(f"heaps {','.join(map(str, heaps))}: no lost position with a move has heaps within these")
-    shares = contest.shares(starts)
-    pair = contest.pair(heaps)
+    shares = contest.win_rates(starts)
+    pair = contest.find_pair(heaps)
     if as_json:
         say(json.dumps({"positions": len(starts), "shares": shares, "pair": pair._asdict() if pair else None}))
         return
     count = "1 position" if len(starts) == 1 else f"{len(starts)} positions"
     say(f"Wins in % of the row, which begins lost ({count}), against the column:\n")
-    print_table(["", *ABOUT], [(row, *(f"{100 * share:.1f}" for share in of.values())) for row, of in shares.items()])
+    print_table(["", *STRATEGY_DESCRIPTIONS], [(row, *(f"{100 * share:.1f}" for share in of.values())) for row, of in shares.items()])
     say()
-    print_table(["", ""], list(ABOUT.items()), header=False)
+    print_table(["", ""], list(STRATEGY_DESCRIPTIONS.items()), header=False)
     if pair:
         told = (
             f"Equal value {pair.value:.3f}, unequal difficulty: {list(pair.easier)} errs in "

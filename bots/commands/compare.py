@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bots.commands.output import Json, print_table
-from bots.search.base import SEARCHED
+from bots.search.base import SEARCHABLE_GAMES
 from machine.terminal import say
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def compare(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=f"From its first position: {', '.join(SEARCHED)}.")],
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"From its first position: {', '.join(SEARCHABLE_GAMES)}.")],
     depth: Annotated[int | None, typer.Option(help="Plies, 1 to 64; else the whole game if that is feasible.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A config key.")] = None,
     preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
@@ -26,20 +26,20 @@ def compare(
     """Every search on one position: nodes, leaves, value and seconds."""
     from bots.analysis.searches import compare_searches
     from bots.client.settings import read_config
-    from bots.evaluation import evaluation
+    from bots.evaluation import load_evaluation
     from protocol.dice import Dice
-    from protocol.games import load
+    from protocol.games import load_game
 
     if depth is not None and not 1 <= depth <= 64:
         raise UsageFault(f"--depth is {depth}: 1 to 64 plies")
     try:
-        rules = load(game, read_config(set_ or (), preset))
+        rules = load_game(game, read_config(set_ or (), preset))
     except (UnknownGame, BadConfig) as exc:
         raise UsageFault(str(exc)) from exc
-    if game not in SEARCHED:
-        raise UsageFault(f"{game} is no game for a search, which has to see all there is: {', '.join(SEARCHED)} are")
+    if game not in SEARCHABLE_GAMES:
+        raise UsageFault(f"{game} is no game for a search, which has to see all there is: {', '.join(SEARCHABLE_GAMES)} are")
     root = rules.initial(Dice(b"compare", 0))[0]
-    evaluate = evaluation(game, eval_)
+    evaluate = load_evaluation(game, eval_)
     if not json_:
         told = f"every search runs on the first position of {game}, one after the other; that may take a minute"
         say(f"arena-bot: {told}", err=True)
@@ -53,13 +53,13 @@ def compare(
 
 
 def _print(game: str, comparison: SearchComparison) -> None:
-    from bots.analysis.searches import WITHOUT_CHANCE
-    from bots.search import ENDLESS
+    from bots.analysis.searches import CHANCELESS_SEARCHES
+    from bots.search import MAX_DEPTH
 
     depth = "1 ply" if comparison.depth == 1 else f"{comparison.depth} plies"
     names = {search.algorithm for search in comparison.searches}
-    left_out = [name for name in WITHOUT_CHANCE if name not in names]
-    say(f"{game}, {'the whole game' if comparison.depth == ENDLESS else depth}")
+    left_out = [name for name in CHANCELESS_SEARCHES if name not in names]
+    say(f"{game}, {'the whole game' if comparison.depth == MAX_DEPTH else depth}")
     say(f"deepening is star1+table, ply by ply{'; status keeps every label it found' if 'status' in names else ''}")
     if left_out:
         say(f"left out, as there is chance: {', '.join(left_out)}")
@@ -69,8 +69,8 @@ def _print(game: str, comparison: SearchComparison) -> None:
             search.algorithm,
             f"{search.nodes:,}",
             f"{search.leaves:,}",
-            f"{comparison.share(search):.2%}",
-            f"{comparison.branching(search):.2f}",
+            f"{comparison.node_ratio(search):.2%}",
+            f"{comparison.branching_factor(search):.2f}",
             f"{search.value:.6g}",
             f"{search.seconds:.3f}",
         )

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from bots.client.settings import Given, Settings, check_name, from_environment, read_token, settle
-from bots.client.tokens import default_path, token_for
+from bots.client.settings import PartialSettings, Settings, check_name, read_environment, read_token, merge_settings
+from bots.client.tokens import default_path, find_or_make_token
 from machine.input_file import read_bytes
 from machine.text_encoding import decode
 from protocol.errors import UsageFault, os_errors_as
@@ -29,7 +29,7 @@ def mcp(
     ] = None,
 ) -> None:
     """Let a language model's client play: tools by the Model Context Protocol, on standard input and output."""
-    settings = settle(Given(url=url, name=name), _of_it(from_environment(os.environ)))
+    settings = merge_settings(PartialSettings(url=url, name=name), _agent_settings(read_environment(os.environ)))
     if settings.name is None:
         raise UsageFault("it plays under a name of its own: add --name NAME")
     check_name(settings.name, "the bot's name")
@@ -39,26 +39,26 @@ def mcp(
         if (exc.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
         raise UsageFault("the extra mcp is missing: in the folder of Bot Arena, pip install -e '.[mcp]'") from exc
-    from bots.agents.page import Page, check_page
-    from bots.agents.session import Session
+    from bots.agents.page import PageClient, check_page
+    from bots.agents.session import AgentSession
     from bots.agents.tools import AgentTools
 
     at = None if page is None else check_page(page)
-    session = Session(settings.name, settings, _token(settings, settings.name, token_file))
-    offered = AgentTools(settings.name, session, Page(settings.url, at), slow=slow)
+    session = AgentSession(settings.name, settings, _find_token(settings, settings.name, token_file))
+    offered = AgentTools(settings.name, session, PageClient(settings.url, at), slow=slow)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread blocked on standard input would delay any milder end
     asyncio.run(serve(offered, session))
 
 
-def _of_it(given: Given) -> Given:
+def _agent_settings(given: PartialSettings) -> PartialSettings:
     """Return the environment's settings that apply to an agent, which seeks matches by its tools."""
-    return Given(url=given.get("url"), name=given.get("name"), token=given.get("token"), hosts=given.get("hosts"))
+    return PartialSettings(url=given.get("url"), name=given.get("name"), token=given.get("token"), hosts=given.get("hosts"))
 
 
-def _token(settings: Settings, name: str, file: Path | None) -> str:
+def _find_token(settings: Settings, name: str, file: Path | None) -> str:
     """Return the token from the file, the environment or the saved tokens; else make one and save it."""
     if file is None:
-        return settings.token or token_for(settings.url, name, default_path())
+        return settings.token or find_or_make_token(settings.url, name, default_path())
     with os_errors_as(UsageFault, f"the token file {file}"):
         written = read_bytes(file)
     try:

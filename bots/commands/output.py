@@ -12,9 +12,9 @@ import typer
 
 from machine.terminal import say
 
-ENDLESS = 100_000
+UNLIMITED_WIDTH = 100_000
 """Columns of a table that is not folded: a program that reads a pipe takes each row as a line."""
-STOPPED = 130
+INTERRUPTED_EXIT_CODE = 130
 """The exit code of an interrupted program."""
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -31,15 +31,15 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header
         table.add_column(column, justify="right" if header and i else "left")
     for row in rows:
         table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else ENDLESS).print(table)
+    Console(width=None if sys.stdout.isatty() else UNLIMITED_WIDTH).print(table)
 
 
 @contextmanager
-def stoppable(told: Callable[[], str]) -> Iterator[None]:
+def exit_on_interrupt(message: Callable[[], str]) -> Iterator[None]:
     """End the program on Ctrl-C or SIGTERM in the body with the line that `told` returns. Raises `SystemExit`."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     except KeyboardInterrupt:
-        say(f"arena-bot: {told()}", err=True)
-        raise SystemExit(STOPPED) from None
+        say(f"arena-bot: {message()}", err=True)
+        raise SystemExit(INTERRUPTED_EXIT_CODE) from None

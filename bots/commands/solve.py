@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bots.client.settings import read_config
-from bots.commands.output import Json, stoppable
+from bots.commands.output import Json, exit_on_interrupt
 from machine.cores import usable_cores, warn_of_excess
-from machine.output_file import refusal_of, text_beside
+from machine.output_file import why_not_writable, text_to_stderr
 from machine.terminal import say
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import BadConfig, UnknownGame, UsageFault, os_errors_as
 
 if TYPE_CHECKING:
     from machine.exact.duel import Table
     from machine.exact.duel_file import MappedValues
-    from machine.exact.duel_solving import Step
+    from machine.exact.duel_solving import SolvingProgress
 
-_EVERY = 5.0
+_PROGRESS_INTERVAL_S = 5.0
 """Seconds between two progress lines."""
-_ROUNDS = 2000
-_MOST_ROUNDS = 1_000_000
-_AT_ONCE = 100
+_DEFAULT_ROUNDS = 2000
+_MAX_ROUNDS = 1_000_000
+_ROUND_BATCH_SIZE = 100
 """Rounds between two looks at the clock."""
 
 
@@ -40,46 +40,46 @@ def solve(
     preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
     config: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A config key of the game.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Of risk-duel: threads [one a core].")] = None,
-    rounds: Annotated[int | None, typer.Option(help=f"Of poker: rounds of CFR+ [{_ROUNDS:,}].")] = None,
+    rounds: Annotated[int | None, typer.Option(help=f"Of poker: rounds of CFR+ [{_DEFAULT_ROUNDS:,}].")] = None,
     write: Annotated[Path | None, typer.Option(metavar="FILE", help="Of poker: where to leave the strategy.")] = None,
     json_: Json = False,
 ) -> None:
     """Solve bounded Risk (stopped in any way, the same command goes on; a table that is there is checked), or a hand of
     poker.
     """
-    from machine.exact.hand_strategies import GAMES as POKER
+    from machine.exact.hand_strategies import SOLVED_GAMES as POKER
 
     if game in POKER:
         if preset is not None or config or jobs is not None:
             raise UsageFault(f"{game} is solved hand by hand: of the options --rounds and --write are for it")
-        with text_beside(write):
-            _solve_hand(game, _ROUNDS if rounds is None else rounds, write, as_json=json_)
+        with text_to_stderr(write):
+            _solve_hand(game, _DEFAULT_ROUNDS if rounds is None else rounds, write, as_json=json_)
     elif rounds is not None or write is not None:
-        raise UsageFault(f"--rounds and --write are for {' and '.join(POKER)}, not for {shown(game)}")
+        raise UsageFault(f"--rounds and --write are for {' and '.join(POKER)}, not for {short_repr(game)}")
     else:
         _solve_duel(game, preset, config or (), jobs, as_json=json_)
 
 
 def _solve_hand(game: str, rounds: int, file: Path | None, *, as_json: bool) -> None:
-    from machine.exact.hand_solving import Solver, exploitability, value
-    from machine.exact.hand_strategies import hand_of, write_table
+    from machine.exact.hand_solving import Solver, exploitability, strategy_value
+    from machine.exact.hand_strategies import single_hand, write_table
 
-    if not 1 <= rounds <= _MOST_ROUNDS:
-        raise UsageFault(f"--rounds is {rounds}: 1 to {_MOST_ROUNDS:,}")
-    if file is not None and (refusal := refusal_of(file)) is not None:
+    if not 1 <= rounds <= _MAX_ROUNDS:
+        raise UsageFault(f"--rounds is {rounds}: 1 to {_MAX_ROUNDS:,}")
+    if file is not None and (refusal := why_not_writable(file)) is not None:
         raise UsageFault(f"--write {file} can't be written: {refusal}")
-    rules, start = hand_of(game)
+    rules, start = single_hand(game)
     solver, began, told = Solver(rules, start), time.monotonic(), time.monotonic()
-    with stoppable(lambda: "stopped; nothing is written"):
-        for done in range(0, rounds, _AT_ONCE):
-            solver.run(min(_AT_ONCE, rounds - done))
-            if (now := time.monotonic()) - told >= _EVERY:
+    with exit_on_interrupt(lambda: "stopped; nothing is written"):
+        for done in range(0, rounds, _ROUND_BATCH_SIZE):
+            solver.run(min(_ROUND_BATCH_SIZE, rounds - done))
+            if (now := time.monotonic()) - told >= _PROGRESS_INTERVAL_S:
                 told = now
-                say(f"arena-bot: {done + _AT_ONCE:,} of {rounds:,} rounds", err=True)
+                say(f"arena-bot: {done + _ROUND_BATCH_SIZE:,} of {rounds:,} rounds", err=True)
     strategy = solver.strategy()
     facts: dict[str, float | int] = {
         "rounds": rounds,
-        "value": float(value(rules, start, strategy)),
+        "value": float(strategy_value(rules, start, strategy)),
         "exploitability": float(exploitability(rules, start, strategy)),
     }
     if file is not None:
@@ -104,8 +104,8 @@ def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int 
     from machine.cache import cache_folder
     from machine.exact.duel import load_mapped
     from machine.exact.duel_file import MappedValues
-    from machine.exact.duel_shape import MOST_BOARDS, check_compiled, is_solvable, large_shape_of
-    from protocol.games import load
+    from machine.exact.duel_shape import MAX_STORED_BOARDS, check_compiled, is_solvable, shape_of
+    from protocol.games import load_game
     from protocol.games.risk.duel import Duel
     from protocol.games.risk.maps import NAMES as MAPS
 
@@ -114,10 +114,10 @@ def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int 
     if jobs is not None:
         warn_of_excess("--jobs", jobs)
     try:
-        rules = load(game, read_config(config, preset))
+        rules = load_game(game, read_config(config, preset))
     except UnknownGame as exc:
         where = f"--config map={game}" if game in MAPS else f"--config map=NAME, one of {', '.join(MAPS)}"
-        raise UsageFault(f"there is no game {shown(game)}; a map goes with its game: risk-duel {where}") from exc
+        raise UsageFault(f"there is no game {short_repr(game)}; a map goes with its game: risk-duel {where}") from exc
     except BadConfig as exc:
         raise UsageFault(str(exc)) from exc
     if not isinstance(rules, Duel):
@@ -125,7 +125,7 @@ def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int 
     check_compiled()
     if not is_solvable(rules.map, rules.max_troops):
         raise UsageFault(
-            f"{rules.map.name} with {rules.max_troops} troops has more than {MOST_BOARDS:,} boards to keep"
+            f"{rules.map.name} with {rules.max_troops} troops has more than {MAX_STORED_BOARDS:,} boards to keep"
         )
     folder = cache_folder()
     table = load_mapped(rules.map, rules.max_troops, folder)
@@ -133,8 +133,8 @@ def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int 
         from machine.exact.duel_solving import solve_mapped
 
         progress, threads = _Progress(), jobs or usable_cores()
-        with stoppable(lambda: "stopped; the same command goes on"):
-            solve_mapped(large_shape_of(rules.map, rules.max_troops), folder, threads, progress.tell)
+        with exit_on_interrupt(lambda: "stopped; the same command goes on"):
+            solve_mapped(shape_of(rules.map, rules.max_troops), folder, threads, progress.report)
         table = load_mapped(rules.map, rules.max_troops, folder)
         assert table is not None
     assert isinstance(table.values, MappedValues)
@@ -147,31 +147,31 @@ class _Progress:
     """Progress lines on standard error."""
 
     def __init__(self) -> None:
-        self._told = -math.inf
-        self._earlier: tuple[float, float] | None = None
+        self._reported_at = -math.inf
+        self._last_change: tuple[float, float] | None = None
 
-    def tell(self, step: Step) -> None:
+    def report(self, step: SolvingProgress) -> None:
         """Print a line about the sweep, unless the last one is recent."""
-        from machine.exact.duel_file import ONE
-        from machine.exact.duel_solving import TOLERANCE
+        from machine.exact.duel_file import WIN_VALUE
+        from machine.exact.duel_solving import MAX_FINAL_CHANGE
 
         now = time.monotonic()
-        if now - self._told < _EVERY:
+        if now - self._reported_at < _PROGRESS_INTERVAL_S:
             return
-        self._told = now
+        self._reported_at = now
         if step.change is None:
             say(f"arena-bot: sweep {step.sweeps}, proving how close the values are", err=True)
             return
-        left, still = "", TOLERANCE / ONE
-        if self._earlier is not None and still < step.change < self._earlier[0]:
-            rate = math.log(self._earlier[0] / step.change) / (step.seconds - self._earlier[1])
+        left, still = "", MAX_FINAL_CHANGE / WIN_VALUE
+        if self._last_change is not None and still < step.change < self._last_change[0]:
+            rate = math.log(self._last_change[0] / step.change) / (step.seconds - self._last_change[1])
             left = f", {timedelta(seconds=round(math.log(step.change / still) / rate))} left"
         say(f"arena-bot: sweep {step.sweeps}, values change by {step.change:.2g}, {still:.0e} to reach{left}", err=True)
-        self._earlier = step.change, step.seconds
+        self._last_change = step.change, step.seconds
 
 
 def _print(where: str, values: MappedValues, table: Table, *, as_json: bool) -> None:
-    size, spent = values.path.stat().st_size, values.spent
+    size, spent = values.path.stat().st_size, values.stats
     facts = {
         "file": str(values.path),
         "bytes": size,

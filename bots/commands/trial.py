@@ -17,29 +17,29 @@ from msgspec.structs import asdict
 from rich.progress import Progress
 
 from bots.client.settings import read_config, read_pairs
-from bots.commands.output import Json, stoppable
-from bots.commands.tuning_options import compile_once, read_crew, with_config, with_search
+from bots.commands.output import Json, exit_on_interrupt
+from bots.commands.tuning_options import compile_once, read_pool, with_config, with_search
 from bots.tuning.genetic import Gene
 from bots.tuning.presets import PRESETS, read_preset
-from bots.tuning.selfplay import Freed, Seats, Setup, check, play_freed
-from bots.tuning.session import pace
+from bots.tuning.selfplay import ScoreAndLuck, GameSpec, Setup, check_setup, play_with_luck
+from bots.tuning.session import format_speed
 from bots.tuning.tuning import check_seed
-from bots.tuning.weights import NAMES, WEIGHED, read_weights
+from bots.tuning.weights import WEIGHT_SET_NAMES, WEIGHTED_GAMES, read_weights
 from machine.console import Console
 from machine.terminal import say
 from machine.workers.local import WorkerPool, spread
 from measuring.elo import Comparison, compare_scores
 from measuring.pair_scores import SideScore
-from measuring.score_format import better, elo, games, share, times
+from measuring.score_format import format_superiority, format_elo_with_interval, format_games, format_score_with_interval, format_reduction
 from measuring.scores import estimate_scores
 from measuring.value_function import NoLuck
-from measuring.value_registry import names_of
-from measuring.variance_reduction import VarianceReduction, factor
+from measuring.value_registry import value_names
+from measuring.variance_reduction import VarianceReduction, estimate_reduction
 from protocol import VERSION
-from protocol.display import among, shown
+from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 
-MOST_STARTS = 1_000_000
+MAX_STARTS = 1_000_000
 
 
 class Side(NamedTuple):
@@ -70,8 +70,8 @@ class TrialResult(NamedTuple):
 
 
 def trial(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(WEIGHED)}.")],
-    one: Annotated[str, typer.Argument(metavar="SIDE", help=f"WEIGHTS or WEIGHTS:KEY=VALUE,… ({', '.join(NAMES)}).")],
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(WEIGHTED_GAMES)}.")],
+    one: Annotated[str, typer.Argument(metavar="SIDE", help=f"WEIGHTS or WEIGHTS:KEY=VALUE,… ({', '.join(WEIGHT_SET_NAMES)}).")],
     other: Annotated[str, typer.Argument(metavar="SIDE", help="What it is compared with, as equal:draft=greedy.")],
     starts: Annotated[int, typer.Option(help="How many starts; each is played from both seats.")] = 500,
     preset: Annotated[str, typer.Option(help=f"The game and the search: {', '.join(PRESETS)}.")] = "paired",
@@ -88,15 +88,15 @@ def trial(
     json_: Json = False,
 ) -> None:
     """Play two sets of weights, or two ways to search, against each other: each start from both seats."""
-    if not 1 <= starts <= MOST_STARTS:
-        raise UsageFault(f"--starts is {starts:,}: 1 to {MOST_STARTS:,}")
+    if not 1 <= starts <= MAX_STARTS:
+        raise UsageFault(f"--starts is {starts:,}: 1 to {MAX_STARTS:,}")
     setup = read_setup(game, preset, config or (), set_ or ())
     sides = read_side(setup, one), read_side(setup, other)
     seed = secrets.token_hex(4) if seed is None else seed
     check_seed(seed)
     value = read_value_name(setup, value)
-    with stoppable(lambda: "stopped before the last game: a trial has its result then"):
-        crew = read_crew(jobs, dask)
+    with exit_on_interrupt(lambda: "stopped before the last game: a trial has its result then"):
+        crew = read_pool(jobs, dask)
         if dask is None:
             compile_once(setup, value)
         began = monotonic()
@@ -105,53 +105,53 @@ def trial(
     if json_:
         say(_json(sides, seed, value, result))
     else:
-        _print(setup, sides, seed, value, result, pace(result.games, monotonic() - began))
+        _print(setup, sides, seed, value, result, format_speed(result.games, monotonic() - began))
 
 
 def read_value_name(setup: Setup, name: str | None) -> str:
     """Return the name of the value function that measures luck. Raises `UsageFault` if the game lacks it."""
-    names = names_of(check(setup))
+    names = value_names(check_setup(setup))
     if name is not None and name not in names:
-        raise UsageFault(f"--value is {shown(name)}: {among(names)}")
+        raise UsageFault(f"--value is {short_repr(name)}: {list_choices(names)}")
     return name or names[0]
 
 
-def _play(crew: WorkerPool, sides: tuple[Side, Side], seed: str, starts: int, value: str) -> TrialResult:
+def _play(pool: WorkerPool, sides: tuple[Side, Side], seed: str, starts: int, value: str) -> TrialResult:
     console = Console(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
         bar = progress.add_task("games", total=2 * starts)
-        return play_trial(crew, sides, seed, starts, value, lambda: progress.advance(bar))
+        return play_trial(pool, sides, seed, starts, value, lambda: progress.advance(bar))
 
 
 def play_trial(
-    crew: WorkerPool,
+    pool: WorkerPool,
     sides: tuple[Side, Side],
     seed: str,
     starts: int,
     value: str,
-    played: Callable[[], object] = lambda: None,
+    on_game_played: Callable[[], object] = lambda: None,
 ) -> TrialResult:
     """Play all games; `played` is called after each. No tuning plays these starts, unless its seed is like `trial/…`.
     `value` names the value function that measures luck, or is `none`.
     """
-    found: list[list[Freed]] = []
+    found: list[list[ScoreAndLuck]] = []
     for seat, (first, second) in enumerate((sides, sides[::-1])):
         # A game's dice follow from its deal and the seat of the first side.
         deals = [f"trial/{seed}/{k}" for k in range(starts)]
-        seatings = [Seats(first.weights, second.weights, deal, f"{deal}/{seat}") for deal in deals]
-        work = partial(play_freed, first.setup, version=VERSION, value=value, second=second.setup)
-        freed = [Freed(0.0, 0.0)] * starts
-        for k, game in spread(crew, work, seatings):
+        seatings = [GameSpec(first.weights, second.weights, deal, f"{deal}/{seat}") for deal in deals]
+        work = partial(play_with_luck, first.setup, version=VERSION, value=value, second_setup=second.setup)
+        freed = [ScoreAndLuck(0.0, 0.0)] * starts
+        for k, game in spread(pool, work, seatings):
             freed[k] = game
-            played()
+            on_game_played()
         found.append(freed)
-    return summed_up(*found, freed=value != NoLuck.name)
+    return summarize_games(*found, has_luck=value != NoLuck.name)
 
 
-def summed_up(first: Sequence[Freed], second: Sequence[Freed], *, freed: bool) -> TrialResult:
+def summarize_games(first: Sequence[ScoreAndLuck], second: Sequence[ScoreAndLuck], *, has_luck: bool) -> TrialResult:
     """Return the result from seat 0's games by start, with the first side there in `first`. Luck counts if `freed`."""
     scores = [
-        SideScore(points, luck if freed else None, start, seat=seat)
+        SideScore(points, luck if has_luck else None, start, seat=seat)
         for start, (one, two) in enumerate(zip(first, second, strict=True))
         for seat, (points, luck) in enumerate((one, (1 - two.score, -two.luck)))
     ]
@@ -167,32 +167,32 @@ def summed_up(first: Sequence[Freed], second: Sequence[Freed], *, freed: bool) -
         score=compare_scores(what.score),
         adjusted=None if what.adjusted is None else compare_scores(what.adjusted),
         worth=what.worth,
-        factor=factor(scores),
+        factor=estimate_reduction(scores),
     )
 
 
 def read_setup(game: str, preset: str, config: Sequence[str], sets: Sequence[str]) -> Setup:
     """Return what both sides play and their default search. Raises `UsageFault`."""
     setup = with_config(read_preset(preset, game).setup, read_config(config, None) or {})
-    check(setup)
-    return _searching(setup, read_pairs(sets, "--set"), "--set")
+    check_setup(setup)
+    return _set_search(setup, read_pairs(sets, "--set"), "--set")
 
 
 def read_side(setup: Setup, text: str) -> Side:
     """Return a side as named on the command line. Raises `UsageFault`, whose message begins with the side."""
-    where = f"side {shown(text)}"
+    where = f"side {short_repr(text)}"
     if not text.isprintable():
         raise UsageFault(f"{where}: printable characters")
     weights, colon, settings = text.partition(":")
     pairs = read_pairs(settings.split(","), f"{where}:") if colon else {}
-    searching = _searching(setup, pairs, where)
+    searching = _set_search(setup, pairs, where)
     return Side(text, searching, read_weights(where, weights, searching.evaluation, strict=True)[setup.game])
 
 
-def _searching(setup: Setup, sets: Mapping[str, str], where: str) -> Setup:
+def _set_search(setup: Setup, sets: Mapping[str, str], where: str) -> Setup:
     try:
         setup = with_search(setup, sets)
-        check(setup)
+        check_setup(setup)
     except UsageFault as fault:
         raise UsageFault(f"{where}: {fault}") from fault
     return setup
@@ -208,17 +208,17 @@ def _json(sides: tuple[Side, Side], seed: str, value: str, result: TrialResult) 
 
 
 def _print(setup: Setup, sides: tuple[Side, Side], seed: str, value: str, result: TrialResult, speed: str) -> None:
-    unheeded = {} if setup.settings.heeded else asdict(setup.settings)
+    unheeded = {} if setup.settings.is_used else asdict(setup.settings)
     search = {key: value for key, value in setup.search.items() if value is not None and key not in unheeded}
-    config = {key: shown(value) for key, value in json.loads(setup.config).items()}
+    config = {key: short_repr(value) for key, value in json.loads(setup.config).items()}
     rows = {
-        "game": ": ".join(filter(None, (setup.game, _listed(config)))),
-        "search": _listed(search),
+        "game": ": ".join(filter(None, (setup.game, _format_pairs(config)))),
+        "search": _format_pairs(search),
         "one": sides[0].name,
         "other": sides[1].name,
         "games": f"{result.games:,}, each start from both seats; {speed}",
-        "score": f"{share(result.score)} of the points for one; {elo(result.score)}, better {better(result.score)}",
-        "less luck": _less_luck(value, result),
+        "score": f"{format_score_with_interval(result.score)} of the points for one; {format_elo_with_interval(result.score)}, better {format_superiority(result.score)}",
+        "less luck": _format_adjusted(value, result),
         "won": f"{result.won:,}, drawn {result.drawn:,}, lost {result.lost:,}",
         "seat 0": f"{result.seat_0:.3f} of the points",
         "seed": seed,
@@ -229,15 +229,15 @@ def _print(setup: Setup, sides: tuple[Side, Side], seed: str, value: str, result
             say(textwrap.fill(text, 80, initial_indent=f"{key:<11}", subsequent_indent=indent, break_on_hyphens=False))
 
 
-def _less_luck(value: str, result: TrialResult) -> str:
+def _format_adjusted(value: str, result: TrialResult) -> str:
     """Return the luck-adjusted result as text; empty if luck was not measured."""
     if result.adjusted is None:
         return ""
-    parts = [f"{share(result.adjusted)} by {value}"]
+    parts = [f"{format_score_with_interval(result.adjusted)} by {value}"]
     if result.worth is not None and result.factor is not None:
-        parts.append(f"worth {games(result.worth)} games, {times(result.factor)}")
-    return "; ".join([*parts, f"{elo(result.adjusted)}, better {better(result.adjusted)}"])
+        parts.append(f"worth {format_games(result.worth)} games, {format_reduction(result.factor)}")
+    return "; ".join([*parts, f"{format_elo_with_interval(result.adjusted)}, better {format_superiority(result.adjusted)}"])
 
 
-def _listed(values: Mapping[str, object]) -> str:
+def _format_pairs(values: Mapping[str, object]) -> str:
     return ", ".join(f"{key} {value}" for key, value in values.items())

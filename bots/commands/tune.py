@@ -15,31 +15,31 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from bots.client.settings import read_config, read_pairs
-from bots.commands.output import stoppable
+from bots.commands.output import exit_on_interrupt
 from bots.commands.trial import Side, TrialResult, play_trial
-from bots.commands.tuning_options import compile_once, read_crew, with_config, with_numbers
-from bots.tuning.file import NotKept, alone, read
-from bots.tuning.genetic import fittest, middle
+from bots.commands.tuning_options import compile_once, read_pool, with_config, with_numbers
+from bots.tuning.file import TuningNotSaved, lock_tuning, load_tuning
+from bots.tuning.genetic import fittest_index, median_fitness
 from bots.tuning.plot import check_plot, plot
 from bots.tuning.presets import PRESETS, read_preset
-from bots.tuning.session import Tuner, pace
-from bots.tuning.tuning import Tuning, check_tuning, numbers, under_way, value_name
-from bots.tuning.weights import WEIGHED
+from bots.tuning.session import Tuner, format_speed
+from bots.tuning.tuning import Tuning, check_tuning, settable_values, begin_generation, choose_value_function
+from bots.tuning.weights import WEIGHTED_GAMES
 from machine.atomic_write import check_replaceable
 from machine.terminal import say
 from machine.workers.local import WorkerPool
-from measuring.score_format import share
+from measuring.score_format import format_score_with_interval
 from measuring.value_function import NoLuck
 from protocol import VERSION
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
 
-_PRESET = "paper"
+_DEFAULT_PRESET = "paper"
 FRESH_STARTS = 100
 """Starts, each from both seats, that measure the result of a tuning; at most as many as the tuning played games."""
-USUAL = "equal"
+DEFAULT_WEIGHTS_NAME = "equal"
 """The name of the default weights."""
-_SHOWN = 20
+_MAX_SHOWN_GENERATIONS = 20
 """Generations in the final table."""
 
 
@@ -54,8 +54,8 @@ class TuneOptions(NamedTuple):
 
 
 def tune(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(WEIGHED)}.")],
-    preset: Annotated[str | None, typer.Option(help=f"{', '.join(PRESETS)} [{_PRESET}].")] = None,
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(WEIGHTED_GAMES)}.")],
+    preset: Annotated[str | None, typer.Option(help=f"{', '.join(PRESETS)} [{_DEFAULT_PRESET}].")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A number of the method or the search.")
     ] = None,
@@ -69,23 +69,23 @@ def tune(
 ) -> None:
     """Evolve the weights of Risk's evaluation: genes play each other, the best breed."""
     given = TuneOptions(game, preset, read_pairs(set_ or (), "--set"), read_config(config or (), None) or {}, seed)
-    path = _place("--out", out)
-    picture = None if plot_ is None else _place("--plot", plot_)
-    crew = read_crew(jobs, dask)
+    path = _check_output_path("--out", out)
+    picture = None if plot_ is None else _check_output_path("--plot", plot_)
+    crew = read_pool(jobs, dask)
     if path.suffix != ".toml":
         raise UsageFault(f"--out {path}: a tuning is a TOML file, like weights.toml")
     if picture is not None:
         check_plot(picture)
-    with alone(path):
+    with lock_tuning(path):
         tuning = _tune(given, path, crew, resume=resume, compile_=dask is None)
     if picture is not None:
         plot(tuning, picture)
 
 
-def _place(option: str, name: str) -> Path:
+def _check_output_path(option: str, name: str) -> Path:
     """Return the path of a writable file. Raises `UsageFault`; a full disk only shows at the first write."""
     if not name.isprintable():
-        raise UsageFault(f"{option} {shown(name)}: the name of a file, in printable characters")
+        raise UsageFault(f"{option} {short_repr(name)}: the name of a file, in printable characters")
     path = Path(os.path.expanduser(name))
     if os.path.isdir(path) or not os.access(path.parent, os.W_OK):
         raise UsageFault(f"{option} {path} can't be written: name a file in a folder that is there")
@@ -95,89 +95,89 @@ def _place(option: str, name: str) -> Path:
 
 
 def _tune(
-    given: TuneOptions, path: Path, crew: AbstractContextManager[WorkerPool], *, resume: bool, compile_: bool
+    options: TuneOptions, path: Path, pool: AbstractContextManager[WorkerPool], *, resume: bool, compile_: bool
 ) -> Tuning:
     """Play the tuning to its end, print it and return it. Raises as `_play` does."""
     if os.path.exists(path) and not resume:
         raise UsageFault(f"{path} exists: --resume goes on with it, or name another --out")
-    tuning = _resumed(given, path) if resume else fresh(given)
+    tuning = _load_tuning(options, path) if resume else make_tuning(options)
     if tuning.running is None:
         say(f"arena-bot: {path} is finished: there is nothing to play", err=True)
         _print(tuning, path, "", None)
         return tuning
     tuner = Tuner(tuning, path)
-    fresh_score = _play(tuner, path, crew, compile_=compile_)
-    _print(tuner.tuning, path, _spent(tuner), fresh_score)
+    fresh_score = _play(tuner, path, pool, compile_=compile_)
+    _print(tuner.tuning, path, _format_duration(tuner), fresh_score)
     return tuner.tuning
 
 
-def fresh(given: TuneOptions) -> Tuning:
+def make_tuning(options: TuneOptions) -> Tuning:
     """Return a new tuning from its preset and the options. Raises `UsageFault`."""
-    preset = _PRESET if given.preset is None else given.preset
-    method, setup = read_preset(preset, given.game)
-    method, setup = with_numbers(method, with_config(setup, given.config), given.sets)
-    seed = secrets.token_hex(4) if given.seed is None else given.seed
-    value = value_name(method, setup)
+    preset = _DEFAULT_PRESET if options.preset is None else options.preset
+    method, setup = read_preset(preset, options.game)
+    method, setup = with_numbers(method, with_config(setup, options.config), options.sets)
+    seed = secrets.token_hex(4) if options.seed is None else options.seed
+    value = choose_value_function(method, setup)
     tuning = Tuning(preset=preset, seed=seed, version=VERSION, method=method, setup=setup, value=value)
     check_tuning(tuning)
-    return replace(tuning, running=under_way(method, seed, (), len(setup.usual)))
+    return replace(tuning, running=begin_generation(method, seed, (), len(setup.default_weights)))
 
 
-def _resumed(given: TuneOptions, path: Path) -> Tuning:
+def _load_tuning(options: TuneOptions, path: Path) -> Tuning:
     """Return the tuning in the file. Raises `UsageFault` if an option contradicts it."""
-    tuning = read(str(path))
-    held = numbers(tuning.method, tuning.setup)
-    asked = numbers(*with_numbers(tuning.method, tuning.setup, given.sets))
-    said: list[tuple[str, Any, Any]] = [("GAME", given.game, tuning.setup.game)]
-    said += [("--preset", tuning.preset if given.preset is None else given.preset, tuning.preset)]
-    said += [("--seed", tuning.seed if given.seed is None else given.seed, tuning.seed)]
-    said += [(f"--set {key}", asked[key], held[key]) for key in given.sets]
-    said += [(f"--config {key}", value, tuning.config.get(key)) for key, value in given.config.items()]
+    tuning = load_tuning(str(path))
+    held = settable_values(tuning.method, tuning.setup)
+    asked = settable_values(*with_numbers(tuning.method, tuning.setup, options.sets))
+    said: list[tuple[str, Any, Any]] = [("GAME", options.game, tuning.setup.game)]
+    said += [("--preset", tuning.preset if options.preset is None else options.preset, tuning.preset)]
+    said += [("--seed", tuning.seed if options.seed is None else options.seed, tuning.seed)]
+    said += [(f"--set {key}", asked[key], held[key]) for key in options.sets]
+    said += [(f"--config {key}", value, tuning.config.get(key)) for key, value in options.config.items()]
     for option, value, here in said:
         if value != here:
             right = f"write {here}" if option == "GAME" else "leave it out"
             raise UsageFault(
-                f"{option} is {_shown(value)}, but in {path} it is {_shown(here)}: {right}, or name another --out"
+                f"{option} is {_format_value(value)}, but in {path} it is {_format_value(here)}: {right}, or name another --out"
             )
     if tuning.running is not None and tuning.version != VERSION:
         raise UsageFault(
-            f"{path} is of bot-arena {shown(tuning.version)}, this is {VERSION}, which may play otherwise: "
+            f"{path} is of bot-arena {short_repr(tuning.version)}, this is {VERSION}, which may play otherwise: "
             "go on with that version, or begin anew with another --out"
         )
     return tuning
 
 
-def _shown(value: Any) -> str:
-    return "none" if value is None else shown(value)
+def _format_value(value: Any) -> str:
+    return "none" if value is None else short_repr(value)
 
 
-def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[WorkerPool], *, compile_: bool) -> TrialResult:
+def _play(tuner: Tuner, path: Path, pool: AbstractContextManager[WorkerPool], *, compile_: bool) -> TrialResult:
     """Play what is missing, then fresh games with the result. Raises `SystemExit` when stopped by a signal."""
     tuning = tuner.tuning
     try:
-        with stoppable(lambda: _stopped(tuner.tuning, path)):
+        with exit_on_interrupt(lambda: _format_interruption(tuner.tuning, path)):
             if compile_:
                 compile_once(tuning.setup, tuning.value)
-            with crew as workers:
+            with pool as workers:
                 say(f"arena-bot: {tuning.setup.game}, preset {tuning.preset}, seed {tuning.seed}", err=True)
                 tuner.run(workers)
-                return _measured(tuner.tuning, workers)
-    except NotKept:
+                return _measure_result(tuner.tuning, workers)
+    except TuningNotSaved:
         raise
     except ArenaFault as fault:
         kept = f"; the games played are kept in {path}: --resume goes on" if os.path.exists(path) else ""
         raise ArenaFault(f"{fault}{kept}") from fault
 
 
-def _measured(tuning: Tuning, workers: WorkerPool) -> TrialResult:
+def _measure_result(tuning: Tuning, workers: WorkerPool) -> TrialResult:
     """Play the resulting weights against the default ones in fresh games, as the tuning's own games flatter them."""
     assert tuning.best is not None
-    sides = Side("tuned", tuning.setup, tuning.best[0]), Side(USUAL, tuning.setup, tuning.setup.usual)
+    sides = Side("tuned", tuning.setup, tuning.best[0]), Side(DEFAULT_WEIGHTS_NAME, tuning.setup, tuning.setup.default_weights)
     starts = min(FRESH_STARTS, tuning.method.total)
     return play_trial(workers, sides, tuning.seed, starts, tuning.value or NoLuck.name)
 
 
-def _stopped(tuning: Tuning, path: Path) -> str:
+def _format_interruption(tuning: Tuning, path: Path) -> str:
     if not os.path.exists(path):
         return "stopped before the first game"
     if tuning.running is None:
@@ -187,33 +187,33 @@ def _stopped(tuning: Tuning, path: Path) -> str:
     return f"stopped {where}; the same command with --resume goes on"
 
 
-def _spent(tuner: Tuner) -> str:
+def _format_duration(tuner: Tuner) -> str:
     """Return as text how long the games of this session took."""
     before = tuner.tuning.games - tuner.played
     now = f", {tuner.played:,} of them now" if before else ""
-    return f"{now} in {timedelta(seconds=round(tuner.seconds))}, {pace(tuner.played, tuner.seconds)}"
+    return f"{now} in {timedelta(seconds=round(tuner.seconds))}, {format_speed(tuner.played, tuner.seconds)}"
 
 
-def _print(tuning: Tuning, path: Path, spent: str, fresh_score: TrialResult | None) -> None:
+def _print(tuning: Tuning, path: Path, spent: str, trial_result: TrialResult | None) -> None:
     """Print the finished generations, the resulting weights and their score in fresh games."""
     best = tuning.best
     assert best is not None
     say("generation   best  median  fittest weights")
-    earlier = len(tuning.generations) - _SHOWN
+    earlier = len(tuning.generations) - _MAX_SHOWN_GENERATIONS
     if earlier > 0:
         say(f"{f'1-{earlier}':>10}  are in the file")
-    for generation in tuning.generations[-_SHOWN:]:
-        at = fittest(generation)
+    for generation in tuning.generations[-_MAX_SHOWN_GENERATIONS:]:
+        at = fittest_index(generation)
         fitness, weights = generation.fitness[at], generation.genes[at]
-        say(f"{generation.number:>10}  {fitness:.3f}   {middle(generation):.3f}  {_text(weights)}")
-    say(f"\nweights  {_text(best[0])}")
+        say(f"{generation.number:>10}  {fitness:.3f}   {median_fitness(generation):.3f}  {_format_weights(weights)}")
+    say(f"\nweights  {_format_weights(best[0])}")
     genes = len(tuning.generations[-1].genes)
     say(f"tuned    {best[1]:.3f}: the best of {genes} by these games, and so the luckiest, too")
-    if fresh_score is not None:
-        found = fresh_score.adjusted or fresh_score.score
-        less = "" if fresh_score.adjusted is None else " less luck"
-        say(f"fresh    {share(found)}{less}, in {fresh_score.games:,} other games against {USUAL} weights")
-    words = ["arena-bot", "trial", tuning.setup.game, f"@{path}", USUAL]
+    if trial_result is not None:
+        found = trial_result.adjusted or trial_result.score
+        less = "" if trial_result.adjusted is None else " less luck"
+        say(f"fresh    {format_score_with_interval(found)}{less}, in {trial_result.games:,} other games against {DEFAULT_WEIGHTS_NAME} weights")
+    words = ["arena-bot", "trial", tuning.setup.game, f"@{path}", DEFAULT_WEIGHTS_NAME]
     say(f"measure  {shlex.join(words)}")
     say(f"games    {tuning.games:,}{spent}")
     say(f"seed     {tuning.seed}")
@@ -222,5 +222,5 @@ def _print(tuning: Tuning, path: Path, spent: str, fresh_score: TrialResult | No
     say(f"play it  {shlex.join(words)}")
 
 
-def _text(weights: tuple[float, ...]) -> str:
+def _format_weights(weights: tuple[float, ...]) -> str:
     return ", ".join(f"{weight:g}" for weight in weights)

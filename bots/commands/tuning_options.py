@@ -10,85 +10,85 @@ from typing import Any
 
 from msgspec import structs
 
-from bots.client.warm_up import warming_up
+from bots.client.warm_up import warm_up_once
 from bots.tuning.genetic import Method
-from bots.tuning.selfplay import Setup, ready, value_for
-from bots.tuning.tuning import config_text
+from bots.tuning.selfplay import Setup, rules_and_kernel, load_value_function
+from bots.tuning.tuning import format_config
 from machine.cores import usable_cores, warn_of_excess
-from machine.workers.cluster import cluster
-from machine.workers.local import WorkerPool, processes
-from protocol.display import shown
+from machine.workers.cluster import cluster_pool
+from machine.workers.local import WorkerPool, process_pool
+from protocol.display import short_repr
 from protocol.errors import BadConfig, UsageFault
-from protocol.games import load
+from protocol.games import load_game
 
-MOST_JOBS = 1024
-_EVAL = "eval"
-_MAY_BE_NONE = ("depth", "nodes")
-_METHOD: Mapping[str, type] = {field.name: type(field.default) for field in fields(Method)}
+MAX_JOBS = 1024
+_EVALUATION_KEY = "eval"
+_OPTIONAL_KEYS = ("depth", "nodes")
+_METHOD_TYPES: Mapping[str, type] = {field.name: type(field.default) for field in fields(Method)}
 
 
-def with_config(setup: Setup, given: Mapping[str, Any]) -> Setup:
+def with_config(setup: Setup, config: Mapping[str, Any]) -> Setup:
     """Return the setup with these config keys replaced. Raises `UsageFault`."""
-    config = {**json.loads(setup.config), **given}
+    config = {**json.loads(setup.config), **config}
     try:
-        load(setup.game, config)
+        load_game(setup.game, config)
     except BadConfig as exc:
         raise UsageFault(str(exc)) from exc
-    return setup._replace(config=config_text(config))
+    return setup._replace(config=format_config(config))
 
 
 def with_numbers(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple[Method, Setup]:
     """Return method and setup with the values of `--set`. Raises `UsageFault`."""
     for key, text in sets.items():
-        if key in _METHOD:
-            method = replace(method, **{key: _read(key, text, _METHOD[key])})
-        elif key in setup.search or key == _EVAL:
+        if key in _METHOD_TYPES:
+            method = replace(method, **{key: _read_number(key, text, _METHOD_TYPES[key])})
+        elif key in setup.search or key == _EVALUATION_KEY:
             setup = with_search(setup, {key: text})
         else:
-            raise UsageFault(f"--set has no {shown(key)}: one of {', '.join((*_METHOD, *setup.search))}")
+            raise UsageFault(f"--set has no {short_repr(key)}: one of {', '.join((*_METHOD_TYPES, *setup.search))}")
     return method, setup
 
 
 def with_search(setup: Setup, sets: Mapping[str, str]) -> Setup:
     """Return the setup with these search settings. Raises `UsageFault` for bad keys and numbers, not for bad names."""
     for key, text in sets.items():
-        if key == _EVAL:
+        if key == _EVALUATION_KEY:
             setup = setup._replace(evaluation=text)
             continue
         if key not in setup.search:
-            raise UsageFault(f"a search has no {shown(key)}: one of {', '.join(setup.search)}")
-        if key in _MAY_BE_NONE:
-            number: Any = None if text == "none" else _read(key, text, int)
+            raise UsageFault(f"a search has no {short_repr(key)}: one of {', '.join(setup.search)}")
+        if key in _OPTIONAL_KEYS:
+            number: Any = None if text == "none" else _read_number(key, text, int)
             setup = setup._replace(**{key: number})
         else:
             setup = setup._replace(settings=structs.replace(setup.settings, **{key: text}))
     return setup
 
 
-def _read(key: str, text: str, kind: type) -> Any:
+def _read_number(key: str, text: str, kind: type) -> Any:
     try:
         return kind(text)
     except ValueError as exc:
         right = "an integer" if kind is int else "a number"
-        also = ", or none" if key in _MAY_BE_NONE else ""
-        raise UsageFault(f"{key} is {shown(text)}: {right}{also}") from exc
+        also = ", or none" if key in _OPTIONAL_KEYS else ""
+        raise UsageFault(f"{key} is {short_repr(text)}: {right}{also}") from exc
 
 
-def read_crew(jobs: int | None, dask: str | None) -> AbstractContextManager[WorkerPool]:
+def read_pool(jobs: int | None, dask: str | None) -> AbstractContextManager[WorkerPool]:
     """Return the workers: `jobs` processes, by default one a core, or those of a cluster. Raises `UsageFault`."""
     if jobs is not None and dask is not None:
         raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")
-    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
-        raise UsageFault(f"--jobs is {jobs}: 1 to {MOST_JOBS}")
+    if jobs is not None and not 1 <= jobs <= MAX_JOBS:
+        raise UsageFault(f"--jobs is {jobs}: 1 to {MAX_JOBS}")
     if jobs is not None:
         warn_of_excess("--jobs", jobs)
-    return processes(jobs or usable_cores()) if dask is None else cluster(dask)
+    return process_pool(jobs or usable_cores()) if dask is None else cluster_pool(dask)
 
 
 def compile_once(setup: Setup, value: str | None) -> None:
     """Compile the search and solve the luck's value function once here, before all worker processes would."""
-    rules, kernel = ready(setup)
-    with warming_up("arena-bot", rules, kernel.warm_up):
+    rules, kernel = rules_and_kernel(setup)
+    with warm_up_once("arena-bot", rules, kernel.warm_up):
         kernel.warm_up()
     if value is not None:
-        value_for(setup, value)
+        load_value_function(setup, value)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Single", "VectorGames", "VectorSingle", "encoding_of", "env", "parallel_env"]
 
-_WHERE = {
+_EXPORTS = {
     "Single": "bots.environments.environment:Single",
     "VectorGames": "bots.environments.vector:VectorGames",
     "VectorSingle": "bots.environments.vector_single:VectorSingle",
@@ -32,16 +32,16 @@ _WHERE = {
     "env": "bots.environments.environment:env",
     "parallel_env": "bots.environments.environment:parallel_env",
 }
-_NEEDED = ("gymnasium", "numpy", "pettingzoo")
+_EXTRA_PACKAGES = ("gymnasium", "numpy", "pettingzoo")
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use. Raises `UsageFault` if the extra `rl` is missing."""
-    if name not in _WHERE:
+    if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return resolve_name(_WHERE[name])
+        return resolve_name(_EXPORTS[name])
     except ModuleNotFoundError as exc:
-        if exc.name not in _NEEDED:
+        if exc.name not in _EXTRA_PACKAGES:
             raise
         raise UsageFault(f"bots.environments needs {exc.name}: pip install 'bot-arena[rl]'") from exc

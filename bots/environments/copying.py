@@ -6,7 +6,7 @@ import copy
 from typing import Self
 
 
-class CopiedWhole:
+class DeepCopied:
     """A class whose `copy.copy` makes a deep copy. A shallow one would share arrays and mix up both games."""
 
     def __copy__(self) -> Self:

@@ -18,7 +18,7 @@ M = TypeVar("M")
 
 Vector = NDArray[np.float32]
 Mask = NDArray[np.int8]
-_WHERE = {
+_REGISTRY = {
     "nim": "bots.environments.small_games:NimEncoding",
     "grundy": "bots.environments.small_games:GrundyEncoding",
     "tictactoe": "bots.environments.small_games:GridEncoding",
@@ -59,9 +59,9 @@ class Encoding(ABC, Generic[S, M]):
 
     def mask(self, state: S) -> Mask:
         """Return an array of `actions` numbers: 1 for every number in `moves`, else 0."""
-        return self.masked(self.moves(state))
+        return self.make_mask(self.moves(state))
 
-    def masked(self, numbers: Iterable[int]) -> Mask:
+    def make_mask(self, numbers: Iterable[int]) -> Mask:
         """Return an array of `actions` numbers: 1 for each of these numbers, else 0."""
         mask = np.zeros(self.actions, np.int8)
         mask[list(numbers)] = 1
@@ -70,7 +70,7 @@ class Encoding(ABC, Generic[S, M]):
 
 def encoding_of(rules: Game[Any, Any]) -> Encoding[Any, Any]:
     """Return the game's encoding under its config. Raises `UsageFault` for a game that has none."""
-    if rules.name not in _WHERE:
-        raise UsageFault(f"{rules.name} has no encoding: one of {', '.join(_WHERE)}")
-    found: type[Encoding[Any, Any]] = resolve_name(_WHERE[rules.name])
+    if rules.name not in _REGISTRY:
+        raise UsageFault(f"{rules.name} has no encoding: one of {', '.join(_REGISTRY)}")
+    found: type[Encoding[Any, Any]] = resolve_name(_REGISTRY[rules.name])
     return found(rules)

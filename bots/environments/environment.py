@@ -18,24 +18,24 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.conversions import aec_to_parallel_wrapper
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from bots.environments.copying import CopiedWhole
+from bots.environments.copying import DeepCopied
 from bots.environments.encodings import Mask, Vector, encoding_of
 from machine.terminal import say
 from measuring.luck import luck_at
 from measuring.value_function import NoLuck
-from measuring.value_registry import value_of
+from measuring.value_registry import load_value
 from protocol.dice import SEED_BYTES, Dice
-from protocol.display import few, shown
+from protocol.display import list_first, short_repr
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.parsing import raise_illegal
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE
-from referee.result import points_of
+from referee.result import points_from_ranks
 
 Observation = dict[str, Any]
 
-REWARD_OF_A_POINT = 2.0
+REWARD_PER_POINT = 2.0
 """The reward for a point, before 1 is subtracted: a win, 1 point, gives 1; the last place, 0 points, gives −1."""
 Opponent = Callable[[Vector, Mask, np.random.Generator], int]
 """(vector, mask, rng) -> the action of a seat that sees this."""
@@ -54,7 +54,7 @@ def env(
 
     Raises `UnknownGame`, `BadConfig` or `UsageFault`.
     """
-    return _InOrder(Environment(game, config, luck=luck, render_mode=render_mode))
+    return _OrderEnforced(Environment(game, config, luck=luck, render_mode=render_mode))
 
 
 def parallel_env(
@@ -73,15 +73,15 @@ def parallel_env(
     return _Parallel(world)
 
 
-class _InOrder(CopiedWhole, OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
+class _OrderEnforced(DeepCopied, OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
     """PettingZoo's wrapper, made copyable."""
 
 
-class _Parallel(CopiedWhole, aec_to_parallel_wrapper):  # type: ignore[misc]  # PettingZoo comes without types
+class _Parallel(DeepCopied, aec_to_parallel_wrapper):  # type: ignore[misc]  # PettingZoo comes without types
     """PettingZoo's wrapper, made copyable."""
 
 
-class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo comes without types
+class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes without types
     """A game with agents `seat_0`, `seat_1`, …
 
     An observation holds the `vector` of the game's encoding as `observation`, and the `action_mask`, which is all 0
@@ -108,9 +108,9 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
     ) -> None:
         super().__init__()
         if render_mode is not None and render_mode not in RENDER_MODES:
-            raise UsageFault(f"render_mode is {shown(render_mode)}: it is None or one of {', '.join(RENDER_MODES)}")
+            raise UsageFault(f"render_mode is {short_repr(render_mode)}: it is None or one of {', '.join(RENDER_MODES)}")
         self.render_mode = render_mode
-        self.rules = load(game, config)
+        self.rules = load_game(game, config)
         self.encoding = encoding_of(self.rules)
         self._measure_luck(luck)
         name = f"{self.rules.name}_v{self.encoding.version}"
@@ -126,7 +126,7 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
         self._random, _ = seeding.np_random()
 
     def _measure_luck(self, luck: str | None) -> None:
-        value = value_of(self.rules, luck)
+        value = load_value(self.rules, luck)
         self._luck = value.name
         self._value = None if isinstance(value, NoLuck) else value
 
@@ -160,23 +160,23 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
-        self._chosen: dict[int, Any] = {}
-        self._paid = (0,) * self.rules.seats
+        self._choices: dict[int, Any] = {}
+        self._payoffs = (0,) * self.rules.seats
         self.agent_selection = self.agents[0]
-        self._arrive(self.rules.initial(self._dice(0))[0])
+        self._set_position(self.rules.initial(self._dice(0))[0])
         self._accumulate_rewards()
 
     def observe(self, agent: str) -> Observation:
         seat = self._seats[agent]
         legal: Mapping[int, Any] = {}
         if isinstance(self.rules, SimultaneousGame):
-            if seat in self.rules.movers(self.position) and seat not in self._chosen:
+            if seat in self.rules.movers(self.position) and seat not in self._choices:
                 legal = self.encoding.moves_of(self.position, seat)
         elif self.rules.to_move(self.position) == seat:
             legal = self._moves
         return {
             "observation": self.encoding.vector(self.position, seat),
-            "action_mask": self.encoding.masked(legal),
+            "action_mask": self.encoding.make_mask(legal),
         }
 
     def step(self, action: int | None) -> None:
@@ -187,33 +187,33 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
             return
         number = None if action is None else index(action)
         if number not in self._moves:
-            raise_illegal(f"action {shown(number)} is masked for {agent}; legal: {few(self._moves)}")
+            raise_illegal(f"action {short_repr(number)} is masked for {agent}; legal: {list_first(self._moves)}")
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
         before, move = self.position, self._moves[number]
         if isinstance(self.rules, SimultaneousGame):
             self._choose(self.rules, self._seats[agent], move)
         else:
-            self._arrive(self.rules.apply(before, move, self._dice(self.rules.ply(before)))[0])
+            self._set_position(self.rules.apply(before, move, self._dice(self.rules.ply(before)))[0])
         luck = None if self._value is None else luck_at(self.rules, self._value, before, move, self.position)
         if luck is not None:
             for agent in self.agents:
-                self.rewards[agent] -= REWARD_OF_A_POINT * luck[self._seats[agent]]
+                self.rewards[agent] -= REWARD_PER_POINT * luck[self._seats[agent]]
         self._accumulate_rewards()
         self._deads_step_first()
 
     def _choose(self, rules: SimultaneousGame[Any, Any], seat: int, move: Any) -> None:
         """Store a seat's choice, and play the round once all have chosen."""
-        self._chosen[seat] = move
-        waiting = [other for other in rules.movers(self.position) if other not in self._chosen]
+        self._choices[seat] = move
+        waiting = [other for other in rules.movers(self.position) if other not in self._choices]
         if waiting:
             self.agent_selection = self.possible_agents[waiting[0]]
             self._moves = self.encoding.moves_of(self.position, waiting[0])
             return
-        chosen, self._chosen = self._chosen, {}
-        self._arrive(rules.resolve(self.position, chosen, self._dice(rules.ply(self.position)))[0])
+        chosen, self._choices = self._choices, {}
+        self._set_position(rules.resolve_round(self.position, chosen, self._dice(rules.ply(self.position)))[0])
 
-    def _arrive(self, position: Any) -> None:
+    def _set_position(self, position: Any) -> None:
         """Set the position after any deals, with moves, agent to move, payoffs and settled ranks."""
         while self.rules.to_move(position) == CHANCE:
             position = self.rules.apply_chance(position, self._dice(self.rules.ply(position)))[0]
@@ -225,37 +225,37 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
         if (paid := self.rules.returns(position)) is not None:
             self._pay(paid, over=mover is None)
         elif mover is None or self.rules.seats > 2:
-            self._settle(over=mover is None)
+            self._settle_ranks(over=mover is None)
         if self.render_mode == "human":
-            say(f"{self.rules.board(position)}\n", flush=True)
+            say(f"{self.rules.draw_board(position)}\n", flush=True)
 
     def _pay(self, paid: tuple[int, ...], *, over: bool) -> None:
-        for agent, now, before in zip(self.possible_agents, paid, self._paid, strict=True):
+        for agent, now, before in zip(self.possible_agents, paid, self._payoffs, strict=True):
             self.rewards[agent] = float(now - before)
             self.terminations[agent] = over
-        self._paid = paid
+        self._payoffs = paid
 
-    def _settle(self, *, over: bool) -> None:
+    def _settle_ranks(self, *, over: bool) -> None:
         """Terminate and reward the agents whose rank is settled: all if the game is `over`, else those eliminated."""
         ranks = self.rules.ranks(self.position)
-        points = points_of(ranks)
+        points = points_from_ranks(ranks)
         for agent in self.agents:
             seat = self._seats[agent]
             if not self.terminations[agent] and (over or ranks[seat] > 1):
                 self.terminations[agent] = True
-                self.rewards[agent] = REWARD_OF_A_POINT * points[seat] - 1
+                self.rewards[agent] = REWARD_PER_POINT * points[seat] - 1
 
     def render(self) -> str | None:
         """Return the board as text with `render_mode="ansi"`; with "human" it has been printed already."""
-        return self.rules.board(self.position) if self.render_mode == "ansi" else None
+        return self.rules.draw_board(self.position) if self.render_mode == "ansi" else None
 
 
-def at_random(vector: Vector, mask: Mask, random: np.random.Generator) -> int:
+def choose_uniformly(vector: Vector, mask: Mask, rng: np.random.Generator) -> int:
     """Return a random legal action, for an opponent that plays uniformly."""
-    return int(random.choice(np.flatnonzero(mask)))
+    return int(rng.choice(np.flatnonzero(mask)))
 
 
-class Single(CopiedWhole, Env[Vector, np.int64]):
+class Single(DeepCopied, Env[Vector, np.int64]):
     """A learner in a random seat of each game; `opponent` plays all other seats, by default uniformly at random.
 
     Games that eliminate the learner before its first turn are skipped. Observations are vectors of the game's encoding;
@@ -269,32 +269,32 @@ class Single(CopiedWhole, Env[Vector, np.int64]):
         game: str,
         config: Mapping[str, Any] | None = None,
         *,
-        opponent: Opponent = at_random,
+        opponent: Opponent = choose_uniformly,
         luck: str | None = NoLuck.name,
         render_mode: str | None = None,
     ) -> None:
         if not callable(opponent):
-            raise UsageFault(f"opponent is {shown(opponent)}: it is a function of a vector, a mask and a generator")
-        self.world = Environment(game, config, luck=luck, render_mode=render_mode)
+            raise UsageFault(f"opponent is {short_repr(opponent)}: it is a function of a vector, a mask and a generator")
+        self.environment = Environment(game, config, luck=luck, render_mode=render_mode)
         self.agent: str | None = None
         self.render_mode = render_mode
         self.opponent = opponent
-        first = self.world.possible_agents[0]
-        self.observation_space = self.world.observation_space(first)["observation"]
-        self.action_space = self.world.action_space(first)
+        first = self.environment.possible_agents[0]
+        self.observation_space = self.environment.observation_space(first)["observation"]
+        self.action_space = self.environment.action_space(first)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Vector, dict[str, Any]]:
         """Start a new game. `options` is ignored. Raises `UsageFault` if the config allows no move at all."""
         super().reset(seed=seed)
-        self.world.reset(seed)
+        self.environment.reset(seed)
         while True:
-            if all(self.world.terminations.values()):
-                raise UsageFault(f"{self.world}: under this config the game is over before it begins: nobody can move")
-            self.agent = str(self.np_random.choice(self.world.possible_agents))
+            if all(self.environment.terminations.values()):
+                raise UsageFault(f"{self.environment}: under this config the game is over before it begins: nobody can move")
+            self.agent = str(self.np_random.choice(self.environment.possible_agents))
             vector, _, out, *_ = self._proceed()
             if not out:
                 return vector, {}
-            self.world.reset()
+            self.environment.reset()
 
     def step(self, action: np.int64) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
         """Play a move, then the opponents' up to the learner's next turn or its end.
@@ -302,7 +302,7 @@ class Single(CopiedWhole, Env[Vector, np.int64]):
         Raises `IllegalMove` for a masked action, `UsageFault` before the first reset.
         """
         self._check_begun()
-        self.world.step(int(action))
+        self.environment.step(int(action))
         return self._proceed()
 
     def action_masks(self) -> Mask:
@@ -316,17 +316,17 @@ class Single(CopiedWhole, Env[Vector, np.int64]):
 
     def _proceed(self) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
         """Let the opponents play; the learner's rewards meanwhile add up."""
-        while self.world.agent_selection != self.agent:
-            agent = self.world.agent_selection
-            seen = None if self.world.terminations[agent] else self.world.observe(agent)
-            self.world.step(
+        while self.environment.agent_selection != self.agent:
+            agent = self.environment.agent_selection
+            seen = None if self.environment.terminations[agent] else self.environment.observe(agent)
+            self.environment.step(
                 None if seen is None else self.opponent(seen["observation"], seen["action_mask"], self.np_random)
             )
-        seen, reward, terminated, truncated, info = self.world.last()
+        seen, reward, terminated, truncated, info = self.environment.last()
         self._mask: Mask = seen["action_mask"]
         return seen["observation"], float(reward), terminated, truncated, {**info}
 
     def render(self) -> str | None:
         """Return the board as `Environment.render` does. Raises `UsageFault` before the first reset."""
         self._check_begun()
-        return self.world.render()
+        return self.environment.render()

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from bots.environments.batched.batch import Batch, batch_of, draws
+from bots.environments.batched.batch import Batch, make_batch, draw_numbers
 from bots.environments.environment import Environment
-from bots.environments.vector_single import at_random
-from machine.generator import SPAN, draw
+from bots.environments.vector_single import choose_uniformly
+from machine.generator import DRAW_RANGE, draw
 from measuring.value_function import NoLuck
 from protocol.dice import SEED_BYTES, Dice
-from protocol.games.risk.battle import ATTACKING, DEFENDING, SIDES, round_odds
+from protocol.games.risk.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, SIDES, round_odds
 from protocol.games.risk.campaign import Attack
 
 
@@ -25,20 +25,20 @@ class Difference(Exception):
     """A disagreement between a batch and the reference rules, with the value of each."""
 
 
-Thrown = Counter[tuple[int, int, int]]
+ThrowCounts = Counter[tuple[int, int, int]]
 """Counts of throws by attacking dice, defending dice and attackers lost."""
 
 
 @cache
-def limits(attacking: int, defending: int) -> tuple[tuple[int, int], ...]:
+def loss_thresholds(attacking: int, defending: int) -> tuple[tuple[int, int], ...]:
     """Return the possible losses of attackers, each with the threshold below which a random number means it."""
     odds = round_odds(attacking, defending)
     below = accumulate(chance for chance, *_ in odds)
-    return tuple((int(limit * SPAN), lost) for limit, (_, lost, _) in zip(below, odds, strict=True))
+    return tuple((int(limit * DRAW_RANGE), lost) for limit, (_, lost, _) in zip(below, odds, strict=True))
 
 
 @cache
-def faces(attacking: int, defending: int, lost: int) -> bytes:
+def dice_for_loss(attacking: int, defending: int, lost: int) -> bytes:
     """Return dice with which the attacker loses `lost` units."""
     stake = min(attacking, defending)
     for dice in product(range(1, SIDES + 1), repeat=attacking + defending):
@@ -48,44 +48,44 @@ def faces(attacking: int, defending: int, lost: int) -> bytes:
     raise ValueError(f"{attacking} dice against {defending} take no {lost} attackers")
 
 
-class FallenDice(Dice):
+class ScriptedDice(Dice):
     """The dice that a game's generator will throw next, in a battle of these armies."""
 
-    def __init__(self, generator: Any, attackers: int, defenders: int, thrown: Thrown) -> None:
+    def __init__(self, generator: Any, attackers: int, defenders: int, throw_counts: ThrowCounts) -> None:
         super().__init__(b"", 0)
         self._generator = generator
         self._attackers, self._defenders = attackers, defenders
-        self._thrown = thrown
+        self._thrown = throw_counts
         self._left = b""
 
-    def throw(self, purpose: str, dice: int) -> bytes:
-        while len(self._left) < dice:
-            attacking, defending = min(self._attackers, ATTACKING), min(self._defenders, DEFENDING)
+    def roll_many(self, purpose: str, count: int) -> bytes:
+        while len(self._left) < count:
+            attacking, defending = min(self._attackers, MAX_ATTACK_DICE), min(self._defenders, MAX_DEFENCE_DICE)
             drawn = draw(self._generator)
-            lost = next(lost for limit, lost in limits(attacking, defending) if drawn < limit)
+            lost = next(lost for limit, lost in loss_thresholds(attacking, defending) if drawn < limit)
             self._thrown[attacking, defending, lost] += 1
             self._attackers -= lost
             self._defenders -= min(attacking, defending) - lost
-            self._left += faces(attacking, defending, lost)
-        given, self._left = self._left[:dice], self._left[dice:]
+            self._left += dice_for_loss(attacking, defending, lost)
+        given, self._left = self._left[:count], self._left[count:]
         return given
 
-    def die(self, purpose: str) -> int:
-        return self.throw(purpose, 1)[0]
+    def roll(self, purpose: str) -> int:
+        return self.roll_many(purpose, 1)[0]
 
 
-class Referee(Environment):
+class ReferenceEnvironment(Environment):
     """The environment of the reference rules, with given starts and dice."""
 
     def begin(self, position: Any) -> None:
         self.reset(seed=0)
-        self._arrive(position)
+        self._set_position(position)
 
-    def play(self, action: int, generator: Any, thrown: Thrown) -> tuple[dict[str, float], dict[str, bool]]:
+    def play(self, action: int, generator: Any, thrown: ThrowCounts) -> tuple[dict[str, float], dict[str, bool]]:
         """Play an action. Return the rewards, and whose ranks are settled, by agent."""
         move, position = self.encoding.moves(self.position)[action], self.position
         battle: tuple[int, int] = (move.units, position.troops[move.to]) if isinstance(move, Attack) else (1, 1)
-        self._dice = lambda ply: FallenDice(generator, *battle, thrown)
+        self._dice = lambda ply: ScriptedDice(generator, *battle, thrown)
         self.step(action)
         rewards, ended = {**self.rewards}, {**self.terminations}
         while self.agents and self.terminations[self.agent_selection]:
@@ -97,12 +97,12 @@ class Lockstep:
     """Games under one config with random moves. `steps` and `playouts` count those that agreed."""
 
     def __init__(self, game: str, config: Mapping[str, Any], count: int, seed: int, luck: str = NoLuck.name) -> None:
-        self.referees = [Referee(game, config, luck=luck) for _ in range(count)]
+        self.referees = [ReferenceEnvironment(game, config, luck=luck) for _ in range(count)]
         self.rules = self.referees[0].rules
-        self.batch: Batch[Any] = batch_of(self.rules, count, luck)
+        self.batch: Batch[Any] = make_batch(self.rules, count, luck)
         self.steps = self.playouts = 0
-        self._close = 1e-12 if luck == NoLuck.name else 1e-7  # features are sums of integers in the batch
-        self.thrown: Thrown = Counter()
+        self._tolerance = 1e-12 if luck == NoLuck.name else 1e-7  # features are sums of integers in the batch
+        self.throw_counts: ThrowCounts = Counter()
         self._random = np.random.default_rng(seed)
         self._all = np.arange(count)
         self._ended = np.zeros((count, self.rules.seats), np.int8)
@@ -116,35 +116,35 @@ class Lockstep:
 
     def _begin(self, games: Any) -> None:
         before = self.batch.generators.copy()
-        self.batch.begin(games)
+        self.batch.start_games(games)
         self._ended[games] = 0
         for game in games:
-            key = draws(before, np.full(SEED_BYTES, game), 256).astype(np.uint8).tobytes()
+            key = draw_numbers(before, np.full(SEED_BYTES, game), 256).astype(np.uint8).tobytes()
             start, _ = self.rules.initial(Dice(key, 0))
-            _agree("start", self.batch.position(game), start)
+            _check_equal("start", self.batch.position(game), start)
             self.referees[game].begin(start)
 
     def _step(self) -> None:
         batch, count = self.batch, len(self._all)
-        masks = self._see(batch.turn)
-        self._see((batch.turn + 1) % self.rules.seats)
-        actions = at_random(np.empty((0, 0), np.float32), masks, self._random)
+        masks = self._compare_observations(batch.turn)
+        self._compare_observations((batch.turn + 1) % self.rules.seats)
+        actions = choose_uniformly(np.empty((0, 0), np.float32), masks, self._random)
         rewards, generators = np.zeros((count, self.rules.seats)), batch.generators.copy()
-        _agree("first action that is refused", batch.step(self._all, actions, rewards, self._ended), -1)
+        _check_equal("first action that is refused", batch.step(self._all, actions, rewards, self._ended), -1)
         for game, referee in enumerate(self.referees):
-            given, ended = referee.play(int(actions[game]), generators[game], self.thrown)
-            _agree(f"position after action {actions[game]}", batch.position(game), referee.position)
-            _agree("end", bool(batch.over[game]), self.rules.to_move(referee.position) is None)
+            given, ended = referee.play(int(actions[game]), generators[game], self.throw_counts)
+            _check_equal(f"position after action {actions[game]}", batch.position(game), referee.position)
+            _check_equal("end", bool(batch.over[game]), self.rules.to_move(referee.position) is None)
             for seat, agent in enumerate(referee.possible_agents):
-                _agree(f"reward of {agent}", float(rewards[game, seat]), given.get(agent, 0.0), within=self._close)
-                _agree(f"rank of {agent} is settled", bool(self._ended[game, seat]), ended.get(agent, True))
-        _agree("dice after as many throws", batch.generators.tolist(), generators.tolist())
+                _check_equal(f"reward of {agent}", float(rewards[game, seat]), given.get(agent, 0.0), tolerance=self._tolerance)
+                _check_equal(f"rank of {agent} is settled", bool(self._ended[game, seat]), ended.get(agent, True))
+        _check_equal("dice after as many throws", batch.generators.tolist(), generators.tolist())
         self.steps += count
         over = np.flatnonzero(batch.over)
         self.playouts += len(over)
         self._begin(over)
 
-    def _see(self, seats: Any) -> Any:
+    def _compare_observations(self, seats: Any) -> Any:
         """Return the masks of one seat of each game, after comparing what it sees with the environment."""
         encoding = self.batch.encoding
         vectors = np.full((len(self._all), encoding.size), np.nan, np.float32)
@@ -152,12 +152,12 @@ class Lockstep:
         self.batch.observe(self._all, seats, vectors, masks)
         for game, referee in enumerate(self.referees):
             seen = referee.observe(referee.possible_agents[seats[game]])
-            _agree("vector", vectors[game].tolist(), seen["observation"].tolist())
-            _agree("mask", masks[game].tolist(), seen["action_mask"].tolist())
+            _check_equal("vector", vectors[game].tolist(), seen["observation"].tolist())
+            _check_equal("mask", masks[game].tolist(), seen["action_mask"].tolist())
         return masks
 
 
-def _agree(what: str, batch: Any, reference: Any, within: float = 0) -> None:
+def _check_equal(what: str, batch: Any, reference: Any, tolerance: float = 0) -> None:
     """Raise `Difference` unless both are equal, or numbers less than `within` apart."""
-    if abs(batch - reference) >= within if within else batch != reference:
+    if abs(batch - reference) >= tolerance if tolerance else batch != reference:
         raise Difference(f"{what}: {batch} in the batch, {reference} by the reference rules")

@@ -6,11 +6,11 @@ import numpy as np
 
 from bots.environments.encodings import Encoding, Vector
 from protocol.games.base import Game
-from protocol.games.dilemma import Dilemma, Rounds
-from protocol.games.poker import MOVES, RAISE, Poker, Table, letter_of
+from protocol.games.dilemma import Dilemma, DilemmaState
+from protocol.games.poker import MOVES, RAISE, Poker, PokerState, letter_of
 
 
-class DilemmaEncoding(Encoding[Rounds, int]):
+class DilemmaEncoding(Encoding[DilemmaState, int]):
     """An action is a choice.
 
     A vector has two one-hot blocks, as long as the larger side of the matrix has choices: what the seat itself played
@@ -18,13 +18,13 @@ class DilemmaEncoding(Encoding[Rounds, int]):
     round.
     """
 
-    def __init__(self, rules: Game[Rounds, int]) -> None:
+    def __init__(self, rules: Game[DilemmaState, int]) -> None:
         assert isinstance(rules, Dilemma)
         self._rules = rules
         self.actions = max(map(len, rules.choices))
         self.size = 2 * self.actions + 2
 
-    def vector(self, state: Rounds, seat: int) -> Vector:
+    def vector(self, state: DilemmaState, seat: int) -> Vector:
         vector = np.zeros(self.size, np.float32)
         if state.last is None:
             vector[-1] = 1
@@ -34,16 +34,16 @@ class DilemmaEncoding(Encoding[Rounds, int]):
         vector[-2] = state.at / self._rules.rounds
         return vector
 
-    def moves(self, state: Rounds) -> dict[int, int]:
+    def moves(self, state: DilemmaState) -> dict[int, int]:
         return self.moves_of(state, 0)
 
-    def moves_of(self, state: Rounds, seat: int) -> dict[int, int]:
+    def moves_of(self, state: DilemmaState, seat: int) -> dict[int, int]:
         if seat not in self._rules.movers(state):
             return {}
         return {choice: choice for choice in self._rules.legal_moves_of(state, seat)}
 
 
-class PokerEncoding(Encoding[Table, str]):
+class PokerEncoding(Encoding[PokerState, str]):
     """An action is a move: fold, check, call, bet and, if there are raises, raise.
 
     A vector has one-hot blocks: the rank of the seat's own card; the rank of the public card, if the game has one; and
@@ -51,20 +51,20 @@ class PokerEncoding(Encoding[Table, str]):
     pot, as fractions of the maximum, and whether the seat acts first.
     """
 
-    def __init__(self, rules: Game[Table, str]) -> None:
+    def __init__(self, rules: Game[PokerState, str]) -> None:
         assert isinstance(rules, Poker)
         self._rules = rules
-        self._moves = [move for move in MOVES if move != RAISE or rules.most_bets > 1]
+        self._moves = [move for move in MOVES if move != RAISE or rules.max_bets_per_round > 1]
         self._letters = {letter_of(move): number for number, move in enumerate(self._moves)}
         self.actions = len(self._moves)
         self._ranks = len(rules.ranks_of_cards)
-        self._rounds, self._longest = len(rules.stakes), rules.most_bets + 2
+        self._rounds, self._max_bets = len(rules.stakes), rules.max_bets_per_round + 2
         cards = self._ranks * (1 + (self._rounds > 1))
         self._bets = cards
-        self.size = cards + self._rounds * self._longest * self.actions + 3
-        self._most = -rules.least_payoffs[0]
+        self.size = cards + self._rounds * self._max_bets * self.actions + 3
+        self._max_payment = -rules.least_payoffs[0]
 
-    def vector(self, state: Table, seat: int) -> Vector:
+    def vector(self, state: PokerState, seat: int) -> Vector:
         rules, vector = self._rules, np.zeros(self.size, np.float32)
         own = None if state.cards is None else state.cards[seat]
         if own is not None:
@@ -73,9 +73,9 @@ class PokerEncoding(Encoding[Table, str]):
             vector[self._ranks + rules.rank_of(state.public)] = 1
         for number, moves in enumerate(state.bets):
             for at, letter in enumerate(moves):
-                vector[self._bets + (number * self._longest + at) * self.actions + self._letters[letter]] = 1
-        vector[-3:] = state.paid[seat] / self._most, state.paid[1 - seat] / self._most, state.hand % 2 == seat
+                vector[self._bets + (number * self._max_bets + at) * self.actions + self._letters[letter]] = 1
+        vector[-3:] = state.paid[seat] / self._max_payment, state.paid[1 - seat] / self._max_payment, state.hand % 2 == seat
         return vector
 
-    def moves(self, state: Table) -> dict[int, str]:
+    def moves(self, state: PokerState) -> dict[int, str]:
         return {self._moves.index(move): move for move in self._rules.legal_moves(state)}

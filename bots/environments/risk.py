@@ -29,7 +29,7 @@ class DuelEncoding(Encoding[duel.Position, Action]):
         self._rules = rules
         places = range(len(rules.map))
         moves = [Action(do, to) for do in ("invade", "reinforce") for to in places]
-        moves += [Action("attack", to, source) for source, to in _attacks(rules.map)]
+        moves += [Action("attack", to, source) for source, to in _list_attacks(rules.map)]
         self._numbers = {move: number for number, move in enumerate(moves)}
         self.actions = len(moves)
         self.size = 4 * len(places) + 2
@@ -61,23 +61,23 @@ class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
         self._rules = rules
         self._count = len(rules.map)
         first = 1 + self._count
-        self._attacks = {attack: first + number for number, attack in enumerate(_attacks(rules.map))}
+        self._attacks = {attack: first + number for number, attack in enumerate(_list_attacks(rules.map))}
         self._end = first + len(self._attacks)
         self.actions = self._end + 1
         self.size = rules.seats * (2 * self._count + 2) + 4
-        self.shares = _log_shares(_most_units(rules))
+        self.log_shares = _log_shares(_max_units(rules))
         """The value in vectors of each number of units."""
 
     def vector(self, state: campaign.Position, seat: int) -> Vector:
         rules, to_move = self._rules, self._rules.to_move(state)
         seats = (np.arange(rules.seats) + seat) % rules.seats
         held = np.array(state.owner) == seats[:, None]
-        troops = held * self.shares[list(state.troops)]
+        troops = held * self.log_shares[list(state.troops)]
         turn, out = seats == (-1 if to_move is None else to_move), np.isin(seats, state.out)
         by_seat = np.column_stack((held, troops, turn, out)).ravel()
         rest = (
             state.phase == "draft",
-            self.shares[state.units],
+            self.log_shares[state.units],
             state.attacks_left / rules.max_attacks,
             min(state.round, rules.max_rounds) / rules.max_rounds,
         )
@@ -96,12 +96,12 @@ class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
         return moves
 
 
-def _attacks(board: Board) -> Sequence[tuple[int, int]]:
+def _list_attacks(board: Board) -> Sequence[tuple[int, int]]:
     """Return source and target of every attack across a border, in ascending order."""
     return [(source, to) for source, others in enumerate(board.neighbours) for to in others]
 
 
-def _most_units(rules: Campaign) -> int:
+def _max_units(rules: Campaign) -> int:
     """Return an upper bound on the units on the map: those of the start and all that every round can bring."""
     count, bonuses = len(rules.map), sum(continent.bonus for continent in rules.map.continents)
     first = count * rules.initial_units + (rules.first_draft or 0)
@@ -109,8 +109,8 @@ def _most_units(rules: Campaign) -> int:
 
 
 @cache
-def _log_shares(most: int) -> Vector:
+def _log_shares(max_units: int) -> Vector:
     """Return the logarithm of each number of units up to `most`, divided by that of `most`."""
-    logs = np.log1p(np.arange(most + 1))
+    logs = np.log1p(np.arange(max_units + 1))
     shares: Vector = (logs / logs[-1]).astype(np.float32)
     return shares

@@ -20,10 +20,10 @@ class NimEncoding(Encoding[Position, Take]):
     def __init__(self, rules: Game[Position, Take]) -> None:
         assert isinstance(rules, Nim)
         self._rules = rules
-        self.listed = rules.legal_moves(Position(rules.heaps, 0, 0))
+        self.moves_by_number = rules.legal_moves(Position(rules.heaps, 0, 0))
         """The moves by number."""
-        self._numbers = {move: number for number, move in enumerate(self.listed)}
-        self.actions = max(1, len(self.listed))
+        self._numbers = {move: number for number, move in enumerate(self.moves_by_number)}
+        self.actions = max(1, len(self.moves_by_number))
         ends = np.cumsum([size + 1 for size in rules.heaps])
         self._starts = np.concatenate(([0], ends[:-1]))
         self.size = int(ends[-1]) + 1
@@ -54,11 +54,11 @@ class GrundyEncoding(Encoding[Heaps, Split]):
         self._numbers = {split: number for number, split in enumerate(splits)}
         self.actions = max(1, len(splits))
         self.size = largest + 1
-        self._most = np.array([sum(heap // size for heap in rules.heaps) for size in range(1, largest + 1)])
+        self._max_counts = np.array([sum(heap // size for heap in rules.heaps) for size in range(1, largest + 1)])
 
     def vector(self, state: Heaps, seat: int) -> Vector:
         vector = np.empty(self.size, np.float32)
-        vector[:-1] = np.bincount(state.heaps, minlength=self.size)[1:] / self._most
+        vector[:-1] = np.bincount(state.heaps, minlength=self.size)[1:] / self._max_counts
         vector[-1] = self._rules.to_move(state) == seat
         return vector
 

@@ -10,20 +10,20 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from bots.environments.batched.batch import Masks, Numbers, Vectors, batch_of
-from bots.environments.copying import CopiedWhole
-from machine.generator import SEEDS
+from bots.environments.batched.batch import Masks, Numbers, Vectors, make_batch
+from bots.environments.copying import DeepCopied
+from machine.generator import SEED_COUNT
 from measuring.value_function import NoLuck
-from protocol.display import few, shown
+from protocol.display import list_first, short_repr
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.parsing import raise_illegal
 
 Seeds = int | Sequence[int] | None
 """An integer seeds game i with seed + i; a sequence has one seed a game; None continues the dice."""
 
 
-class VectorGames(CopiedWhole):
+class VectorGames(DeepCopied):
     """`num_envs` games, each of which waits for the seat in `to_move`, like an AEC environment of PettingZoo.
     `bots.environments.env` explains vectors, masks, actions, rewards and `luck`.
 
@@ -35,10 +35,10 @@ class VectorGames(CopiedWhole):
         self, game: str, config: Mapping[str, Any] | None = None, *, num_envs: int, luck: str | None = NoLuck.name
     ) -> None:
         if not isinstance(num_envs, int | np.integer) or num_envs < 1:
-            raise UsageFault(f"num_envs is {shown(num_envs)}: it is a whole number, 1 or more")
-        self.rules = load(game, config)
+            raise UsageFault(f"num_envs is {short_repr(num_envs)}: it is a whole number, 1 or more")
+        self.rules = load_game(game, config)
         self.num_envs = num_envs
-        self.batch = batch_of(self.rules, num_envs, luck)
+        self.batch = make_batch(self.rules, num_envs, luck)
         self.encoding = self.batch.encoding
         self.single_observation_space = Box(0, 1, (self.encoding.size,), np.float32)
         self.single_action_space = Discrete(self.encoding.actions)
@@ -52,23 +52,23 @@ class VectorGames(CopiedWhole):
     @property
     def to_move(self) -> Numbers:
         """The seat to move in each game."""
-        self.check_begun()
+        self.check_reset()
         return self.batch.turn.copy()
 
     def reset(self, *, seed: Seeds = None) -> None:
         """Restart all games; see `Seeds`. Raises `UsageFault`."""
         self.reseed(seed)
-        self.begin(self._all)
+        self.start_games(self._all)
 
     def reseed(self, seed: Seeds) -> None:
         """Set the seeds of all games' dice; None keeps the seeds that exist."""
         if seed is not None or not self._seeded:
-            self.batch.seed(_spread(seed, self.num_envs))
+            self.batch.seed(_spread_seeds(seed, self.num_envs))
             self._seeded = True
 
     def observe(self) -> tuple[Vectors, Masks]:
         """Return what the seats to move see, games × numbers, and their action masks, games × actions."""
-        return self.seen(self._all, self.batch.turn)
+        return self.observe_seats(self._all, self.batch.turn)
 
     def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Play an action in every game.
@@ -79,24 +79,24 @@ class VectorGames(CopiedWhole):
         self.play(self._all, actions)
         rewards, ended, over = self.rewards.copy(), self.ended.astype(bool), self.batch.over.astype(bool)
         if over.any():
-            self.begin(np.flatnonzero(over))
+            self.start_games(np.flatnonzero(over))
         return rewards, ended, over
 
-    def check_begun(self) -> None:
+    def check_reset(self) -> None:
         """Raise `UsageFault` before the first reset."""
         if not self._seeded:
             raise UsageFault("the games have not begun: call reset() first")
 
-    def begin(self, games: Numbers) -> None:
+    def start_games(self, games: Numbers) -> None:
         """Restart some games. Raises `UsageFault` if the config allows no move at all."""
-        self.batch.begin(games)
+        self.batch.start_games(games)
         self.rewards[games], self.ended[games] = 0, 0
         if self.batch.over[games].all():
             raise UsageFault(f"{self.rules.name}: under this config the game is over before it begins: nobody can move")
 
-    def seen(self, games: Numbers, seats: Numbers) -> tuple[Vectors, Masks]:
+    def observe_seats(self, games: Numbers, seats: Numbers) -> tuple[Vectors, Masks]:
         """Return what one seat of each of these games sees, and its action mask."""
-        self.check_begun()
+        self.check_reset()
         vectors = np.empty((len(games), self.encoding.size), np.float32)
         masks = np.empty((len(games), self.encoding.actions), np.int8)
         self.batch.observe(games, seats, vectors, masks)
@@ -104,20 +104,20 @@ class VectorGames(CopiedWhole):
 
     def play(self, games: Numbers, actions: NDArray[Any]) -> None:
         """Play an action in some of the games and set `rewards` to those of this step. Raises as `step` does."""
-        self.check_begun()
-        actions = checked_actions(actions, len(games))
+        self.check_reset()
+        actions = check_actions(actions, len(games))
         self.rewards[games] = 0
         wrong = self.batch.step(games, actions, self.rewards, self.ended)
         if wrong >= 0:
             game = games[wrong : wrong + 1]
-            legal = np.flatnonzero(self.seen(game, self.batch.turn[game])[1])
+            legal = np.flatnonzero(self.observe_seats(game, self.batch.turn[game])[1])
             which, seat = int(game[0]), int(self.batch.turn[game[0]])
             raise_illegal(
-                f"action {int(actions[wrong])} is masked for seat_{seat} of game {which}; legal: {few(legal.tolist())}"
+                f"action {int(actions[wrong])} is masked for seat_{seat} of game {which}; legal: {list_first(legal.tolist())}"
             )
 
 
-def checked_actions(actions: NDArray[Any], count: int) -> NDArray[Any]:
+def check_actions(actions: NDArray[Any], count: int) -> NDArray[Any]:
     """Return the actions as an array. Raises `UsageFault` unless it is one of `count` integers."""
     found = np.asarray(actions)
     if found.shape != (count,) or not np.issubdtype(found.dtype, np.integer):
@@ -126,17 +126,17 @@ def checked_actions(actions: NDArray[Any], count: int) -> NDArray[Any]:
     return found
 
 
-def _spread(seed: Seeds, count: int) -> list[int]:
+def _spread_seeds(seed: Seeds, count: int) -> list[int]:
     """Return one seed for every game. Raises `UsageFault`."""
     if seed is None:
-        return [int(each) for each in np.random.default_rng().integers(SEEDS, size=count)]
+        return [int(each) for each in np.random.default_rng().integers(SEED_COUNT, size=count)]
     try:
         each_own = seed if isinstance(seed, Iterable) else [index(seed) + game for game in range(count)]
         seeds = [index(each) for each in each_own]
     except TypeError:
         seeds = [-1]
     if min(seeds, default=0) < 0:
-        raise UsageFault(f"seed is {shown(seed)}: it is a whole number from 0, or one for each game")
+        raise UsageFault(f"seed is {short_repr(seed)}: it is a whole number from 0, or one for each game")
     if len(seeds) != count:
         raise UsageFault(f"seed has {len(seeds)} numbers: one, or as many as there are games, {count}")
     return [int(np.random.SeedSequence(each).generate_state(1)[0]) for each in seeds]

@@ -10,11 +10,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from bots.environments.batched.batch import Masks, Numbers, Vectors, draws
-from bots.environments.copying import CopiedWhole
-from bots.environments.vector import VectorGames, checked_actions
+from bots.environments.batched.batch import Masks, Numbers, Vectors, draw_numbers
+from bots.environments.copying import DeepCopied
+from bots.environments.vector import VectorGames, check_actions
 from measuring.value_function import NoLuck
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 Opponents = Callable[[Vectors, Masks, np.random.Generator], NDArray[Any]]
@@ -22,15 +22,15 @@ Opponents = Callable[[Vectors, Masks, np.random.Generator], NDArray[Any]]
 game also depends on the games beside it."""
 
 
-def at_random(vectors: Vectors, masks: Masks, random: np.random.Generator) -> NDArray[np.int64]:
+def choose_uniformly(vectors: Vectors, masks: Masks, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return a random legal action for each row; an arbitrary one for a row without legal actions."""
     ranks = masks.cumsum(1, dtype=np.int32)
-    drawn = random.integers(np.maximum(ranks[:, -1:], 1))
+    drawn = rng.integers(np.maximum(ranks[:, -1:], 1))
     actions: NDArray[np.int64] = np.minimum((ranks <= drawn).sum(1), masks.shape[1] - 1)
     return actions
 
 
-class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
+class VectorSingle(DeepCopied, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
     """`num_envs` environments like `Single`: a learner in a random seat of each game, while `opponent` plays all other
     seats that wait, by default uniformly at random.
 
@@ -46,15 +46,15 @@ class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         config: Mapping[str, Any] | None = None,
         *,
         num_envs: int,
-        opponent: Opponents = at_random,
+        opponent: Opponents = choose_uniformly,
         luck: str | None = NoLuck.name,
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:
         if render_mode not in (None, "ansi"):
-            raise UsageFault(f"render_mode is {shown(render_mode)}: it is None or 'ansi'")
+            raise UsageFault(f"render_mode is {short_repr(render_mode)}: it is None or 'ansi'")
         if not callable(opponent):
-            raise UsageFault(f"opponent is {shown(opponent)}: it is a function of vectors, masks and a generator")
+            raise UsageFault(f"opponent is {short_repr(opponent)}: it is a function of vectors, masks and a generator")
         if autoreset_mode not in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
             raise UsageFault("autoreset_mode is one of AutoresetMode.NEXT_STEP and SAME_STEP")
         self.games = VectorGames(game, config, num_envs=num_envs, luck=luck)
@@ -67,7 +67,7 @@ class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._same_step = autoreset_mode is AutoresetMode.SAME_STEP
         self._all = np.arange(num_envs)
-        self._over = np.zeros(num_envs, bool)
+        self._done = np.zeros(num_envs, bool)
         self.seats: Numbers = np.zeros(num_envs, np.int64)
         """The learner's seat in each game."""
 
@@ -79,9 +79,9 @@ class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         if seed is not None:
             # Not the stream of `default_rng(seed)`, from which a learner of the same seed may draw its own moves.
             self.np_random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
-        self._begin(self._all)
-        self._over = np.zeros(self.num_envs, bool)
-        return self._see(), self._infos()
+        self._start_games(self._all)
+        self._done = np.zeros(self.num_envs, bool)
+        return self._observe(), self._infos()
 
     def step(
         self, actions: NDArray[Any]
@@ -90,49 +90,49 @@ class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
 
         Raises `IllegalMove` and `UsageFault`. If the learner is at fault, nothing has changed.
         """
-        self.games.check_begun()
-        actions = checked_actions(actions, self.num_envs)
-        playing, rewards = np.flatnonzero(~self._over), np.zeros(self.num_envs)
+        self.games.check_reset()
+        actions = check_actions(actions, self.num_envs)
+        playing, rewards = np.flatnonzero(~self._done), np.zeros(self.num_envs)
         if len(playing):
             self._play(playing, actions[playing], rewards)
             self._let_others_play(playing, rewards)
-        if self._over.any():
-            self._begin(np.flatnonzero(self._over))
-        over = self._out(self._all)
-        self._over = over.copy()
-        vectors, ends = self._see(), {}
+        if self._done.any():
+            self._start_games(np.flatnonzero(self._done))
+        over = self._is_done(self._all)
+        self._done = over.copy()
+        vectors, ends = self._observe(), {}
         if self._same_step and over.any():
             final = np.full(self.num_envs, None, object)
             for game in np.flatnonzero(over):
                 final[game] = vectors[game]
             ends = {"final_obs": final, "_final_obs": over.copy(), "final_info": {}, "_final_info": over.copy()}
-            self._begin(np.flatnonzero(over))
-            self._over[:] = False
-            vectors = self._see()
+            self._start_games(np.flatnonzero(over))
+            self._done[:] = False
+            vectors = self._observe()
         return vectors, rewards, over, np.zeros(self.num_envs, bool), self._infos() | ends
 
     def action_masks(self) -> Masks:
         """Return 1 for every legal action, else 0: games × actions. All are 0 in a game that is over."""
-        self.games.check_begun()
+        self.games.check_reset()
         return self._masks.copy()
 
     def render(self) -> tuple[str, ...] | None:
         """Return the boards as text with `render_mode="ansi"`."""
         if self.render_mode is None:
             return None
-        self.games.check_begun()
+        self.games.check_reset()
         batch = self.games.batch
-        return tuple(batch.rules.board(batch.position(game)) for game in range(self.num_envs))
+        return tuple(batch.rules.draw_board(batch.position(game)) for game in range(self.num_envs))
 
     def _infos(self) -> dict[str, Any]:
         return {"action_mask": self._masks.copy(), "_action_mask": np.ones(self.num_envs, bool)}
 
-    def _see(self) -> Vectors:
+    def _observe(self) -> Vectors:
         """Return what the learner sees in every game, and store its masks."""
-        vectors, self._masks = self.games.seen(self._all, self.seats)
+        vectors, self._masks = self.games.observe_seats(self._all, self.seats)
         return vectors
 
-    def _out(self, games: Numbers) -> NDArray[np.bool_]:
+    def _is_done(self, games: Numbers) -> NDArray[np.bool_]:
         """Return in which of these games the learner has no more moves."""
         out: NDArray[np.bool_] = (self.games.batch.over[games] + self.games.ended[games, self.seats[games]]) > 0
         return out
@@ -144,14 +144,14 @@ class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
     def _let_others_play(self, games: Numbers, rewards: NDArray[np.float64]) -> None:
         """Let the opponents play up to the learner's turn, or its end, in each of these games."""
         turn = self.games.batch.turn
-        while len(games := games[(turn[games] != self.seats[games]) & ~self._out(games)]):
-            vectors, masks = self.games.seen(games, turn[games])
+        while len(games := games[(turn[games] != self.seats[games]) & ~self._is_done(games)]):
+            vectors, masks = self.games.observe_seats(games, turn[games])
             self._play(games, self.opponent(vectors, masks, self.np_random), rewards)
 
-    def _begin(self, games: Numbers) -> None:
+    def _start_games(self, games: Numbers) -> None:
         """Restart these games, repeatedly if the learner is eliminated before its first turn."""
         while len(games):
-            self.games.begin(games)
-            self.seats[games] = draws(self.games.batch.generators, games, self.games.rules.seats)
+            self.games.start_games(games)
+            self.seats[games] = draw_numbers(self.games.batch.generators, games, self.games.rules.seats)
             self._let_others_play(games, np.zeros(self.num_envs))
-            games = games[self._out(games)]
+            games = games[self._is_done(games)]

@@ -9,67 +9,67 @@ from collections.abc import Mapping
 from pkgutil import resolve_name
 from typing import NamedTuple
 
-from bots.evaluation.base import WIN, Evaluate, Scale, no_opinion
+from bots.evaluation.base import WIN_VALUE, Evaluate, ValueScale, evaluate_as_draw
 from protocol.errors import UsageFault
 
 
-class _Registered(NamedTuple):
+class _GameEvaluations(NamedTuple):
     """The evaluations of a game by name, and the scale of its values."""
 
-    where: Mapping[str, str]
+    paths: Mapping[str, str]
     """Import paths; the first evaluation is the game's default."""
-    scale: Scale = Scale()
+    scale: ValueScale = ValueScale()
     weights: Mapping[str, str] = {}
     """Import paths of the default weights of evaluations that have weights."""
 
 
-_RISK = Scale(opinion=0.9 * WIN)
-_GAMES: Mapping[str, _Registered] = {
-    "nim": _Registered({"parity": "bots.evaluation.small_games:nim_parity"}),
-    "grundy": _Registered({"parity": "bots.evaluation.small_games:grundy_parity"}),
-    "tictactoe": _Registered({"lines": "bots.evaluation.small_games:lines_share"}, Scale(win=10.0)),
-    "risk-duel": _Registered(
+_RISK = ValueScale(opinion=0.9 * WIN_VALUE)
+_REGISTRY: Mapping[str, _GameEvaluations] = {
+    "nim": _GameEvaluations({"parity": "bots.evaluation.small_games:nim_parity"}),
+    "grundy": _GameEvaluations({"parity": "bots.evaluation.small_games:grundy_parity"}),
+    "tictactoe": _GameEvaluations({"lines": "bots.evaluation.small_games:lines_share"}, ValueScale(win=10.0)),
+    "risk-duel": _GameEvaluations(
         {"features": "bots.evaluation.risk:features", "unam": "bots.evaluation.risk:unam"},
         _RISK,
         {"features": "bots.evaluation.base:EQUAL"},
     ),
-    "risk-campaign": _Registered(
+    "risk-campaign": _GameEvaluations(
         {"outlook": "bots.evaluation.risk:outlook", "features": "bots.evaluation.risk:features"},
         _RISK,
         {"outlook": "bots.evaluation.risk:USUAL_OUTLOOK", "features": "bots.evaluation.base:EQUAL"},
     ),
 }
-_UNKNOWN = _Registered({})
-NAMES = tuple(dict.fromkeys([*(name for game in _GAMES.values() for name in game.where), "none"]))
+_NO_EVALUATIONS = _GameEvaluations({})
+EVALUATION_NAMES = tuple(dict.fromkeys([*(name for game in _REGISTRY.values() for name in game.paths), "none"]))
 """The names of all evaluations."""
 
 
 def names_of(game: str) -> tuple[str, ...]:
     """Return the names of a game's evaluations, its default first."""
-    return (*_GAMES.get(game, _UNKNOWN).where, "none")
+    return (*_REGISTRY.get(game, _NO_EVALUATIONS).paths, "none")
 
 
-def scale_of(game: str) -> Scale:
+def scale_of(game: str) -> ValueScale:
     """Return the scale of the values that a search gives to the game's states."""
-    return _GAMES.get(game, _UNKNOWN).scale
+    return _REGISTRY.get(game, _NO_EVALUATIONS).scale
 
 
-def weights_of(game: str, name: str) -> tuple[float, ...]:
+def default_weights(game: str, name: str) -> tuple[float, ...]:
     """Return the default weights of an evaluation; an empty tuple if it has none."""
-    where = _GAMES.get(game, _UNKNOWN).weights
+    where = _REGISTRY.get(game, _NO_EVALUATIONS).weights
     return tuple(resolve_name(where[name])) if name in where else ()
 
 
-def evaluation(game: str, name: str | None = None) -> Evaluate:
+def load_evaluation(game: str, name: str | None = None) -> Evaluate:
     """Return the evaluation of `game` called `name`; None is the game's default, "none" rates every state a draw.
 
     Raises `UsageFault` for a name that the game does not have.
     """
-    names = _GAMES.get(game, _UNKNOWN).where
+    names = _REGISTRY.get(game, _NO_EVALUATIONS).paths
     if name is None:
         name = names_of(game)[0]
     if name == "none":
-        return no_opinion
+        return evaluate_as_draw
     if name not in names:
         raise UsageFault(f"{game} has no evaluation {name[:40]!r}: one of {', '.join(names_of(game))}")
     found: Evaluate = resolve_name(names[name])

@@ -9,21 +9,21 @@ from protocol.games.base import Game
 
 Evaluate = Callable[[Game[Any, Any], Any, int], float]
 """(rules, state, seat) -> how good an unfinished state is for the seat, strictly between −1 and 1."""
-EQUAL = (1.0, 1.0, 1.0, 1.0)
-WIN = 1_000_000.0
+EQUAL_WEIGHTS = (1.0, 1.0, 1.0, 1.0)
+WIN_VALUE = 1_000_000.0
 """The value of a win at the root. A win after n plies is worth WIN − n, so a search prefers the quicker win."""
 
 
-class Scale(NamedTuple):
+class ValueScale(NamedTuple):
     """The scale of the values that a search gives to a game's states."""
 
-    win: float = WIN
+    win: float = WIN_VALUE
     """The value of a win at the root; it exceeds the length of the longest game."""
     opinion: float = 1.0
     """The value of an evaluation of 1. In games with chance it is nearly a win, so that chance nodes weigh prospects
     and wins alike; in other games only the order of values matters."""
 
 
-def no_opinion(rules: Game[Any, Any], state: Any, seat: int) -> float:
+def evaluate_as_draw(rules: Game[Any, Any], state: Any, seat: int) -> float:
     """Return 0: every unfinished state counts as a draw."""
     return 0.0

@@ -9,41 +9,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from bots.evaluation.base import EQUAL
-from measuring.risk.features import measure
+from bots.evaluation.base import EQUAL_WEIGHTS
+from measuring.risk.features import measure_features
 from protocol.games.base import Game
 from protocol.games.risk.board import Board
-from protocol.games.risk.campaign import LEAST_CLASSIC, Campaign, Position
-from protocol.games.risk.duel import FREE
+from protocol.games.risk.campaign import MIN_CLASSIC_DRAFT, Campaign, Position
+from protocol.games.risk.duel import NO_OWNER
 
-WITHIN = 0.999
+FEATURES_BOUND = 0.999
 """`features` stays between minus and plus this."""
 
 
-def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = EQUAL) -> float:
+def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = EQUAL_WEIGHTS) -> float:
     """Return the weighted mean of the four features of `measure`, mapped from 0 … 1 to −1 … 1."""
-    mean = sum(weight * feature for weight, feature in zip(weights, measure(rules, state, seat), strict=True))
-    return WITHIN * (2 * mean / (sum(weights) or 1.0) - 1)
+    mean = sum(weight * feature for weight, feature in zip(weights, measure_features(rules, state, seat), strict=True))
+    return FEATURES_BOUND * (2 * mean / (sum(weights) or 1.0) - 1)
 
 
 def unam(rules: Game[Any, Any], state: Any, seat: int) -> float:
     """Return `score` divided by its bound on this map. For bounded Risk only."""
-    return score(rules, state, seat) / unam_bound(rules.map, rules.max_troops)  # type: ignore[attr-defined]
+    return unam_score(rules, state, seat) / unam_bound(rules.map, rules.max_troops)  # type: ignore[attr-defined]
 
 
-def score(rules: Game[Any, Any], state: Any, seat: int) -> int:
+def unam_score(rules: Game[Any, Any], state: Any, seat: int) -> int:
     """Return the function invadeReforzaAtaca of Prieto, Galicia and Galván, "Implementación de Risk con algoritmo de
     Minimax", 2014, with `seat` as MAX. It is not zero-sum: the seats' scores need not add up to 0.
     """
     owner, troops = state.owner, state.troops
     points = 0
-    for v, u in walk(rules.map):  # type: ignore[attr-defined]
+    for v, u in breadth_first_pairs(rules.map):  # type: ignore[attr-defined]
         degree = len(rules.map.neighbours[u])  # type: ignore[attr-defined]
-        if owner[u] == FREE and points < degree:
+        if owner[u] == NO_OWNER and points < degree:
             points += degree
         if owner[u] == seat:
             points += troops[u] + 1
-        elif owner[u] != FREE:
+        elif owner[u] != NO_OWNER:
             points -= troops[u] + 1
             if owner[v] == seat:
                 points -= 2
@@ -51,7 +51,7 @@ def score(rules: Game[Any, Any], state: Any, seat: int) -> int:
     return points
 
 
-def walk(map_: Board) -> list[tuple[int, int]]:
+def breadth_first_pairs(map_: Board) -> list[tuple[int, int]]:
     """Return the pairs (v, u) in which a breadth-first walk from territory 0 scores u, seen from v (Prieto et al.
     2014).
 
@@ -72,7 +72,7 @@ def unam_bound(map_: Board, max_troops: int) -> int:
     return 1 + sum(max(max_troops + 4, len(others) + 1) for others in map_.neighbours)
 
 
-class Outlook(NamedTuple):
+class OutlookWeights(NamedTuple):
     """The weights of `outlook`, from 0 to 10. Their units keep the default weights inside that range."""
 
     idle: float = 4.0
@@ -91,20 +91,20 @@ class Outlook(NamedTuple):
     chance."""
 
 
-USUAL_OUTLOOK = Outlook()
-TEMPO = 3.0
+DEFAULT_OUTLOOK_WEIGHTS = OutlookWeights()
+TEMPO_FACTOR = 3.0
 """The factor on the strength of the seat to move."""
 
 
-def outlook(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = USUAL_OUTLOOK) -> float:
+def outlook(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = DEFAULT_OUTLOOK_WEIGHTS) -> float:
     """Return the seat's fraction of all strength, mapped from 0 … 1 to −1 … 1. For campaigns."""
     assert isinstance(rules, Campaign)
-    named = Outlook(*weights)
+    named = OutlookWeights(*weights)
     shares = [strength(rules, state, each, named) for each in range(rules.seats)]
-    return WITHIN * (2 * shares[seat] / sum(shares) - 1)
+    return FEATURES_BOUND * (2 * shares[seat] / sum(shares) - 1)
 
 
-def strength(rules: Campaign, state: Position, seat: int, weights: Outlook) -> float:
+def strength(rules: Campaign, state: Position, seat: int, outlook_weights: OutlookWeights) -> float:
     """Return the seat's strength: 0 if it is eliminated, else positive."""
     if seat in state.out:
         return 0.0
@@ -112,15 +112,15 @@ def strength(rules: Campaign, state: Position, seat: int, weights: Outlook) -> f
     units = 0.0
     for at in (at for at, held in enumerate(owner) if held == seat):
         enemies = [troops[other] for other in rules.map.neighbours[at] if owner[other] != seat]
-        units += troops[at] * (1.0 if enemies else weights.idle / 10)
-        units -= weights.danger / 10 * min(troops[at], max(0, max(enemies, default=0) - troops[at]))
+        units += troops[at] * (1.0 if enemies else outlook_weights.idle / 10)
+        units -= outlook_weights.danger / 10 * min(troops[at], max(0, max(enemies, default=0) - troops[at]))
     count = owner.count(seat)
     land, draft = float(count), count
     if rules.draft == "classic":
-        draft = max(LEAST_CLASSIC, count // 3)
+        draft = max(MIN_CLASSIC_DRAFT, count // 3)
         for continent, members in zip(rules.map.continents, rules.map.members, strict=True):
             held = sum(owner[at] == seat for at in members)
             draft += continent.bonus if held == len(members) else 0
-            land += weights.progress * continent.bonus * (held / len(members)) ** 2
-    found: float = max(0.1, units) ** (weights.army / 5) * (land + weights.income * draft) ** (2 * weights.land)
-    return TEMPO * found if state.seat == seat else found
+            land += outlook_weights.progress * continent.bonus * (held / len(members)) ** 2
+    found: float = max(0.1, units) ** (outlook_weights.army / 5) * (land + outlook_weights.income * draft) ** (2 * outlook_weights.land)
+    return TEMPO_FACTOR * found if state.seat == seat else found

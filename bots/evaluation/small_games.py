@@ -11,7 +11,7 @@ from protocol.games.grundy import Grundy, Heaps
 from protocol.games.nim import Nim, Position
 from protocol.games.tictactoe import LINES, Grid
 
-_GUESS = 0.5
+_GUESSED_VALUE = 0.5
 
 
 def nim_parity(rules: Game[Any, Any], state: Position, seat: int) -> float:
@@ -23,17 +23,17 @@ def nim_parity(rules: Game[Any, Any], state: Position, seat: int) -> float:
     assert isinstance(rules, Nim)
     least = rules.take[0] if rules.take else 1
     odd = sum(heap >= least for heap in state.heaps) % 2 == 1
-    return _GUESS if (odd != rules.misere) == (state.seat == seat) else -_GUESS
+    return _GUESSED_VALUE if (odd != rules.misere) == (state.seat == seat) else -_GUESSED_VALUE
 
 
 def grundy_parity(rules: Game[Any, Any], state: Heaps, seat: int) -> float:
     """Return +½ or −½ by the guess of `nim_parity`, over the heaps that can be split."""
     assert isinstance(rules, Grundy)
     odd = sum(heap > 2 for heap in state.heaps) % 2 == 1
-    return _GUESS if odd == (rules.to_move(state) == seat) else -_GUESS
+    return _GUESSED_VALUE if odd == (rules.to_move(state) == seat) else -_GUESSED_VALUE
 
 
-def lines(state: Grid, seat: int) -> int:
+def open_line_difference(state: Grid, seat: int) -> int:
     """Return the lines still open to `seat` minus those open to the opponent, from −8 to 8."""
     cells = state.cells
     own, other = seat + 1, 2 - seat
@@ -46,4 +46,4 @@ def lines(state: Grid, seat: int) -> int:
 
 def lines_share(rules: Game[Any, Any], state: Grid, seat: int) -> float:
     """Return `lines` divided by 9, so that it lies between −1 and 1."""
-    return lines(state, seat) / 9
+    return open_line_difference(state, seat) / 9

@@ -25,16 +25,16 @@ from msgspec.structs import replace
 from bots.client.bot import Bot
 from bots.client.conversation import Conversation
 from bots.client.settings import Settings
-from bots.client.talk import Say
-from bots.client.worker_threads import Thought, Work, think
-from machine.timestamps import utc
+from bots.client.talk import PrintLine
+from bots.client.worker_threads import WorkResult, Work, do_work
+from machine.timestamps import utc_now
 from protocol.codec import MSGPACK
 from protocol.errors import MalformedMessage, UsageFault
 from protocol.games.base import Game
 from protocol.messages import (
-    MAX_CLIENT_FRAME,
+    MAX_CLIENT_FRAME_BYTES,
     MAX_STRIKES,
-    SHORTEST_TOKEN,
+    MIN_TOKEN_CHARS,
     Error,
     FromClient,
     FromServer,
@@ -47,34 +47,34 @@ from protocol.messages import (
     Welcome,
 )
 from referee.effects import (
-    Absent,
-    Deadline,
+    NoShow,
+    SetDeadline,
     Effect,
-    Expired,
-    Finish,
+    DeadlineReached,
+    FinishMatch,
     MatchEvent,
-    Played,
-    Readied,
-    Release,
-    Resigned,
-    Returned,
-    Tell,
-    TellMany,
-    Voided,
-    Write,
+    MoveReceived,
+    SeatReady,
+    ReleaseSeat,
+    Resignation,
+    Reconnect,
+    SendToSeat,
+    SendToSeats,
+    Abort,
+    WriteLine,
 )
-from referee.footer import Closed
-from referee.in_process import Told
+from referee.footer import ClosedMatch
+from referee.in_process import MatchObserver
 from referee.match import Match, MatchTimeouts
-from referee.record import Begun, Header, Ply, Strike, public, write_line
-from referee.replay import Recalled
+from referee.record import Begun, Header, Ply, Strike, is_public, write_line
+from referee.replay import JournalSummary
 from referee.state import MatchStanding
 
-GRACE = 0.1
+STOP_GRACE_S = 0.1
 """Seconds between a bot's deadline and the interruption of its code."""
-_NO_TOKEN = "-" * SHORTEST_TOKEN
+_PLACEHOLDER_TOKEN = "-" * MIN_TOKEN_CHARS
 """A placeholder: no token is checked here."""
-_LIMITS = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=1)
+_LIMITS = Limits(max_message=MAX_CLIENT_FRAME_BYTES, strikes=MAX_STRIKES, slots=1)
 
 
 class TimeUp(BaseException):
@@ -92,7 +92,7 @@ class LocalTimeouts:
     """Interval at which code that ignores the interruption is interrupted again."""
 
 
-class Alarm:
+class CodeTimer:
     """A timer that interrupts code. It uses SIGALRM in the main thread on POSIX; elsewhere it does nothing.
 
     Compiled code does not notice signals, so it is only interrupted when it returns.
@@ -101,17 +101,17 @@ class Alarm:
     def __init__(self, repeat_interval_s: float = 1.0) -> None:
         self._repeat_interval_s = repeat_interval_s
         has_timer = sys.platform != "win32" and hasattr(signal, "setitimer")
-        self._works = has_timer and threading.current_thread() is threading.main_thread()
-        self._set = False
+        self._is_supported = has_timer and threading.current_thread() is threading.main_thread()
+        self._is_armed = False
 
     @contextlib.contextmanager
-    def wound(self) -> Iterator[None]:
+    def install_handler(self) -> Iterator[None]:
         """Install the signal handler. On exit, restore the previous handler and its timer."""
-        if sys.platform == "win32" or not self._works:
+        if sys.platform == "win32" or not self._is_supported:
             yield
             return
         timer = signal.setitimer(signal.ITIMER_REAL, 0)
-        before = signal.signal(signal.SIGALRM, self._ring)
+        before = signal.signal(signal.SIGALRM, self._on_alarm)
         try:
             yield
         finally:
@@ -119,29 +119,29 @@ class Alarm:
             signal.setitimer(signal.ITIMER_REAL, *timer)
 
     @contextlib.contextmanager
-    def set_for(self, seconds: float | None) -> Iterator[None]:
+    def interrupt_after(self, seconds: float | None) -> Iterator[None]:
         """Raise `TimeUp` in the body after `seconds`; None: never."""
-        if sys.platform == "win32" or not self._works or seconds is None:
+        if sys.platform == "win32" or not self._is_supported or seconds is None:
             yield
             return
-        self._set = True
+        self._is_armed = True
         signal.setitimer(signal.ITIMER_REAL, seconds, self._repeat_interval_s)
         try:
             try:
                 yield
             finally:
-                self._still()
+                self._disarm()
         except TimeUp:  # it may have come before the alarm was off
-            self._still()
+            self._disarm()
             raise
 
-    def _still(self) -> None:
-        self._set = False
+    def _disarm(self) -> None:
+        self._is_armed = False
         if sys.platform != "win32":
             signal.setitimer(signal.ITIMER_REAL, 0)
 
-    def _ring(self, number: int, frame: FrameType | None) -> None:
-        if self._set:  # it may ring just after the body has finished
+    def _on_alarm(self, number: int, frame: FrameType | None) -> None:
+        if self._is_armed:  # it may ring just after the body has finished
             raise TimeUp
 
 
@@ -169,7 +169,7 @@ class LocalClient:
         self._bot = bot
         self._say = say
         self._raises = raises
-        self._conversation = Conversation(bot, Settings(seed=seed, assigned=True), _NO_TOKEN, game)
+        self._conversation = Conversation(bot, Settings(seed=seed, assigned=True), _PLACEHOLDER_TOKEN, game)
         try:
             hello = MSGPACK.decode_client(MSGPACK.encode(replace(self._conversation.hello(), bot=name)))
         except MalformedMessage as fault:
@@ -179,7 +179,7 @@ class LocalClient:
         self.version = hello.version
         self._conversation.receive(Welcome(games=[*bot.games], limits=_LIMITS, resumed=[]), 0.0)
 
-    def hear(self, message: FromServer, alarm: Alarm, within: float | None = None) -> list[tuple[float, FromClient]]:
+    def send(self, message: FromServer, alarm: CodeTimer, timeout_s: float | None = None) -> list[tuple[float, FromClient]]:
         """Send the bot a message. Return its answers, each with the seconds that it had thought until then.
 
         Code that runs for longer than `within` seconds is interrupted and answers nothing.
@@ -194,25 +194,25 @@ class LocalClient:
                     said.append((thought_for, MSGPACK.decode_client(MSGPACK.encode(effect))))
                 except MalformedMessage as fault:
                     effects.extend(self._conversation.receive(Error(code=fault.code, message=str(fault)), 0.0))
-            elif isinstance(effect, Say):
+            elif isinstance(effect, PrintLine):
                 self._say(effect.line)
             elif isinstance(effect, Work):
                 began = self._clock()
-                thought = self._think(effect, alarm, within)
+                thought = self._think(effect, alarm, timeout_s)
                 thought_for += self._clock() - began
-                effects.extend(self._conversation.thought(thought))
+                effects.extend(self._conversation.handle_result(thought))
         return said
 
-    def _think(self, work: Work, alarm: Alarm, within: float | None) -> Thought:
+    def _think(self, work: Work, alarm: CodeTimer, timeout_s: float | None) -> WorkResult:
         try:
-            with alarm.set_for(within):
-                thought = think(self._bot, work)
+            with alarm.interrupt_after(timeout_s):
+                thought = do_work(self._bot, work)
         except TimeUp:  # it rang just as the work was done
-            return Thought(work)
+            return WorkResult(work)
         if isinstance(thought.cause, TimeUp):
             place = "".join(traceback.format_tb(thought.cause.__traceback__)[1:-1]).rstrip()  # only the author's frames
             self._say(f"{self.name}: its time was long up in {work.match}, and it was stopped\n{place}")
-            return Thought(work)
+            return WorkResult(work)
         if thought.cause is not None and (self._raises or isinstance(thought.cause, KeyboardInterrupt)):
             raise thought.cause
         return thought
@@ -232,7 +232,7 @@ class LocalMatch:
         guests: Sequence[LocalClient | None],
         *,
         timed: bool = True,
-        told: Told | None = None,
+        on_ply: MatchObserver | None = None,
         timeouts: LocalTimeouts | None = None,
     ) -> None:
         self._timeouts = timeouts or LocalTimeouts()
@@ -241,107 +241,107 @@ class LocalMatch:
         self._guests = {seat: guest for seat, guest in enumerate(guests) if guest is not None}
         """The guests who still have to receive the end of the match."""
         self._timed = timed
-        self._told = told
+        self._told = on_ply
         self._now = 0.0
         self._deadline: float | None = None
-        self._said: list[tuple[float, int, int, FromClient]] = []
+        self._inbox: list[tuple[float, int, int, FromClient]] = []
         """A heap of messages not yet processed: time, running number, seat, message."""
-        self._messages = 0
-        self._alarm = Alarm(self._timeouts.repeated_stop_interval_s)
+        self._message_count = 0
+        self._alarm = CodeTimer(self._timeouts.repeated_stop_interval_s)
         self._lines: list[bytes] = []
         self._failures: dict[int, str] = {}
         """The bots' failures by seat."""
         self._over = False
 
-    def play(self) -> Closed:
+    def play(self) -> ClosedMatch:
         """Play the match to its end."""
-        with self._alarm.wound() if self._timed else contextlib.nullcontext():
-            self._carry_out(self._match.open(self._now))
+        with self._alarm.install_handler() if self._timed else contextlib.nullcontext():
+            self._perform(self._match.start_match(self._now))
             absent = [seat for seat in range(self._match.game.seats) if seat not in self._guests]
-            for missing in map(Absent, absent) if self._guests else [Voided()]:
-                self._carry_out(self._match.receive(missing, self._now))
-            return self._to_the_end()
+            for missing in map(NoShow, absent) if self._guests else [Abort()]:
+                self._perform(self._match.receive(missing, self._now))
+            return self._play_to_end()
 
-    def play_on(self, standing: MatchStanding, acts: Sequence[MatchEvent]) -> Closed:
+    def resume(self, standing: MatchStanding, events: Sequence[MatchEvent]) -> ClosedMatch:
         """Play the match to its end from a standing, after these acts, with which the result begins."""
         self._match.standing = standing
-        with self._alarm.wound() if self._timed else contextlib.nullcontext():
-            for act in acts:  # no guest is present yet, so only lines and deadlines matter
+        with self._alarm.install_handler() if self._timed else contextlib.nullcontext():
+            for act in events:  # no guest is present yet, so only lines and deadlines matter
                 done = self._match.receive(act, self._now)
-                self._carry_out([effect for effect in done if isinstance(effect, (Write, Deadline, Finish))])
-            out = standing.playing.out
+                self._perform([effect for effect in done if isinstance(effect, (WriteLine, SetDeadline, FinishMatch))])
+            out = standing.current_course.dropped_out
             self._guests = {seat: guest for seat, guest in self._guests.items() if seat not in out}
             if not self._over:
-                self._carry_out(self._match.resume(Recalled(begun=True, called_off=False), self._now))
+                self._perform(self._match.resume(JournalSummary(begun=True, is_void=False), self._now))
                 for seat in list(self._guests):
-                    self._carry_out(self._match.receive(Returned(seat), self._now))
-            return self._to_the_end()
+                    self._perform(self._match.receive(Reconnect(seat), self._now))
+            return self._play_to_end()
 
-    def _to_the_end(self) -> Closed:
+    def _play_to_end(self) -> ClosedMatch:
         while not self._over:
-            event = self._next()
-            self._carry_out(self._match.receive(event, self._now))
+            event = self._next_event()
+            self._perform(self._match.receive(event, self._now))
         for seat in list(self._guests):
-            self._tell(seat, self._match.farewell(seat))
-        result = self._match.result(utc())
-        return Closed(result, tuple(self._lines), self._match.footer(result, None), self._failures)
+            self._send(seat, self._match.end_message(seat))
+        result = self._match.result(utc_now())
+        return ClosedMatch(result, tuple(self._lines), self._match.footer(result, None), self._failures)
 
-    def _next(self) -> MatchEvent:
+    def _next_event(self) -> MatchEvent:
         """Advance the time and return the next event: a message in time, or the expiry of the deadline."""
-        while self._said and (self._deadline is None or self._said[0][0] <= self._deadline):
-            self._now, _, seat, message = heapq.heappop(self._said)
+        while self._inbox and (self._deadline is None or self._inbox[0][0] <= self._deadline):
+            self._now, _, seat, message = heapq.heappop(self._inbox)
             if seat in self._guests:
                 if isinstance(message, Resign) and message.failure is not None:
                     self._failures.setdefault(seat, message.failure)
-                return _event(seat, message)
+                return _event_of(seat, message)
         assert self._deadline is not None
         self._now = max(self._now, self._deadline)
-        return Expired()
+        return DeadlineReached()
 
-    def _carry_out(self, effects: Sequence[Effect]) -> None:
+    def _perform(self, effects: Sequence[Effect]) -> None:
         for effect in effects:
-            if isinstance(effect, Deadline):  # first, as messages depend on it
-                self._deadline = effect.at
+            if isinstance(effect, SetDeadline):  # first, as messages depend on it
+                self._deadline = effect.time
         for effect in effects:
-            if isinstance(effect, Write):
+            if isinstance(effect, WriteLine):
                 line = write_line(effect.line)
-                if public(line):
+                if is_public(line):
                     self._lines.append(line)
                 if self._told is not None:
-                    self._tell_of(effect)
-            elif isinstance(effect, Tell):
-                self._tell(effect.seat, effect.message)
-            elif isinstance(effect, TellMany):
+                    self._report_line(effect)
+            elif isinstance(effect, SendToSeat):
+                self._send(effect.seat, effect.message)
+            elif isinstance(effect, SendToSeats):
                 for seat in effect.seats:
-                    self._tell(seat, effect.message)
-            elif isinstance(effect, Release):
+                    self._send(seat, effect.message)
+            elif isinstance(effect, ReleaseSeat):
                 self._guests.pop(effect.seat, None)
-            elif isinstance(effect, Finish):
+            elif isinstance(effect, FinishMatch):
                 self._over = True
 
-    def _tell_of(self, written: Write) -> None:
+    def _report_line(self, written: WriteLine) -> None:
         assert self._told is not None
         if isinstance(written.line, Begun):
-            self._told(None, self._match.standing.playing.state)
+            self._told(None, self._match.standing.current_course.state)
         elif isinstance(written.line, Ply):
             self._told(written.line, written.state)
         elif isinstance(written.line, Strike):
-            self._told(written.line, self._match.standing.playing.state)
+            self._told(written.line, self._match.standing.current_course.state)
 
-    def _tell(self, seat: int, message: FromServer) -> None:
+    def _send(self, seat: int, message: FromServer) -> None:
         if seat not in self._guests:
             return
         left = self._timeouts.end_timeout_s if self._deadline is None else self._deadline - self._now
-        for seconds, said in self._guests[seat].hear(message, self._alarm, left + GRACE if self._timed else None):
-            self._messages += 1
+        for seconds, said in self._guests[seat].send(message, self._alarm, left + STOP_GRACE_S if self._timed else None):
+            self._message_count += 1
             at = self._now + seconds if self._timed else self._now
-            heapq.heappush(self._said, (at, self._messages, seat, said))
+            heapq.heappush(self._inbox, (at, self._message_count, seat, said))
 
 
-def _event(seat: int, message: FromClient) -> MatchEvent:
+def _event_of(seat: int, message: FromClient) -> MatchEvent:
     """Return a client's message as the event that the referee takes. All of these messages belong to a match."""
     if isinstance(message, Move):
-        return Played(seat, message.ply, message.move, message.info, waited=0.0)
+        return MoveReceived(seat, message.ply, message.move, message.info, waited_s=0.0)
     if isinstance(message, Ready):
-        return Readied(seat, bytes.fromhex(message.nonce or ""))
-    return Resigned(seat, failed=isinstance(message, Resign) and message.failure is not None)
+        return SeatReady(seat, bytes.fromhex(message.nonce or ""))
+    return Resignation(seat, failed=isinstance(message, Resign) and message.failure is not None)

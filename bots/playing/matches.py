@@ -14,31 +14,31 @@ from itertools import count
 from typing import Any
 
 from bots.client.bot import Bot
-from bots.client.loading import make
+from bots.client.loading import make_bot
 from bots.playing.local_match import LocalClient, LocalMatch
-from bots.playing.players import bot_of, warmed_up
+from bots.playing.players import build_bot, warm_up_bot
 from machine.cores import usable_cores
 from machine.terminal import say
-from machine.timestamps import utc
-from machine.workers.cluster import cluster
-from machine.workers.local import WorkerPool, processes, spread
+from machine.timestamps import utc_now
+from machine.workers.cluster import cluster_pool
+from machine.workers.local import WorkerPool, process_pool, spread
 from measuring.luck import Luck, luck_of
 from protocol.bot_launch import parse_bot_spec
-from protocol.digest import canonical
-from protocol.display import shown
+from protocol.digest import encode_canonical
+from protocol.display import short_repr
 from protocol.errors import UsageFault
-from protocol.games import load, rules_of
+from protocol.games import load_game, shared_game
 from protocol.games.base import Game
-from protocol.messages import CHANCE, MOST_CLOCK_MS, Clock
-from protocol.names import folded
+from protocol.messages import CHANCE, MAX_CLOCK_MS, Clock
+from protocol.names import fold_name
 from referee import record_reader
-from referee.footer import Closed
-from referee.record import Ply, Record, RecordedSeat, header_of
+from referee.footer import ClosedMatch
+from referee.record import Ply, Record, RecordedSeat, make_header
 from referee.replay import replay
-from referee.result import Result, points
+from referee.result import Result, match_points
 
-_PLAIN = (str, int, float, bool, type(None))
-UNTIMED = Clock(bank_ms=10_000, increment_ms=0)
+_PLAIN_TYPES = (str, int, float, bool, type(None))
+UNTIMED_CLOCK = Clock(bank_ms=10_000, increment_ms=0)
 """The clock that bots see at every turn of an untimed match."""
 
 
@@ -47,7 +47,7 @@ class Played:
     """A finished match. `seed` reproduces it."""
 
     seed: str
-    closed: Closed
+    closed: ClosedMatch
 
     @property
     def result(self) -> Result:
@@ -57,17 +57,17 @@ class Played:
     @property
     def points(self) -> list[float]:
         """Points by seat, from 0 to 1: 1 is a win; with more than two seats, the fraction of the others beaten."""
-        return points(self.result)
+        return match_points(self.result)
 
     @cached_property
     def record(self) -> Record:
         """The record of the match: header, a line for every event, footer."""
-        return record_reader.read(self.packed, self.result.match)
+        return record_reader.read_record(self.packed, self.result.match)
 
     @property
     def packed(self) -> bytes:
         """The record as the bytes of a file, gzip: `arena replay show` reads it as `NAME.jsonl.gz`."""
-        return self.closed.record()
+        return self.closed.pack_record()
 
     @property
     def states(self) -> list[Any]:
@@ -131,14 +131,14 @@ def play_all(
     table = _Table(bots, game, config, clock, raises=raises)
     if jobs == 1 and dask is None:
         table.warm_up()
-        return (table.play(str(seed), say or _to_author) for seed in seeds)
+        return (table.play(str(seed), say or _print_to_author) for seed in seeds)
     if dask is not None and jobs != 1:
         raise UsageFault("jobs is of this machine, dask of a cluster: give one of them")
     if jobs is not None and jobs < 1:
         raise UsageFault(f"jobs is {jobs}: 1 or more, or None for one a core")
-    crew = processes(jobs or usable_cores()) if dask is None else cluster(dask)
-    work = partial(_play_some, _packed((bots, game, config, clock, raises, table.entrants)))
-    return _in_order(crew, work, [str(seed) for seed in seeds], say or _to_author)
+    crew = process_pool(jobs or usable_cores()) if dask is None else cluster_pool(dask)
+    work = partial(_play_batch, _pickle_arguments((bots, game, config, clock, raises, table.entrants)))
+    return _yield_in_order(crew, work, [str(seed) for seed in seeds], say or _print_to_author)
 
 
 class _Table:
@@ -154,15 +154,15 @@ class _Table:
         raises: bool,
         entrants: tuple[Any, ...] | None = None,
     ) -> None:
-        self._rules = rules_of(game, load(game, config).config)  # held here, so that they stay in the cache
-        self._clock, self._timed = _checked(clock), clock is not None
+        self._rules = shared_game(game, load_game(game, config).config)  # held here, so that they stay in the cache
+        self._clock, self._timed = _check_clock(clock), clock is not None
         if len(bots) != self._rules.seats:
             raise UsageFault(f"{game} has {self._rules.seats} seats under this config: {len(bots)} bots are given")
-        self._bots = [_made(bot) for bot in bots]
+        self._bots = [_make_bot(bot) for bot in bots]
         for bot in self._bots:
             bot.check_game(self._rules)
         given = [bot.name for bot in self._bots]
-        names = _apart(given)
+        names = _number_names(given)
         if entrants is None:
             entrants = None if names == given else tuple(map(_identity, bots, self._bots))
         self.entrants = entrants
@@ -172,24 +172,24 @@ class _Table:
             LocalClient(bot, name, name, self._rules, self._tell, raises=raises)
             for bot, name in zip(self._bots, names, strict=True)
         ]
-        self._say: Callable[[str], None] = _to_author
+        self._say: Callable[[str], None] = _print_to_author
 
     def warm_up(self) -> None:
         for bot in self._bots:
-            warmed_up(bot, self._rules)
+            warm_up_bot(bot, self._rules)
 
     def play(self, seed: str, say: Callable[[str], None]) -> Played:
         self._say = say
-        return _played(self._rules, self._guests, self._clock, seed, self.entrants, timed=self._timed)
+        return _play_match(self._rules, self._guests, self._clock, seed, self.entrants, timed=self._timed)
 
     def _tell(self, line: str) -> None:
         self._say(line)
 
 
-def _packed(asked: tuple[Any, ...]) -> bytes:
+def _pickle_arguments(arguments: tuple[Any, ...]) -> bytes:
     """Return the arguments for the tables of other processes. Raises `UsageFault` if they can't be pickled."""
     try:
-        return pickle.dumps(asked)
+        return pickle.dumps(arguments)
     except (AttributeError, TypeError, pickle.PicklingError) as exc:
         raise UsageFault(
             f"these bots can't be sent to other processes ({exc}): name them, or give their files or classes"
@@ -197,7 +197,7 @@ def _packed(asked: tuple[Any, ...]) -> bytes:
 
 
 @lru_cache(maxsize=1)
-def _unpacked(packed: bytes) -> _Table:
+def _unpickle_table(packed: bytes) -> _Table:
     """Return the table of a worker process, cached from batch to batch."""
     bots, game, config, clock, raises, entrants = pickle.loads(packed)  # noqa: S301  by this program's own `_packed`
     table = _Table(bots, game, config, clock, raises=raises, entrants=entrants)
@@ -205,9 +205,9 @@ def _unpacked(packed: bytes) -> _Table:
     return table
 
 
-def _play_some(packed: bytes, seeds: Sequence[str]) -> list[tuple[Played, list[str]]]:
+def _play_batch(packed: bytes, seeds: Sequence[str]) -> list[tuple[Played, list[str]]]:
     """Play the matches of these seeds. Return each with the lines for its author."""
-    table = _unpacked(packed)
+    table = _unpickle_table(packed)
     done = []
     for seed in seeds:
         said: list[str] = []
@@ -215,8 +215,8 @@ def _play_some(packed: bytes, seeds: Sequence[str]) -> list[tuple[Played, list[s
     return done
 
 
-def _in_order(
-    crew: AbstractContextManager[WorkerPool],
+def _yield_in_order(
+    pool: AbstractContextManager[WorkerPool],
     work: Callable[[Sequence[str]], list[tuple[Played, list[str]]]],
     seeds: Sequence[str],
     say: Callable[[str], None],
@@ -224,7 +224,7 @@ def _in_order(
     """Yield the matches that the workers played, in the order of the seeds."""
     waiting: dict[int, tuple[Played, list[str]]] = {}
     following = 0
-    with crew as workers:
+    with pool as workers:
         for number, result in spread(workers, work, seeds):
             waiting[number] = result
             while following in waiting:
@@ -235,37 +235,37 @@ def _in_order(
                 following += 1
 
 
-def _checked(clock: Clock | None) -> Clock:
+def _check_clock(clock: Clock | None) -> Clock:
     """Return the clock that bots see. Raises `UsageFault`."""
     if clock is None:
-        return UNTIMED
+        return UNTIMED_CLOCK
     if not isinstance(clock, Clock):
-        raise UsageFault(f"clock is {shown(clock)}: one like Clock(bank_ms=10_000, increment_ms=100), or None")
+        raise UsageFault(f"clock is {short_repr(clock)}: one like Clock(bank_ms=10_000, increment_ms=100), or None")
     for key, value, least in (("bank_ms", clock.bank_ms, 1), ("increment_ms", clock.increment_ms, 0)):
-        if type(value) is not int or not least <= value <= MOST_CLOCK_MS:
-            raise UsageFault(f"the clock's {key} is {shown(value)}: an integer from {least} to {MOST_CLOCK_MS}")
+        if type(value) is not int or not least <= value <= MAX_CLOCK_MS:
+            raise UsageFault(f"the clock's {key} is {short_repr(value)}: an integer from {least} to {MAX_CLOCK_MS}")
     return clock
 
 
-def _made(bot: Bot | type[Bot] | str) -> Bot:
+def _make_bot(bot: Bot | type[Bot] | str) -> Bot:
     if isinstance(bot, str):
-        return bot_of(parse_bot_spec(bot, ""))
+        return build_bot(parse_bot_spec(bot, ""))
     if isinstance(bot, type) and issubclass(bot, Bot):
-        return make(bot, bot.__name__.lower(), {}, {})
+        return make_bot(bot, bot.__name__.lower(), {}, {})
     if not isinstance(bot, Bot):
         raise UsageFault(
-            f"{shown(bot)} is no bot: an instance or a class of Bot, a reference bot's name, a Python file"
+            f"{short_repr(bot)} is no bot: an instance or a class of Bot, a reference bot's name, a Python file"
         )
     return bot
 
 
-def _apart(names: Sequence[str]) -> list[str]:
+def _number_names(names: Sequence[str]) -> list[str]:
     """Return the names, with a number added to repeated ones: `mine`, `mine-2`."""
     apart: list[str] = []
     for name in names:
-        taken = {folded(other) for other in apart}
+        taken = {fold_name(other) for other in apart}
         choices = (name if number == 1 else f"{name}-{number}" for number in count(1))
-        apart.append(next(choice for choice in choices if folded(choice) not in taken))
+        apart.append(next(choice for choice in choices if fold_name(choice) not in taken))
     return apart
 
 
@@ -273,12 +273,12 @@ def _identity(given: Bot | type[Bot] | str, bot: Bot) -> list[Any]:
     """Return what distinguishes a bot from others of its name: its word, or its class and its plain attributes."""
     if isinstance(given, str):
         return [given]
-    plain = {key: repr(value) for key, value in sorted(vars(bot).items()) if isinstance(value, _PLAIN)}
+    plain = {key: repr(value) for key, value in sorted(vars(bot).items()) if isinstance(value, _PLAIN_TYPES)}
     made = type(bot)
     return [made.__module__, made.__qualname__, getattr(sys.modules.get(made.__module__), "__file__", None), plain]
 
 
-def _played(
+def _play_match(
     rules: Game[Any, Any],
     guests: Sequence[LocalClient],
     clock: Clock,
@@ -289,20 +289,20 @@ def _played(
 ) -> Played:
     """Play a match whose id is unique among matches of these bots."""
     what = [seed, rules.name, rules.config, [guest.name for guest in guests]]
-    told = canonical(what if entrants is None else [*what, list(entrants)])
+    told = encode_canonical(what if entrants is None else [*what, list(entrants)])
     match = f"play-{hashlib.sha256(told).hexdigest()[:16]}"
     secret = hashlib.sha256(f"{seed}/{match}/dice".encode()).digest()
-    header = header_of(
+    header = make_header(
         match=match,
         game=rules,
         seats=[RecordedSeat(bot=guest.name, version=guest.version) for guest in guests],
         seed=secret,
         pool=None,
         clock=clock,
-        started=utc(),
+        started=utc_now(),
     )
     return Played(seed, LocalMatch(header, secret, guests, timed=timed).play())
 
 
-def _to_author(line: str) -> None:
+def _print_to_author(line: str) -> None:
     say(line, err=True)

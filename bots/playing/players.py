@@ -15,21 +15,21 @@ from typing import Any
 from msgspec.structs import replace
 
 from bots.client.bot import Bot
-from bots.client.loading import find, load_bot, make
+from bots.client.loading import find_entry_point, load_bot, make_bot
 from bots.client.warm_up import warm_up
-from bots.playing.local_match import Alarm, LocalClient, LocalMatch
+from bots.playing.local_match import CodeTimer, LocalClient, LocalMatch
 from protocol.bot_launch import BotSpec
 from protocol.errors import Fault, UsageFault
-from protocol.games import rules_of
+from protocol.games import shared_game
 from protocol.games.base import Game
 from referee.effects import MatchEvent
-from referee.footer import Closed
-from referee.in_process import InProcess, Listener, Told
+from referee.footer import ClosedMatch
+from referee.in_process import InProcessPlayers, SeatPlayer, MatchObserver
 from referee.record import Header, RecordedSeat
 from referee.state import MatchStanding
 
 
-class Players(InProcess):
+class Players(InProcessPlayers):
     """Bots that play one match after the other. They are warmed up for `game` before the first.
 
     `say` receives a bot's name and a message for its author. Raises `UsageFault` if a bot does not exist, can't be made
@@ -40,27 +40,27 @@ class Players(InProcess):
     def __init__(
         self, specs: Sequence[BotSpec], game: Game[Any, Any], say: Callable[[str, str], None], *, strict: bool = True
     ) -> None:
-        self.failing: dict[str, str] = {}
+        self.failed_bots: dict[str, str] = {}
         self._strict = strict
         self._game = game
         self._rules = game
-        self._cold: dict[str, Bot] = {}
+        self._not_warmed_up: dict[str, Bot] = {}
         """The bots that have not warmed up yet."""
         self._say = say
         self._guests: dict[str, LocalClient] = {}
         for spec in specs:
-            with self._excused(spec, "can't be imported"):
-                self._cold[spec.name] = bot_of(spec)
-        self._bots = dict(self._cold)
-        _check_defaults(specs, list(self._cold.values()))
+            with self._record_fault(spec, "can't be imported"):
+                self._not_warmed_up[spec.name] = build_bot(spec)
+        self._bots = dict(self._not_warmed_up)
+        _check_defaults(specs, list(self._not_warmed_up.values()))
         for spec in specs:
-            if (bot := self._cold.get(spec.name)) is not None:
-                with self._excused(spec, "can't play"):
+            if (bot := self._not_warmed_up.get(spec.name)) is not None:
+                with self._record_fault(spec, "can't play"):
                     bot.check_game(game)
                     self._guests[spec.name] = LocalClient(bot, spec.name, spec.seed, game, partial(say, spec.name))
         self._specs = {spec.name: spec for spec in specs}
 
-    def play(self, header: Header, seed: bytes, told: Told | None = None) -> Closed:
+    def play(self, header: Header, seed: bytes, on_ply: MatchObserver | None = None) -> ClosedMatch:
         """Play the match of a header whose seats name these bots. `seed` belongs to its commitment.
 
         In the main thread, a bot that does not return is interrupted when its time is up; in other threads it is not.
@@ -70,66 +70,66 @@ class Players(InProcess):
             RecordedSeat(bot=seat.bot, version="" if guest is None else guest.version)
             for seat, guest in zip(header.seats, guests, strict=True)
         ]
-        return LocalMatch(replace(header, seats=seats), seed, guests, told=told).play()
+        return LocalMatch(replace(header, seats=seats), seed, guests, on_ply=on_ply).play()
 
     def play_on(
-        self, header: Header, seed: bytes, standing: MatchStanding, acts: Sequence[MatchEvent], told: Told | None = None
-    ) -> Closed:
+        self, header: Header, seed: bytes, standing: MatchStanding, events: Sequence[MatchEvent], observer: MatchObserver | None = None
+    ) -> ClosedMatch:
         """Play the match of a header to its end from a standing, after these acts; thinking takes no time.
 
         Bots return as after a restart of their programs. A bot that does not return from a call is not interrupted.
         """
-        return LocalMatch(header, seed, self._guests_of(header), timed=False, told=told).play_on(standing, acts)
+        return LocalMatch(header, seed, self._guests_of(header), timed=False, on_ply=observer).resume(standing, events)
 
-    def listen(self, bot: str, seed: str) -> Listener:
+    def join_seat(self, bot: str, seed: str) -> SeatPlayer:
         """Return a bot as a listener for a match refereed elsewhere. A call that hangs is not interrupted."""
         self._warm_up()
         guest = LocalClient(self._bots[bot], bot, seed, self._game, partial(self._say, bot))
-        alarm = Alarm()
-        return lambda message: [said for _, said in guest.hear(message, alarm)]
+        alarm = CodeTimer()
+        return lambda message: [said for _, said in guest.send(message, alarm)]
 
     def _warm_up(self) -> None:
-        cold, self._cold = self._cold, {}
+        cold, self._not_warmed_up = self._not_warmed_up, {}
         for name, bot in cold.items():
-            if name not in self.failing:
-                with self._excused(self._specs[name], "can't play"):
-                    warmed_up(bot, self._game)
+            if name not in self.failed_bots:
+                with self._record_fault(self._specs[name], "can't play"):
+                    warm_up_bot(bot, self._game)
 
     def _guests_of(self, header: Header) -> list[LocalClient | None]:
         """Return the guests of a match by seat; None for a bot that stays away."""
         self._warm_up()
-        self._rules = rules_of(header.game, header.config)  # held, so that the next match finds them in the cache
-        return [None if seat.bot in self.failing else self._guests[seat.bot] for seat in header.seats]
+        self._rules = shared_game(header.game, header.config)  # held, so that the next match finds them in the cache
+        return [None if seat.bot in self.failed_bots else self._guests[seat.bot] for seat in header.seats]
 
     @contextmanager
-    def _excused(self, spec: BotSpec, what: str) -> Iterator[None]:
+    def _record_fault(self, spec: BotSpec, what: str) -> Iterator[None]:
         """Record a fault of a bot of a file instead of raising it, unless `strict`."""
         try:
             yield
         except UsageFault as fault:
-            if self._strict or not _is_there(spec):
+            if self._strict or not _is_readable_file(spec):
                 raise
-            self.failing[spec.name] = f"{what}: {fault}"
+            self.failed_bots[spec.name] = f"{what}: {fault}"
 
 
-def _is_there(spec: BotSpec) -> bool:
+def _is_readable_file(spec: BotSpec) -> bool:
     """Return whether the bot comes from a readable file, whose faults are its author's business."""
     file = spec.bot if spec.bot.endswith(".py") else spec.bot.rpartition(":")[0]
     return file.endswith(".py") and os.access(file, os.R_OK)
 
 
-def bot_of(spec: BotSpec) -> Bot:
+def build_bot(spec: BotSpec) -> Bot:
     """Return the bot that a spec names. Raises `UsageFault`."""
     file, _, cls = (spec.bot, "", None) if spec.bot.endswith(".py") else spec.bot.rpartition(":")
     if file.endswith(".py"):
         bot = load_bot(Path(file), cls, spec.name, spec.settings, spec.defaults)
     else:
-        bot = make(find(spec.bot).load(), spec.name, spec.settings, spec.defaults)
+        bot = make_bot(find_entry_point(spec.bot).load(), spec.name, spec.settings, spec.defaults)
     bot.name = spec.name
     return bot
 
 
-def warmed_up(bot: Bot, game: Game[Any, Any]) -> None:
+def warm_up_bot(bot: Bot, game: Game[Any, Any]) -> None:
     """Warm up a bot for a game. Raises `UsageFault` if that fails."""
     try:
         warm_up(bot, game)

@@ -18,27 +18,27 @@ from typing import Any
 from msgspec import Struct, field
 
 from bots.client.bot import Bot
-from bots.client.installed import installed
+from bots.client.installed import find_installed
 from bots.client.loading import load_bot
 from bots.client.settings import Settings
 from bots.playing.local_match import LocalClient, LocalMatch
-from bots.playing.players import bot_of, warmed_up
+from bots.playing.players import build_bot, warm_up_bot
 from machine.terminal import say
-from machine.timestamps import utc
+from machine.timestamps import utc_now
 from measuring.elo import compare_scores
 from measuring.pair_scores import SideScore
-from measuring.score_format import comparison, share
+from measuring.score_format import comparison, format_score_with_interval
 from measuring.scores import estimate_scores
-from protocol.bot_launch import file_in, parse_bot_spec
+from protocol.bot_launch import parse_bot_file, parse_bot_spec
 from protocol.dice import Dice
-from protocol.display import counted, shown
+from protocol.display import format_count, short_repr
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.messages import Clock
 from protocol.reasons import FORFEITS, VOID
-from referee.record import RecordedSeat, header_of
-from referee.result import Result, points
+from referee.record import RecordedSeat, make_header
+from referee.result import Result, match_points
 
 DEFAULT_MATCHES = 200
 MIN_STARTS = 10
@@ -77,7 +77,7 @@ class Comparing(Struct, kw_only=True):
             tuple((tuple((seat.rank, seat.reason) for seat in result.seats), result.plies) for result in results)
         )
         for own, result in enumerate(results):
-            self.scores.append(SideScore(points(result)[own], None, number, (), own))
+            self.scores.append(SideScore(match_points(result)[own], None, number, (), own))
 
 
 def compare_versions(bot: Bot, settings: Settings) -> None:
@@ -85,7 +85,7 @@ def compare_versions(bot: Bot, settings: Settings) -> None:
     assert settings.against is not None
     if settings.open or settings.opponent is not None:
         raise UsageFault("--against plays on this machine, without an arena: leave --open and --opponent out")
-    rules = load(settings.game or bot.games[0], settings.config)
+    rules = load_game(settings.game or bot.games[0], settings.config)
     if not rules.zero_sum:
         raise UsageFault(
             f"{rules.name} pays both, and who of two is paid more says little there: the leaderboard compares payoffs"
@@ -95,7 +95,7 @@ def compare_versions(bot: Bot, settings: Settings) -> None:
     labels = _labels(bot, settings.against)
     seed = secrets.token_hex(4) if settings.seed is None else settings.seed
     for each in (bot, *others):
-        warmed_up(each, rules)
+        warm_up_bot(each, rules)
     matches = settings.matches or DEFAULT_MATCHES
     starts = -(-matches // rules.seats)
     table = _Table(rules, bot, others, labels, seed)
@@ -128,10 +128,10 @@ def conclusion(found: Comparing, labels: tuple[str, str], rules: Game[Any, Any],
     if estimate is None:
         return [f"nothing is known of {one} and {other}: no match was played to its end"]
     best, games = compare_scores(estimate), found.starts * found.seats
-    scores = f"scores {share(best)}, after {counted(games, 'game', 'games')}"
+    scores = f"scores {format_score_with_interval(best)}, after {format_count(games, 'game', 'games')}"
     lines = []
     if found.starts < MIN_STARTS:
-        lines.append(f"{counted(games, 'game is', 'games are')} too few to say which is better: {one} {scores}")
+        lines.append(f"{format_count(games, 'game is', 'games are')} too few to say which is better: {one} {scores}")
     elif len(found.courses) == 1:
         how = "as good as" if best.score == 0.5 else "better than" if best.score > 0.5 else "worse than"
         lines.append(
@@ -146,7 +146,7 @@ def conclusion(found: Comparing, labels: tuple[str, str], rules: Game[Any, Any],
         lost, played = found.forfeits[label], found.played[label]
         if lost > MAX_FORFEIT_RATIO * played:
             lines.append(
-                f"{label} forfeited {lost} of {counted(played, 'game', 'games')}, by time, illegal moves or code that "
+                f"{label} forfeited {lost} of {format_count(played, 'game', 'games')}, by time, illegal moves or code that "
                 "failed: that decides more than its play"
             )
     return lines
@@ -163,11 +163,11 @@ def _load(word: str, rules: Game[Any, Any]) -> Bot:
         made = load_bot(Path(word), None, Path(word).stem, {}, {})
     elif word.endswith(".py"):
         raise UsageFault(f"there is no {word}: save a copy of your program there before you change it")
-    elif file_in(word) is None and word.partition(":")[0] not in installed():
-        also = ", or the name of a reference bot" if installed() else ""
-        raise UsageFault(f"--against is {shown(word)}: it is the file of another version, as my_bot_old.py{also}")
+    elif parse_bot_file(word) is None and word.partition(":")[0] not in find_installed():
+        also = ", or the name of a reference bot" if find_installed() else ""
+        raise UsageFault(f"--against is {short_repr(word)}: it is the file of another version, as my_bot_old.py{also}")
     else:
-        made = bot_of(parse_bot_spec(word, ""))
+        made = build_bot(parse_bot_spec(word, ""))
     made.check_game(rules)
     return made
 
@@ -199,19 +199,19 @@ class _Table:
     def play(self, start: int) -> tuple[list[Result], list[list[str]]]:
         """Play a start from every seat of the bot: the results, and by match who sat where."""
         dealt = self._rules.config_of_deal(Dice(self._derive(f"start/{start}"), 0))
-        game = load(self._rules.name, dealt)
+        game = load_game(self._rules.name, dealt)
         results, sat = [], []
         for own in range(game.seats):
             guests = [*self._others[:own], self._own, *self._others[own:]]
             secret = self._derive(f"dice/{start}/{own}")
-            header = header_of(
+            header = make_header(
                 match=f"v-{secret.hex()[:16]}",
                 game=game,
                 seats=[RecordedSeat(bot=guest.name, version=guest.version) for guest in guests],
                 seed=secret,
                 pool=None,
                 clock=CLOCK,
-                started=utc(),
+                started=utc_now(),
             )
             results.append(LocalMatch(header, secret, guests).play().result)
             sat.append([self._labels[guest is not self._own] for guest in guests])

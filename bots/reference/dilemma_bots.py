@@ -12,7 +12,7 @@ from typing import Any
 
 from bots.client.bot import Bot, Turn
 from machine.exact import memory_one
-from machine.exact.memory_one import COOPERATE, DEFECT, RESULTS, MemoryOne, stakes_of
+from machine.exact.memory_one import COOPERATE, DEFECT, ROUND_RESULTS, MemoryOne, payoff_table_of
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 from protocol.games.dilemma import Dilemma
@@ -25,7 +25,7 @@ class MemoryOneBot(Bot):
     games = ("dilemma",)
 
     @abstractmethod
-    def chances(self, game: Dilemma, seat: int) -> MemoryOne:
+    def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
         """Return its probabilities of cooperation in a seat. Raises `UsageFault` if the payoffs allow none."""
 
     def check_game(self, game: Game[Any, Any]) -> None:
@@ -38,13 +38,13 @@ class MemoryOneBot(Bot):
                 f"{columns}: equilibrium plays any"
             )
         for seat in range(game.seats):
-            self.chances(game, seat)
+            self.strategy(game, seat)
 
     def choose(self, turn: Turn) -> Mapping[str, Any]:
         rules, last = turn.rules, turn.position.last
         assert isinstance(rules, Dilemma)
-        chances = self.chances(rules, turn.seat)
-        chance = chances.first if last is None else chances.after[RESULTS.index((last[turn.seat], last[1 - turn.seat]))]
+        chances = self.strategy(rules, turn.seat)
+        chance = chances.first if last is None else chances.after[ROUND_RESULTS.index((last[turn.seat], last[1 - turn.seat]))]
         cooperates = turn.random.randrange(chance.denominator) < chance.numerator
         return rules.encode_move(COOPERATE if cooperates else DEFECT)
 
@@ -52,21 +52,21 @@ class MemoryOneBot(Bot):
 class AlwaysCooperate(MemoryOneBot):
     """Always cooperates."""
 
-    def chances(self, game: Dilemma, seat: int) -> MemoryOne:
+    def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
         return memory_one.ALWAYS_COOPERATE
 
 
 class AlwaysDefect(MemoryOneBot):
     """Always defects."""
 
-    def chances(self, game: Dilemma, seat: int) -> MemoryOne:
+    def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
         return memory_one.ALWAYS_DEFECT
 
 
 class TitForTat(MemoryOneBot):
     """Cooperates, then repeats the opponent's last move: the winner of both tournaments in Axelrod, 1980."""
 
-    def chances(self, game: Dilemma, seat: int) -> MemoryOne:
+    def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
         return memory_one.TIT_FOR_TAT
 
 
@@ -76,7 +76,7 @@ class Grim(TitForTat):
     def choose(self, turn: Turn) -> Mapping[str, Any]:
         other = 1 - turn.seat
         last = turn.position.last
-        seen = [played(turn.rules, event)[other] for event in turn.events if event.moves is not None]
+        seen = [moves_played(turn.rules, event)[other] for event in turn.events if event.moves is not None]
         if DEFECT in seen or (last is not None and last[other] == DEFECT):
             turn.memory["betrayed"] = True
         return turn.rules.encode_move(DEFECT if "betrayed" in turn.memory else COOPERATE)
@@ -85,16 +85,16 @@ class Grim(TitForTat):
 class Pavlov(MemoryOneBot):
     """Keeps its choice if the opponent cooperated, else changes it: win-stay, lose-shift (Nowak and Sigmund, 1993)."""
 
-    def chances(self, game: Dilemma, seat: int) -> MemoryOne:
+    def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
         return memory_one.PAVLOV
 
 
 class Generous(MemoryOneBot):
     """Tit for tat that forgives as often as it can without tempting the opponent (Nowak and Sigmund, 1992)."""
 
-    def chances(self, game: Dilemma, seat: int) -> MemoryOne:
+    def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
         _check_dilemma(self.name, game)
-        return memory_one.generous(stakes_of(game.payoffs, 1 - seat))
+        return memory_one.generous_tit_for_tat(payoff_table_of(game.payoffs, 1 - seat))
 
 
 class Extort(MemoryOneBot):
@@ -102,9 +102,9 @@ class Extort(MemoryOneBot):
     Dyson, 2012). Of the strategies that achieve this it is the one half-way to the sharpest, as extort-2 is.
     """
 
-    def chances(self, game: Dilemma, seat: int) -> MemoryOne:
+    def strategy(self, game: Dilemma, seat: int) -> MemoryOne:
         _check_dilemma(self.name, game)
-        found = memory_one.extort(stakes_of(game.payoffs, seat), stakes_of(game.payoffs, 1 - seat))
+        found = memory_one.extortion(payoff_table_of(game.payoffs, seat), payoff_table_of(game.payoffs, 1 - seat))
         if found is None:
             raise UsageFault(
                 f"{self.name} can't hold seat {1 - seat} to half of what it gains itself, as mutual cooperation gives "
@@ -113,7 +113,7 @@ class Extort(MemoryOneBot):
         return found
 
 
-def played(rules: Game[Any, Any], event: Event) -> tuple[int, int]:
+def moves_played(rules: Game[Any, Any], event: Event) -> tuple[int, int]:
     """Return what both seats played in the round of an event; under noise that is in the event's result."""
     result = event.result or {}
     if "played" in result:
@@ -127,8 +127,8 @@ def played(rules: Game[Any, Any], event: Event) -> tuple[int, int]:
 def _check_dilemma(name: str, game: Dilemma) -> None:
     """Raise `UsageFault` unless the matrix is a prisoner's dilemma for both seats."""
     for seat in range(game.seats):
-        stakes = stakes_of(game.payoffs, seat)
-        if not stakes.tempt:
+        stakes = payoff_table_of(game.payoffs, seat)
+        if not stakes.is_prisoners_dilemma:
             reward, sucker, temptation, punishment = stakes
             raise UsageFault(
                 f"{name} plays prisoner's dilemmas: temptation > reward > punishment > sucker, which for seat {seat} "

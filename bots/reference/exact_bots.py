@@ -9,13 +9,13 @@ from itertools import accumulate
 from typing import Any
 
 from bots.client.bot import Bot, Choice, GiveUp, Turn
-from machine.exact.duel import Table, check_table, table_of
-from machine.exact.hand_strategies import GAMES as POKER
-from machine.exact.hand_strategies import equilibrium_of, knowledge
-from machine.exact.heaps import as_sent, theory_of
+from machine.exact.duel import Table, check_table, cached_table
+from machine.exact.hand_strategies import SOLVED_GAMES as POKER
+from machine.exact.hand_strategies import equilibrium_of, knowledge_of
+from machine.exact.heaps import to_message_move, theory_of
 from machine.exact.matrix_equilibrium import equilibrium
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.games.dilemma import Dilemma
 from protocol.games.risk.duel import Duel
@@ -35,30 +35,30 @@ class Perfect(Bot):
 
     def choose(self, turn: Turn) -> Choice:
         if turn.rules.name in POKER:
-            return Choice(dealt(turn))
+            return Choice(draw_equilibrium_move(turn))
         heaps: tuple[int, ...] = turn.position.heaps
         rule, misere = theory_of(turn.rules)
         winning = winning_moves(heaps, rule, misere=misere)
-        move = winning[0] if winning else longest(hardest_moves(heaps, rule, misere=misere))
-        return Choice(as_sent(heaps, move), value=1.0 if winning else -1.0)
+        move = winning[0] if winning else smallest_take(hardest_moves(heaps, rule, misere=misere))
+        return Choice(to_message_move(heaps, move), value=1.0 if winning else -1.0)
 
     def move_probabilities(self, turn: Turn) -> Sequence[float | Fraction] | None:
-        return _in_equilibrium(turn) if turn.rules.name in POKER else None
+        return _equilibrium_probabilities(turn) if turn.rules.name in POKER else None
 
 
-def dealt(turn: Turn) -> Mapping[str, Any]:
+def draw_equilibrium_move(turn: Turn) -> Mapping[str, Any]:
     """Draw a move of poker from the equilibrium. The bot reports no value, which would reveal the card."""
     rules = turn.rules
-    chances = [float(chance) for chance in _in_equilibrium(turn)]
+    chances = [float(chance) for chance in _equilibrium_probabilities(turn)]
     (move,) = turn.random.choices(rules.legal_moves(turn.position), chances)
     return rules.encode_move(move)
 
 
-def _in_equilibrium(turn: Turn) -> Sequence[float | Fraction]:
-    return equilibrium_of(turn.rules.name)[knowledge(turn.rules, turn.position)]
+def _equilibrium_probabilities(turn: Turn) -> Sequence[float | Fraction]:
+    return equilibrium_of(turn.rules.name)[knowledge_of(turn.rules, turn.position)]
 
 
-def longest(moves: list[Move]) -> Move:
+def smallest_take(moves: list[Move]) -> Move:
     """Return the move that takes the fewest objects; the first of equals."""
     return min(moves, key=lambda move: move.heap - sum(move.parts))
 
@@ -86,16 +86,16 @@ class Oracle(Bot):
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         """Raise `UsageFault` if the map is too large and not solved, or numba is missing."""
-        table_for(load("risk-duel") if game is None else game)
+        load_table(load_game("risk-duel") if game is None else game)
 
     def prepare(self, start: Start) -> None:
         try:
-            table_for(load(start.game, start.config))
+            load_table(load_game(start.game, start.config))
         except UsageFault as exc:
             raise GiveUp(str(exc)) from exc
 
     def choose(self, turn: Turn) -> Choice:
-        table = table_for(turn.rules)
+        table = load_table(turn.rules)
         move = turn.random.choice(table.best_moves(turn.position))
         return Choice(turn.rules.encode_move(move), value=table.value(turn.position))
 
@@ -117,7 +117,7 @@ class Equilibrium(Bot):
         return rules.encode_move(move)
 
 
-def table_for(rules: Game[Any, Any]) -> Table:
+def load_table(rules: Game[Any, Any]) -> Table:
     """Return the table of a risk-duel. Raises `UsageFault` if there is none."""
     assert isinstance(rules, Duel)
-    return table_of(rules.map, rules.max_troops, rules.armies)
+    return cached_table(rules.map, rules.max_troops, rules.armies)

@@ -15,8 +15,8 @@ from protocol.errors import BotFault
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, End, Event
 
-MOST_SHOWN = 30
-WIDTH = 78
+MAX_SHOWN_MOVES = 30
+LINE_WIDTH = 78
 COMMANDS = "help, board, moves; Ctrl-D gives up, Ctrl-C leaves"
 
 
@@ -24,18 +24,18 @@ class Human(Bot):
     """Asks at the terminal; plays one match at a time unless configured otherwise."""
 
     matches = 1
-    person = True
+    is_person = True
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._terminal = threading.Lock()
-        self._seen: dict[str, Turn] = {}
+        self._terminal_lock = threading.Lock()
+        self._last_turns: dict[str, Turn] = {}
         """The previous turn of each match."""
 
     def choose(self, turn: Turn) -> Mapping[str, Any]:
-        with self._terminal:
-            told = before(turn, self._seen.get(turn.match))
-            self._seen[turn.match] = turn
+        with self._terminal_lock:
+            told = format_turn(turn, self._last_turns.get(turn.match))
+            self._last_turns[turn.match] = turn
             _print(told)
             while True:
                 _print(f"your move, {turn.time_left:.0f} s left ({COMMANDS}):")
@@ -44,89 +44,89 @@ class Human(Bot):
                 except EOFError:
                     _print("you give up")
                     raise GiveUp from None
-                move = _answered(turn, text)
+                move = _handle_input(turn, text)
                 if move is not None:
                     if isinstance(turn.rules, SimultaneousGame):
-                        _print(f"you chose {turn_text.notation(turn.rules, move)}; told once all have chosen")
+                        _print(f"you chose {turn_text.format_move(turn.rules, move)}; told once all have chosen")
                     return move
 
     def ended(self, end: End) -> None:
-        turn = self._seen.pop(end.match, None)
+        turn = self._last_turns.pop(end.match, None)
         if turn is not None:
-            with self._terminal:
-                _print("\n".join([*_happened(turn, end.events), turn.rules.board(turn.rules.decode_state(end.state))]))
+            with self._terminal_lock:
+                _print("\n".join([*_format_events(turn, end.events), turn.rules.draw_board(turn.rules.decode_state(end.state))]))
 
 
-def before(turn: Turn, last: Turn | None = None) -> str:
+def format_turn(turn: Turn, last_turn: Turn | None = None) -> str:
     """Return the text for a turn: the events since the last one, the board or its changes, and the moves."""
     lines = []
-    if last is None:
+    if last_turn is None:
         rivals = ", ".join(f"{player.bot} is seat {i}" for i, player in enumerate(turn.players) if i != turn.seat)
-        lines.append(_folded(f"{turn.match}: you are seat {turn.seat}, {rivals}"))
-    lines += _happened(turn, turn.events)
-    if last is None or any(event.seat not in (turn.seat, CHANCE) for event in turn.events):
-        lines.append(turn.rules.board(turn.position))
+        lines.append(_fold_text(f"{turn.match}: you are seat {turn.seat}, {rivals}"))
+    lines += _format_events(turn, turn.events)
+    if last_turn is None or any(event.seat not in (turn.seat, CHANCE) for event in turn.events):
+        lines.append(turn.rules.draw_board(turn.position))
     else:
-        lines.append(turn.rules.changes(last.position, turn.position))
-    lines += [_folded(summary)] if (summary := turn.rules.summary(turn.position)) else []
-    return "\n".join([*lines, *_choices(turn)])
+        lines.append(turn.rules.describe_changes(last_turn.position, turn.position))
+    lines += [_fold_text(summary)] if (summary := turn.rules.summarise(turn.position)) else []
+    return "\n".join([*lines, *_format_moves(turn)])
 
 
 def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
     """Return the legal move that `text` names by its number in the list, its notation, or JSON. Raises `BotFault`."""
     words = " ".join(text.split())
-    for label, _, move in _listed(turn):
+    for label, _, move in _label_moves(turn):
         if words == label:
             return move
     return turn_text.read_move(turn, text)
 
 
-def _answered(turn: Turn, text: str) -> Mapping[str, Any] | None:
+def _handle_input(turn: Turn, text: str) -> Mapping[str, Any] | None:
     """Return the move that was typed. If it was none, print what is asked for or what is wrong and return None."""
     asked = text.strip().lower()
     if asked in ("", "help", "?"):
         example = json.dumps(turn.legal[0])
         like = f"a move like {turn.rules.move_syntax}, or as it travels, in JSON like {example}"
-        _print(_folded(f"a number of the list, or {like}"))
+        _print(_fold_text(f"a number of the list, or {like}"))
     elif asked == "board":
-        _print(turn.rules.board(turn.position))
+        _print(turn.rules.draw_board(turn.position))
     elif asked == "moves":
-        _print("\n".join(_choices(turn)))
+        _print("\n".join(_format_moves(turn)))
     else:
         try:
             return read_move(turn, text)
         except BotFault as fault:
-            _print(_folded(str(fault)))
+            _print(_fold_text(str(fault)))
     return None
 
 
-def _happened(turn: Turn, events: Sequence[Event]) -> list[str]:
-    return turn_text.happened(turn.rules, turn.players, turn.seat, events)
+def _format_events(turn: Turn, events: Sequence[Event]) -> list[str]:
+    return turn_text.format_events(turn.rules, turn.players, turn.seat, events)
 
 
-def _listed(turn: Turn) -> list[tuple[str, str, Mapping[str, Any]]]:
+def _label_moves(turn: Turn) -> list[tuple[str, str, Mapping[str, Any]]]:
     """Return label, notation and move of each legal move. Notations that are numbers serve as labels."""
-    notations = [turn_text.notation(turn.rules, move) for move in turn.legal]
+    notations = [turn_text.format_move(turn.rules, move) for move in turn.legal]
     labels = notations if all(map(str.isdigit, notations)) else [str(i) for i in range(1, len(notations) + 1)]
     return list(zip(labels, notations, turn.legal, strict=True))
 
 
-def _choices(turn: Turn) -> list[str]:
+def _format_moves(turn: Turn) -> list[str]:
     """Return the lines of moves with their labels, as many on a line as fit."""
-    listed = _listed(turn)
-    moves = [label if label == notation else f"{label}) {notation}" for label, notation, _ in listed[:MOST_SHOWN]]
+    listed = _label_moves(turn)
+    moves = [label if label == notation else f"{label}) {notation}" for label, notation, _ in listed[:MAX_SHOWN_MOVES]]
     width = max(map(len, moves)) + 2
-    row = max(1, WIDTH // width)
+    row = max(1, LINE_WIDTH // width)
     lines = ["".join(move.ljust(width) for move in moves[i : i + row]).rstrip() for i in range(0, len(moves), row)]
-    if len(listed) > MOST_SHOWN:
-        lines.append(f"and {len(listed) - MOST_SHOWN} more")
+    if len(listed) > MAX_SHOWN_MOVES:
+        lines.append(f"and {len(listed) - MAX_SHOWN_MOVES} more")
     if turn.options is not None:
-        lines.append(_folded(f"and others, like {turn.rules.move_syntax}"))
+        lines.append(_fold_text(f"and others, like {turn.rules.move_syntax}"))
     return lines
 
 
-def _folded(text: str) -> str:
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+def _fold_text(text: str) -> str:
+    return textwrap.fill(text, LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _print(text: str) -> None:

@@ -13,16 +13,16 @@ import msgspec
 from msgspec import Struct
 
 from bots.client.bot import Bot, Choice, Turn
-from bots.client.loading import find, make
-from bots.client.settings import read_number
+from bots.client.loading import find_entry_point, make_bot
+from bots.client.settings import read_integer
 from bots.reference.random_bot import RandomBot
-from protocol.bot_launch import LEVEL, LEVELS, parse_bot_spec
+from protocol.bot_launch import LEVELLED_BOT, MAX_LEVEL, parse_bot_spec
 from protocol.errors import UsageFault
-from protocol.games import NAMES, load
+from protocol.games import NAMES, load_game
 from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
 
-TABLES = "levels.toml"
+TABLES_FILE = "levels.toml"
 """The file of the levels, in this package."""
 
 
@@ -43,22 +43,22 @@ class _Tables(Struct, frozen=True):
 
 
 @cache
-def tables() -> _Tables:
+def load_tables() -> _Tables:
     """Return the contents of `levels.toml`."""
-    text = files(__package__).joinpath(TABLES).read_text("utf-8")
+    text = files(__package__).joinpath(TABLES_FILE).read_text("utf-8")
     return msgspec.convert(tomllib.loads(text), _Tables)
 
 
-def mixture_for(game: str, pool: str | None = None) -> Mixture | None:
+def find_mixture(game: str, pool: str | None = None) -> Mixture | None:
     """Return the levels of a game, or of the preset of a pool; None if it has none."""
-    measured = tables().measured
+    measured = load_tables().measured
     if pool is not None and pool in measured:
         return measured[pool]
-    return measured.get(game) or next((one for one in tables().unmeasured if game in _games_of(one.bot)), None)
+    return measured.get(game) or next((one for one in load_tables().unmeasured if game in _games_of(one.bot)), None)
 
 
 def _games_of(word: str) -> Sequence[str]:
-    games: Sequence[str] = find(parse_bot_spec(word, "").bot).load().games
+    games: Sequence[str] = find_entry_point(parse_bot_spec(word, "").bot).load().games
     return games
 
 
@@ -68,44 +68,44 @@ class Level(Bot):
     """
 
     settings: ClassVar[Mapping[str, str]] = {
-        LEVEL: f"1 to {LEVELS}: from random moves to strong play; level:3 is short for level:level=3"
+        LEVELLED_BOT: f"1 to {MAX_LEVEL}: from random moves to strong play; level:3 is short for level:level=3"
     }
-    games = tuple(game for game in NAMES if mixture_for(game) is not None)
+    games = tuple(game for game in NAMES if find_mixture(game) is not None)
 
     def __init__(self, name: str, version: str = "", *, level: int | str = 1, mixture: Mixture | None = None) -> None:
         """Play by `mixture`, if given, in every game instead of by the table."""
         super().__init__(name, version)
-        self._level = read_number(name, LEVEL, level, LEVELS) or 1
-        self._given = mixture
-        self._strong: dict[str, Bot] = {}
+        self._level = read_integer(name, LEVELLED_BOT, level, MAX_LEVEL) or 1
+        self._own_mixture = mixture
+        self._strong_bots: dict[str, Bot] = {}
         """The strong bots by the word that names them."""
-        self._playing: dict[str, Bot] = {}
+        self._bots_by_match: dict[str, Bot] = {}
         """The bot that was prepared for each match."""
         self._random = RandomBot(name)
 
     def check_game(self, game: Game[Any, Any]) -> None:
-        if (self._given or mixture_for(game.name, game.pool)) is None:
+        if (self._own_mixture or find_mixture(game.name, game.pool)) is None:
             raise UsageFault(
                 f"{self.name} does not play {game.name}, in which nobody is strong on a scale: levels are for "
                 f"{', '.join(self.games)}"
             )
-        self._strong_in(game).check_game(game)
+        self._strong_bot_for(game).check_game(game)
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         if game is not None and self._random_share(game) < 1:
-            self._strong_in(game).warm_up(game)
+            self._strong_bot_for(game).warm_up(game)
 
     def prepare(self, start: Start) -> None:
-        strong = self._playing[start.match] = self._strong_in(load(start.game, start.config))
+        strong = self._bots_by_match[start.match] = self._strong_bot_for(load_game(start.game, start.config))
         strong.prepare(start)
 
     def choose(self, turn: Turn) -> Mapping[str, Any] | Choice:
         if turn.random.random() < self._random_share(turn.rules):
             return self._random.choose(turn)
-        return self._strong_in(turn.rules).choose(turn)
+        return self._strong_bot_for(turn.rules).choose(turn)
 
     def move_probabilities(self, turn: Turn) -> Sequence[float | Fraction] | None:
-        strong = self._strong_in(turn.rules).move_probabilities(turn)
+        strong = self._strong_bot_for(turn.rules).move_probabilities(turn)
         random = self._random.move_probabilities(turn)
         if strong is None or random is None:
             return None
@@ -113,28 +113,28 @@ class Level(Bot):
         return [share * float(one) + (1 - share) * float(other) for one, other in zip(random, strong, strict=True)]
 
     def rejected(self, rejected: Rejected) -> None:
-        if (strong := self._playing.get(rejected.match)) is not None:
+        if (strong := self._bots_by_match.get(rejected.match)) is not None:
             strong.rejected(rejected)
 
     def ended(self, end: End) -> None:
-        if (strong := self._playing.pop(end.match, None)) is not None:
+        if (strong := self._bots_by_match.pop(end.match, None)) is not None:
             strong.ended(end)
 
     def missed(self, match: str) -> None:
-        if (strong := self._playing.pop(match, None)) is not None:
+        if (strong := self._bots_by_match.pop(match, None)) is not None:
             strong.missed(match)
 
     def _random_share(self, rules: Game[Any, Any]) -> float:
-        return self._mixture(rules).random_share[self._level - 1]
+        return self._find_mixture(rules).random_share[self._level - 1]
 
-    def _mixture(self, rules: Game[Any, Any]) -> Mixture:
-        found = self._given or mixture_for(rules.name, rules.pool)
+    def _find_mixture(self, rules: Game[Any, Any]) -> Mixture:
+        found = self._own_mixture or find_mixture(rules.name, rules.pool)
         assert found is not None, "check_game said so"
         return found
 
-    def _strong_in(self, rules: Game[Any, Any]) -> Bot:
-        word = self._mixture(rules).bot
-        if word not in self._strong:
+    def _strong_bot_for(self, rules: Game[Any, Any]) -> Bot:
+        word = self._find_mixture(rules).bot
+        if word not in self._strong_bots:
             spec = parse_bot_spec(word, "")
-            self._strong[word] = make(find(spec.bot).load(), self.name, spec.settings, {})
-        return self._strong[word]
+            self._strong_bots[word] = make_bot(find_entry_point(spec.bot).load(), self.name, spec.settings, {})
+        return self._strong_bots[word]

@@ -15,7 +15,7 @@ class RandomBot(Bot):
     def choose(self, turn: Turn) -> Mapping[str, Any]:
         if turn.options is None:
             return turn.random.choice(turn.legal)
-        return turn.rules.encode_move(turn.rules.sample(turn.position, turn.random.randrange))
+        return turn.rules.encode_move(turn.rules.sample_move(turn.position, turn.random.randrange))
 
     def move_probabilities(self, turn: Turn) -> Sequence[Fraction] | None:
         return None if turn.options is not None else [Fraction(1, len(turn.legal))] * len(turn.legal)

@@ -8,71 +8,71 @@ from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from bots.client.bot import Bot, Choice, Turn
-from bots.client.settings import read_number, read_one
-from bots.evaluation import NAMES, evaluation, names_of, weights_of
-from bots.evaluation.base import EQUAL, Evaluate
-from bots.search import Found, TranspositionTable, expectiminimax, star1
-from bots.search.base import DEEPEST, SEARCHED, Limit, Tree, deepen
+from bots.client.settings import read_integer, read_choice
+from bots.evaluation import EVALUATION_NAMES, load_evaluation, names_of, default_weights
+from bots.evaluation.base import EQUAL_WEIGHTS, Evaluate
+from bots.search import SearchResult, TranspositionTable, expectiminimax, star1
+from bots.search.base import DEFAULT_MAX_DEPTH, SEARCHABLE_GAMES, SearchLimit, SearchTree, deepen
 from bots.search.kernels import (
-    WITH_KERNEL,
-    WITH_UCT,
+    KERNEL_GAMES,
+    UCT_GAMES,
     Algorithm,
     Kernel,
-    Paced,
+    TimedSearch,
     SearchSettings,
     choices_of,
     kernel_for,
     one_ply_for,
     raider_for,
-    settings_of,
+    settings_class_of,
     uct_for,
 )
-from bots.tuning.weights import NAMES as WEIGHT_NAMES
+from bots.tuning.weights import WEIGHT_SET_NAMES as WEIGHT_NAMES
 from bots.tuning.weights import read_weights
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.messages import Start
 
 K = TypeVar("K")
-EVAL = "the evaluation: features, unam, outlook, lines, parity or none; a game without it uses its own"
-WEIGHTS = f"of the evaluation of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"
+EVAL_HELP = "the evaluation: features, unam, outlook, lines, parity or none; a game without it uses its own"
+WEIGHTS_HELP = f"of the evaluation of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"
 
-ABOUT = {key: line for game in WITH_KERNEL for key, line in settings_of(game).about.items()}
+SETTING_DESCRIPTIONS = {key: line for game in KERNEL_GAMES for key, line in settings_class_of(game).descriptions.items()}
 """The settings of searches that only some games have."""
-USUAL_DEPTH = 3
+DEFAULT_DEPTH = 3
 """Default depth of a search with fixed depth that has no kernel."""
-MOVES_LEFT = 30
+EXPECTED_MOVES_LEFT = 30
 """The number of further moves that share the clock."""
-RESERVE = 0.6
+CLOCK_RESERVE_S = 0.6
 """Seconds reserved for sending moves: enough for the 500 of a campaign, each made at once, on a busy machine."""
-MOST_SECONDS = 0.1
+MAX_SEARCH_S = 0.1
 """The limit without a kernel. A longer search wins nothing in the small games, and tournaments stay quick."""
-MOST_SECONDS_OF_KERNELS = 1.0
-AT_ONCE = 50
+MAX_KERNEL_SEARCH_S = 1.0
+NODES_PER_MS = 50
 """Nodes of a search without a kernel, about a millisecond, if the whole reserve is left; fewer as it shrinks."""
 
 
-def purse(turn: Turn, *, nodes: int | None, bounded: bool = False, kernel: Paced | None = None) -> Limit:
+def make_limit(turn: Turn, *, nodes: int | None, bounded: bool = False, kernel: TimedSearch | None = None) -> SearchLimit:
     """Return the limit of a search: `nodes` if given, none if the search is `bounded` by depth, else a deadline.
 
     The deadline is a share of the clock above the reserve plus half the increment, counted from the arrival of the
     turn.
     """
     if nodes is not None:
-        return Limit(nodes=nodes)
+        return SearchLimit(nodes=nodes)
     if bounded:
-        return Limit()
+        return SearchLimit()
     bank, increment = turn.clock_ms[turn.seat] / 1000, turn.increment_ms / 1000
-    seconds = (bank - RESERVE) / MOVES_LEFT + min(increment, bank) / 2
+    seconds = (bank - CLOCK_RESERVE_S) / EXPECTED_MOVES_LEFT + min(increment, bank) / 2
     if seconds <= 0:
-        at_once = AT_ONCE if kernel is None else kernel.at_once
-        return Limit(nodes=max(1, int(at_once * bank / RESERVE)))
-    most = MOST_SECONDS if kernel is None else MOST_SECONDS_OF_KERNELS
-    return Limit(deadline=turn.received + min(seconds, most))
+        at_once = NODES_PER_MS if kernel is None else kernel.nodes_per_ms
+        return SearchLimit(nodes=max(1, int(at_once * bank / CLOCK_RESERVE_S)))
+    most = MAX_SEARCH_S if kernel is None else MAX_KERNEL_SEARCH_S
+    return SearchLimit(deadline=turn.received + min(seconds, most))
 
 
-def once_a_match(turn: Turn, find: Callable[[Game[Any, Any]], K]) -> K:
+def cached_kernel(turn: Turn, find: Callable[[Game[Any, Any]], K]) -> K:
     """Return the kernel that `find` returns for the turn's rules, cached for the match."""
     if "kernel" not in turn.memory:
         turn.memory["kernel"] = find(turn.rules)
@@ -80,24 +80,24 @@ def once_a_match(turn: Turn, find: Callable[[Game[Any, Any]], K]) -> K:
     return kernel
 
 
-def name_for(game: str, name: str | None) -> str:
+def evaluation_name(game: str, name: str | None) -> str:
     """Return `name` if the game has that evaluation, else the game's default: a bot may play several games."""
     names = names_of(game)
     return name if name in names else names[0]
 
 
-def evaluation_for(game: str, name: str | None) -> Evaluate:
+def load_evaluation_for(game: str, name: str | None) -> Evaluate:
     """Return the evaluation that `name_for` chooses."""
-    return evaluation(game, name_for(game, name))
+    return load_evaluation(game, evaluation_name(game, name))
 
 
 class CompiledBot(Bot):
     """A bot whose code is compiled before a match begins."""
 
-    games = SEARCHED
+    games = SEARCHABLE_GAMES
 
     def prepare(self, start: Start) -> None:
-        self.warm_up(load(start.game, start.config))
+        self.warm_up(load_game(start.game, start.config))
 
 
 class SearchingBot(CompiledBot):
@@ -105,10 +105,10 @@ class SearchingBot(CompiledBot):
 
     settings: ClassVar[Mapping[str, str]] = {
         "depth": "plies (in a campaign as horizon says) to look ahead, 1 to 64; then the clock is not looked at",
-        "eval": EVAL,
+        "eval": EVAL_HELP,
         "nodes": "positions to visit a move instead of time, 1 or more: the same moves on every machine",
-        "weights": WEIGHTS,
-        **ABOUT,
+        "weights": WEIGHTS_HELP,
+        **SETTING_DESCRIPTIONS,
     }
     algorithm: ClassVar[Algorithm]
     """The algorithm that the bot runs on a compiled kernel."""
@@ -126,21 +126,21 @@ class SearchingBot(CompiledBot):
     ) -> None:
         super().__init__(name, version)
         kind = type(self).__name__.lower()
-        if unknown := own.keys() - ABOUT.keys():
+        if unknown := own.keys() - SETTING_DESCRIPTIONS.keys():
             raise TypeError(f"{kind} has no setting {min(unknown)!r}")
-        self.depth = read_number(kind, "depth", depth, 64)
-        self.nodes = read_number(kind, "nodes", nodes, 10**9)
-        self.search_settings = {game: _read(kind, settings_of(game), own) for game in WITH_KERNEL}
+        self.depth = read_integer(kind, "depth", depth, 64)
+        self.nodes = read_integer(kind, "nodes", nodes, 10**9)
+        self.search_settings = {game: _read_settings(kind, settings_class_of(game), own) for game in KERNEL_GAMES}
         """The settings of the search by name of the game."""
-        self.weights = {name: read_weights(kind, weights, name) for name in NAMES}
+        self.weights = {name: read_weights(kind, weights, name) for name in EVALUATION_NAMES}
         """Weights by name of the evaluation, then of the game."""
-        self._weights_given = weights
-        self._evaluation = None if eval is None else read_one(kind, "eval", eval, NAMES)
+        self._weights_text = weights
+        self._evaluation = None if eval is None else read_choice(kind, "eval", eval, EVALUATION_NAMES)
 
     def check_game(self, game: Game[Any, Any]) -> None:
         super().check_game(game)
-        name, given = name_for(game.name, self._evaluation), self._weights_given
-        if not (usual := weights_of(game.name, name)):
+        name, given = evaluation_name(game.name, self._evaluation), self._weights_text
+        if not (usual := default_weights(game.name, name)):
             return
         try:
             read_weights(self.name, given, name, strict=True)
@@ -151,34 +151,34 @@ class SearchingBot(CompiledBot):
             ) from fault
 
     @abstractmethod
-    def generic(self, turn: Turn) -> Callable[..., Found[Any]]:
+    def generic_search(self, turn: Turn) -> Callable[..., SearchResult[Any]]:
         """Return the search for games without a kernel."""
 
-    def deepest(self, kernel: Kernel | None) -> int:
+    def max_depth(self, kernel: Kernel | None) -> int:
         """Return the depth limit of the search."""
-        return self.depth or DEEPEST
+        return self.depth or DEFAULT_MAX_DEPTH
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         if game is not None and (kernel := kernel_for(game)) is not None:
             kernel.warm_up()
 
     def choose(self, turn: Turn) -> Choice:
-        kernel = once_a_match(turn, kernel_for)
+        kernel = cached_kernel(turn, kernel_for)
         game = turn.rules.name
-        depth = self.deepest(kernel)
-        limit = purse(turn, nodes=self.nodes, bounded=self.depth is not None, kernel=kernel)
+        depth = self.max_depth(kernel)
+        limit = make_limit(turn, nodes=self.nodes, bounded=self.depth is not None, kernel=kernel)
         if kernel is None:
-            evaluate = evaluation_for(game, self._evaluation)
-            search = self.generic(turn)
-            found = deepen(turn.rules, turn.position, search, limit=limit, deepest=depth, evaluate=evaluate)
+            evaluate = load_evaluation_for(game, self._evaluation)
+            search = self.generic_search(turn)
+            found = deepen(turn.rules, turn.position, search, limit=limit, max_depth=depth, evaluate=evaluate)
         else:
-            name = name_for(game, self._evaluation)
+            name = evaluation_name(game, self._evaluation)
             found = kernel.search(
                 turn.position,
                 depth=depth,
                 algorithm=self.algorithm,
                 evaluation=name,
-                weights=self.weights[name].get(game, EQUAL),
+                weights=self.weights[name].get(game, EQUAL_WEIGHTS),
                 settings=self.search_settings[game],
                 below=turn.random.randrange,
                 limit=limit,
@@ -188,9 +188,9 @@ class SearchingBot(CompiledBot):
         return Choice(move, value=found.value, depth=found.depth, nodes=found.nodes)
 
 
-def _read(bot: str, kind: type[SearchSettings], own: Mapping[str, str]) -> SearchSettings:
+def _read_settings(bot: str, kind: type[SearchSettings], own: Mapping[str, str]) -> SearchSettings:
     """Return the search settings, with defaults for those not given. Raises `UsageFault`."""
-    return kind(**{key: read_one(bot, key, own[key], names) for key, names in choices_of(kind).items() if key in own})
+    return kind(**{key: read_choice(bot, key, own[key], names) for key, names in choices_of(kind).items() if key in own})
 
 
 class Minimax(SearchingBot):
@@ -201,11 +201,11 @@ class Minimax(SearchingBot):
 
     algorithm = "expectiminimax"
 
-    def deepest(self, kernel: Kernel | None) -> int:
-        usual = USUAL_DEPTH if kernel is None else kernel.usual_depth
-        return self.depth or (DEEPEST if self.nodes else usual)
+    def max_depth(self, kernel: Kernel | None) -> int:
+        usual = DEFAULT_DEPTH if kernel is None else kernel.default_depth
+        return self.depth or (DEFAULT_MAX_DEPTH if self.nodes else usual)
 
-    def generic(self, turn: Turn) -> Callable[..., Found[Any]]:
+    def generic_search(self, turn: Turn) -> Callable[..., SearchResult[Any]]:
         return expectiminimax
 
 
@@ -214,11 +214,11 @@ class AlphaBeta(SearchingBot):
 
     algorithm = "alphabeta"
 
-    def generic(self, turn: Turn) -> Callable[..., Found[Any]]:
+    def generic_search(self, turn: Turn) -> Callable[..., SearchResult[Any]]:
         return partial(star1, table=turn.memory.setdefault("table", TranspositionTable()))
 
 
-class Ga(AlphaBeta):
+class GeneticBot(AlphaBeta):
     """Plays Risk with weights that `arena-bot tune` has tuned for the game and the evaluation."""
 
     def __init__(self, name: str, version: str = "", *, weights: str = "adjusted", **settings: Any) -> None:
@@ -228,11 +228,11 @@ class Ga(AlphaBeta):
 class Greedy(CompiledBot):
     """Takes the move with the best expected evaluation; chooses among equals at random (in a campaign: the first)."""
 
-    settings: ClassVar[Mapping[str, str]] = {"eval": EVAL}
+    settings: ClassVar[Mapping[str, str]] = {"eval": EVAL_HELP}
 
     def __init__(self, name: str, version: str = "", *, eval: str | None = None) -> None:  # noqa: A002
         super().__init__(name, version)
-        self._evaluation = None if eval is None else read_one("greedy", "eval", eval, NAMES)
+        self._evaluation = None if eval is None else read_choice("greedy", "eval", eval, EVALUATION_NAMES)
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         if game is not None and (kernel := one_ply_for(game)) is not None:
@@ -240,18 +240,18 @@ class Greedy(CompiledBot):
 
     def choose(self, turn: Turn) -> Choice:
         rules = turn.rules
-        kernel = once_a_match(turn, one_ply_for)
+        kernel = cached_kernel(turn, one_ply_for)
         if kernel is not None:
-            limit = purse(turn, nodes=None, kernel=kernel)
-            found = kernel.look_once(turn.position, evaluation=name_for(rules.name, self._evaluation), limit=limit)
+            limit = make_limit(turn, nodes=None, kernel=kernel)
+            found = kernel.search_one_ply(turn.position, evaluation=evaluation_name(rules.name, self._evaluation), limit=limit)
             return Choice(rules.encode_move(found.move), value=found.value, depth=1, nodes=found.nodes)
-        tree = Tree(rules, turn.position, evaluate=evaluation_for(rules.name, self._evaluation))
+        tree = SearchTree(rules, turn.position, evaluate=load_evaluation_for(rules.name, self._evaluation))
         best = -tree.win
         equals: list[Any] = []
         moves = rules.legal_moves(turn.position)
         for move in moves:
             results = rules.outcomes(turn.position, move)
-            value = sum(float(chance) * worth(tree, result) for chance, result in results)
+            value = sum(float(chance) * value_of_state(tree, result) for chance, result in results)
             if value > best:
                 best, equals = value, []
             if value == best:
@@ -259,9 +259,9 @@ class Greedy(CompiledBot):
         return Choice(rules.encode_move(turn.random.choice(equals)), value=best, depth=1, nodes=len(moves))
 
 
-def worth(tree: Tree[Any, Any], state: Any) -> float:
+def value_of_state(tree: SearchTree[Any, Any], state: Any) -> float:
     """Return the value of a state for the seat to move at the root, whatever its ply."""
-    return tree.final(state, 0) if tree.rules.to_move(state) is None else tree.estimate(state)
+    return tree.value_of_terminal(state, 0) if tree.rules.to_move(state) is None else tree.evaluate(state)
 
 
 class Raider(CompiledBot):
@@ -274,7 +274,7 @@ class Raider(CompiledBot):
             raider_for(game).warm_up()
 
     def choose(self, turn: Turn) -> Choice:
-        move = once_a_match(turn, raider_for).move(turn.position)
+        move = cached_kernel(turn, raider_for).move(turn.position)
         return Choice(turn.rules.encode_move(move))
 
 
@@ -283,22 +283,22 @@ class Uct(CompiledBot):
     in a campaign a hundredth less for each turn played out.
     """
 
-    games = WITH_UCT
+    games = UCT_GAMES
     settings: ClassVar = {
         "sims": "simulations a move instead of time, 10 or more to search: the same moves on every machine"
     }
 
     def __init__(self, name: str, version: str = "", *, sims: int | str | None = None) -> None:
         super().__init__(name, version)
-        self.sims = read_number("uct", "sims", sims, 10**9)
+        self.sims = read_integer("uct", "sims", sims, 10**9)
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         if game is not None:
             uct_for(game).warm_up()
 
     def choose(self, turn: Turn) -> Choice:
-        kernel = once_a_match(turn, uct_for)
-        limit = purse(turn, nodes=self.sims, kernel=kernel)
+        kernel = cached_kernel(turn, uct_for)
+        limit = make_limit(turn, nodes=self.sims, kernel=kernel)
         found = kernel.search(turn.position, events=turn.events, below=turn.random.randrange, limit=limit)
         assert found.move is not None
         value = found.value if found.leaves else None

@@ -4,20 +4,20 @@ base.py has what all share; alpha_beta.py, expectiminimax.py and and_or_labellin
 the registry of searches of particular games; `risk` has those of Risk.
 """
 
-from bots.evaluation.base import WIN
+from bots.evaluation.base import WIN_VALUE
 from bots.search.alpha_beta import TranspositionTable, alphabeta, star1
-from bots.search.and_or_labelling import Status, status
-from bots.search.base import ENDLESS, Found, HasChance, Limit, LimitReached, deepen, win_value
+from bots.search.and_or_labelling import Labelling, label_root
+from bots.search.base import MAX_DEPTH, SearchResult, ChanceNotSupported, SearchLimit, LimitReached, deepen, win_value
 from bots.search.expectiminimax import expectiminimax, minimax, negamax
 
 __all__ = [
-    "ENDLESS",
-    "WIN",
-    "Found",
-    "HasChance",
-    "Limit",
+    "MAX_DEPTH",
+    "WIN_VALUE",
+    "SearchResult",
+    "ChanceNotSupported",
+    "SearchLimit",
     "LimitReached",
-    "Status",
+    "Labelling",
     "TranspositionTable",
     "alphabeta",
     "deepen",
@@ -25,6 +25,6 @@ __all__ = [
     "minimax",
     "negamax",
     "star1",
-    "status",
+    "label_root",
     "win_value",
 ]

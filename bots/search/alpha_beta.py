@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import Any, Generic, Literal, NamedTuple
 
-from bots.evaluation.base import Evaluate, no_opinion
-from bots.search.base import ENDLESS, Found, HasChance, Limit, M, S, Tree
+from bots.evaluation.base import Evaluate, evaluate_as_draw
+from bots.search.base import MAX_DEPTH, SearchResult, ChanceNotSupported, SearchLimit, M, S, SearchTree
 from protocol.games.base import Game
 
 INFINITY = float("inf")
@@ -30,10 +30,10 @@ class Entry(NamedTuple):
 class TranspositionTable(dict[Hashable, Entry]):
     """Entries by position key. A full table is cleared."""
 
-    def __init__(self, most: int = 50_000) -> None:
+    def __init__(self, max_entries: int = 50_000) -> None:
         super().__init__()
-        self._most = most
-        self.chance = False
+        self._most = max_entries
+        self.has_chance = False
         """True once a move had several outcomes; values then only hold at the same distance from the root."""
 
     def put(self, key: Hashable, entry: Entry) -> None:
@@ -46,76 +46,76 @@ def alphabeta(
     rules: Game[S, M],
     root: S,
     *,
-    depth: int = ENDLESS,
-    evaluate: Evaluate = no_opinion,
-    limit: Limit | None = None,
+    depth: int = MAX_DEPTH,
+    evaluate: Evaluate = evaluate_as_draw,
+    limit: SearchLimit | None = None,
     table: TranspositionTable | None = None,
-) -> Found[M]:
+) -> SearchResult[M]:
     """Search by alpha-beta, fail-soft: the returned value may lie outside the window and is then a bound.
 
     Moves that caused cutoffs elsewhere are tried first. With a `table`, transpositions are not searched twice. Raises
     `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
     """
-    return _Pruning(Tree(rules, root, evaluate=evaluate, limit=limit), table, chance=False).search(root, depth)
+    return _AlphaBetaSearch(SearchTree(rules, root, evaluate=evaluate, limit=limit), table, chance=False).search(root, depth)
 
 
 def star1(
     rules: Game[S, M],
     root: S,
     *,
-    depth: int = ENDLESS,
-    evaluate: Evaluate = no_opinion,
-    limit: Limit | None = None,
+    depth: int = MAX_DEPTH,
+    evaluate: Evaluate = evaluate_as_draw,
+    limit: SearchLimit | None = None,
     table: TranspositionTable | None = None,
-) -> Found[M]:
+) -> SearchResult[M]:
     """Search by Star1, alpha-beta that also prunes at chance nodes (Ballard 1983). The outcomes still unseen are worth
     at most a win and at least a loss, so a chance node can be cut off early. Without chance it equals `alphabeta`.
 
     Raises `LimitReached` when `limit` is spent.
     """
-    return _Pruning(Tree(rules, root, evaluate=evaluate, limit=limit), table, chance=True).search(root, depth)
+    return _AlphaBetaSearch(SearchTree(rules, root, evaluate=evaluate, limit=limit), table, chance=True).search(root, depth)
 
 
-class _Pruning(Generic[S, M]):
+class _AlphaBetaSearch(Generic[S, M]):
     """The state of one search: its tree, table and counts of cutoffs."""
 
-    def __init__(self, tree: Tree[S, M], table: TranspositionTable | None, *, chance: bool) -> None:
+    def __init__(self, tree: SearchTree[S, M], table: TranspositionTable | None, *, chance: bool) -> None:
         self._tree = tree
         self._rules = tree.rules
         self._table = table
         self._chance = chance
         self._cuts: dict[tuple[int, M], int] = {}
-        if table is not None and table.chance:
+        if table is not None and table.has_chance:
             table.clear()
 
-    def search(self, root: S, depth: int) -> Found[M]:
+    def search(self, root: S, depth: int) -> SearchResult[M]:
         value, line = self._visit(root, depth, 0, -INFINITY, INFINITY)
-        return self._tree.found(value, line, depth)
+        return self._tree.make_result(value, line, depth)
 
-    def _visit(self, state: S, left: int, ply: int, alpha: float, beta: float) -> tuple[float, Line[M]]:
+    def _visit(self, state: S, plies_left: int, ply: int, alpha: float, beta: float) -> tuple[float, Line[M]]:
         """Return the value if it lies between `alpha` and `beta`, else a bound on it; search `left` plies below."""
         tree = self._tree
-        tree.enter(ply)
+        tree.count_visit(ply)
         mover = self._rules.to_move(state)
         if mover is None:
-            return tree.final(state, ply), ()
-        if left == 0:
-            return tree.estimate(state), ()
+            return tree.value_of_terminal(state, ply), ()
+        if plies_left == 0:
+            return tree.evaluate(state), ()
         known = self._table.get(self._key(state, ply)) if self._table is not None else None
-        if known is not None and _answers(known, left):
-            value = known.value if self._keyed_by_ply else _nearer(known.value, -ply)
+        if known is not None and _is_usable(known, plies_left):
+            value = known.value if self._has_ply_keys else _shift_win(known.value, -ply)
             if known.bound == "exact" or (value >= beta if known.bound == "lower" else value <= alpha):
                 tree.estimates += not known.complete
                 return value, known.line
         estimates = tree.estimates
-        best, line = self._best(state, mover, left, ply, (alpha, beta), known.line[:1] if known else ())
+        best, line = self._search_moves(state, mover, plies_left, ply, (alpha, beta), known.line[:1] if known else ())
         if self._table is not None:
             bound: Bound = "upper" if best <= alpha else "lower" if best >= beta else "exact"
-            value = best if self._keyed_by_ply else _nearer(best, ply)
-            self._table.put(self._key(state, ply), Entry(value, bound, left, estimates == tree.estimates, line))
+            value = best if self._has_ply_keys else _shift_win(best, ply)
+            self._table.put(self._key(state, ply), Entry(value, bound, plies_left, estimates == tree.estimates, line))
         return best, line
 
-    def _best(
+    def _search_moves(
         self, state: S, mover: int, left: int, ply: int, window: tuple[float, float], first: Line[M]
     ) -> tuple[float, Line[M]]:
         """Return the mover's best value and its line; stop at the first cutoff."""
@@ -123,8 +123,8 @@ class _Pruning(Generic[S, M]):
         sign = 1 if mover == self._tree.seat else -1
         best = -sign * INFINITY
         line: Line[M] = ()
-        for move in self._ordered(state, mover, first):
-            value, rest = self._expect(state, move, left - 1, ply + 1, alpha, beta)
+        for move in self._order_moves(state, mover, first):
+            value, rest = self._visit_outcomes(state, move, left - 1, ply + 1, alpha, beta)
             if sign * value > sign * best:
                 best, line = value, (move, *rest)
             if sign > 0:
@@ -136,7 +136,7 @@ class _Pruning(Generic[S, M]):
                 break
         return best, line
 
-    def _ordered(self, state: S, mover: int, first: Line[M]) -> list[M]:
+    def _order_moves(self, state: S, mover: int, first: Line[M]) -> list[M]:
         """Return the legal moves: the table's move first, then by how often they caused cutoffs."""
         cuts = self._cuts
         moves = sorted(self._rules.legal_moves(state), key=lambda move: -cuts.get((mover, move), 0))
@@ -145,18 +145,18 @@ class _Pruning(Generic[S, M]):
             moves.insert(0, first[0])
         return moves
 
-    def _expect(self, state: S, move: M, left: int, ply: int, alpha: float, beta: float) -> tuple[float, Line[M]]:
+    def _visit_outcomes(self, state: S, move: M, left: int, ply: int, alpha: float, beta: float) -> tuple[float, Line[M]]:
         outcomes = self._rules.outcomes(state, move)
         if len(outcomes) == 1:
             return self._visit(outcomes[0][1], left, ply, alpha, beta)
         if not self._chance:
-            raise HasChance(self._rules.name)
-        if self._table is not None and not self._table.chance:
-            self._table.chance = True
+            raise ChanceNotSupported(self._rules.name)
+        if self._table is not None and not self._table.has_chance:
+            self._table.has_chance = True
             self._table.clear()
-        return self._throw(outcomes, left, ply, alpha, beta), ()
+        return self._mean_over_outcomes(outcomes, left, ply, alpha, beta), ()
 
-    def _throw(self, outcomes: Sequence[tuple[Fraction, S]], left: int, ply: int, alpha: float, beta: float) -> float:
+    def _mean_over_outcomes(self, outcomes: Sequence[tuple[Fraction, S]], left: int, ply: int, alpha: float, beta: float) -> float:
         """Return the mean over the outcomes, or a bound once the unseen ones cannot bring it back into the window."""
         win = self._tree.win
         seen, unseen = 0.0, 1.0
@@ -174,20 +174,20 @@ class _Pruning(Generic[S, M]):
         return seen
 
     @property
-    def _keyed_by_ply(self) -> bool:
+    def _has_ply_keys(self) -> bool:
         """True if keys contain the ply: below a chance node a value holds at one ply only."""
-        return self._table is not None and self._table.chance
+        return self._table is not None and self._table.has_chance
 
     def _key(self, state: S, ply: int) -> Hashable:
         key = self._rules.key(state)
-        return (key, ply) if self._keyed_by_ply else key
+        return (key, ply) if self._has_ply_keys else key
 
 
-def _answers(entry: Entry, left: int) -> bool:
+def _is_usable(entry: Entry, left: int) -> bool:
     """Return whether a search of `left` plies would find the same, so that the table never changes a value."""
     return entry.depth == left or (entry.complete and entry.depth <= left)
 
 
-def _nearer(value: float, plies: int) -> float:
+def _shift_win(value: float, plies: int) -> float:
     """Return a value as seen `plies` deeper, where a win is that much nearer."""
     return value + plies if value >= 1 else value - plies if value <= -1 else value

@@ -6,16 +6,16 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal
 
-from bots.search.base import Limit, M, S, Tree
+from bots.search.base import SearchLimit, M, S, SearchTree
 from protocol.games.base import Game
 
 Label = Literal["won", "drawn", "lost"]
-_SIGN: Mapping[Label, int] = {"won": 1, "drawn": 0, "lost": -1}
-_LABEL: tuple[Label, ...] = ("drawn", "won", "lost")
+_LABEL_VALUES: Mapping[Label, int] = {"won": 1, "drawn": 0, "lost": -1}
+_VALUE_LABELS: tuple[Label, ...] = ("drawn", "won", "lost")
 
 
 @dataclass(frozen=True, slots=True)
-class Status(Generic[M]):
+class Labelling(Generic[M]):
     """The label of the root for MAX, the seat to move there, with a strategy."""
 
     label: Label
@@ -27,33 +27,33 @@ class Status(Generic[M]):
     @property
     def value(self) -> int:
         """1 if won, 0 if drawn, −1 if lost."""
-        return _SIGN[self.label]
+        return _LABEL_VALUES[self.label]
 
 
-def status(rules: Game[S, M], root: S, *, limit: Limit | None = None) -> Status[M]:
+def label_root(rules: Game[S, M], root: S, *, limit: SearchLimit | None = None) -> Labelling[M]:
     """Label the root won, drawn or lost for MAX.
 
     A MAX node is won if one of its moves wins; a MIN node is lost if one of its moves loses. Labels do not depend on
     the path, so each state is labelled once. Raises `HasChance` in a game with chance, and `LimitReached` when `limit`
     is spent.
     """
-    tree = Tree(rules, root, limit=limit)
+    tree = SearchTree(rules, root, limit=limit)
     labels: dict[Hashable, tuple[int, M | None]] = {}
 
     def visit(state: S, ply: int) -> int:
         key = rules.key(state)
         if key in labels:
             return labels[key][0]
-        tree.enter(ply)
+        tree.count_visit(ply)
         mover = rules.to_move(state)
         if mover is None:
-            value = tree.final(state, ply)
+            value = tree.value_of_terminal(state, ply)
             labels[key] = ((value > 0) - (value < 0), None)
             return labels[key][0]
         sign = 1 if mover == tree.seat else -1
         best, reply = -2, None
         for move in rules.legal_moves(state):
-            label = sign * visit(tree.only(state, move), ply + 1)
+            label = sign * visit(tree.only_outcome(state, move), ply + 1)
             if label > best:
                 best, reply = label, move
             if best == 1:
@@ -61,11 +61,11 @@ def status(rules: Game[S, M], root: S, *, limit: Limit | None = None) -> Status[
         labels[key] = (sign * best, reply)
         return sign * best
 
-    label = _LABEL[visit(root, 0)]
-    return Status(label, _strategy(tree, root, labels), tree.nodes, tree.leaves)
+    label = _VALUE_LABELS[visit(root, 0)]
+    return Labelling(label, _find_strategy(tree, root, labels), tree.nodes, tree.leaves)
 
 
-def _strategy(tree: Tree[S, M], root: S, labels: Mapping[Hashable, tuple[int, M | None]]) -> dict[Hashable, M]:
+def _find_strategy(tree: SearchTree[S, M], root: S, labels: Mapping[Hashable, tuple[int, M | None]]) -> dict[Hashable, M]:
     """Return MAX's moves in the states reachable when MAX makes them; nothing if the root is lost."""
     rules = tree.rules
     chosen: dict[Hashable, M] = {}
@@ -81,7 +81,7 @@ def _strategy(tree: Tree[S, M], root: S, labels: Mapping[Hashable, tuple[int, M 
             chosen[key] = reply
             moves = (reply,)
         for move in moves:
-            following = tree.only(state, move)
+            following = tree.only_outcome(state, move)
             if rules.key(following) not in seen:
                 seen.add(rules.key(following))
                 waiting.append(following)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from bots.evaluation import scale_of
-from bots.evaluation.base import Evaluate, no_opinion
+from bots.evaluation.base import Evaluate, evaluate_as_draw
 from protocol.errors import Fault
 from protocol.games import NAMES, game_class
 from protocol.games.base import Game
@@ -17,11 +17,11 @@ from protocol.games.simultaneous import SimultaneousGame
 S = TypeVar("S")
 M = TypeVar("M", bound=Hashable)
 
-ENDLESS = 1_000_000
+MAX_DEPTH = 1_000_000
 """A depth that no game reaches: search to the end."""
-DEEPEST = 200
+DEFAULT_MAX_DEPTH = 200
 """Default depth limit of iterative deepening."""
-SEARCHED = tuple(
+SEARCHABLE_GAMES = tuple(
     name for name in NAMES if not (game_class(name).hidden or issubclass(game_class(name), SimultaneousGame))
 )
 """The games with perfect information in which seats move one at a time."""
@@ -32,12 +32,12 @@ def win_value(rules: Game[Any, Any]) -> float:
     return scale_of(rules.name).win
 
 
-def opinion(rules: Game[Any, Any]) -> float:
+def evaluation_scale(rules: Game[Any, Any]) -> float:
     """Return the value of a position that the evaluation rates 1."""
     return scale_of(rules.name).opinion
 
 
-class HasChance(Fault):
+class ChanceNotSupported(Fault):
     """A search for games without chance was given a game with chance."""
 
     def __init__(self, game: str) -> None:
@@ -48,7 +48,7 @@ class LimitReached(Exception):
     """A search used up the time or the nodes of its `Limit`."""
 
 
-class Limit:
+class SearchLimit:
     """The nodes and the time that a search may use. Several searches may share one limit."""
 
     def __init__(
@@ -58,35 +58,35 @@ class Limit:
         deadline: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.left = nodes
+        self.nodes_left = nodes
         """Nodes that may still be visited; None: no limit."""
         self.deadline = deadline
         """The time on `clock` at which the search stops; None: no deadline."""
         self._clock = clock
-        self.spent = 0
+        self.nodes_spent = 0
         """Nodes visited so far."""
 
-    def spend(self) -> None:
+    def count_node(self) -> None:
         """Count one node. Raises `LimitReached` if none was left or the deadline, checked every 32 nodes, has
         passed.
         """
-        self.spent += 1
-        if self.left is not None:
-            self.left -= 1
-            if self.left < 0:
+        self.nodes_spent += 1
+        if self.nodes_left is not None:
+            self.nodes_left -= 1
+            if self.nodes_left < 0:
                 raise LimitReached
-        if self.deadline is not None and not self.spent & 31 and self._clock() >= self.deadline:
+        if self.deadline is not None and not self.nodes_spent & 31 and self._clock() >= self.deadline:
             raise LimitReached
 
-    def charge(self, nodes: int) -> None:
+    def count_nodes(self, nodes: int) -> None:
         """Count nodes that a kernel visited."""
-        self.spent += nodes
-        if self.left is not None:
-            self.left -= nodes
+        self.nodes_spent += nodes
+        if self.nodes_left is not None:
+            self.nodes_left -= nodes
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[M]):
+class SearchResult(Generic[M]):
     """The result of a search."""
 
     value: float
@@ -99,7 +99,7 @@ class Found(Generic[M]):
     """Positions visited, including the root."""
     leaves: int
     """Visited positions that were terminal or at the horizon."""
-    deepest: int
+    max_ply: int
     """Plies from the root to the deepest visited position."""
     depth: int
     """The depth requested; with iterative deepening, the last depth completed."""
@@ -107,7 +107,7 @@ class Found(Generic[M]):
     """True if the value is that of the whole game: no evaluation entered it."""
 
 
-class Tree(Generic[S, M]):
+class SearchTree(Generic[S, M]):
     """A game as MAX sees it, with counts of visits. MAX is the seat to move at the root, every other seat is MIN."""
 
     def __init__(
@@ -115,26 +115,26 @@ class Tree(Generic[S, M]):
         rules: Game[S, M],
         root: S,
         *,
-        evaluate: Evaluate = no_opinion,
-        limit: Limit | None = None,
+        evaluate: Evaluate = evaluate_as_draw,
+        limit: SearchLimit | None = None,
     ) -> None:
         self.rules = rules
         self.win = win_value(rules)
         self.seat = rules.to_move(root)
         self._evaluate = evaluate
-        self._opinion = opinion(rules)
+        self._opinion = evaluation_scale(rules)
         self._limit = limit
         self.nodes = self.leaves = self.estimates = self.deepest = 0
 
-    def enter(self, ply: int) -> None:
+    def count_visit(self, ply: int) -> None:
         """Count a visit `ply` plies below the root. Raises `LimitReached`."""
         self.nodes += 1
         if ply > self.deepest:
             self.deepest = ply
         if self._limit is not None:
-            self._limit.spend()
+            self._limit.count_node()
 
-    def final(self, state: S, ply: int) -> float:
+    def value_of_terminal(self, state: S, ply: int) -> float:
         """Return the value of a terminal state. A shared first place is a draw, any lower place a loss."""
         self.leaves += 1
         if self.seat is None:
@@ -144,46 +144,46 @@ class Tree(Generic[S, M]):
             return ply - self.win
         return self.win - ply if ranks.count(1) == 1 else 0.0
 
-    def estimate(self, state: S) -> float:
+    def evaluate(self, state: S) -> float:
         """Return the evaluation of an unfinished state at the horizon."""
         self.leaves += 1
         self.estimates += 1
         return self._opinion * self._evaluate(self.rules, state, self.seat or 0)
 
-    def only(self, state: S, move: M) -> S:
+    def only_outcome(self, state: S, move: M) -> S:
         """Return the only outcome of a move. Raises `HasChance` if there are several."""
         outcomes = self.rules.outcomes(state, move)
         if len(outcomes) > 1:
-            raise HasChance(self.rules.name)
+            raise ChanceNotSupported(self.rules.name)
         return outcomes[0][1]
 
-    def found(self, value: float, line: tuple[M, ...], depth: int) -> Found[M]:
+    def make_result(self, value: float, line: tuple[M, ...], depth: int) -> SearchResult[M]:
         """Return a search's result together with the counts."""
-        return Found(
+        return SearchResult(
             value=value,
             move=line[0] if line else None,
             line=line,
             nodes=self.nodes,
             leaves=self.leaves,
-            deepest=self.deepest,
+            max_ply=self.deepest,
             depth=depth,
             complete=self.estimates == 0,
         )
 
 
 def deepen(
-    rules: Game[S, M], root: S, search: Callable[..., Found[M]], *, limit: Limit, deepest: int = DEEPEST, **options: Any
-) -> Found[M]:
+    rules: Game[S, M], root: S, search: Callable[..., SearchResult[M]], *, limit: SearchLimit, max_depth: int = DEFAULT_MAX_DEPTH, **options: Any
+) -> SearchResult[M]:
     """Search by iterative deepening: call `search` with depth 1, 2, 3, … up to `deepest`, and with `options`.
 
     It stops when `limit` is spent, when the whole game was searched, or when a win or loss is forced. The result is
     that of the last depth completed; its nodes are those of all depths, its leaves those of the completed ones. If none
     was completed, the move is the first legal one.
     """
-    found: Found[M] | None = None
-    before, leaves = limit.spent, 0
+    found: SearchResult[M] | None = None
+    before, leaves = limit.nodes_spent, 0
     win = win_value(rules)
-    for depth in range(1, deepest + 1):
+    for depth in range(1, max_depth + 1):
         try:
             found = search(rules, root, depth=depth, limit=limit, **options)
         except LimitReached:
@@ -193,5 +193,5 @@ def deepen(
             break
     if found is None:
         moves = rules.legal_moves(root)
-        found = Found(0.0, moves[0] if moves else None, tuple(moves[:1]), 0, 0, 0, 0, False)
-    return replace(found, nodes=limit.spent - before, leaves=leaves)
+        found = SearchResult(0.0, moves[0] if moves else None, tuple(moves[:1]), 0, 0, 0, 0, False)
+    return replace(found, nodes=limit.nodes_spent - before, leaves=leaves)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bots.evaluation.base import Evaluate, no_opinion
-from bots.search.base import ENDLESS, Found, HasChance, Limit, M, S, Tree
+from bots.evaluation.base import Evaluate, evaluate_as_draw
+from bots.search.base import MAX_DEPTH, SearchResult, ChanceNotSupported, SearchLimit, M, S, SearchTree
 from protocol.games.base import Game
 
 
@@ -11,43 +11,43 @@ def minimax(
     rules: Game[S, M],
     root: S,
     *,
-    depth: int = ENDLESS,
-    evaluate: Evaluate = no_opinion,
-    limit: Limit | None = None,
-) -> Found[M]:
+    depth: int = MAX_DEPTH,
+    evaluate: Evaluate = evaluate_as_draw,
+    limit: SearchLimit | None = None,
+) -> SearchResult[M]:
     """Search by minimax: MAX takes the greatest value, MIN the least.
 
     Raises `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
     """
-    return _search(Tree(rules, root, evaluate=evaluate, limit=limit), root, depth, chance=False)
+    return _search(SearchTree(rules, root, evaluate=evaluate, limit=limit), root, depth, chance=False)
 
 
 def negamax(
     rules: Game[S, M],
     root: S,
     *,
-    depth: int = ENDLESS,
-    evaluate: Evaluate = no_opinion,
-    limit: Limit | None = None,
-) -> Found[M]:
+    depth: int = MAX_DEPTH,
+    evaluate: Evaluate = evaluate_as_draw,
+    limit: SearchLimit | None = None,
+) -> SearchResult[M]:
     """Search by negamax, minimax with one rule for both sides: a state's value for MIN is minus its value for MAX.
 
     Raises `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
     """
-    tree = Tree(rules, root, evaluate=evaluate, limit=limit)
+    tree = SearchTree(rules, root, evaluate=evaluate, limit=limit)
 
     def visit(state: S, ply: int, sign: int) -> tuple[float, tuple[M, ...]]:
         """Return the value for the side of `sign`: 1 for MAX, −1 for MIN."""
-        tree.enter(ply)
+        tree.count_visit(ply)
         mover = rules.to_move(state)
         if mover is None:
-            return sign * tree.final(state, ply), ()
+            return sign * tree.value_of_terminal(state, ply), ()
         if ply == depth:
-            return sign * tree.estimate(state), ()
+            return sign * tree.evaluate(state), ()
         best = -tree.win
         line: tuple[M, ...] = ()
         for move in rules.legal_moves(state):
-            following = tree.only(state, move)
+            following = tree.only_outcome(state, move)
             side = 1 if rules.to_move(following) == tree.seat else -1
             value, rest = visit(following, ply + 1, side)
             value *= sign * side
@@ -55,34 +55,34 @@ def negamax(
                 best, line = value, (move, *rest)
         return best, line
 
-    return tree.found(*visit(root, 0, 1), depth)
+    return tree.make_result(*visit(root, 0, 1), depth)
 
 
 def expectiminimax(
     rules: Game[S, M],
     root: S,
     *,
-    depth: int = ENDLESS,
-    evaluate: Evaluate = no_opinion,
-    limit: Limit | None = None,
-) -> Found[M]:
+    depth: int = MAX_DEPTH,
+    evaluate: Evaluate = evaluate_as_draw,
+    limit: SearchLimit | None = None,
+) -> SearchResult[M]:
     """Search by expectiminimax: a move is worth the mean over its outcomes.
 
     Outcomes count as nodes, the chance node itself does not. Raises `LimitReached` when `limit` is spent.
     """
-    return _search(Tree(rules, root, evaluate=evaluate, limit=limit), root, depth, chance=True)
+    return _search(SearchTree(rules, root, evaluate=evaluate, limit=limit), root, depth, chance=True)
 
 
-def _search(tree: Tree[S, M], root: S, depth: int, *, chance: bool) -> Found[M]:
+def _search(tree: SearchTree[S, M], root: S, depth: int, *, chance: bool) -> SearchResult[M]:
     rules = tree.rules
 
     def visit(state: S, ply: int) -> tuple[float, tuple[M, ...]]:
-        tree.enter(ply)
+        tree.count_visit(ply)
         mover = rules.to_move(state)
         if mover is None:
-            return tree.final(state, ply), ()
+            return tree.value_of_terminal(state, ply), ()
         if ply == depth:
-            return tree.estimate(state), ()
+            return tree.evaluate(state), ()
         best = -tree.win if mover == tree.seat else tree.win
         line: tuple[M, ...] = ()
         for move in rules.legal_moves(state):
@@ -93,9 +93,9 @@ def _search(tree: Tree[S, M], root: S, depth: int, *, chance: bool) -> Found[M]:
             elif chance:
                 value = sum(float(share) * visit(result, ply + 1)[0] for share, result in outcomes)
             else:
-                raise HasChance(rules.name)
+                raise ChanceNotSupported(rules.name)
             if value > best if mover == tree.seat else value < best:
                 best, line = value, (move, *rest)
         return best, line
 
-    return tree.found(*visit(root, 0), depth)
+    return tree.make_result(*visit(root, 0), depth)

@@ -17,78 +17,78 @@ import msgspec
 import tomli_w
 from msgspec import Struct, defstruct, structs
 
-from bots.search.kernels import SearchSettings, settings_of
-from bots.tuning.genetic import DECIMALS, FITNESS_DECIMALS, Gene, Generation, Method, middle
+from bots.search.kernels import SearchSettings, settings_class_of
+from bots.tuning.genetic import DECIMALS, FITNESS_DECIMALS, Gene, Generation, Method, median_fitness
 from bots.tuning.presets import read_preset
-from bots.tuning.selfplay import FEATURES, SCORE_DECIMALS, Setup
-from bots.tuning.tuning import Running, Tuning, check_tuning, command, config_text, present
+from bots.tuning.selfplay import FEATURES_EVALUATION, SCORE_DECIMALS, Setup
+from bots.tuning.tuning import RunningGeneration, Tuning, check_tuning, format_command, format_config, drop_nulls
 from machine.arguments import read_file
-from machine.atomic_write import in_place_of, locked
+from machine.atomic_write import replacing_file, file_lock
 from protocol.config_values import FileTable
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import ArenaFault, UsageFault
 from protocol.field_errors import field_error
 
-_SCORES_A_LINE = 100
-_ADJUSTED_A_LINE = 10
-_MISSING = "."
-_CHARACTERS: Mapping[float | None, str] = {1.0: "1", 0.0: "0", 0.5: "=", None: _MISSING}
-_ADJUSTED = re.compile(rf"-?\d{{1,9}}\.\d{{{SCORE_DECIMALS}}}")
-_FITNESS: Mapping[str, tuple[float, float]] = {"results": (0, 1), "adjusted": (-10, 10)}
+_SCORES_PER_LINE = 100
+_ADJUSTED_SCORES_PER_LINE = 10
+_MISSING_SCORE = "."
+_SCORE_CHARACTERS: Mapping[float | None, str] = {1.0: "1", 0.0: "0", 0.5: "=", None: _MISSING_SCORE}
+_ADJUSTED_SCORE_PATTERN = re.compile(rf"-?\d{{1,9}}\.\d{{{SCORE_DECIMALS}}}")
+_FITNESS_RANGES: Mapping[str, tuple[float, float]] = {"results": (0, 1), "adjusted": (-10, 10)}
 """Lowest and highest fitness. Luck-adjusted scores may leave [0, 1], but their means leave it by little only."""
-_SCORES = {character: score for score, character in _CHARACTERS.items()}
+_SCORES = {character: score for score, character in _SCORE_CHARACTERS.items()}
 
 
-_COUNTS = {4: "four", 6: "six"}
+_COUNT_WORDS = {4: "four", 6: "six"}
 
 
-class NotKept(ArenaFault):
+class TuningNotSaved(ArenaFault):
     """The file can't be written. Its earlier content is unchanged."""
 
 
-def write(tuning: Tuning, path: Path) -> None:
+def save_tuning(tuning: Tuning, path: Path) -> None:
     """Write the tuning to its file atomically. Raises `NotKept`."""
-    text = f"# {command(tuning)}\n{tomli_w.dumps(_document(tuning), multiline_strings=True)}"
+    text = f"# {format_command(tuning)}\n{tomli_w.dumps(_make_document(tuning), multiline_strings=True)}"
     try:
-        with in_place_of(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        with replacing_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
     except OSError as exc:
         still = f"; {path} keeps what it held, and --resume goes on from there" if os.path.exists(path) else ""
-        raise NotKept(f"{path} can't be written: {exc.strerror}{still}") from exc
+        raise TuningNotSaved(f"{path} can't be written: {exc.strerror}{still}") from exc
 
 
 @contextlib.contextmanager
-def alone(path: Path) -> Iterator[None]:
+def lock_tuning(path: Path) -> Iterator[None]:
     """Lock the file against other processes that would tune it.
 
     Raises `ArenaFault` if another process holds the lock, `NotKept` if the file can't be locked. Windows has no lock.
     """
     with contextlib.ExitStack() as held:
         try:
-            held.enter_context(locked(path))
+            held.enter_context(file_lock(path))
         except BlockingIOError as exc:
             raise ArenaFault(f"another process is tuning {path}: wait for its end, or name another --out") from exc
         except OSError as exc:
-            raise NotKept(f"{path} can't be written: {exc.strerror}") from exc
+            raise TuningNotSaved(f"{path} can't be written: {exc.strerror}") from exc
         yield
 
 
-def read(name: str) -> Tuning:
+def load_tuning(name: str) -> Tuning:
     """Return the tuning in a file. Raises `UsageFault`, naming file and key, unless `write` could have written it."""
     held = read_file(name)
-    where = held.file if isinstance(held, FileTable) else shown(name)
+    where = held.file if isinstance(held, FileTable) else short_repr(name)
     try:
         if not isinstance(held, dict):
             raise UsageFault("it is no table")
-        kind = settings_of(str(held.get("game")))
-        form = _file_form(kind)
+        kind = settings_class_of(str(held.get("game")))
+        form = _file_class(kind)
         if said := field_error(held, form):
             raise UsageFault(said)
-        tuning = _tuning(msgspec.convert(held, form), kind)
+        tuning = _make_tuning(msgspec.convert(held, form), kind)
         check_tuning(tuning)
-        if differs := _difference(held, _document(tuning), ""):
+        if differs := _find_difference(held, _make_document(tuning), ""):
             raise UsageFault(differs)
     except UsageFault as fault:
         why = str(fault)
@@ -97,7 +97,7 @@ def read(name: str) -> Tuning:
     return tuning
 
 
-def _document(tuning: Tuning) -> dict[str, Any]:
+def _make_document(tuning: Tuning) -> dict[str, Any]:
     weights, fitness = tuning.best or (None, None)
     provenance = {
         "preset": tuning.preset,
@@ -108,14 +108,14 @@ def _document(tuning: Tuning) -> dict[str, Any]:
         "generations": len(tuning.generations),
         "fitness": fitness,
     }
-    return present(
+    return drop_nulls(
         {
             "game": tuning.setup.game,
             "weights": weights and list(weights),
             "finished": tuning.running is None,
-            "provenance": present(provenance),
+            "provenance": drop_nulls(provenance),
             "method": asdict(tuning.method),
-            "search": present(tuning.setup.search),
+            "search": drop_nulls(tuning.setup.search),
             "config": tuning.config,
             "generations": [_generation_table(generation) for generation in tuning.generations] or None,
             "running": tuning.running and _running_table(tuning, tuning.running),
@@ -128,29 +128,29 @@ def _generation_table(generation: Generation) -> dict[str, Any]:
     return {
         "number": generation.number,
         "best": max(generation.fitness),
-        "median": middle(generation),
-        "population": "".join(f"{_line(gene)} {fitness:9.{FITNESS_DECIMALS}f}\n" for gene, fitness in rows),
+        "median": median_fitness(generation),
+        "population": "".join(f"{_format_gene(gene)} {fitness:9.{FITNESS_DECIMALS}f}\n" for gene, fitness in rows),
     }
 
 
-def _running_table(tuning: Tuning, running: Running) -> dict[str, Any]:
+def _running_table(tuning: Tuning, running: RunningGeneration) -> dict[str, Any]:
     """Return the table of the running generation. A plain score is one character; luck-adjusted scores are numbers
     separated by spaces, with a full stop for a game not yet played.
     """
     if tuning.method.fitness == "results":
-        words, between, width = [_CHARACTERS[score] for score in running.scores], "", _SCORES_A_LINE
+        words, between, width = [_SCORE_CHARACTERS[score] for score in running.scores], "", _SCORES_PER_LINE
     else:
-        words = [_MISSING if score is None else f"{score:.{SCORE_DECIMALS}f}" for score in running.scores]
-        between, width = " ", _ADJUSTED_A_LINE
+        words = [_MISSING_SCORE if score is None else f"{score:.{SCORE_DECIMALS}f}" for score in running.scores]
+        between, width = " ", _ADJUSTED_SCORES_PER_LINE
     lines = [between.join(words[at : at + width]) for at in range(0, len(words), width)]
     return {
         "number": len(tuning.generations) + 1,
-        "genes": "".join(f"{_line(gene)}\n" for gene in running.genes),
+        "genes": "".join(f"{_format_gene(gene)}\n" for gene in running.genes),
         "scores": "".join(f"{line}\n" for line in lines),
     }
 
 
-def _line(gene: Gene) -> str:
+def _format_gene(gene: Gene) -> str:
     return " ".join(f"{weight:8.{DECIMALS}f}" for weight in gene)
 
 
@@ -181,29 +181,29 @@ class _File(Struct):
     running: _Running | None = None
 
 
-def _file_form(kind: type[SearchSettings]) -> type[Struct]:
+def _file_class(kind: type[SearchSettings]) -> type[Struct]:
     """Return the file's class for a game with settings of this class. All of them must stand in the table `search`."""
     own = [(field.name, field.type) for field in structs.fields(kind)]
-    numbers = [("depth", int | None, None), ("nodes", int | None, None), ("eval", str, FEATURES)]
+    numbers = [("depth", int | None, None), ("nodes", int | None, None), ("eval", str, FEATURES_EVALUATION)]
     search = defstruct("_Search", [*own, *numbers])
     return defstruct("_Searched", [("search", search)], bases=(_File,), kw_only=True)
 
 
-def _tuning(file: Any, kind: type[SearchSettings]) -> Tuning:
+def _make_tuning(file: Any, kind: type[SearchSettings]) -> Tuning:
     read_preset(file.provenance.preset, file.game)
-    method, search = _method(file.method), structs.asdict(file.search)
+    method, search = _read_method(file.method), structs.asdict(file.search)
     setup = Setup(
         file.game,
         kind(**{field: search[field] for field in kind.__struct_fields__}),
-        config_text(file.config),
+        format_config(file.config),
         search["depth"],
         search["nodes"],
         search["eval"],
     )
-    weights = len(setup.usual)
+    weights = len(setup.default_weights)
     generations = []
     for number, table in enumerate(file.generations, 1):
-        rows = _rows(table.population, method, f"population of generation {number}", weights, 1)
+        rows = _read_rows(table.population, method, f"population of generation {number}", weights, 1)
         generations.append(Generation(number, tuple(row[:-1] for row in rows), tuple(row[-1] for row in rows)))
     if (file.running is None) != (len(generations) == method.generations):
         raise UsageFault(f"{len(generations)} generations are finished, the method has {method.generations}")
@@ -219,7 +219,7 @@ def _tuning(file: Any, kind: type[SearchSettings]) -> Tuning:
     )
 
 
-def _method(table: Mapping[str, Any]) -> Method:
+def _read_method(table: Mapping[str, Any]) -> Method:
     names = [field.name for field in fields(Method)]
     for key in names:
         if key not in table:
@@ -229,68 +229,68 @@ def _method(table: Mapping[str, Any]) -> Method:
     return method
 
 
-def _read_running(table: _Running, method: Method, weights: int) -> Running:
-    genes = _rows(table.genes, method, "genes of running", weights, 0)
-    scores = _results(table.scores) if method.fitness == "results" else _adjusted(table.scores)
+def _read_running(running: _Running, method: Method, weights: int) -> RunningGeneration:
+    genes = _read_rows(running.genes, method, "genes of running", weights, 0)
+    scores = _read_scores(running.scores) if method.fitness == "results" else _read_adjusted_scores(running.scores)
     if len(scores) != method.games:
         kind = "characters" if method.fitness == "results" else "numbers"
         raise UsageFault(f"scores of running has {len(scores)} {kind}: one for each of {method.games} games")
-    return Running(genes, scores)
+    return RunningGeneration(genes, scores)
 
 
-def _results(text: str) -> tuple[float | None, ...]:
+def _read_scores(text: str) -> tuple[float | None, ...]:
     try:
         return tuple(_SCORES[character] for line in text.splitlines() for character in line)
     except KeyError as exc:
         raise UsageFault(f"scores of running has the character {exc}: one of {' '.join(_SCORES)}") from exc
 
 
-def _adjusted(text: str) -> tuple[float | None, ...]:
+def _read_adjusted_scores(text: str) -> tuple[float | None, ...]:
     words = text.split()
     for word in words:
-        if word != _MISSING and not _ADJUSTED.fullmatch(word):
-            right = f"a number with {SCORE_DECIMALS} decimals, or {_MISSING} where the game was not played"
-            raise UsageFault(f"scores of running has {shown(word)}: {right}")
-    return tuple(None if word == _MISSING else float(word) for word in words)
+        if word != _MISSING_SCORE and not _ADJUSTED_SCORE_PATTERN.fullmatch(word):
+            right = f"a number with {SCORE_DECIMALS} decimals, or {_MISSING_SCORE} where the game was not played"
+            raise UsageFault(f"scores of running has {short_repr(word)}: {right}")
+    return tuple(None if word == _MISSING_SCORE else float(word) for word in words)
 
 
-def _rows(text: str, method: Method, what: str, weights: int, more: int) -> tuple[tuple[float, ...], ...]:
+def _read_rows(text: str, method: Method, what: str, weights: int, extra_columns: int) -> tuple[tuple[float, ...], ...]:
     """Return one row a gene: its weights, followed by its fitness if `more` is 1."""
     lines = text.splitlines()
     if len(lines) != method.genes:
         raise UsageFault(f"{what} has {len(lines)} lines: one for each of {method.genes} genes")
-    return tuple(_row(line, method, f"{what}, line {number}", weights, more) for number, line in enumerate(lines, 1))
+    return tuple(_read_row(line, method, f"{what}, line {number}", weights, extra_columns) for number, line in enumerate(lines, 1))
 
 
-def _row(line: str, method: Method, what: str, count: int, more: int) -> tuple[float, ...]:
+def _read_row(line: str, method: Method, what: str, count: int, more: int) -> tuple[float, ...]:
     try:
         row = tuple(map(float, line.split()))
     except ValueError:
         row = ()
     weights, fitness = row[:count], row[count:]
-    low, high = _FITNESS[method.fitness]
+    low, high = _FITNESS_RANGES[method.fitness]
     sound = all(0 <= weight <= method.highest for weight in weights) and any(weights)
     if len(row) != count + more or not sound or not all(low <= share <= high for share in fitness):
         also = f" and a fitness from {low:g} to {high:g}" if more else ""
         raise UsageFault(
-            f"{what} is {shown(line)}: {_COUNTS.get(count, count)} weights from 0 to {method.highest:g}{also}"
+            f"{what} is {short_repr(line)}: {_COUNT_WORDS.get(count, count)} weights from 0 to {method.highest:g}{also}"
         )
     return row
 
 
-def _difference(held: Any, right: Any, where: str) -> str | None:
+def _find_difference(held: Any, right: Any, where: str) -> str | None:
     """Return a message about the first key at which a file differs from what would be written, or None."""
     if isinstance(held, dict) and isinstance(right, dict):
         for key in (*held, *right):
             at = f"{where}.{key}" if where else key
             if key not in right:
-                return f"there is a key {shown(at)} that no tuning has"
+                return f"there is a key {short_repr(at)} that no tuning has"
             if key not in held:
                 return f"there is no key {at}"
-            if found := _difference(held[key], right[key], at):
+            if found := _find_difference(held[key], right[key], at):
                 return found
         return None
     if isinstance(held, list) and isinstance(right, list) and len(held) == len(right):
         pairs = enumerate(zip(held, right, strict=True), 1)
-        return next((found for i, pair in pairs if (found := _difference(*pair, f"{where} {i}"))), None)
-    return None if held == right else f"{where} is {shown(held)}: the rest of the file says {shown(right)}"
+        return next((found for i, pair in pairs if (found := _find_difference(*pair, f"{where} {i}"))), None)
+    return None if held == right else f"{where} is {short_repr(held)}: the rest of the file says {short_repr(right)}"

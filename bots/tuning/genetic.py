@@ -15,8 +15,8 @@ from math import comb
 from statistics import median
 from typing import Literal, NamedTuple, get_args
 
-from bots.evaluation.base import EQUAL
-from protocol.display import shown
+from bots.evaluation.base import EQUAL_WEIGHTS
+from protocol.display import short_repr
 from protocol.errors import UsageFault
 
 Gene = tuple[float, ...]
@@ -26,12 +26,12 @@ Fitness = Literal["results", "adjusted"]
 
 DECIMALS = 3
 FITNESS_DECIMALS = 6
-MOST_GENES = 1000
-MOST_STARTS = 1000
-MOST_GENERATIONS = 1000
-MOST_GAMES: Mapping[Fitness, int] = {"results": 100_000, "adjusted": 40_000}
+MAX_GENES = 1000
+MAX_STARTS = 1000
+MAX_GENERATIONS = 1000
+MAX_GAMES: Mapping[Fitness, int] = {"results": 100_000, "adjusted": 40_000}
 """Games of a generation. With more, the file would be too long for `read_file`."""
-MOST_WEIGHT = 1000.0
+MAX_WEIGHT = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +72,20 @@ class Method:
 
     def check(self) -> None:
         """Raise `UsageFault` for the first number that is out of range or does not fit the others."""
-        _check_integer("genes", self.genes, 2, MOST_GENES)
+        _check_integer("genes", self.genes, 2, MAX_GENES)
         _check_integer("tournaments", self.tournaments, 1, self.genes // 2, "two genes each at least")
         if self.genes % self.tournaments:
             raise UsageFault(f"tournaments is {self.tournaments}: a number that divides genes, {self.genes}")
-        _check_integer("starts", self.starts, 1, MOST_STARTS)
+        _check_integer("starts", self.starts, 1, MAX_STARTS)
         if self.seats not in get_args(Seating):
-            raise UsageFault(f"seats is {shown(self.seats)}: one of {', '.join(get_args(Seating))}")
+            raise UsageFault(f"seats is {short_repr(self.seats)}: one of {', '.join(get_args(Seating))}")
         self._check_breeding()
-        _check_integer("generations", self.generations, 1, MOST_GENERATIONS)
-        _check_number("highest", self.highest, MOST_WEIGHT)
+        _check_integer("generations", self.generations, 1, MAX_GENERATIONS)
+        _check_number("highest", self.highest, MAX_WEIGHT)
         _check_number("step", self.step, 1)
         if self.fitness not in get_args(Fitness):
-            raise UsageFault(f"fitness is {shown(self.fitness)}: one of {', '.join(get_args(Fitness))}")
-        most = MOST_GAMES[self.fitness]
+            raise UsageFault(f"fitness is {short_repr(self.fitness)}: one of {', '.join(get_args(Fitness))}")
+        most = MAX_GAMES[self.fitness]
         if self.games > most:
             raise UsageFault(f"{self.games:,} games of a generation: at most {most:,}; fewer genes or starts")
 
@@ -100,7 +100,7 @@ class Method:
             )
 
 
-class Meeting(NamedTuple):
+class ScheduledGame(NamedTuple):
     """A game to play: the genes on seats 0 and 1 by index, and the seeds of deal and dice as in `Seats`."""
 
     first: int
@@ -119,35 +119,35 @@ class Generation(NamedTuple):
     fitness: tuple[float, ...]
 
 
-def first_genes(method: Method, seed: str, weights: int = len(EQUAL)) -> tuple[Gene, ...]:
+def draw_first_genes(method: Method, seed: str, weights: int = len(EQUAL_WEIGHTS)) -> tuple[Gene, ...]:
     """Return the genes of generation 1, with `weights` weights each, uniform from 0 to `method.highest`."""
-    chance = _chance(seed, 1, "genes")
+    chance = _make_rng(seed, 1, "genes")
     return tuple(
-        _not_all_zero(lambda: tuple(_weight(chance, method) for _ in range(weights))) for _ in range(method.genes)
+        _redraw_zeros(lambda: tuple(_draw_weight(chance, method) for _ in range(weights))) for _ in range(method.genes)
     )
 
 
-def schedule(method: Method, seed: str, number: int) -> tuple[Meeting, ...]:
+def schedule_games(method: Method, seed: str, number: int) -> tuple[ScheduledGame, ...]:
     """Return the games of a generation, tournament by tournament.
 
     Every `start` is unique for the seed, except that the two games of one start with swapped seats share it. When luck
     is adjusted for, these two have their own dice: with the same dice they would come out alike and add no information.
     """
-    chance = _chance(seed, number, "seats")
+    chance = _make_rng(seed, number, "seats")
     meetings = []
-    for members in _tournaments(method, seed, number):
+    for members in _draw_tournaments(method, seed, number):
         for pair in combinations(members, 2):
             for k in range(method.starts):
                 start = f"{seed}/{number}/{pair[0]}-{pair[1]}/{k}"
                 seated = pair if method.seats == "both" or chance.random() < 0.5 else pair[::-1]
                 own = [f"{start}/{seat}" if method.fitness == "adjusted" else None for seat in (0, 1)]
-                meetings.append(Meeting(*seated, start, own[0]))
+                meetings.append(ScheduledGame(*seated, start, own[0]))
                 if method.seats == "both":
-                    meetings.append(Meeting(*seated[::-1], start, own[1]))
+                    meetings.append(ScheduledGame(*seated[::-1], start, own[1]))
     return tuple(meetings)
 
 
-def fitness(method: Method, meetings: Sequence[Meeting], scores: Sequence[float]) -> tuple[float, ...]:
+def compute_fitness(method: Method, meetings: Sequence[ScheduledGame], scores: Sequence[float]) -> tuple[float, ...]:
     """Return each gene's fraction of points. Scores are seat 0's: 1 won, 0.5 drawn, 0 lost, or that minus luck."""
     points, games = [0.0] * method.genes, [0] * method.genes
     for meeting, score in zip(meetings, scores, strict=True):
@@ -158,84 +158,84 @@ def fitness(method: Method, meetings: Sequence[Meeting], scores: Sequence[float]
     return tuple(round(won / played, FITNESS_DECIMALS) for won, played in zip(points, games, strict=True))
 
 
-def next_genes(method: Method, seed: str, generation: Generation) -> tuple[Gene, ...]:
+def breed_genes(method: Method, seed: str, generation: Generation) -> tuple[Gene, ...]:
     """Return the next generation's genes: children and mutants of the fittest replace the least fit."""
-    parents = [generation.genes[i] for i in _parents(method, seed, generation)]
-    mating, mutation = (_chance(seed, generation.number, purpose) for purpose in ("children", "mutants"))
-    born = [_child(mating, parents) for _ in range(method.children)]
+    parents = [generation.genes[i] for i in _select_parents(method, seed, generation)]
+    mating, mutation = (_make_rng(seed, generation.number, purpose) for purpose in ("children", "mutants"))
+    born = [_make_child(mating, parents) for _ in range(method.children)]
     reach = method.highest * method.step ** (generation.number - 1)
-    born += [_not_all_zero(lambda: _mutant(mutation, method, parents, reach)) for _ in range(method.mutants)]
-    least_fit = _ranked(generation, range(method.genes))[method.genes - len(born) :]
+    born += [_redraw_zeros(lambda: _make_mutant(mutation, method, parents, reach)) for _ in range(method.mutants)]
+    least_fit = _rank_genes(generation, range(method.genes))[method.genes - len(born) :]
     genes = list(generation.genes)
     for place, gene in zip(sorted(least_fit), born, strict=True):
         genes[place] = gene
     return tuple(genes)
 
 
-def fittest(generation: Generation) -> int:
+def fittest_index(generation: Generation) -> int:
     """Return the index of the fittest gene."""
-    return _ranked(generation, range(len(generation.genes)))[0]
+    return _rank_genes(generation, range(len(generation.genes)))[0]
 
 
-def middle(generation: Generation) -> float:
+def median_fitness(generation: Generation) -> float:
     """Return the median fitness."""
     return round(median(generation.fitness), FITNESS_DECIMALS)
 
 
-def _tournaments(method: Method, seed: str, number: int) -> list[list[int]]:
+def _draw_tournaments(method: Method, seed: str, number: int) -> list[list[int]]:
     """Return the random tournaments of a generation, each with its genes in ascending order."""
     drawn = list(range(method.genes))
-    _chance(seed, number, "tournaments").shuffle(drawn)
+    _make_rng(seed, number, "tournaments").shuffle(drawn)
     size = method.genes // method.tournaments
     return [sorted(drawn[begin : begin + size]) for begin in range(0, method.genes, size)]
 
 
-def _parents(method: Method, seed: str, generation: Generation) -> list[int]:
-    tournaments = _tournaments(method, seed, generation.number)
-    return [gene for members in tournaments for gene in _ranked(generation, members)[: method.best]]
+def _select_parents(method: Method, seed: str, generation: Generation) -> list[int]:
+    tournaments = _draw_tournaments(method, seed, generation.number)
+    return [gene for members in tournaments for gene in _rank_genes(generation, members)[: method.best]]
 
 
-def _ranked(generation: Generation, genes: Sequence[int]) -> list[int]:
+def _rank_genes(generation: Generation, genes: Sequence[int]) -> list[int]:
     """Return the genes by falling fitness; of equals, the lower index first."""
     return sorted(genes, key=lambda gene: (-generation.fitness[gene], gene))
 
 
-def _child(chance: random.Random, parents: Sequence[Gene]) -> Gene:
+def _make_child(rng: random.Random, parents: Sequence[Gene]) -> Gene:
     """Return the average of two different parents. It is never all 0, as half of the smallest weight is rounded up."""
-    one, other = chance.sample(parents, 2)
+    one, other = rng.sample(parents, 2)
     return tuple(round((a + b) / 2, DECIMALS) for a, b in zip(one, other, strict=True))
 
 
-def _mutant(chance: random.Random, method: Method, parents: Sequence[Gene], reach: float) -> Gene:
+def _make_mutant(chance: random.Random, method: Method, parents: Sequence[Gene], max_change: float) -> Gene:
     """Return a parent with one weight replaced by a random one at most `reach` away."""
     parent = chance.choice(parents)
     at = chance.randrange(len(parent))
-    weight = chance.uniform(max(0.0, parent[at] - reach), min(method.highest, parent[at] + reach))
+    weight = chance.uniform(max(0.0, parent[at] - max_change), min(method.highest, parent[at] + max_change))
     return (*parent[:at], round(weight, DECIMALS), *parent[at + 1 :])
 
 
-def _not_all_zero(draw: Callable[[], Gene]) -> Gene:
+def _redraw_zeros(draw: Callable[[], Gene]) -> Gene:
     while not any(gene := draw()):
         pass
     return gene
 
 
-def _weight(chance: random.Random, method: Method) -> float:
+def _draw_weight(chance: random.Random, method: Method) -> float:
     return round(chance.uniform(0, method.highest), DECIMALS)
 
 
-def _chance(seed: str, number: int, purpose: str) -> random.Random:
+def _make_rng(seed: str, number: int, purpose: str) -> random.Random:
     return random.Random(f"{seed}/{number}/{purpose}")
 
 
-def _check_number(key: str, value: object, most: float) -> None:
-    known = type(value) in (int, float) and 0 < value <= most  # type: ignore[operator]
+def _check_number(key: str, value: object, max_value: float) -> None:
+    known = type(value) in (int, float) and 0 < value <= max_value  # type: ignore[operator]
     if not known or value != round(value, DECIMALS):  # type: ignore[call-overload]
-        right = f"a number above 0, at most {most:g}, with {DECIMALS} decimals at most"
-        raise UsageFault(f"{key} is {shown(value)}: {right}")
+        right = f"a number above 0, at most {max_value:g}, with {DECIMALS} decimals at most"
+        raise UsageFault(f"{key} is {short_repr(value)}: {right}")
 
 
 def _check_integer(key: str, value: object, low: int, high: int, reason: str = "") -> None:
     if type(value) is not int or not low <= value <= high:
         because = f" ({reason})" if reason else ""
-        raise UsageFault(f"{key} is {shown(value)}: an integer from {low} to {high}{because}")
+        raise UsageFault(f"{key} is {short_repr(value)}: an integer from {low} to {high}{because}")

@@ -8,26 +8,26 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bots.tuning.genetic import middle
+from bots.tuning.genetic import median_fitness
 from bots.tuning.tuning import Tuning
-from machine.atomic_write import in_place_of
+from machine.atomic_write import replacing_file
 from protocol.errors import ArenaFault, UsageFault
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_UNDATED: Mapping[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
+_TIMELESS_METADATA: Mapping[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 """Metadata by format that keep the time out of a picture, so that equal tunings give equal bytes."""
-_INCHES = (6.4, 4.0)
-_STEP = 0.05
-_WIDEST = 0.8
+_SIZE_INCHES = (6.4, 4.0)
+_DOT_SPACING = 0.05
+_MAX_ROW_WIDTH = 0.8
 """The distance between dots of equal fitness, and the greatest width of a row of them; generations are 1 apart."""
 
 
 def check_plot(path: Path) -> None:
     """Raise `UsageFault` for a picture that can't be drawn."""
-    if _form(path) not in _UNDATED:
-        raise UsageFault(f"--plot {path}: the name of a picture ends in .{', .'.join(_UNDATED)}")
+    if _format_of(path) not in _TIMELESS_METADATA:
+        raise UsageFault(f"--plot {path}: the name of a picture ends in .{', .'.join(_TIMELESS_METADATA)}")
     if find_spec("matplotlib") is None:
         raise UsageFault("--plot needs matplotlib: pip install 'bot-arena[plot]'")
 
@@ -37,17 +37,17 @@ def plot(tuning: Tuning, path: Path) -> None:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=_INCHES, layout="constrained")
+    figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     _draw(tuning, figure.add_subplot())
     figure.legend(loc="outside lower center", ncols=3, frameon=False)
     try:
-        with in_place_of(path) as temporary, rc_context({"svg.hashsalt": ""}):
-            figure.savefig(temporary, format=_form(path), metadata=_UNDATED[_form(path)])
+        with replacing_file(path) as temporary, rc_context({"svg.hashsalt": ""}):
+            figure.savefig(temporary, format=_format_of(path), metadata=_TIMELESS_METADATA[_format_of(path)])
     except OSError as exc:
         raise ArenaFault(f"{path} can't be written: {exc.strerror}") from exc
 
 
-def _form(path: Path) -> str:
+def _format_of(path: Path) -> str:
     return path.suffix.lower().removeprefix(".")
 
 
@@ -55,12 +55,12 @@ def _draw(tuning: Tuning, axes: Axes) -> None:
     from matplotlib.ticker import MaxNLocator
 
     for generation in tuning.generations:
-        places = [generation.number + offset for offset in _offsets(generation.fitness)]
+        places = [generation.number + offset for offset in _dot_offsets(generation.fitness)]
         label = "every gene" if generation.number == 1 else None
         axes.scatter(places, generation.fitness, s=5, color="0.5", linewidths=0, label=label)
     numbers = [generation.number for generation in tuning.generations]
     best = [max(generation.fitness) for generation in tuning.generations]
-    medians = [middle(generation) for generation in tuning.generations]
+    medians = [median_fitness(generation) for generation in tuning.generations]
     axes.plot(numbers, best, color="C3", marker="o", markersize=4, label="best")
     axes.plot(numbers, medians, color="C0", marker="s", markersize=4, label="median")
     axes.set_title(f"{tuning.setup.game}, preset {tuning.preset}")
@@ -72,12 +72,12 @@ def _draw(tuning: Tuning, axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
-def _offsets(fitness: Sequence[float]) -> list[float]:
+def _dot_offsets(fitness: Sequence[float]) -> list[float]:
     """Return the horizontal offset of each dot; dots of equal fitness stand side by side."""
     counts, seen = Counter(fitness), Counter[float]()
     offsets = []
     for value in fitness:
-        step = min(_STEP, _WIDEST / counts[value])
+        step = min(_DOT_SPACING, _MAX_ROW_WIDTH / counts[value])
         offsets.append((seen[value] - (counts[value] - 1) / 2) * step)
         seen[value] += 1
     return offsets

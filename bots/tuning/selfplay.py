@@ -14,26 +14,26 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import asdict
 
-from bots.client.bot import seeded
-from bots.client.settings import read_number, read_one
-from bots.evaluation import names_of, weights_of
-from bots.search.base import DEEPEST, Limit
+from bots.client.bot import make_turn_rng
+from bots.client.settings import read_integer, read_choice
+from bots.evaluation import names_of, default_weights
+from bots.search.base import DEFAULT_MAX_DEPTH, SearchLimit
 from bots.search.kernels import Kernel, SearchSettings, choices_of, kernel_for
 from bots.tuning.genetic import Gene
-from bots.tuning.weights import WEIGHED
+from bots.tuning.weights import WEIGHTED_GAMES
 from measuring.luck import luck_along
 from measuring.value_function import ValueFunction
-from measuring.value_registry import value_of
+from measuring.value_registry import load_value
 from protocol import VERSION
 from protocol.dice import Dice
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import ArenaFault, BadConfig, UsageFault
 from protocol.games import game_class
 from protocol.games.base import Game
-from referee.result import points_of
+from referee.result import points_from_ranks
 
-FEATURES = "features"
-KEPT = 4
+FEATURES_EVALUATION = "features"
+CACHED_SETUPS = 4
 """Setups for which a thread caches rules and search."""
 SCORE_DECIMALS = 4
 """Decimals of a luck-adjusted score. The rounding is a hundredth of their spread."""
@@ -51,21 +51,21 @@ class Setup(NamedTuple):
     config: str = "{}"
     depth: int | None = None
     nodes: int | None = None
-    evaluation: str = FEATURES
+    evaluation: str = FEATURES_EVALUATION
 
     @property
     def search(self) -> dict[str, Any]:
         """The parameters of the search by the keys of `--set`. Without `eval` it uses the features."""
         search = {"depth": self.depth, "nodes": self.nodes, **asdict(self.settings)}
-        return search if self.evaluation == FEATURES else {**search, "eval": self.evaluation}
+        return search if self.evaluation == FEATURES_EVALUATION else {**search, "eval": self.evaluation}
 
     @property
-    def usual(self) -> Gene:
+    def default_weights(self) -> Gene:
         """The default weights of the evaluation."""
-        return weights_of(self.game, self.evaluation)
+        return default_weights(self.game, self.evaluation)
 
 
-class Seats(NamedTuple):
+class GameSpec(NamedTuple):
     """A game to play: the weights of seats 0 and 1, and the seed of deal, dice and random drafts.
 
     If `dice` is given, it seeds dice and drafts instead, so that games of one deal can have different dice.
@@ -77,7 +77,7 @@ class Seats(NamedTuple):
     dice: str | None = None
 
 
-class PlayedGame(NamedTuple):
+class FinishedGame(NamedTuple):
     """A finished game: its moves as objects of the rules, all states from first to last, and the points of seat 0."""
 
     moves: tuple[Any, ...]
@@ -85,40 +85,40 @@ class PlayedGame(NamedTuple):
     score: float
 
 
-class Freed(NamedTuple):
+class ScoreAndLuck(NamedTuple):
     """The points of seat 0 in a game, and the part of them that is luck."""
 
     score: float
     luck: float
 
 
-def check(setup: Setup) -> Game[Any, Any]:
+def check_setup(setup: Setup) -> Game[Any, Any]:
     """Return the rules of the games. Raises `UsageFault` for a setup that can't be played."""
     game = setup.game
-    if game not in WEIGHED:
-        raise UsageFault(f"{shown(game)} has no weights to tune: one of {', '.join(WEIGHED)}")
-    read_number(game, "depth", setup.depth, 64)
-    read_number(game, "nodes", setup.nodes, 10**9)
+    if game not in WEIGHTED_GAMES:
+        raise UsageFault(f"{short_repr(game)} has no weights to tune: one of {', '.join(WEIGHTED_GAMES)}")
+    read_integer(game, "depth", setup.depth, 64)
+    read_integer(game, "nodes", setup.nodes, 10**9)
     if setup.depth is None and setup.nodes is None:
         raise UsageFault(f"{game}: a search has no end without depth (1 to 64) or nodes (1 to {10**9:,})")
     for key, names in choices_of(type(setup.settings)).items():
-        read_one(game, key, getattr(setup.settings, key), names)
-    read_one(game, "eval", setup.evaluation, [name for name in names_of(game) if weights_of(game, name)])
-    rules = _rules(setup)
+        read_choice(game, key, getattr(setup.settings, key), names)
+    read_choice(game, "eval", setup.evaluation, [name for name in names_of(game) if default_weights(game, name)])
+    rules = _load_rules(setup)
     if rules.seats != 2:
         raise UsageFault(f"{game}: players is {rules.seats}: 2, as weights are tuned one against one")
     return rules
 
 
-def play_all(setup: Setup, games: Sequence[Seats], version: str) -> list[float]:
+def play_all(setup: Setup, games: Sequence[GameSpec], version: str) -> list[float]:
     """Return the score of every game. Raises `ArenaFault` for another version, `UsageFault` as `check` does."""
     _check_version(version)
     return [play(setup, seats).score for seats in games]
 
 
-def play_freed(
-    setup: Setup, games: Sequence[Seats], version: str, value: str, second: Setup | None = None
-) -> list[Freed]:
+def play_with_luck(
+    setup: Setup, games: Sequence[GameSpec], version: str, value: str, second_setup: Setup | None = None
+) -> list[ScoreAndLuck]:
     """Play as `play_all` does, and measure the luck of every game by the value function of this name.
 
     This may solve an exact table first. Games of one start need different dice: otherwise they come out alike and make
@@ -127,16 +127,16 @@ def play_freed(
     _check_version(version)
     freed = []
     for seats in games:
-        game = play(setup, seats, second)
+        game = play(setup, seats, second_setup)
         plies = zip(game.states, game.moves, game.states[1:], strict=False)
-        luck = luck_along(ready(setup)[0], value_for(setup, value), plies)
-        freed.append(Freed(game.score, luck.total[0]))
+        luck = luck_along(rules_and_kernel(setup)[0], load_value_function(setup, value), plies)
+        freed.append(ScoreAndLuck(game.score, luck.total[0]))
     return freed
 
 
-def play_adjusted(setup: Setup, games: Sequence[Seats], version: str, value: str) -> list[float]:
+def play_adjusted(setup: Setup, games: Sequence[GameSpec], version: str, value: str) -> list[float]:
     """Return the score of every game minus its luck, rounded to `SCORE_DECIMALS`, as a tuning stores it."""
-    return [round(game.score - game.luck, SCORE_DECIMALS) for game in play_freed(setup, games, version, value)]
+    return [round(game.score - game.luck, SCORE_DECIMALS) for game in play_with_luck(setup, games, version, value)]
 
 
 def _check_version(version: str) -> None:
@@ -144,11 +144,11 @@ def _check_version(version: str) -> None:
         raise ArenaFault(f"a worker has bot-arena {VERSION}, the tuning {version}: all of it needs the same version")
 
 
-def play(setup: Setup, seats: Seats, second: Setup | None = None) -> PlayedGame:
+def play(setup: Setup, seats: GameSpec, second_setup: Setup | None = None) -> FinishedGame:
     """Play one game. Seat 1 may have its own search, that of `second`. Raises `UsageFault` as `check` does."""
-    rules = ready(setup)[0]
-    setups = setup, second or setup
-    kernels = [ready(each)[1] for each in setups]
+    rules = rules_and_kernel(setup)[0]
+    setups = setup, second_setup or setup
+    kernels = [rules_and_kernel(each)[1] for each in setups]
     deal = hashlib.sha256(seats.start.encode()).digest()
     own = seats.start if seats.dice is None else seats.dice
     key = hashlib.sha256(own.encode()).digest()
@@ -160,60 +160,60 @@ def play(setup: Setup, seats: Seats, second: Setup | None = None) -> PlayedGame:
         how = setups[seat]
         found = kernels[seat].search(
             state,
-            depth=how.depth or DEEPEST,
+            depth=how.depth or DEFAULT_MAX_DEPTH,
             algorithm="alphabeta",
             evaluation=how.evaluation,
             weights=weights[seat],
             settings=how.settings,
             # A generator is made only if it is used, as making it takes a tenth of the time of a quick search.
-            below=seeded(own, str(seat), ply).randrange if how.settings.draws else None,
-            limit=Limit(nodes=how.nodes),
+            below=make_turn_rng(own, str(seat), ply).randrange if how.settings.needs_rng else None,
+            limit=SearchLimit(nodes=how.nodes),
         )
         moves.append(found.move)
         state = rules.apply(state, found.move, Dice(key, ply))[0]
         states.append(state)
-    return PlayedGame(tuple(moves), tuple(states), points_of(rules.ranks(state))[0])
+    return FinishedGame(tuple(moves), tuple(states), points_from_ranks(rules.ranks(state))[0])
 
 
-def _rules(setup: Setup) -> Game[Any, Any]:
+def _load_rules(setup: Setup) -> Game[Any, Any]:
     """Return the rules of the setup's game. Raises `UsageFault` for a config that the game does not have."""
     try:
         config = json.loads(setup.config)
     except (ValueError, RecursionError):
         config = None
     if not isinstance(config, dict):
-        raise UsageFault(f"{setup.game}: config is {shown(setup.config)}: a map in JSON")
+        raise UsageFault(f"{setup.game}: config is {short_repr(setup.config)}: a map in JSON")
     try:
         return game_class(setup.game)(config)
     except BadConfig as exc:
         raise UsageFault(str(exc)) from exc
 
 
-def ready(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
+def rules_and_kernel(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
     """Return the rules and the search, cached for the last few setups. Each thread has its own, as a search is not
     thread-safe.
 
     Raises `UsageFault` as `check` does.
     """
-    return _kept.last(setup)
+    return _thread_cache.last(setup)
 
 
-@lru_cache(KEPT)
-def value_for(setup: Setup, name: str) -> ValueFunction:
+@lru_cache(CACHED_SETUPS)
+def load_value_function(setup: Setup, name: str) -> ValueFunction:
     """Return a value function of the setup's game, cached for the last few. Raises `UsageFault` if there is none."""
-    return value_of(ready(setup)[0], name)
+    return load_value(rules_and_kernel(setup)[0], name)
 
 
-def _make_ready(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
-    rules = check(setup)
+def _load_rules_and_kernel(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
+    rules = check_setup(setup)
     kernel = kernel_for(rules)
     assert kernel is not None
     return rules, kernel
 
 
-class _Kept(threading.local):
+class _ThreadCache(threading.local):
     def __init__(self) -> None:
-        self.last = lru_cache(KEPT)(_make_ready)
+        self.last = lru_cache(CACHED_SETUPS)(_load_rules_and_kernel)
 
 
-_kept = _Kept()
+_thread_cache = _ThreadCache()

@@ -11,23 +11,23 @@ from time import monotonic
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from bots.tuning.file import NotKept, write
-from bots.tuning.genetic import Generation, fitness, middle, schedule
-from bots.tuning.selfplay import Seats, play_adjusted, play_all
-from bots.tuning.tuning import Running, Tuning, under_way
+from bots.tuning.file import TuningNotSaved, save_tuning
+from bots.tuning.genetic import Generation, compute_fitness, median_fitness, schedule_games
+from bots.tuning.selfplay import GameSpec, play_adjusted, play_all
+from bots.tuning.tuning import RunningGeneration, Tuning, begin_generation
 from machine.console import Console
 from machine.workers.local import WorkerPool, spread
 
-KEEPING = 0.05
+SAVE_OVERHEAD_RATIO = 0.05
 """The fraction of the time within a generation that writing the file may take."""
 
 
-def pace(games: int, seconds: float) -> str:
+def format_speed(games: int, seconds: float) -> str:
     """Return the speed as text, in games a second."""
     return f"{games / max(seconds, 1e-3):,.1f} games/s"
 
 
-def _work(tuning: Tuning) -> Callable[[Sequence[Seats]], list[float]]:
+def _make_work(tuning: Tuning) -> Callable[[Sequence[GameSpec]], list[float]]:
     """Return the function that workers run: it plays games and returns their scores as the tuning stores them."""
     if tuning.value is None:
         return partial(play_all, tuning.setup, version=tuning.version)
@@ -41,9 +41,9 @@ class Tuner:
         self.tuning = tuning
         self.played = 0
         self._path = path
-        self._left = tuning.method.total - tuning.games
-        self._began = self._kept = monotonic()
-        self._pause = 0.0
+        self._games_left = tuning.method.total - tuning.games
+        self._began = self._saved_at = monotonic()
+        self._save_interval_s = 0.0
         self._console = Console(stderr=True)
         self._bar = Progress(
             TextColumn("generation {task.description}"),
@@ -60,80 +60,80 @@ class Tuner:
         """Seconds since the session started to play."""
         return monotonic() - self._began
 
-    def run(self, crew: WorkerPool) -> None:
+    def run(self, pool: WorkerPool) -> None:
         """Play to the end. On any error or interrupt other than `NotKept`, save the games played so far."""
         self._began = monotonic()
-        self._keep()
+        self._save()
         try:
             with self._bar:
                 while (running := self.tuning.running) is not None:
                     began, before = monotonic(), self.played
-                    self._finish(running, self._play(running, crew))
-                    self._keep()
-                    self._tell(self.played - before, monotonic() - began)
-        except NotKept:
+                    self._finish_generation(running, self._play(running, pool))
+                    self._save()
+                    self._report_generation(self.played - before, monotonic() - began)
+        except TuningNotSaved:
             raise
         except BaseException:
-            self._keep()
+            self._save()
             raise
 
-    def _play(self, running: Running, crew: WorkerPool) -> list[float | None]:
+    def _play(self, running: RunningGeneration, pool: WorkerPool) -> list[float | None]:
         """Play the missing games of this generation and return all its scores."""
         tuning, genes, scores = self.tuning, running.genes, list(running.scores)
         number = len(tuning.generations) + 1
-        meetings = schedule(tuning.method, tuning.seed, number)
+        meetings = schedule_games(tuning.method, tuning.seed, number)
         missing = [i for i, score in enumerate(scores) if score is None]
-        games = [Seats(genes[m.first], genes[m.second], m.start, m.dice) for m in (meetings[i] for i in missing)]
+        games = [GameSpec(genes[m.first], genes[m.second], m.start, m.dice) for m in (meetings[i] for i in missing)]
         name, done = f"{number}/{tuning.method.generations}", len(scores) - len(missing)
-        bar = self._bar.add_task(name, total=len(scores), completed=done, told=self._told())
+        bar = self._bar.add_task(name, total=len(scores), completed=done, told=self._status_text())
         try:
-            for k, score in spread(crew, _work(tuning), games):
+            for k, score in spread(pool, _make_work(tuning), games):
                 scores[missing[k]] = score
                 self.played += 1
-                self._bar.update(bar, advance=1, told=self._told())
-                if monotonic() - self._kept >= self._pause:
-                    self._take(running, scores)
-                    self._keep()
+                self._bar.update(bar, advance=1, told=self._status_text())
+                if monotonic() - self._saved_at >= self._save_interval_s:
+                    self._record_scores(running, scores)
+                    self._save()
         finally:
-            self._take(running, scores)
+            self._record_scores(running, scores)
         self._bar.remove_task(bar)
         return scores
 
-    def _take(self, running: Running, scores: Sequence[float | None]) -> None:
+    def _record_scores(self, running: RunningGeneration, scores: Sequence[float | None]) -> None:
         """Copy the scores so far into the tuning. A copy after every game would cost more than the games."""
         self.tuning = replace(self.tuning, running=running._replace(scores=tuple(scores)))
 
-    def _finish(self, running: Running, scores: Sequence[float | None]) -> None:
+    def _finish_generation(self, running: RunningGeneration, scores: Sequence[float | None]) -> None:
         """Compute the fitness of the genes from the scores, and breed the next generation."""
         method, seed, number = self.tuning.method, self.tuning.seed, len(self.tuning.generations) + 1
         known = [score for score in scores if score is not None]
-        shares = fitness(method, schedule(method, seed, number), known)
+        shares = compute_fitness(method, schedule_games(method, seed, number), known)
         generations = (*self.tuning.generations, Generation(number, running.genes, shares))
-        self.tuning = replace(self.tuning, generations=generations, running=under_way(method, seed, generations))
+        self.tuning = replace(self.tuning, generations=generations, running=begin_generation(method, seed, generations))
 
-    def _keep(self) -> None:
+    def _save(self) -> None:
         begin = monotonic()
-        write(self.tuning, self._path)
-        self._kept = monotonic()
-        self._pause = (self._kept - begin) / KEEPING
+        save_tuning(self.tuning, self._path)
+        self._saved_at = monotonic()
+        self._save_interval_s = (self._saved_at - begin) / SAVE_OVERHEAD_RATIO
 
-    def _tell(self, games: int, seconds: float) -> None:
+    def _report_generation(self, games: int, seconds: float) -> None:
         """Print a line about the finished generation, of which this session played `games` games."""
         last, method = self.tuning.generations[-1], self.tuning.method
-        speed = f", {pace(games, seconds)}" if games else ""
+        speed = f", {format_speed(games, seconds)}" if games else ""
         self._console.print(
             f"generation {last.number} of {method.generations}: best {max(last.fitness):.3f}, "
-            f"median {middle(last):.3f}; {method.games:,} games{speed}",
+            f"median {median_fitness(last):.3f}; {method.games:,} games{speed}",
             soft_wrap=True,
         )
 
-    def _told(self) -> str:
+    def _status_text(self) -> str:
         """Return the text beside the bar: the last finished generation, the speed, the time left for all."""
         told = []
         if self.tuning.generations:
             last = self.tuning.generations[-1]
-            told.append(f"best {max(last.fitness):.3f} median {middle(last):.3f}")
+            told.append(f"best {max(last.fitness):.3f} median {median_fitness(last):.3f}")
         if self.played:
-            left = timedelta(seconds=round((self._left - self.played) * self.seconds / self.played))
-            told.append(f"{pace(self.played, self.seconds)} {left} left")
+            left = timedelta(seconds=round((self._games_left - self.played) * self.seconds / self.played))
+            told.append(f"{format_speed(self.played, self.seconds)} {left} left")
         return " ".join(told)

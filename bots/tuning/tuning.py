@@ -8,22 +8,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from bots.evaluation.base import EQUAL
-from bots.tuning.genetic import Gene, Generation, Method, first_genes, fittest, next_genes
+from bots.evaluation.base import EQUAL_WEIGHTS
+from bots.tuning.genetic import Gene, Generation, Method, draw_first_genes, fittest_index, breed_genes
 from bots.tuning.presets import PRESETS, read_preset
-from bots.tuning.selfplay import Setup, check
+from bots.tuning.selfplay import Setup, check_setup
 from machine.arguments import read_value
 from measuring.value_function import NoLuck
-from measuring.value_registry import names_of
-from protocol.display import among, shown
+from measuring.value_registry import value_names
+from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 
-MOST_GENES_IN_ALL = 15_000
+MAX_TOTAL_GENES = 15_000
 """Genes of all generations. With more, the file would be too long for `read_file`."""
-MOST_SEED = 64
+MAX_SEED_LENGTH = 64
 
 
-class Running(NamedTuple):
+class RunningGeneration(NamedTuple):
     """The generation in progress: its genes, and by game the score of seat 0 that counts for the fitness; None if the
     game has not been played.
     """
@@ -45,7 +45,7 @@ class Tuning:
     value: str | None = None
     """The name of the value function that measures luck, if the fitness is luck-adjusted."""
     generations: tuple[Generation, ...] = ()
-    running: Running | None = None
+    running: RunningGeneration | None = None
 
     @property
     def config(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class Tuning:
         if not self.generations:
             return None
         last = self.generations[-1]
-        at = fittest(last)
+        at = fittest_index(last)
         return last.genes[at], last.fitness[at]
 
     @property
@@ -69,22 +69,22 @@ class Tuning:
         return len(self.generations) * self.method.games + now
 
 
-def under_way(
-    method: Method, seed: str, generations: Sequence[Generation], weights: int = len(EQUAL)
-) -> Running | None:
+def begin_generation(
+    method: Method, seed: str, generations: Sequence[Generation], weights: int = len(EQUAL_WEIGHTS)
+) -> RunningGeneration | None:
     """Return the generation that follows the finished ones, with no game played; None after the last."""
     if len(generations) == method.generations:
         return None
-    genes = next_genes(method, seed, generations[-1]) if generations else first_genes(method, seed, weights)
-    return Running(genes, (None,) * method.games)
+    genes = breed_genes(method, seed, generations[-1]) if generations else draw_first_genes(method, seed, weights)
+    return RunningGeneration(genes, (None,) * method.games)
 
 
-def config_text(config: Mapping[str, Any]) -> str:
+def format_config(config: Mapping[str, Any]) -> str:
     """Return a config as text for a `Setup`. Equal configs give equal texts. Nulls are dropped, as TOML has none."""
-    return json.dumps(present(config), sort_keys=True, default=str)
+    return json.dumps(drop_nulls(config), sort_keys=True, default=str)
 
 
-def present(table: Mapping[str, Any]) -> dict[str, Any]:
+def drop_nulls(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the table without its nulls."""
     return {key: value for key, value in table.items() if value is not None}
 
@@ -93,22 +93,22 @@ def check_tuning(tuning: Tuning) -> None:
     """Raise `UsageFault` for a tuning that can't be played, or can't be stored in a file."""
     read_preset(tuning.preset, tuning.setup.game)
     check_seed(tuning.seed)
-    check(tuning.setup)
+    check_setup(tuning.setup)
     method = tuning.method
     method.check()
     _check_value(tuning)
     genes = method.genes * method.generations
-    if genes > MOST_GENES_IN_ALL:
-        raise UsageFault(f"genes times generations is {genes:,}: at most {MOST_GENES_IN_ALL:,}")
+    if genes > MAX_TOTAL_GENES:
+        raise UsageFault(f"genes times generations is {genes:,}: at most {MAX_TOTAL_GENES:,}")
 
 
-def value_name(method: Method, setup: Setup) -> str | None:
+def choose_value_function(method: Method, setup: Setup) -> str | None:
     """Return the name of the best value function to measure luck by; None if the fitness is not luck-adjusted. Raises
     `UsageFault` if the game has no luck.
     """
     if method.fitness == "results":
         return None
-    name = names_of(check(setup))[0]
+    name = value_names(check_setup(setup))[0]
     if name == NoLuck.name:
         raise UsageFault(f"fitness is 'adjusted': results, as no dice are thrown in {setup.game} under this config")
     return name
@@ -118,41 +118,41 @@ def _check_value(tuning: Tuning) -> None:
     """Raise `UsageFault` if the tuning can't measure luck by its value function, unless it is finished."""
     if tuning.method.fitness == "results":
         if tuning.value is not None:
-            raise UsageFault(f"value is {shown(tuning.value)}: none, as fitness is 'results'")
+            raise UsageFault(f"value is {short_repr(tuning.value)}: none, as fitness is 'results'")
         return
-    names = names_of(check(tuning.setup))
+    names = value_names(check_setup(tuning.setup))
     finished = len(tuning.generations) == tuning.method.generations
     if tuning.value is None or not (finished or tuning.value in names):
-        raise UsageFault(f"value is {shown(tuning.value)}: {among(names)}")
+        raise UsageFault(f"value is {short_repr(tuning.value)}: {list_choices(names)}")
 
 
 def check_seed(seed: str) -> None:
     """Raise `UsageFault` for a seed that is too long, empty or not printable."""
-    if not 1 <= len(seed) <= MOST_SEED or not seed.isprintable():
-        raise UsageFault(f"seed is {shown(seed)}: 1 to {MOST_SEED} printable characters")
+    if not 1 <= len(seed) <= MAX_SEED_LENGTH or not seed.isprintable():
+        raise UsageFault(f"seed is {short_repr(seed)}: 1 to {MAX_SEED_LENGTH} printable characters")
 
 
-def command(tuning: Tuning) -> str:
+def format_command(tuning: Tuning) -> str:
     """Return the command line that makes the tuning, without the option for its file."""
     usual = PRESETS[tuning.preset][tuning.setup.game]
     words = ["arena-bot", "tune", tuning.setup.game, "--preset", tuning.preset]
-    before = numbers(*usual)
-    for key, value in numbers(tuning.method, tuning.setup).items():
+    before = settable_values(*usual)
+    for key, value in settable_values(tuning.method, tuning.setup).items():
         if value != before[key]:
             words += ["--set", f"{key}={'none' if value is None else value}"]
     usual_config = json.loads(usual.setup.config)
     for key, value in tuning.config.items():
         if key not in usual_config or value != usual_config[key]:
-            words += ["--config", f"{key}={_word(value)}"]
+            words += ["--config", f"{key}={_format_value(value)}"]
     return shlex.join([*words, "--seed", tuning.seed])
 
 
-def numbers(method: Method, setup: Setup) -> dict[str, Any]:
+def settable_values(method: Method, setup: Setup) -> dict[str, Any]:
     """Return everything that `--set` may change, by key."""
     return {**asdict(method), **setup.search}
 
 
-def _word(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Return a config value in the form that `read_value` reads."""
     plain = isinstance(value, str) and not value.startswith("@") and read_value(value) == value
     return value if plain else json.dumps(value)

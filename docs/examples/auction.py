@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import MalformedMove
-from protocol.games.parsing import integer, parse_whole_number, raise_illegal, read_config, read_move_fields
+from protocol.games.parsing import parse_integer, parse_whole_number, raise_illegal, read_config, read_move_fields
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event
 
@@ -44,7 +44,7 @@ class Auction(SimultaneousGame[Sale, int]):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Auction, config, {"lots": 10})
-        self.lots = integer("auction", "lots", given["lots"], 1, 1000)
+        self.lots = parse_integer("auction", "lots", given["lots"], 1, 1000)
         self.config = {"lots": self.lots}
 
     def initial(self, dice: Dice) -> tuple[Sale, Event]:
@@ -75,7 +75,7 @@ class Auction(SimultaneousGame[Sale, int]):
         after = [state._replace(at=state.at + 1, worth=(one, two)) for one in each for two in each]
         return [(Fraction(1, len(after)), one) for one in after]
 
-    def resolve(self, state: Sale, moves: Mapping[int, int], dice: Dice) -> tuple[Sale, Event]:
+    def resolve_round(self, state: Sale, moves: Mapping[int, int], dice: Dice) -> tuple[Sale, Event]:
         assert state.worth is not None
         got = [0, 0]
         winner = None if moves[0] == moves[1] else int(moves[1] > moves[0])
@@ -105,7 +105,7 @@ class Auction(SimultaneousGame[Sale, int]):
             return event
         return Event(ply=event.ply, seat=CHANCE, move={"worth": _seen(event.move["worth"], seat)})
 
-    def information(self, state: Sale, seat: int) -> tuple[Any, ...]:
+    def information_set(self, state: Sale, seat: int) -> tuple[Any, ...]:
         return state.lots, state.gains, None if state.worth is None else state.worth[seat]
 
     # How it travels, and how people read it.
@@ -125,7 +125,7 @@ class Auction(SimultaneousGame[Sale, int]):
     def decode_move(self, wire: Any) -> int:
         return read_move_fields(wire, '{"bid": 7}', "bid")[0]
 
-    def board(self, state: Sale) -> str:
+    def draw_board(self, state: Sale) -> str:
         worth = (
             "" if state.worth is None else "; worth {} and {}".format(*("?" if w is None else w for w in state.worth))
         )
@@ -134,13 +134,13 @@ class Auction(SimultaneousGame[Sale, int]):
     def notation(self, move: int) -> str:
         return str(move)
 
-    def parse(self, text: str) -> int:
+    def parse_move(self, text: str) -> int:
         bid = parse_whole_number(text)
         if bid is None:
-            raise MalformedMove(f"{shown(text)} is no bid: a number from 0 to {MOST}")
+            raise MalformedMove(f"{short_repr(text)} is no bid: a number from 0 to {MOST}")
         return bid
 
-    def told(self, event: Event) -> str:
+    def describe_event(self, event: Event) -> str:
         return f"gained {event.result['gained']}" if event.result else f"worth {(event.move or {})['worth']}"
 
 

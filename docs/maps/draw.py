@@ -7,7 +7,7 @@ from html import escape
 from math import sqrt
 from pathlib import Path
 
-from protocol.games.risk.board import EXTENT, Board
+from protocol.games.risk.board import MAX_COORDINATE, Board
 from protocol.games.risk.maps import NAMES, load_map
 from protocol.games.risk.text import wraps_around
 
@@ -21,7 +21,7 @@ def picture(board: Board) -> str:
     """The map as SVG: borders, territories with index and name in their continent's colour, the bonuses."""
     width, height = size(board)
     places = [
-        (SIDE + round(place.x / EXTENT * (width - 2 * SIDE)), TOP + round(place.y / EXTENT * (height - TOP - BOTTOM)))
+        (SIDE + round(place.x / MAX_COORDINATE * (width - 2 * SIDE)), TOP + round(place.y / MAX_COORDINATE * (height - TOP - BOTTOM)))
         for place in board.territories
     ]
     lines = [

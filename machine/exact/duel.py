@@ -10,15 +10,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from machine.atomic_write import in_place_of
+from machine.atomic_write import replacing_file
 from machine.cache import cache_folder, make_room
-from machine.compiled import FAST
+from machine.compiled import HAS_NUMBA
 from machine.exact.duel_file import MappedValues, place_of
-from machine.exact.duel_shape import Shape, check_compiled, is_small, is_solvable, large_shape_of, shape_of
-from machine.exact.graders import Judge, Verdict
+from machine.exact.duel_shape import Shape, check_compiled, is_solved_on_demand, is_solvable, shape_of, small_shape_of
+from machine.exact.graders import Grader, MoveGrade
 from protocol.errors import UsageFault
 from protocol.games.risk.board import Board
-from protocol.games.risk.duel import FREE, Action, Duel, Position
+from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
 
 
 def may_need_solving(config: Mapping[str, Any]) -> bool:
@@ -48,17 +48,17 @@ def write_values(path: Path, key: str, values: Any, sweeps: int) -> None:
     head = f"{key} {sweeps} {hashlib.sha256(body).hexdigest()}\n".encode()
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with in_place_of(path) as there, there.open("wb") as file:
+        with replacing_file(path) as there, there.open("wb") as file:
             file.write(head)
             file.write(body)
 
 
-_EQUAL = 1e-7
+_MIN_TOLERANCE = 1e-7
 
 
-def equal_within(error: float) -> float:
+def value_tolerance(error: float) -> float:
     """Return the difference up to which moves count as equally good, if each value is off by at most `error`."""
-    return max(_EQUAL, 2 * error)
+    return max(_MIN_TOLERANCE, 2 * error)
 
 
 class FlatValues:
@@ -72,11 +72,11 @@ class FlatValues:
         self._weights = [(2 * shape.cap + 1) ** place for place in range(len(shape.places))]
         self._values = values
 
-    def at(self, digits: Sequence[int]) -> float:
+    def value_at(self, digits: Sequence[int]) -> float:
         """Return the value of a position, given as for `MappedValues.at`."""
         return float(self._values[sum(digit * weight for digit, weight in zip(digits, self._weights, strict=True))])
 
-    def flat(self, places: Sequence[int]) -> tuple[Any, list[int]]:
+    def arrays(self, places: Sequence[int]) -> tuple[Any, list[int]]:
         """Return the values and the weights of territories at these places, as in `Table.flat`."""
         return self._values, [self._weights[place] for place in places]
 
@@ -93,23 +93,23 @@ class Table:
     ) -> None:
         self.values = values
         self.positions = shape.positions
-        self.equal = equal_within(values.error)
+        self.tolerance = value_tolerance(values.error)
         """Moves whose values differ by less are equally good."""
-        self._rules = Duel({"map": board.wire, "max_troops": shape.cap, "armies": list(armies)})
+        self._rules = Duel({"map": board.encoded, "max_troops": shape.cap, "armies": list(armies)})
         self._beginnings: dict[Position, float] = {}
         self._cap = shape.cap
         self._places = shape.places
 
     def value(self, position: Position) -> float:
         """Return the value of `position` for the seat to move. Raises `ValueError` for another map or troop limit."""
-        if not self._rules.armies or position.owner.count(FREE) < 2:
-            return self.values.at(self._digits(position))
+        if not self._rules.armies or position.owner.count(NO_OWNER) < 2:
+            return self.values.value_at(self._digits(position))
         position = position._replace(at=0)
         if position not in self._beginnings:
             self._beginnings[position] = max(value for _, value in self.move_values(position))
         return self._beginnings[position]
 
-    def flat(self) -> tuple[Any, list[int]]:
+    def arrays(self) -> tuple[Any, list[int]]:
         """Return the values of all positions as 64-bit floats for compiled loops, and the weight of each territory.
 
         A position's number is the sum of weight times digit: the digit is the troops of the mover, or `max_troops` plus
@@ -117,7 +117,7 @@ class Table:
         """
         if isinstance(self.values, MappedValues):
             raise UsageFault("this table is in a file that is mapped, and not in memory")
-        return self.values.flat(self._places)
+        return self.values.arrays(self._places)
 
     def move_values(self, position: Position) -> list[tuple[Action, float]]:
         """Return the expected result of each legal move for the mover, with best play after it."""
@@ -131,13 +131,13 @@ class Table:
         """Return the best legal moves, in the order of the rules."""
         valued = self.move_values(position)
         best = max((value for _, value in valued), default=0.0)
-        return [move for move, value in valued if value > best - self.equal]
+        return [move for move, value in valued if value > best - self.tolerance]
 
     @property
     def start(self) -> tuple[float, float]:
         """The expected result by seat from the empty board; it cancels out in paired matches."""
         count = len(self._places)
-        value = self.value(Position((FREE,) * count, (0,) * count, 0, 0))
+        value = self.value(Position((NO_OWNER,) * count, (0,) * count, 0, 0))
         return value, -value
 
     def _digits(self, position: Position) -> list[int]:
@@ -146,15 +146,15 @@ class Table:
             raise ValueError(f"a table of {count} territories and {self._cap} troops has no {position}")
         digits = [0] * count
         for owner, troops, place in zip(position.owner, position.troops, self._places, strict=True):
-            if owner != FREE:
+            if owner != NO_OWNER:
                 digits[place] = troops if owner == position.seat else self._cap + troops
         return digits
 
 
 def solve(board: Board, max_troops: int) -> Table:
     """Solve `board`. Raises `UsageFault` if the table would be too large, or without numba."""
-    shape = shape_of(board, max_troops)
-    return Table(board, shape, FlatValues(shape, *_solved(shape)))
+    shape = small_shape_of(board, max_troops)
+    return Table(board, shape, FlatValues(shape, *_solve_values(shape)))
 
 
 def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, armies: Sequence[int] = ()) -> Table:
@@ -166,13 +166,13 @@ def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, arm
     folder = cache_folder() if folder is None else folder
     if (mapped := load_mapped(board, max_troops, folder, armies)) is not None:
         return mapped
-    shape = shape_of(board, max_troops)
+    shape = small_shape_of(board, max_troops)
     path = folder / f"duel-{shape.key}"
     found = read_values(path, shape.key)
     if found is None and _bounded is not None:
         found = _bounded.read(shape.key)
     if found is None:
-        found = _solved(shape)
+        found = _solve_values(shape)
         if _bounded is None:
             write_values(path, shape.key, *found)
         else:
@@ -183,8 +183,8 @@ def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, arm
 class BoundedFolder:
     """A size-limited folder of tables that were solved on demand; the least recently read are removed."""
 
-    def __init__(self, folder: Path, most_bytes: int) -> None:
-        self._folder, self._most_bytes = folder, most_bytes
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder, self._most_bytes = folder, max_bytes
 
     def read(self, key: str) -> tuple[Any, int] | None:
         """Read a table like `read_values`, and mark it as recently used."""
@@ -204,10 +204,10 @@ class BoundedFolder:
 _bounded: BoundedFolder | None = None
 
 
-def keep_new_tables_in(folder: Path, most_bytes: int) -> None:
+def store_new_tables_in(folder: Path, max_bytes: int) -> None:
     """Store tables that this process solves on demand in this folder, up to this many bytes."""
     global _bounded
-    _bounded = BoundedFolder(folder, most_bytes)
+    _bounded = BoundedFolder(folder, max_bytes)
 
 
 def load_mapped(board: Board, max_troops: int, folder: Path, armies: Sequence[int] = ()) -> Table | None:
@@ -215,7 +215,7 @@ def load_mapped(board: Board, max_troops: int, folder: Path, armies: Sequence[in
     check_compiled()
     if not is_solvable(board, max_troops):
         return None
-    shape = large_shape_of(board, max_troops)
+    shape = shape_of(board, max_troops)
     try:
         return Table(board, shape, MappedValues(place_of(shape, folder), shape), armies)
     except OSError:
@@ -225,34 +225,34 @@ def load_mapped(board: Board, max_troops: int, folder: Path, armies: Sequence[in
 def check_table(board: Board, max_troops: int) -> None:
     """Check that `load_or_solve` returns a table here, without solving one. Raises `UsageFault` as that does."""
     if load_mapped(board, max_troops, cache_folder()) is None:
-        shape_of(board, max_troops)
+        small_shape_of(board, max_troops)
 
 
 @lru_cache(maxsize=4)
-def table_of(board: Board, max_troops: int, armies: tuple[int, ...] = ()) -> Table:
+def cached_table(board: Board, max_troops: int, armies: tuple[int, ...] = ()) -> Table:
     """Return the table like `load_or_solve`, cached in memory."""
     return load_or_solve(board, max_troops, armies=armies)
 
 
-def _solved(shape: Shape) -> tuple[Any, int]:
+def _solve_values(shape: Shape) -> tuple[Any, int]:
     """Return the values and the number of sweeps they took."""
-    from machine.exact.duel_values import iterate  # numba takes over a second to load, which cached tables do not need
+    from machine.exact.duel_values import iterate_values  # numba takes over a second to load, which cached tables do not need
 
-    return iterate(shape)
+    return iterate_values(shape)
 
 
-def judge_of(game: Duel) -> Judge:
+def grader_of(game: Duel) -> Grader:
     """Return a grader of moves by the table. Raises `UsageFault` like `solve`."""
-    table = table_of(game.map, game.max_troops, game.armies)
+    table = cached_table(game.map, game.max_troops, game.armies)
 
-    def judge(state: Any, move: Any) -> Verdict:
+    def grade(state: Any, move: Any) -> MoveGrade:
         values = dict(table.move_values(state))
         best, value = max(values, key=values.__getitem__), values[move]
-        return Verdict(value, move, value) if value > values[best] - table.equal else Verdict(value, best, values[best])
+        return MoveGrade(value, move, value) if value > values[best] - table.tolerance else MoveGrade(value, best, values[best])
 
-    return judge
+    return grade
 
 
-def can_judge(game: Duel) -> bool:
+def can_grade(game: Duel) -> bool:
     """Return whether `judge_of` works here without a table from `arena-bot solve`."""
-    return FAST and is_small(game.map, game.max_troops)
+    return HAS_NUMBA and is_solved_on_demand(game.map, game.max_troops)

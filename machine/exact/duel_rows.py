@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from machine.compiled import compiled, entry, ints, zeros
-from machine.exact.duel_shape import Shape, symmetries, turned
-from protocol.games.risk.duel import ARMY, REINFORCEMENT
+from machine.exact.duel_shape import Shape, symmetries, apply_symmetry
+from protocol.games.risk.duel import DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS
 
-TURN_BITS = 7
+SYMMETRY_BITS = 7
 """A spot is the index of a row, shifted by this many bits; the low bits hold the index of a symmetry."""
-TURN = (1 << TURN_BITS) - 1
-REINFORCED, ATTACKED, ATTACKED_EQUALS = 0, 1, 2
-MOVE = 6
+SYMMETRY_MASK = (1 << SYMMETRY_BITS) - 1
+REINFORCEMENT_KIND, ATTACK_KIND, EQUAL_ATTACK_KIND = 0, 1, 2
+MOVE_SIZE = 6
 """Integers of an encoded move.
 
 They are its kind (one of the three above), its index in `masks_of`, the spot that it leads to and the bit of the
@@ -39,7 +39,7 @@ class BoardRows(NamedTuple):
     """The set of territories held (as bits) after a symmetry, by symmetry and by the set before; unsigned, 32 bits."""
 
 
-def rows_of(shape: Shape) -> BoardRows:
+def build_rows(shape: Shape) -> BoardRows:
     """Return the rows of a map; this takes seconds for the largest."""
     import numpy
 
@@ -48,7 +48,7 @@ def rows_of(shape: Shape) -> BoardRows:
     weights = ints(shape.cap ** image[place] for image in images for place in range(count))
     heads, spots = zeros(shape.cap**count), zeros(shape.cap**count)
     kept = number_rows(heads, spots, shape.cap, weights, zeros(count))
-    holders = ints(turned(held, image) for image in images for held in range(1 << count))
+    holders = ints(apply_symmetry(held, image) for image in images for held in range(1 << count))
     return BoardRows(heads[:kept].copy(), spots, holders.astype(numpy.uint32))
 
 
@@ -69,10 +69,10 @@ def number_rows(heads: Any, spots: Any, cap: int, weights: Any, digits: Any) -> 
                 turn = first // count
         if least == number:
             heads[kept] = number
-            spots[number] = kept << TURN_BITS
+            spots[number] = kept << SYMMETRY_BITS
             kept += 1
         else:
-            spots[number] = (spots[least] >> TURN_BITS << TURN_BITS) + turn
+            spots[number] = (spots[least] >> SYMMETRY_BITS << SYMMETRY_BITS) + turn
         k = 0
         while k < count and digits[k] == cap - 1:
             digits[k] = 0
@@ -82,7 +82,7 @@ def number_rows(heads: Any, spots: Any, cap: int, weights: Any, digits: Any) -> 
     return kept
 
 
-def masks_of(shape: Shape) -> Any:
+def build_masks(shape: Shape) -> Any:
     """Return a mask for each move on a map, in the order of `moves_of`, and for each set of territories held.
 
     It is 0 if the side that holds them can make the move, else minus infinity: a flat array of 64-bit floats.
@@ -99,38 +99,38 @@ def masks_of(shape: Shape) -> Any:
 
 
 @compiled
-def moves_of(number: int, cap: int, ends: Any, spots: Any, room: Any, moves: Any) -> int:
+def fill_moves(number: int, cap: int, ends: Any, spots: Any, scratch: Any, moves: Any) -> int:
     """Fill `moves` with the moves of a row, and return the number of integers written.
 
     `ends` lists each border in both directions, as source and target. `room` is scratch space of two integers for each
     territory.
     """
     weight = 1
-    for k in range(0, len(room), 2):
-        room[k] = weight
-        room[k + 1] = cap - number // weight % cap
+    for k in range(0, len(scratch), 2):
+        scratch[k] = weight
+        scratch[k + 1] = cap - number // weight % cap
         weight *= cap
     at = 0
-    for k in range(0, len(room), 2):
-        more = min(REINFORCEMENT, cap - room[k + 1])
+    for k in range(0, len(scratch), 2):
+        more = min(REINFORCEMENT_TROOPS, cap - scratch[k + 1])
         if more > 0:
-            moves[at] = REINFORCED
+            moves[at] = REINFORCEMENT_KIND
             moves[at + 1] = k // 2
-            moves[at + 2] = spots[number - more * room[k]]
+            moves[at + 2] = spots[number - more * scratch[k]]
             moves[at + 3] = 0
-            at += MOVE
+            at += MOVE_SIZE
     for end in range(0, len(ends), 2):
         source = 2 * ends[end]
         to = 2 * ends[end + 1]
-        strength = room[source + 1]
-        defence = room[to + 1]
+        strength = scratch[source + 1]
+        defence = scratch[to + 1]
         if strength >= defence:
-            lost = defence if strength > defence else strength - ARMY
-            moves[at] = ATTACKED if strength > defence else ATTACKED_EQUALS
-            moves[at + 1] = (len(room) + end) // 2
-            moves[at + 2] = spots[number + (defence - 1) * room[to]]
+            lost = defence if strength > defence else strength - DEFAULT_INVASION_TROOPS
+            moves[at] = ATTACK_KIND if strength > defence else EQUAL_ATTACK_KIND
+            moves[at + 1] = (len(scratch) + end) // 2
+            moves[at + 2] = spots[number + (defence - 1) * scratch[to]]
             moves[at + 3] = 1 << to // 2
-            moves[at + 4] = spots[number + lost * room[source]]
+            moves[at + 4] = spots[number + lost * scratch[source]]
             moves[at + 5] = 0 if strength > defence else 1 << source // 2
-            at += MOVE
+            at += MOVE_SIZE
     return at

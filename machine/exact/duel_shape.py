@@ -8,21 +8,21 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from machine.compiled import FAST
+from machine.compiled import HAS_NUMBA
 from protocol.errors import UsageFault
 from protocol.games.risk.board import Board
-from protocol.games.risk.duel import ARMY, REINFORCEMENT, TAKEN
+from protocol.games.risk.duel import DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS, WIN_PROBABILITY
 from protocol.games.risk.maps import NAMES
 
-MOST_POSITIONS = 20_000_000
+MAX_POSITIONS_ON_DEMAND = 20_000_000
 """Maximum number of positions of a table that is solved on demand."""
-MOST_BOARDS = (4 << 30) // 6
+MAX_STORED_BOARDS = (4 << 30) // 6
 """Maximum number of full boards that are stored for a table: at 6 bytes each, 4 GiB."""
-_MOST_ORDERED = 9
+_MAX_LABELLED_TERRITORIES = 9
 """Maximum territories of a map whose symmetries are computed to see whether its table is small enough."""
-_MOST_SYMMETRIES = 128
+_MAX_SYMMETRIES = 128
 """Maximum size of the symmetry group: a larger one costs more than it saves."""
-FORMAT = 2
+FORMAT_VERSION = 2
 """Version of the format of the stored values."""
 
 
@@ -36,77 +36,77 @@ class Shape(NamedTuple):
 
     @property
     def positions(self) -> int:
-        return _count(len(self.places), self.cap)
+        return _count_positions(len(self.places), self.cap)
 
     @property
     def key(self) -> str:
         """The hexadecimal name of the table, unique among all tables."""
-        rules = (FORMAT, ARMY, REINFORCEMENT, float(TAKEN))
+        rules = (FORMAT_VERSION, DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS, float(WIN_PROBABILITY))
         return hashlib.sha256(repr((rules, len(self.places), self.edges, self.cap)).encode()).hexdigest()[:32]
 
 
-def shape_of(board: Board, max_troops: int) -> Shape:
+def small_shape_of(board: Board, max_troops: int) -> Shape:
     """Return the shape of a table that is solved on demand. Raises `UsageFault` for large ones and without numba."""
     count = len(board)
     check_compiled()
-    if _count(count, max_troops) > MOST_POSITIONS:
-        most = max((cap for cap in range(ARMY, max_troops) if _count(count, cap) <= MOST_POSITIONS), default=0)
-        fewer = max(n for n in range(count) if _count(n, max_troops) <= MOST_POSITIONS)
+    if _count_positions(count, max_troops) > MAX_POSITIONS_ON_DEMAND:
+        most = max((cap for cap in range(DEFAULT_INVASION_TROOPS, max_troops) if _count_positions(count, cap) <= MAX_POSITIONS_ON_DEMAND), default=0)
+        fewer = max(n for n in range(count) if _count_positions(n, max_troops) <= MAX_POSITIONS_ON_DEMAND)
         would = f"max_troops {most}" if most else f"a map of {fewer} territories or fewer"
-        positions = _count(count, most) if most else _count(fewer, max_troops)
-        once = f"{solving(board, max_troops)} makes its table, once; " if is_solvable(board, max_troops) else ""
+        positions = _count_positions(count, most) if most else _count_positions(fewer, max_troops)
+        once = f"{solve_command(board, max_troops)} makes its table, once; " if is_solvable(board, max_troops) else ""
         raise UsageFault(
             f"{board.name} with {max_troops} troops is too large to solve ({count} territories, "
-            f"over {MOST_POSITIONS:,} positions): {once}{would} would do "
+            f"over {MAX_POSITIONS_ON_DEMAND:,} positions): {once}{would} would do "
             f"({positions:,} positions, up to some 20 s a million)"
         )
-    return large_shape_of(board, max_troops)
+    return shape_of(board, max_troops)
 
 
-def large_shape_of(board: Board, max_troops: int) -> Shape:
+def shape_of(board: Board, max_troops: int) -> Shape:
     """Return the shape of a table of any size; with ten territories or more this may take practically for ever."""
-    return Shape(*_least_labelling(board), max_troops)
+    return Shape(*_canonical_labelling(board), max_troops)
 
 
 def check_compiled() -> None:
     """Raise `UsageFault` if numba is missing."""
-    if not FAST:
+    if not HAS_NUMBA:
         raise UsageFault("exact risk-duel needs numba: pip install numba (and no ARENA_PLAIN)")
 
 
-def is_small(board: Board, max_troops: int) -> bool:
+def is_solved_on_demand(board: Board, max_troops: int) -> bool:
     """Return whether the table of a board is solved on demand, by its number of positions."""
-    return _count(len(board), max_troops) <= MOST_POSITIONS
+    return _count_positions(len(board), max_troops) <= MAX_POSITIONS_ON_DEMAND
 
 
 def is_solvable(board: Board, max_troops: int) -> bool:
     """Return whether `arena-bot solve` accepts a board."""
     boards = int((2 * max_troops) ** len(board))
-    if boards <= MOST_BOARDS:
+    if boards <= MAX_STORED_BOARDS:
         return True
-    if len(board) > _MOST_ORDERED or boards > _MOST_SYMMETRIES * MOST_BOARDS:
+    if len(board) > _MAX_LABELLED_TERRITORIES or boards > _MAX_SYMMETRIES * MAX_STORED_BOARDS:
         return False
-    return _kept(large_shape_of(board, max_troops)) <= MOST_BOARDS
+    return _count_stored_boards(shape_of(board, max_troops)) <= MAX_STORED_BOARDS
 
 
-def solving(board: Board, max_troops: int) -> str:
+def solve_command(board: Board, max_troops: int) -> str:
     """Return the command that makes the table of a board."""
     map_ = board.name if board.name in NAMES else "@FILE"
     return f"`arena-bot solve risk-duel --config map={map_} --config max_troops={max_troops}`"
 
 
-def _count(territories: int, cap: int) -> int:
+def _count_positions(territories: int, cap: int) -> int:
     """Return the number of positions: each territory is free, or held by either side with 1 to `cap` troops."""
     return int((2 * cap + 1) ** territories)
 
 
 @lru_cache(maxsize=64)
-def _least_labelling(board: Board) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+def _canonical_labelling(board: Board) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
     """Return the borders and places of the first labelling in order; cached, as a ring of nine takes seconds."""
-    return min((_relabelled(board, places), places) for places in _labellings(board))
+    return min((_relabel_borders(board, places), places) for places in _labellings(board))
 
 
-def _relabelled(board: Board, places: Sequence[int]) -> tuple[tuple[int, int], ...]:
+def _relabel_borders(board: Board, places: Sequence[int]) -> tuple[tuple[int, int], ...]:
     ends = ((places[a], places[b]) for a, b in board.borders)
     return tuple(sorted((min(pair), max(pair)) for pair in ends))
 
@@ -140,19 +140,19 @@ def symmetries(shape: Shape) -> list[tuple[int, ...]]:
             and all(((k, place) in edges) == ((min(at, to), max(at, to)) in edges) for k, at in enumerate(image))
         ]
     for place in range(count):
-        if len(found) > _MOST_SYMMETRIES:
+        if len(found) > _MAX_SYMMETRIES:
             found = [image for image in found if image[place] == place]
     return found
 
 
-def _kept(shape: Shape) -> int:
+def _count_stored_boards(shape: Shape) -> int:
     """Return the number of full boards to store, one for each class of symmetric rows (W. Burnside, 1897)."""
     images = symmetries(shape)
-    rows = sum(int(shape.cap ** _cycles(image)) for image in images) // len(images)
+    rows = sum(int(shape.cap ** _count_cycles(image)) for image in images) // len(images)
     return rows << len(shape.places)
 
 
-def _cycles(image: Sequence[int]) -> int:
+def _count_cycles(image: Sequence[int]) -> int:
     """Return the number of cycles of a permutation."""
     left, found = set(range(len(image))), 0
     while left:
@@ -164,6 +164,6 @@ def _cycles(image: Sequence[int]) -> int:
     return found
 
 
-def turned(holders: int, image: Sequence[int]) -> int:
+def apply_symmetry(holders: int, image: Sequence[int]) -> int:
     """Return the territories held after a symmetry; bit k is set if the mover holds territory k."""
     return sum((holders >> place & 1) << to for place, to in enumerate(image))

@@ -19,35 +19,35 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from machine.atomic_write import locked
+from machine.atomic_write import file_lock
 from machine.compiled import ints, zeros
-from machine.exact.duel_file import ONE, Spent, place_of, write_mapped
-from machine.exact.duel_rows import MOVE, masks_of, rows_of
+from machine.exact.duel_file import WIN_VALUE, SolvingStats, place_of, write_mapped
+from machine.exact.duel_rows import MOVE_SIZE, build_masks, build_rows
 from machine.exact.duel_shape import Shape
-from machine.exact.duel_sweeps import PARTS, SPARE, WIDEST, RowMoves, sweep, sweep_bounds
+from machine.exact.duel_sweeps import MARGINS_PER_UNIT, SCRATCH_ROWS, MAX_MARGIN, RowMoves, sweep, sweep_bounds
 from protocol.errors import ArenaFault, UsageFault
 
-TOLERANCE = 1
+MAX_FINAL_CHANGE = 1
 """Iteration ends when no value changes by more than this many units in a sweep: rounding keeps some values changing."""
 _FIRST_MARGINS = (1 << 10, 1 << 12, 1 << 14)
 """Initial margins of the proof: six hundred-millionths of a win, and larger ones for more rounding errors."""
-_PROVING = 25
+_SWEEPS_PER_MARGIN = 25
 """Sweeps before the proof tries the next initial margin."""
-_RHYTHM = 30
+_EXTRAPOLATION_INTERVAL_SWEEPS = 30
 """Sweeps between two extrapolations."""
-_PATIENCE = 2 * _RHYTHM
+_MAX_STALLED_SWEEPS = 2 * _EXTRAPOLATION_INTERVAL_SWEEPS
 """Sweeps without a new smallest change after which iteration stops: a bad extrapolation is mended by the next one."""
-_NOTED = 30_000
+_MAX_STORED_CHANGE = 30_000
 """The largest change is scaled to this number, to be stored in 16 bits."""
-_COARSE = 5
+_MIN_EXTRAPOLATED_CHANGE = 5
 """Units below which changes are too distorted by rounding to extrapolate."""
-_AT_ONCE = 500
+_ROWS_PER_TASK = 500
 """Rows of a thread's task. They are in the quickest order for a sweep, so small tasks keep threads side by side."""
-_SPENT = 3
+_STATS_SIZE = 3
 """Numbers of 8 bytes in front of the values: sweeps, seconds, processor seconds."""
 
 
-class Step(NamedTuple):
+class SolvingProgress(NamedTuple):
     """Progress of solving: `change` is the largest change of a value in the last sweep, None during the proof."""
 
     sweeps: int
@@ -55,7 +55,7 @@ class Step(NamedTuple):
     seconds: float
 
 
-def solve_mapped(shape: Shape, folder: Path, jobs: int, told: Callable[[Step], None]) -> Path:
+def solve_mapped(shape: Shape, folder: Path, jobs: int, on_sweep: Callable[[SolvingProgress], None]) -> Path:
     """Solve `shape` with `jobs` threads, write its table to `folder` and return its path; `told` is called after each
     sweep.
 
@@ -66,8 +66,8 @@ def solve_mapped(shape: Shape, folder: Path, jobs: int, told: Callable[[Step], N
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(path):
-            Solving(shape, unfinished, jobs, told).run(path)
+        with file_lock(path):
+            DuelSolver(shape, unfinished, jobs, on_sweep).run(path)
             unfinished.unlink()
     except BlockingIOError as exc:
         raise UsageFault(f"{path} is being solved by another process") from exc
@@ -76,37 +76,37 @@ def solve_mapped(shape: Shape, folder: Path, jobs: int, told: Callable[[Step], N
     return path
 
 
-class Solving:
+class DuelSolver:
     """A table in progress: rows of `values` with a margin each; before the proof the margins hold changes of values."""
 
-    def __init__(self, shape: Shape, unfinished: Path, jobs: int, told: Callable[[Step], None]) -> None:
+    def __init__(self, shape: Shape, unfinished: Path, jobs: int, on_sweep: Callable[[SolvingProgress], None]) -> None:
         count = len(shape.places)
-        self._shape, self._jobs, self._told = shape, jobs, told
-        self._rows = rows_of(shape)
+        self._shape, self._jobs, self._told = shape, jobs, on_sweep
+        self._rows = build_rows(shape)
         self._boards, self.length = 1 << count, len(self._rows.heads)
-        self._spent, self.values = open_values(unfinished, (self.length + SPARE * jobs) * self._boards)
+        self._spent, self.values = open_values(unfinished, (self.length + SCRATCH_ROWS * jobs) * self._boards)
         self.margins = numpy.zeros(len(self.values), numpy.uint16)
         self._changes = self.margins.view(numpy.int16)
         ends = ints(itertools.chain(*((a, b, b, a) for a, b in shape.edges)))
-        self._moves = RowMoves(shape.cap, ends, masks_of(shape), *self._rows)
+        self._moves = RowMoves(shape.cap, ends, build_masks(shape), *self._rows)
         self._rooms: SimpleQueue[tuple[Any, ...]] = SimpleQueue()
         for job in range(jobs):
-            spare = (self.length + SPARE * job) * self._boards
-            room = zeros(2 * count), zeros(MOVE * (count + len(ends))), *zeros(2 << count, float).reshape(2, -1)
+            spare = (self.length + SCRATCH_ROWS * job) * self._boards
+            room = zeros(2 * count), zeros(MOVE_SIZE * (count + len(ends))), *zeros(2 << count, float).reshape(2, -1)
             self._rooms.put((spare, *room))
 
     def run(self, path: Path) -> None:
         """Solve to the end, and write the table."""
-        self.swept(0, 0)
-        self.bounds_swept(0, 0)  # compiles both before there are threads
+        self.sweep_rows(0, 0)
+        self.sweep_margins(0, 0)  # compiles both before there are threads
         self._began = time.perf_counter() - self._spent[1], time.process_time() - self._spent[2]
         self._pool = ThreadPoolExecutor(self._jobs)
         try:
             self._iterate()
-            error = self._prove() / (PARTS * ONE)
+            error = self._prove() / (MARGINS_PER_UNIT * WIN_VALUE)
         finally:
             self._pool.shutdown(cancel_futures=True)
-        spent = Spent(int(self._spent[0]), error, float(self._spent[1]), float(self._spent[2]))
+        spent = SolvingStats(int(self._spent[0]), error, float(self._spent[1]), float(self._spent[2]))
         write_mapped(path, self._shape, spent, self._rows.heads, self.values[: self.length * self._boards])
 
     def _iterate(self) -> None:
@@ -115,24 +115,24 @@ class Solving:
         The remaining error soon shrinks by the same factor in every sweep. Two sweeps show the factor, and so the limit
         of all sweeps to come: 1 / (1 - factor) times the last change.
         """
-        change, unit, before_leap = 2 * ONE, 1.0, _RHYTHM
+        change, unit, before_leap = 2 * WIN_VALUE, 1.0, _EXTRAPOLATION_INTERVAL_SWEEPS
         least, without = change, 0
-        while change > TOLERANCE and without < _PATIENCE:
+        while change > MAX_FINAL_CHANGE and without < _MAX_STALLED_SWEEPS:
             before_leap -= 1
             if before_leap > 1:
-                change = max(self._all(self.swept))
+                change = max(self._map_rows(self.sweep_rows))
             else:
-                unit = change / _NOTED if before_leap == 1 else unit
-                found = list(self._all(partial(self._noted, unit)))
+                unit = change / _MAX_STORED_CHANGE if before_leap == 1 else unit
+                found = list(self._map_rows(partial(self._sweep_and_store_changes, unit)))
                 change = max(part[0] for part in found)
                 factor = sum(part[1] for part in found) / max(sum(part[2] for part in found), 1.0)
                 if before_leap == 0:
-                    before_leap = _RHYTHM
-                    if 0 < factor < 1 and change > _COARSE:
-                        list(self._all(partial(self._extrapolated, unit * factor / (1 - factor))))
+                    before_leap = _EXTRAPOLATION_INTERVAL_SWEEPS
+                    if 0 < factor < 1 and change > _MIN_EXTRAPOLATED_CHANGE:
+                        list(self._map_rows(partial(self._extrapolate, unit * factor / (1 - factor))))
             without = without + 1 if change >= least else 0
             least = min(least, change)
-            self._tell(change / ONE)
+            self._report(change / WIN_VALUE)
 
     def _prove(self) -> int:
         """Return a proven error margin.
@@ -144,23 +144,23 @@ class Solving:
         for begin in _FIRST_MARGINS:
             margins[:] = begin
             margins[:, 0] = margins[:, -1] = 0
-            for _ in range(_PROVING):
-                widest: int = max(self._all(self.bounds_swept))
-                self._tell(None)
+            for _ in range(_SWEEPS_PER_MARGIN):
+                widest: int = max(self._map_rows(self.sweep_margins))
+                self._report(None)
                 if widest <= begin:
                     return widest
-                if widest >= WIDEST:
+                if widest >= MAX_MARGIN:
                     break
         raise ArenaFault(
             "the values stand still and are not proven to be right: more sweeps would not help, a lower max_troops may"
         )
 
-    def _all(self, task: Callable[[int, int], Any]) -> Any:
+    def _map_rows(self, task: Callable[[int, int], Any]) -> Any:
         """Return the results of a task for all rows, split into parts."""
-        firsts = range(0, self.length, _AT_ONCE)
-        return self._pool.map(task, firsts, (min(first + _AT_ONCE, self.length) for first in firsts))
+        firsts = range(0, self.length, _ROWS_PER_TASK)
+        return self._pool.map(task, firsts, (min(first + _ROWS_PER_TASK, self.length) for first in firsts))
 
-    def swept(self, first: int, last: int) -> int:
+    def sweep_rows(self, first: int, last: int) -> int:
         """Update the values of the rows from `first` to `last`, and return the largest change."""
         room = self._rooms.get()
         try:
@@ -168,7 +168,7 @@ class Solving:
         finally:
             self._rooms.put(room)
 
-    def bounds_swept(self, first: int, last: int) -> int:
+    def sweep_margins(self, first: int, last: int) -> int:
         """Update the margins of the rows from `first` to `last`, and return the widest."""
         room = self._rooms.get()
         try:
@@ -176,7 +176,7 @@ class Solving:
         finally:
             self._rooms.put(room)
 
-    def _noted(self, unit: float, first: int, last: int) -> tuple[int, float, float]:
+    def _sweep_and_store_changes(self, unit: float, first: int, last: int) -> tuple[int, float, float]:
         """Update rows, store each change in multiples of `unit`, and return the largest change and two sums.
 
         The first sum is over the products of changes with those stored before, the second over the squares of the
@@ -184,28 +184,28 @@ class Solving:
         """
         part = slice(first * self._boards, last * self._boards)
         before, notes = self.values[part].astype(float), self._changes[part]
-        change = self.swept(first, last)
+        change = self.sweep_rows(first, last)
         earlier, steps = notes.astype(float), (self.values[part] - before) / unit
-        notes[:] = numpy.clip(numpy.rint(steps), -_NOTED, _NOTED)
+        notes[:] = numpy.clip(numpy.rint(steps), -_MAX_STORED_CHANGE, _MAX_STORED_CHANGE)
         return change, float((steps * earlier).sum()), float((earlier * earlier).sum())
 
-    def _extrapolated(self, far: float, first: int, last: int) -> None:
+    def _extrapolate(self, far: float, first: int, last: int) -> None:
         part = slice(first * self._boards, last * self._boards)
         values = self.values[part] + far * self._changes[part]
-        self.values[part] = numpy.clip(numpy.rint(values), -ONE, ONE)
+        self.values[part] = numpy.clip(numpy.rint(values), -WIN_VALUE, WIN_VALUE)
 
-    def _tell(self, change: float | None) -> None:
+    def _report(self, change: float | None) -> None:
         spent = self._spent
         spent[:] = spent[0] + 1, time.perf_counter() - self._began[0], time.process_time() - self._began[1]
-        self._told(Step(int(spent[0]), change, float(spent[1])))
+        self._told(SolvingProgress(int(spent[0]), change, float(spent[1])))
 
 
 def open_values(path: Path, length: int) -> tuple[Any, Any]:
     """Open the file of unfinished values; return its times spent and its values, all 0 in a new file."""
-    size = 8 * _SPENT + 4 * length
+    size = 8 * _STATS_SIZE + 4 * length
     with path.open("r+b" if path.exists() else "wb") as file:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)  # a full disk raises an error here, not a signal later
         file.truncate(size)
     mapped = numpy.memmap(path, numpy.uint8, "r+", shape=(size,)).view(numpy.ndarray)
-    return mapped[: 8 * _SPENT].view(numpy.float64), mapped[8 * _SPENT :].view(numpy.int32)
+    return mapped[: 8 * _STATS_SIZE].view(numpy.float64), mapped[8 * _STATS_SIZE :].view(numpy.int32)

@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 import numpy
 
 from machine.compiled import compiled, entry
-from machine.exact.duel_file import ONE
-from machine.exact.duel_rows import ATTACKED, MOVE, REINFORCED, TURN, TURN_BITS, moves_of
-from protocol.games.risk.duel import TAKEN
+from machine.exact.duel_file import WIN_VALUE
+from machine.exact.duel_rows import ATTACK_KIND, MOVE_SIZE, REINFORCEMENT_KIND, SYMMETRY_MASK, SYMMETRY_BITS, fill_moves
+from protocol.games.risk.duel import WIN_PROBABILITY
 
-PARTS = 16
+MARGINS_PER_UNIT = 16
 """Margins are stored in units this many times finer than those of values."""
-WIDEST = (1 << 16) - 1
+MAX_MARGIN = (1 << 16) - 1
 """Stored for a margin that is this wide or wider, which means that no bound is known."""
-_WON = float(TAKEN.numerator)
-_LOST = float(TAKEN.denominator - TAKEN.numerator)
-_ALL = float(TAKEN.denominator)
+_WIN_SHARE = float(WIN_PROBABILITY.numerator)
+_LOSS_SHARE = float(WIN_PROBABILITY.denominator - WIN_PROBABILITY.numerator)
+_TOTAL_SHARE = float(WIN_PROBABILITY.denominator)
 """An attack wins `_WON` of `_ALL` times and loses `_LOST`: whole numbers, so that rounding happens only once."""
-SPARE = 4
+SCRATCH_ROWS = 4
 """Scratch rows for each thread behind the table, in which symmetries are applied."""
 
 
@@ -40,30 +40,30 @@ class RowMoves(NamedTuple):
 
 
 @compiled
-def _row(table: Any, spot: int, holders: Any, boards: int, spare: int) -> int:
+def _find_row(table: Any, spot: int, holders: Any, boards: int, scratch: int) -> int:
     """Return the offset of the row of `spot`; if it needs a symmetry, of a turned copy in the scratch row."""
-    at = (spot >> TURN_BITS) * boards
-    turn = (spot & TURN) * boards
+    at = (spot >> SYMMETRY_BITS) * boards
+    turn = (spot & SYMMETRY_MASK) * boards
     if turn == 0:
         return at
     images = holders[turn : turn + boards]
     row = table[at : at + boards]
-    to = table[spare : spare + boards]
+    to = table[scratch : scratch + boards]
     for held in range(boards):
         to[held] = row[images[held]]
-    return spare
+    return scratch
 
 
 @compiled
 def _reinforce(best: Any, mask: Any, after: Any) -> None:
     for held in range(len(best)):
-        best[held] = max(best[held], mask[held] - _ALL * after[held])
+        best[held] = max(best[held], mask[held] - _TOTAL_SHARE * after[held])
 
 
 @compiled
 def _attack(best: Any, mask: Any, taken: Any, repelled: Any) -> None:
     for held in range(len(best)):
-        best[held] = max(best[held], mask[held] - _WON * taken[held] - _LOST * repelled[held])
+        best[held] = max(best[held], mask[held] - _WIN_SHARE * taken[held] - _LOSS_SHARE * repelled[held])
 
 
 @compiled
@@ -71,18 +71,18 @@ def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
     """Apply an attack that frees its source if it fails: the opponent invades it, and the mover moves again."""
     last = len(best) - 1
     for held in range(len(best)):
-        best[held] = max(best[held], mask[held] - _WON * taken[held] + _LOST * again[numpy.uint64(last - held)])
+        best[held] = max(best[held], mask[held] - _WIN_SHARE * taken[held] + _LOSS_SHARE * again[numpy.uint64(last - held)])
 
 
 @compiled
-def _entered(row: Any, best: Any) -> int:
+def _store_values(row: Any, best: Any) -> int:
     """Store the values of a row, and return the largest change."""
     last = len(best) - 1
-    best[0] = -_ALL * ONE
-    best[last] = _ALL * ONE
+    best[0] = -_TOTAL_SHARE * WIN_VALUE
+    best[last] = _TOTAL_SHARE * WIN_VALUE
     change = 0
     for held in range(len(best)):
-        value = numpy.int32(numpy.floor(best[numpy.uint64(last - held)] / _ALL + 0.5))
+        value = numpy.int32(numpy.floor(best[numpy.uint64(last - held)] / _TOTAL_SHARE + 0.5))
         change = max(change, abs(numpy.int64(value) - row[held]))
         row[held] = value
     return change
@@ -93,7 +93,7 @@ def sweep(
     values: Any,
     first: int,
     last: int,
-    map_: RowMoves,
+    row_moves: RowMoves,
     spare: int,
     room: Any,
     moves: Any,
@@ -103,24 +103,24 @@ def sweep(
 
     `SPARE` scratch rows begin at `spare`. `room` and `moves` are as in `moves_of`; `best` has room for a row.
     """
-    cap, ends, masks, heads, spots, holders = map_
+    cap, ends, masks, heads, spots, holders = row_moves
     boards = len(best)
     change = 0
     for at in range(first, last):
         best[:] = -numpy.inf
-        for move in range(0, moves_of(heads[at], cap, ends, spots, room, moves), MOVE):
+        for move in range(0, fill_moves(heads[at], cap, ends, spots, room, moves), MOVE_SIZE):
             kind = moves[move]
             mask = masks[moves[move + 1] * boards : (moves[move + 1] + 1) * boards]
-            to = _row(values, moves[move + 2], holders, boards, spare) + moves[move + 3]
-            if kind == REINFORCED:
+            to = _find_row(values, moves[move + 2], holders, boards, spare) + moves[move + 3]
+            if kind == REINFORCEMENT_KIND:
                 _reinforce(best, mask, values[to : to + boards])
                 continue
-            failed = _row(values, moves[move + 4], holders, boards, spare + 2 * boards) + moves[move + 5]
-            if kind == ATTACKED:
+            failed = _find_row(values, moves[move + 4], holders, boards, spare + 2 * boards) + moves[move + 5]
+            if kind == ATTACK_KIND:
                 _attack(best, mask, values[to : to + boards], values[failed : failed + boards])
             else:
                 _attack_equals(best, mask, values[to : to + boards], values[failed : failed + boards])
-        change = max(change, _entered(values[at * boards : (at + 1) * boards], best))
+        change = max(change, _store_values(values[at * boards : (at + 1) * boards], best))
     return change
 
 
@@ -132,9 +132,9 @@ def sweep(
 @compiled
 def _reinforce_between(low: Any, high: Any, mask: Any, after: Any, margin: Any) -> None:
     for held in range(len(low)):
-        value = mask[held] - _ALL * PARTS * after[held]
-        low[held] = max(low[held], value - _ALL * margin[held])
-        high[held] = max(high[held], value + _ALL * margin[held])
+        value = mask[held] - _TOTAL_SHARE * MARGINS_PER_UNIT * after[held]
+        low[held] = max(low[held], value - _TOTAL_SHARE * margin[held])
+        high[held] = max(high[held], value + _TOTAL_SHARE * margin[held])
 
 
 @compiled
@@ -142,8 +142,8 @@ def _attack_between(
     low: Any, high: Any, mask: Any, taken: Any, taken_margin: Any, repelled: Any, repelled_margin: Any
 ) -> None:
     for held in range(len(low)):
-        value = mask[held] - _WON * PARTS * taken[held] - _LOST * PARTS * repelled[held]
-        margin = _WON * taken_margin[held] + _LOST * repelled_margin[held]
+        value = mask[held] - _WIN_SHARE * MARGINS_PER_UNIT * taken[held] - _LOSS_SHARE * MARGINS_PER_UNIT * repelled[held]
+        margin = _WIN_SHARE * taken_margin[held] + _LOSS_SHARE * repelled_margin[held]
         low[held] = max(low[held], value - margin)
         high[held] = max(high[held], value + margin)
 
@@ -155,24 +155,24 @@ def _attack_equals_between(
     last = len(low) - 1
     for held in range(len(low)):
         other = numpy.uint64(last - held)
-        value = mask[held] - _WON * PARTS * taken[held] + _LOST * PARTS * again[other]
-        margin = _WON * taken_margin[held] + _LOST * again_margin[other]
+        value = mask[held] - _WIN_SHARE * MARGINS_PER_UNIT * taken[held] + _LOSS_SHARE * MARGINS_PER_UNIT * again[other]
+        margin = _WIN_SHARE * taken_margin[held] + _LOSS_SHARE * again_margin[other]
         low[held] = max(low[held], value - margin)
         high[held] = max(high[held], value + margin)
 
 
 @compiled
-def _margins_entered(margins: Any, values: Any, low: Any, high: Any) -> int:
+def _store_margins(margins: Any, values: Any, low: Any, high: Any) -> int:
     """Store the margins of a row, and return the widest."""
     last = len(low) - 1
-    low[0] = high[0] = -_ALL * PARTS * ONE
-    low[last] = high[last] = _ALL * PARTS * ONE
+    low[0] = high[0] = -_TOTAL_SHARE * MARGINS_PER_UNIT * WIN_VALUE
+    low[last] = high[last] = _TOTAL_SHARE * MARGINS_PER_UNIT * WIN_VALUE
     widest = 0
     for held in range(len(low)):
         other = numpy.uint64(last - held)
-        value = _ALL * PARTS * values[held]
-        margin = numpy.ceil(max(high[other] - value, value - low[other]) / _ALL)
-        margins[held] = min(margin, WIDEST)
+        value = _TOTAL_SHARE * MARGINS_PER_UNIT * values[held]
+        margin = numpy.ceil(max(high[other] - value, value - low[other]) / _TOTAL_SHARE)
+        margins[held] = min(margin, MAX_MARGIN)
         widest = max(widest, int(margins[held]))
     return widest
 
@@ -183,7 +183,7 @@ def sweep_bounds(
     margins: Any,
     first: int,
     last: int,
-    map_: RowMoves,
+    row_moves: RowMoves,
     spare: int,
     room: Any,
     moves: Any,
@@ -195,28 +195,28 @@ def sweep_bounds(
     A margin of `WIDEST` has overflowed and is no bound, nor is anything computed from it. The arguments are as in
     `sweep`; `low` and `high` have room for a row.
     """
-    cap, ends, masks, heads, spots, holders = map_
+    cap, ends, masks, heads, spots, holders = row_moves
     boards = len(low)
     widest = 0
     for at in range(first, last):
         low[:] = -numpy.inf
         high[:] = -numpy.inf
-        for move in range(0, moves_of(heads[at], cap, ends, spots, room, moves), MOVE):
+        for move in range(0, fill_moves(heads[at], cap, ends, spots, room, moves), MOVE_SIZE):
             kind = moves[move]
             mask = masks[moves[move + 1] * boards : (moves[move + 1] + 1) * boards]
-            to = _row(values, moves[move + 2], holders, boards, spare) + moves[move + 3]
-            _row(margins, moves[move + 2], holders, boards, spare)
-            if kind == REINFORCED:
+            to = _find_row(values, moves[move + 2], holders, boards, spare) + moves[move + 3]
+            _find_row(margins, moves[move + 2], holders, boards, spare)
+            if kind == REINFORCEMENT_KIND:
                 _reinforce_between(low, high, mask, values[to : to + boards], margins[to : to + boards])
                 continue
-            failed = _row(values, moves[move + 4], holders, boards, spare + 2 * boards) + moves[move + 5]
-            _row(margins, moves[move + 4], holders, boards, spare + 2 * boards)
+            failed = _find_row(values, moves[move + 4], holders, boards, spare + 2 * boards) + moves[move + 5]
+            _find_row(margins, moves[move + 4], holders, boards, spare + 2 * boards)
             taken, taken_margin = values[to : to + boards], margins[to : to + boards]
             after, after_margin = values[failed : failed + boards], margins[failed : failed + boards]
-            if kind == ATTACKED:
+            if kind == ATTACK_KIND:
                 _attack_between(low, high, mask, taken, taken_margin, after, after_margin)
             else:
                 _attack_equals_between(low, high, mask, taken, taken_margin, after, after_margin)
         row = slice(at * boards, (at + 1) * boards)
-        widest = max(widest, _margins_entered(margins[row], values[row], low, high))
+        widest = max(widest, _store_margins(margins[row], values[row], low, high))
     return widest

@@ -7,16 +7,16 @@ from typing import Any
 
 from machine.compiled import compiled, entry, ints, zeros
 from machine.exact.duel_shape import Shape
-from protocol.games.risk.duel import ARMY, REINFORCEMENT, TAKEN
+from protocol.games.risk.duel import DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS, WIN_PROBABILITY
 
-CLOSE = 1e-10
+TOLERANCE = 1e-10
 """Largest change of a value in the last sweep; values are then right to 1e-9, as far as tested."""
-_TAKEN = float(TAKEN)
-_NO_MOVE = 2.0
+_WIN_PROBABILITY = float(WIN_PROBABILITY)
+_NO_MOVE_VALUE = 2.0
 """A value worse than any result."""
 
 
-def iterate(shape: Shape) -> tuple[Any, int]:
+def iterate_values(shape: Shape) -> tuple[Any, int]:
     """Return the values by index, as 64-bit floats, and the number of sweeps."""
     count = len(shape.places)
     near: list[list[int]] = [[] for _ in range(count)]
@@ -28,7 +28,7 @@ def iterate(shape: Shape) -> tuple[Any, int]:
     ends = ints(itertools.chain(*near))
     values, digits = zeros(shape.positions, float), zeros(count)
     sweeps, change = 0, 1.0
-    while change > CLOSE:
+    while change > TOLERANCE:
         change = _sweep(values, shape.cap, weights, ends, first, digits)
         sweeps += 1
     return values, sweeps
@@ -81,27 +81,27 @@ def _sweep(values: Any, cap: int, weights: Any, near: Any, first: Any, digits: A
 @compiled
 def _invade(values: Any, other: int, cap: int, weights: Any, digits: Any) -> float:
     """Return the opponent's value after the best invasion."""
-    least = _NO_MOVE
+    least = _NO_MOVE_VALUE
     for k in range(len(weights)):
         if digits[k] == 0:
-            least = min(least, values[other + (cap + ARMY) * weights[k]])
+            least = min(least, values[other + (cap + DEFAULT_INVASION_TROOPS) * weights[k]])
     return least
 
 
 @compiled
 def _reinforce(values: Any, other: int, cap: int, weights: Any, digits: Any) -> float:
     """Return the opponent's value after the best reinforcement."""
-    least = _NO_MOVE
+    least = _NO_MOVE_VALUE
     for k in range(len(weights)):
         if digits[k] < cap:
-            least = min(least, values[other + min(REINFORCEMENT, cap - digits[k]) * weights[k]])
+            least = min(least, values[other + min(REINFORCEMENT_TROOPS, cap - digits[k]) * weights[k]])
     return least
 
 
 @compiled
 def _attack(values: Any, other: int, cap: int, weights: Any, digits: Any, near: Any, first: Any) -> float:
     """Return the opponent's expected value after the best attack."""
-    least = _NO_MOVE
+    least = _NO_MOVE_VALUE
     for source in range(len(weights)):
         strength = digits[source]
         if strength > cap:
@@ -113,5 +113,5 @@ def _attack(values: Any, other: int, cap: int, weights: Any, digits: Any, near: 
                 lost = defence if strength > defence else cap + strength
                 taken = values[other + (cap + 1 - defence) * weights[to]]
                 repelled = values[other - lost * weights[source]]
-                least = min(least, _TAKEN * taken + (1 - _TAKEN) * repelled)
+                least = min(least, _WIN_PROBABILITY * taken + (1 - _WIN_PROBABILITY) * repelled)
     return least

@@ -11,7 +11,7 @@ from protocol.errors import UsageFault
 from protocol.games.base import Game
 
 
-class Verdict(NamedTuple):
+class MoveGrade(NamedTuple):
     """The grade of a move: its value for its seat, a best move, and that one's value.
 
     Values are expected results (win 1, draw 0, loss −1), or in the `unit_of` the game.
@@ -22,52 +22,52 @@ class Verdict(NamedTuple):
     best_value: float
 
 
-Judge = Callable[[Any, Any], Verdict]
+Grader = Callable[[Any, Any], MoveGrade]
 """Grades a legal move in a state."""
 
-_WHERE = {
+_GRADER_BY_GAME = {
     "nim": "machine.exact.heaps:judge_of",
     "grundy": "machine.exact.heaps:judge_of",
     "risk-duel": "machine.exact.duel:judge_of",
     "kuhn": "machine.exact.hand_values:judge_of",
     "leduc": "machine.exact.hand_values:judge_of",
 }
-SOLVED = tuple(_WHERE)
+SOLVED_GAMES = tuple(_GRADER_BY_GAME)
 """The games whose moves can be graded, if they are small enough."""
 
-_LIMITS = {"risk-duel": "machine.exact.duel:can_judge"}
+_SIZE_CHECK_BY_GAME = {"risk-duel": "machine.exact.duel:can_judge"}
 """Functions that tell which configs of a game are small enough."""
-_UNSOLVED = {"risk-duel": "machine.exact.duel:may_need_solving"}
+_SOLVING_CHECK_BY_GAME = {"risk-duel": "machine.exact.duel:may_need_solving"}
 """Functions that tell which configs may need a table to be solved first."""
-_UNITS = {"kuhn": "chips", "leduc": "chips"}
+_UNIT_BY_GAME = {"kuhn": "chips", "leduc": "chips"}
 """Units of move values, for games where they are not results: chips of the hand."""
 
 
-def has_judge(game: Game[Any, Any]) -> bool:
+def has_grader(game: Game[Any, Any]) -> bool:
     """Return whether moves of `game` can be graded. Nothing is solved for this."""
-    limit = _LIMITS.get(game.name)
-    return game.name in _WHERE and (limit is None or resolve_name(limit)(game))
+    limit = _SIZE_CHECK_BY_GAME.get(game.name)
+    return game.name in _GRADER_BY_GAME and (limit is None or resolve_name(limit)(game))
 
 
-def judge_of(game: Game[Any, Any]) -> Judge:
+def grader_of(game: Game[Any, Any]) -> Grader:
     """Return the grader of `game`. Raises `UsageFault` if it has none."""
-    if game.name not in SOLVED:
-        *others, last = SOLVED
+    if game.name not in SOLVED_GAMES:
+        *others, last = SOLVED_GAMES
         raise UsageFault(f"{game.name} is not solved, so its moves have no grades: {', '.join(others)} and {last} have")
-    judge: Judge = resolve_name(_WHERE[game.name])(game)
+    judge: Grader = resolve_name(_GRADER_BY_GAME[game.name])(game)
     return judge
 
 
 def unit_of(game: Game[Any, Any]) -> str | None:
     """Return the unit of move values of a solved game; None for expected results."""
-    return _UNITS.get(game.name)
+    return _UNIT_BY_GAME.get(game.name)
 
 
 def may_need_solving(game: str, config: Mapping[str, Any]) -> bool:
     """Return whether grading a match may require a table that has not been solved yet."""
-    return game in _UNSOLVED and bool(resolve_name(_UNSOLVED[game])(config))
+    return game in _SOLVING_CHECK_BY_GAME and bool(resolve_name(_SOLVING_CHECK_BY_GAME[game])(config))
 
 
-def keep_new_tables_in(folder: Path, most_bytes: int) -> None:
+def store_new_tables_in(folder: Path, max_bytes: int) -> None:
     """Store tables that this process solves on demand in this folder, up to this many bytes."""
-    resolve_name("machine.exact.duel:keep_new_tables_in")(folder, most_bytes)
+    resolve_name("machine.exact.duel:keep_new_tables_in")(folder, max_bytes)

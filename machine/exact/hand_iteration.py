@@ -9,7 +9,7 @@ from protocol.messages import CHANCE
 
 
 @compiled
-def _reach(seat: int, tree: Any, now: Any, own: Any, others: Any) -> None:
+def _compute_reach(seat: int, tree: Any, now: Any, own: Any, others: Any) -> None:
     """Compute the probability of reaching each node, by a seat's own acts and by everything else."""
     who, first, count, slot, chance, _ = tree
     own[0] = 1.0
@@ -28,7 +28,7 @@ def _reach(seat: int, tree: Any, now: Any, own: Any, others: Any) -> None:
 
 
 @compiled
-def _regret(
+def _update_regrets(
     seat: int, weight: float, tree: Any, now: Any, own: Any, others: Any, worth: Any, regret: Any, mean: Any
 ) -> None:
     """Compute each node's value for a seat, add its regrets, and add its current strategy to the mean."""
@@ -50,7 +50,7 @@ def _regret(
 
 
 @compiled
-def _match(seat: int, sets: Any, now: Any, regret: Any) -> None:
+def _match_regrets(seat: int, sets: Any, now: Any, regret: Any) -> None:
     """Set negative regrets to 0, and act in proportion to the others (regret matching+)."""
     seats, starts, counts = sets
     for each in range(len(seats)):
@@ -65,7 +65,7 @@ def _match(seat: int, sets: Any, now: Any, regret: Any) -> None:
 
 
 @entry
-def iterate(begin: int, end: int, tree: Any, sets: Any, now: Any, regret: Any, mean: Any, scratch: Any) -> None:
+def run_rounds(begin: int, end: int, tree: Any, sets: Any, current: Any, regret: Any, mean: Any, scratch: Any) -> None:
     """Run the rounds from `begin` to `end` - 1; they are weighted by their numbers.
 
     `tree` holds arrays by node: the seat to act, the first child, the number of children (0 at the end), the first act,
@@ -76,6 +76,6 @@ def iterate(begin: int, end: int, tree: Any, sets: Any, now: Any, regret: Any, m
     own, others, worth = scratch
     for number in range(begin, end):
         for seat in range(2):
-            _reach(seat, tree, now, own, others)
-            _regret(seat, float(number), tree, now, own, others, worth, regret, mean)
-            _match(seat, sets, now, regret)
+            _compute_reach(seat, tree, current, own, others)
+            _update_regrets(seat, float(number), tree, current, own, others, worth, regret, mean)
+            _match_regrets(seat, sets, current, regret)

@@ -31,7 +31,7 @@ class _Node:
         self.key: Knowledge | None = None
         self.value = 0
         self.chances: list[Fraction] = []
-        self.after: list[_Node] = []
+        self.children: list[_Node] = []
         if seat is None:
             returns = rules.returns(state)
             assert returns is not None
@@ -39,12 +39,12 @@ class _Node:
         elif seat == CHANCE:
             for chance, after in rules.chance_outcomes(state):
                 self.chances.append(chance)
-                self.after.append(_Node(rules, after))
+                self.children.append(_Node(rules, after))
         else:
-            self.key = seat, rules.information(state, seat)
+            self.key = seat, rules.information_set(state, seat)
             for move in rules.legal_moves(state):
                 for _chance, after in rules.outcomes(state, move):
-                    self.after.append(_Node(rules, after))
+                    self.children.append(_Node(rules, after))
 
 
 class Solver:
@@ -56,19 +56,19 @@ class Solver:
         chance: list[Number] = [1.0]
         for node in nodes:  # `nodes` grows meanwhile
             first.append(len(nodes))
-            nodes += node.after
-            chance += node.chances or [0.0] * len(node.after)
+            nodes += node.children
+            chance += node.chances or [0.0] * len(node.children)
         sets: dict[Knowledge, tuple[int, int]] = {}
         acts = 0
         for node in nodes:
             if node.key is not None and node.key not in sets:
-                sets[node.key] = acts, len(node.after)
-                acts += len(node.after)
+                sets[node.key] = acts, len(node.children)
+                acts += len(node.children)
         self._sets = sets
         self._tree = (
             ints(CHANCE if node.seat is None else node.seat for node in nodes),
             ints(first),
-            ints(len(node.after) for node in nodes),
+            ints(len(node.children) for node in nodes),
             ints(0 if node.key is None else sets[node.key][0] for node in nodes),
             floats(map(float, chance)),
             floats(float(node.value) for node in nodes),
@@ -85,11 +85,11 @@ class Solver:
 
     def run(self, rounds: int) -> None:
         """Run more rounds."""
-        from machine.exact.hand_iteration import iterate  # compiling takes a third of a second
+        from machine.exact.hand_iteration import run_rounds  # compiling takes a third of a second
 
         begin = self._rounds + 1
         self._rounds += rounds
-        iterate(begin, begin + rounds, self._tree, self._by_set, self._now, self._regret, self._mean, self._scratch)
+        run_rounds(begin, begin + rounds, self._tree, self._by_set, self._now, self._regret, self._mean, self._scratch)
 
     def strategy(self) -> dict[Knowledge, tuple[float, ...]]:
         """Return the mean strategy so far, in which later rounds weigh more."""
@@ -101,14 +101,14 @@ class Solver:
         return found
 
 
-def value(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Number:
+def strategy_value(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Number:
     """Return the average winnings of seat 0 if both seats play a strategy; exact if it consists of fractions."""
 
     def walk(node: _Node) -> Number:
         if node.seat is None:
             return node.value
         chances = node.chances if node.key is None else strategy[node.key]
-        return sum(chance * walk(after) for chance, after in zip(chances, node.after, strict=True) if chance)
+        return sum(chance * walk(after) for chance, after in zip(chances, node.children, strict=True) if chance)
 
     return walk(_Node(rules, state))
 
@@ -121,10 +121,10 @@ def best_response(rules: Game[Any, Any], state: Any, strategy: Strategy, seat: i
     def gather(node: _Node, others: Number) -> None:
         if node.key is not None and node.seat == seat:
             reached.setdefault(node.key, []).append((node, others))
-            chances: Sequence[Number] = [1] * len(node.after)
+            chances: Sequence[Number] = [1] * len(node.children)
         else:
             chances = node.chances if node.key is None else strategy[node.key]
-        for chance, after in zip(chances, node.after, strict=True):
+        for chance, after in zip(chances, node.children, strict=True):
             gather(after, others * chance)
 
     best: dict[Knowledge, int] = {}
@@ -133,15 +133,15 @@ def best_response(rules: Game[Any, Any], state: Any, strategy: Strategy, seat: i
         if node.seat is None:
             return node.value if seat == 0 else -node.value
         if node.key is not None and node.seat == seat:
-            return walk(node.after[choose(node.key)])
+            return walk(node.children[choose(node.key)])
         chances = node.chances if node.key is None else strategy[node.key]
-        return sum(chance * walk(after) for chance, after in zip(chances, node.after, strict=True) if chance)
+        return sum(chance * walk(after) for chance, after in zip(chances, node.children, strict=True) if chance)
 
     def choose(key: Knowledge) -> int:
         if key not in best:
             nodes = reached[key]
-            moves = range(len(nodes[0][0].after))
-            gains = [sum(others * walk(node.after[at]) for node, others in nodes if others) for at in moves]
+            moves = range(len(nodes[0][0].children))
+            gains = [sum(others * walk(node.children[at]) for node, others in nodes if others) for at in moves]
             best[key] = gains.index(max(gains))
         return best[key]
 

@@ -16,40 +16,40 @@ from machine.exact.hand_solving import Knowledge, Number, Strategy
 from machine.output_file import write_output
 from machine.text_encoding import decode
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import Game
-from protocol.games.poker import ANTE, Poker, Table
+from protocol.games.poker import ANTE, Poker, PokerState
 
-GAMES = ("kuhn", "leduc")
+SOLVED_GAMES = ("kuhn", "leduc")
 """Games that have an equilibrium here."""
 KUHN_VALUE = Fraction(-1, 18)
 """The equilibrium value of a hand for the player who moves first."""
-LEDUC = Path(__file__).with_name("leduc.json")
-PARTS = 1_000_000
+LEDUC_FILE = Path(__file__).with_name("leduc.json")
+PROBABILITY_UNITS = 1_000_000
 """Unit of the probabilities in a table: they are integers that sum to this."""
 _THIRD = Fraction(1, 3)
-_NONE = "-"
+_NO_CARD = "-"
 """The symbol for a missing card in a table."""
 
 
-def hand_of(game: str) -> tuple[Poker, Table]:
+def single_hand(game: str) -> tuple[Poker, PokerState]:
     """Return the rules of a single hand, and its state before the deal."""
-    rules = load(game, {"hands": 1})
+    rules = load_game(game, {"hands": 1})
     assert isinstance(rules, Poker)
-    return rules, Table(0, 0, (0, 0), None, None, ("",), (ANTE, ANTE), 0)
+    return rules, PokerState(0, 0, (0, 0), None, None, ("",), (ANTE, ANTE), 0)
 
 
 @cache
 def equilibrium_of(game: str) -> Strategy:
     """Return the equilibrium strategy of both seats. Raises `UsageFault` for a game without one."""
-    if game not in GAMES:
-        raise UsageFault(f"there is no equilibrium of {game}: {' and '.join(GAMES)} have one")
-    return _kuhn() if game == "kuhn" else read_table(LEDUC, *hand_of(game))[0]
+    if game not in SOLVED_GAMES:
+        raise UsageFault(f"there is no equilibrium of {game}: {' and '.join(SOLVED_GAMES)} have one")
+    return _kuhn() if game == "kuhn" else read_table(LEDUC_FILE, *single_hand(game))[0]
 
 
-def knowledge(rules: Game[Any, Any], state: Table) -> Knowledge:
+def knowledge_of(rules: Game[Any, Any], table: PokerState) -> Knowledge:
     """Return the strategy key for the seat to move, valid in any hand of a match."""
-    return state.seat ^ state.hand % 2, rules.information(state, state.seat)
+    return table.seat ^ table.hand % 2, rules.information_set(table, table.seat)
 
 
 def _kuhn() -> Strategy:
@@ -71,61 +71,61 @@ def _kuhn() -> Strategy:
 
 def write_table(path: Path, rules: Poker, strategy: Strategy, facts: Mapping[str, float]) -> None:
     """Write a strategy as JSON, with `facts` in its header. Raises `OSError`."""
-    rows = {_written(rules, key): _rounded(chances) for key, chances in strategy.items()}
-    head = {"game": rules.name, **facts, "parts": PARTS}
+    rows = {_format_key(rules, key): _round_probabilities(chances) for key, chances in strategy.items()}
+    head = {"game": rules.name, **facts, "parts": PROBABILITY_UNITS}
     lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(row)}" for key, row in sorted(rows.items()))
     write_output(path, f'{json.dumps(head)[:-1]}, "strategy": {{\n{lines}\n}}}}\n'.encode())
 
 
-def read_table(path: Path, rules: Poker, start: Table) -> tuple[Strategy, dict[str, Any]]:
+def read_table(path: Path, rules: Poker, table: PokerState) -> tuple[Strategy, dict[str, Any]]:
     """Return the strategy and the header that `write_table` wrote. Raises `UsageFault` for an invalid file."""
     try:
         head = json.loads(decode(path.read_bytes()))
         rows = head.pop("strategy")
-        if head["game"] != rules.name or head["parts"] != PARTS:
+        if head["game"] != rules.name or head["parts"] != PROBABILITY_UNITS:
             raise ValueError(head["game"])
         strategy: dict[Knowledge, tuple[float, ...]] = {}
-        for key, count in _acts(rules, start).items():
-            row = rows[_written(rules, key)]
-            if len(row) != count or sum(row) != PARTS or min(row) < 0:
+        for key, count in _count_moves(rules, table).items():
+            row = rows[_format_key(rules, key)]
+            if len(row) != count or sum(row) != PROBABILITY_UNITS or min(row) < 0:
                 raise ValueError(row)
-            strategy[key] = tuple(each / PARTS for each in row)
+            strategy[key] = tuple(each / PROBABILITY_UNITS for each in row)
     except (OSError, ValueError, KeyError, TypeError) as exc:
         raise UsageFault(f"{path} is no table of {rules.name}: {exc!r}") from exc
     return strategy, head
 
 
-def decisions_of(rules: Poker, start: Table) -> dict[Knowledge, list[Table]]:
+def decisions_of(rules: Poker, table: PokerState) -> dict[Knowledge, list[PokerState]]:
     """Return all information sets in which a seat has to move, each with its states."""
-    found: dict[Knowledge, list[Table]] = {}
-    waiting = [start]
+    found: dict[Knowledge, list[PokerState]] = {}
+    waiting = [table]
     while waiting:
         state = waiting.pop()
         if rules.to_move(state) is None:
             continue
         moves = rules.legal_moves(state)
         if moves:
-            found.setdefault(knowledge(rules, state), []).append(state)
+            found.setdefault(knowledge_of(rules, state), []).append(state)
             waiting += [after for move in moves for _, after in rules.outcomes(state, move)]
         else:
             waiting += [after for _, after in rules.chance_outcomes(state)]
     return found
 
 
-def _acts(rules: Poker, start: Table) -> dict[Knowledge, int]:
-    return {key: len(rules.legal_moves(states[0])) for key, states in decisions_of(rules, start).items()}
+def _count_moves(rules: Poker, table: PokerState) -> dict[Knowledge, int]:
+    return {key: len(rules.legal_moves(states[0])) for key, states in decisions_of(rules, table).items()}
 
 
-def _written(rules: Poker, key: Knowledge) -> str:
+def _format_key(rules: Poker, key: Knowledge) -> str:
     """Format a key as `1 K J kb/r`: seat, own rank, public rank, bets."""
     seat, known = key
     own, public, bets = cast(tuple[int | None, int | None, tuple[str, ...]], known)
-    cards = (_NONE if rank is None else rules.ranks_of_cards[rank] for rank in (own, public))
+    cards = (_NO_CARD if rank is None else rules.ranks_of_cards[rank] for rank in (own, public))
     return " ".join((str(seat), *cards, "/".join(bets))).rstrip()
 
 
-def _rounded(chances: Sequence[Number]) -> list[int]:
+def _round_probabilities(chances: Sequence[Number]) -> list[int]:
     """Round probabilities to whole parts that sum to `PARTS`; the largest takes the remainder."""
-    parts = [round(PARTS * float(chance)) for chance in chances]
-    parts[parts.index(max(parts))] += PARTS - sum(parts)
+    parts = [round(PROBABILITY_UNITS * float(chance)) for chance in chances]
+    parts[parts.index(max(parts))] += PROBABILITY_UNITS - sum(parts)
     return parts

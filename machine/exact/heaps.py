@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from machine.exact.graders import Judge, Verdict
+from machine.exact.graders import Grader, MoveGrade
 from protocol.games.base import NO_DICE, Game
 from protocol.games.grundy import Grundy
 from protocol.games.nim import Nim
-from protocol.games.theory.heaps import SPLIT, HeapRule, nim_rule
+from protocol.games.theory.heaps import GRUNDY_RULE, HeapRule, nim_rule
 from protocol.games.theory.impartial import Move, outcome
 
 
 def theory_of(rules: Game[Any, Any]) -> tuple[HeapRule, bool]:
     """Return the rule for one heap of nim or Grundy's game, and whether it is misère."""
-    return (nim_rule(rules.take), rules.misere) if isinstance(rules, Nim) else (SPLIT, False)
+    return (nim_rule(rules.take), rules.misere) if isinstance(rules, Nim) else (GRUNDY_RULE, False)
 
 
-def as_sent(heaps: tuple[int, ...], move: Move) -> dict[str, int]:
+def to_message_move(heaps: tuple[int, ...], move: Move) -> dict[str, int]:
     """Return a move of the theory, on the first heap of its size, in the format of messages."""
     heap = heaps.index(move.heap)
     if len(move.parts) == 1:
@@ -25,18 +25,18 @@ def as_sent(heaps: tuple[int, ...], move: Move) -> dict[str, int]:
     return {"heap": heap, "split": move.parts[0]}
 
 
-def judge_of(game: Nim | Grundy) -> Judge:
+def grader_of(game: Nim | Grundy) -> Grader:
     """Return a grader of moves by who wins after them."""
     rule, misere = theory_of(game)
 
-    def worth(state: Any, move: Any) -> float:
+    def value_after(state: Any, move: Any) -> float:
         after, _ = game.apply(state, move, NO_DICE)
         return 1.0 if outcome(after.heaps, rule, misere=misere) == "P" else -1.0
 
-    def judge(state: Any, move: Any) -> Verdict:
-        value = worth(state, move)
+    def grade(state: Any, move: Any) -> MoveGrade:
+        value = value_after(state, move)
         if value < 0 and outcome(state.heaps, rule, misere=misere) == "N":
-            return Verdict(value, next(best for best in game.legal_moves(state) if worth(state, best) > 0), 1.0)
-        return Verdict(value, move, value)
+            return MoveGrade(value, next(best for best in game.legal_moves(state) if value_after(state, best) > 0), 1.0)
+        return MoveGrade(value, move, value)
 
-    return judge
+    return grade

@@ -21,7 +21,7 @@ Mix = tuple[Fraction, ...]
 """The probability of each choice of a seat."""
 
 
-class _Held(NamedTuple):
+class _MixWithReplies(NamedTuple):
     """A mix, and the other player's best responses to it."""
 
     mix: Mix
@@ -40,8 +40,8 @@ def equilibrium(payoffs: Matrix) -> tuple[Mix, Mix]:
     go to the last in order.
     """
     found = equilibria(payoffs)
-    alike = [pair for pair in found if pair[0] == pair[1]] if _symmetric(payoffs) else []
-    return max(alike or found, key=lambda pair: (sum(expected(payoffs, *pair)), pair))
+    alike = [pair for pair in found if pair[0] == pair[1]] if _is_symmetric(payoffs) else []
+    return max(alike or found, key=lambda pair: (sum(expected_payoffs(payoffs, *pair)), pair))
 
 
 def equilibria(payoffs: Matrix) -> list[tuple[Mix, Mix]]:
@@ -58,11 +58,11 @@ def equilibria(payoffs: Matrix) -> list[tuple[Mix, Mix]]:
     ]
 
 
-def expected(payoffs: Matrix, one: Mix, two: Mix) -> tuple[Fraction, Fraction]:
+def expected_payoffs(payoffs: Matrix, mix0: Mix, mix1: Mix) -> tuple[Fraction, Fraction]:
     """Return the expected payoffs of both seats for these mixes."""
     zero, other = (
         sum(
-            (p * q * payoffs[row][column][seat] for row, p in enumerate(one) for column, q in enumerate(two)),
+            (p * q * payoffs[row][column][seat] for row, p in enumerate(mix0) for column, q in enumerate(mix1)),
             start=Fraction(0),
         )
         for seat in (0, 1)
@@ -70,30 +70,30 @@ def expected(payoffs: Matrix, one: Mix, two: Mix) -> tuple[Fraction, Fraction]:
     return zero, other
 
 
-def _symmetric(payoffs: Matrix) -> bool:
+def _is_symmetric(payoffs: Matrix) -> bool:
     size = len(payoffs)
     return len(payoffs[0]) == size and all(
         payoffs[row][column] == payoffs[column][row][::-1] for row in range(size) for column in range(size)
     )
 
 
-def _mixes(payoffs: Sequence[Sequence[int]]) -> Iterator[_Held]:
+def _mixes(payoffs: Sequence[Sequence[int]]) -> Iterator[_MixWithReplies]:
     """Yield the mixes that make as many columns best responses as they have rows; `payoffs` are the columns'."""
     rows, columns = range(len(payoffs)), range(len(payoffs[0]))
     seen = set()
     for size in range(1, min(len(rows), len(columns)) + 1):
         for support in combinations(rows, size):
             for equal in combinations(columns, size):
-                mix = _mix(payoffs, support, equal)
+                mix = _solve_mix(payoffs, support, equal)
                 if mix is None or mix in seen:
                     continue
                 got = [sum((chance * payoffs[row][column] for row, chance in enumerate(mix))) for column in columns]
                 if got[equal[0]] == max(got):
                     seen.add(mix)
-                    yield _Held(mix, frozenset(column for column in columns if got[column] == max(got)))
+                    yield _MixWithReplies(mix, frozenset(column for column in columns if got[column] == max(got)))
 
 
-def _mix(payoffs: Sequence[Sequence[int]], support: Sequence[int], equal: Sequence[int]) -> Mix | None:
+def _solve_mix(payoffs: Sequence[Sequence[int]], support: Sequence[int], equal: Sequence[int]) -> Mix | None:
     """Return the only mix over the rows of `support` that makes the columns in `equal` pay the same, or None."""
     size = len(support)
     table = [[Fraction(payoffs[row][column]) for row in support] + [Fraction(-1), Fraction(0)] for column in equal]

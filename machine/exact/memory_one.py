@@ -13,7 +13,7 @@ from typing import NamedTuple
 from machine.exact.linear_equations import solve
 
 COOPERATE, DEFECT = CHOICES = (0, 1)
-RESULTS = tuple((own, other) for own in CHOICES for other in CHOICES)
+ROUND_RESULTS = tuple((own, other) for own in CHOICES for other in CHOICES)
 """Results of a round, own choice first, in the order in which a strategy answers them."""
 
 Payoffs = Sequence[Sequence[tuple[int, int]]]
@@ -23,8 +23,8 @@ Scores = tuple[Fraction, Fraction]
 
 Matrix = list[list[Fraction]]
 
-AXELROD: Payoffs = (((3, 3), (0, 5)), ((5, 0), (1, 1)))
-CHI = 2
+AXELROD_PAYOFFS: Payoffs = (((3, 3), (0, 5)), ((5, 0), (1, 1)))
+EXTORTION_FACTOR = 2
 """The factor of extortion: its surplus over mutual defection for each point of the other's."""
 
 
@@ -41,7 +41,7 @@ def memory_one(first: Fraction | int, *after: Fraction | int) -> MemoryOne:
     return MemoryOne(Fraction(first), (cc, cd, dc, dd))
 
 
-class Stakes(NamedTuple):
+class PayoffTable(NamedTuple):
     """The payoffs of one seat for CC, CD, DC and DD."""
 
     reward: int
@@ -50,15 +50,15 @@ class Stakes(NamedTuple):
     punishment: int
 
     @property
-    def tempt(self) -> bool:
+    def is_prisoners_dilemma(self) -> bool:
         """True in a prisoner's dilemma: defecting pays, and both lose by it."""
         return self.temptation > self.reward > self.punishment > self.sucker
 
 
-def stakes_of(payoffs: Payoffs, seat: int) -> Stakes:
+def payoff_table_of(payoffs: Payoffs, seat: int) -> PayoffTable:
     """Return the payoffs of a seat, own choice first."""
-    own_first = (payoffs[own][other] if seat == 0 else payoffs[other][own] for own, other in RESULTS)
-    return Stakes(*(cell[seat] for cell in own_first))
+    own_first = (payoffs[own][other] if seat == 0 else payoffs[other][own] for own, other in ROUND_RESULTS)
+    return PayoffTable(*(cell[seat] for cell in own_first))
 
 
 ALWAYS_COOPERATE = memory_one(1, 1, 1, 1, 1)
@@ -69,9 +69,9 @@ GRIM = memory_one(1, 1, 0, 0, 0)
 """A strategy that never cooperates again after a defection, with noise also after its own accidental one."""
 
 
-def generous(other: Stakes) -> MemoryOne:
+def generous_tit_for_tat(other_payoffs: PayoffTable) -> MemoryOne:
     """Return tit for tat that forgives as often as it can without tempting the other (Nowak and Sigmund, 1992)."""
-    reward, sucker, temptation, punishment = other
+    reward, sucker, temptation, punishment = other_payoffs
     forgives = min(
         1 - Fraction(temptation - reward, reward - sucker), Fraction(reward - punishment, temptation - punishment)
     )
@@ -79,18 +79,18 @@ def generous(other: Stakes) -> MemoryOne:
     return memory_one(1, 1, forgives, 1, forgives)
 
 
-def extort(own: Stakes, other: Stakes, chi: Fraction | int = CHI) -> MemoryOne | None:
+def extortion(own_payoffs: PayoffTable, other_payoffs: PayoffTable, chi: Fraction | int = EXTORTION_FACTOR) -> MemoryOne | None:
     """Return the strategy that forces its surplus over mutual defection to be `chi` times the other's.
 
     It is half as sharp as possible (Press and Dyson, 2012). Return None if mutual cooperation gives it more than that.
     """
     # Its own surplus over mutual defection minus `chi` times the other's: the strategy holds the mean of this at 0.
     both, exploited, exploits = (
-        mine - own.punishment - chi * (theirs - other.punishment)
+        mine - own_payoffs.punishment - chi * (theirs - other_payoffs.punishment)
         for mine, theirs in (
-            (own.reward, other.reward),
-            (own.sucker, other.temptation),
-            (own.temptation, other.sucker),
+            (own_payoffs.reward, other_payoffs.reward),
+            (own_payoffs.sucker, other_payoffs.temptation),
+            (own_payoffs.temptation, other_payoffs.sucker),
         )
     )
     if both > 0:
@@ -99,7 +99,7 @@ def extort(own: Stakes, other: Stakes, chi: Fraction | int = CHI) -> MemoryOne |
     return memory_one(1, 1 + scale * both, 1 + scale * exploited, scale * exploits, 0)
 
 
-def strategies(payoffs: Payoffs = AXELROD) -> dict[str, MemoryOne]:
+def strategies(payoffs: Payoffs = AXELROD_PAYOFFS) -> dict[str, MemoryOne]:
     """Return the named strategies of seat 0; `generous` and `extort` only if both seats are in a prisoner's dilemma."""
     found = {
         "always-cooperate": ALWAYS_COOPERATE,
@@ -108,18 +108,18 @@ def strategies(payoffs: Payoffs = AXELROD) -> dict[str, MemoryOne]:
         "grim": GRIM,
         "pavlov": PAVLOV,
     }
-    own, other = stakes_of(payoffs, 0), stakes_of(payoffs, 1)
-    if own.tempt and other.tempt:
-        found["generous"] = generous(other)
-        if (extorts := extort(own, other)) is not None:
+    own, other = payoff_table_of(payoffs, 0), payoff_table_of(payoffs, 1)
+    if own.is_prisoners_dilemma and other.is_prisoners_dilemma:
+        found["generous"] = generous_tit_for_tat(other)
+        if (extorts := extortion(own, other)) is not None:
             found["extort"] = extorts
     return found
 
 
 def scores(
-    one: MemoryOne,
-    two: MemoryOne,
-    payoffs: Payoffs = AXELROD,
+    strategy0: MemoryOne,
+    strategy1: MemoryOne,
+    payoffs: Payoffs = AXELROD_PAYOFFS,
     *,
     noise: Fraction | int = 0,
     go_on: Fraction | int = 1,
@@ -130,38 +130,38 @@ def scores(
     If a match goes on after each round with probability `go_on` below 1, it is the expected payoff of a match divided
     by its expected number of rounds. For ever with certainty, it is the limit of the mean.
     """
-    begin = _chances(_noisy(one.first, noise), _noisy(two.first, noise))
-    mirrored = [RESULTS.index((other, own)) for own, other in RESULTS]
+    begin = _result_probabilities(_with_noise(strategy0.first, noise), _with_noise(strategy1.first, noise))
+    mirrored = [ROUND_RESULTS.index((other, own)) for own, other in ROUND_RESULTS]
     step = [
-        _chances(_noisy(one.after[at], noise), _noisy(two.after[mirrored[at]], noise)) for at in range(len(RESULTS))
+        _result_probabilities(_with_noise(strategy0.after[at], noise), _with_noise(strategy1.after[mirrored[at]], noise)) for at in range(len(ROUND_RESULTS))
     ]
     if rounds is not None:
-        weights = _of_rounds(begin, step, Fraction(go_on), rounds)
+        weights = _visits_in_rounds(begin, step, Fraction(go_on), rounds)
     elif go_on < 1:
-        weights = _discounted(begin, step, Fraction(go_on))
+        weights = _discounted_visits(begin, step, Fraction(go_on))
     else:
-        weights = _for_ever(begin, step)
+        weights = _long_run_shares(begin, step)
     return _mean(weights, payoffs, 0), _mean(weights, payoffs, 1)
 
 
 def _mean(weights: Sequence[Fraction], payoffs: Payoffs, seat: int) -> Fraction:
-    paid = (weight * payoffs[own][other][seat] for weight, (own, other) in zip(weights, RESULTS, strict=True))
+    paid = (weight * payoffs[own][other][seat] for weight, (own, other) in zip(weights, ROUND_RESULTS, strict=True))
     return sum(paid, Fraction(0)) / sum(weights)
 
 
-def _noisy(chance: Fraction, noise: Fraction | int) -> Fraction:
+def _with_noise(chance: Fraction, noise: Fraction | int) -> Fraction:
     return chance * (1 - noise) + (1 - chance) * noise
 
 
-def _chances(one: Fraction, two: Fraction) -> list[Fraction]:
+def _result_probabilities(one: Fraction, two: Fraction) -> list[Fraction]:
     """Return the probability of each result, from each player's probability to cooperate."""
-    return [(1 - one if own else one) * (1 - two if other else two) for own, other in RESULTS]
+    return [(1 - one if own else one) * (1 - two if other else two) for own, other in ROUND_RESULTS]
 
 
-def _of_rounds(begin: list[Fraction], step: Matrix, go_on: Fraction, rounds: int) -> list[Fraction]:
+def _visits_in_rounds(begin: list[Fraction], step: Matrix, go_on: Fraction, rounds: int) -> list[Fraction]:
     """Return how often each result is expected in this many rounds."""
     visits, _ = _sum_of_powers([[go_on * chance for chance in row] for row in step], rounds)
-    return _times([begin], visits)[0]
+    return _multiply([begin], visits)[0]
 
 
 def _sum_of_powers(matrix: Matrix, count: int) -> tuple[Matrix, Matrix]:
@@ -169,26 +169,26 @@ def _sum_of_powers(matrix: Matrix, count: int) -> tuple[Matrix, Matrix]:
     if count == 1:
         return [[Fraction(at == of) for of in range(len(matrix))] for at in range(len(matrix))], matrix
     total, power = _sum_of_powers(matrix, count // 2)
-    total, power = _plus(total, _times(power, total)), _times(power, power)
-    return (_plus(total, power), _times(power, matrix)) if count % 2 else (total, power)
+    total, power = _add(total, _multiply(power, total)), _multiply(power, power)
+    return (_add(total, power), _multiply(power, matrix)) if count % 2 else (total, power)
 
 
-def _times(one: Matrix, two: Matrix) -> Matrix:
+def _multiply(one: Matrix, two: Matrix) -> Matrix:
     columns = list(zip(*two, strict=True))
     return [[sum((a * b for a, b in zip(row, column, strict=True)), Fraction(0)) for column in columns] for row in one]
 
 
-def _plus(one: Matrix, two: Matrix) -> Matrix:
+def _add(one: Matrix, two: Matrix) -> Matrix:
     return [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(one, two, strict=True)]
 
 
-def _discounted(begin: list[Fraction], step: Matrix, go_on: Fraction) -> list[Fraction]:
+def _discounted_visits(begin: list[Fraction], step: Matrix, go_on: Fraction) -> list[Fraction]:
     """Return how often each result is expected: w = begin + go_on · w · step."""
     size = range(len(begin))
-    return _solved([[(at == of) - go_on * step[of][at] for of in size] for at in size], begin)
+    return _solve_system([[(at == of) - go_on * step[of][at] for of in size] for at in size], begin)
 
 
-def _for_ever(begin: list[Fraction], step: Matrix) -> list[Fraction]:
+def _long_run_shares(begin: list[Fraction], step: Matrix) -> list[Fraction]:
     """Return the long-run share of each result: probabilities to enter recurrent classes times stationary
     distributions.
     """
@@ -197,7 +197,7 @@ def _for_ever(begin: list[Fraction], step: Matrix) -> list[Fraction]:
     classes = {frozenset(reached[at]) for at in size if all(at in reached[to] for to in reached[at])}
     caught = frozenset().union(*classes)
     passing = [at for at in size if at not in caught]
-    visits = _solved([[(at == of) - step[of][at] for of in passing] for at in passing], [begin[at] for at in passing])
+    visits = _solve_system([[(at == of) - step[of][at] for of in passing] for at in passing], [begin[at] for at in passing])
     shares = [Fraction(0)] * len(begin)
     for members in map(sorted, classes):
         entered = sum(
@@ -206,7 +206,7 @@ def _for_ever(begin: list[Fraction], step: Matrix) -> list[Fraction]:
         stationary = [[(at == of) - step[of][at] for of in members] for at in members]
         stationary[-1] = [Fraction(1)] * len(members)
         for at, share in zip(
-            members, _solved(stationary, [Fraction(0)] * (len(members) - 1) + [Fraction(1)]), strict=True
+            members, _solve_system(stationary, [Fraction(0)] * (len(members) - 1) + [Fraction(1)]), strict=True
         ):
             shares[at] = entered * share
     return shares
@@ -221,7 +221,7 @@ def _reachable(step: Matrix, begin: int) -> set[int]:
     return found
 
 
-def _solved(matrix: Matrix, right: list[Fraction]) -> list[Fraction]:
+def _solve_system(matrix: Matrix, right: list[Fraction]) -> list[Fraction]:
     found = solve([[*map(Fraction, row), each] for row, each in zip(matrix, right, strict=True)])
     assert found is not None
     return found

@@ -16,11 +16,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from machine.terminal import say
-from machine.timeouts import scaled
+from machine.timeouts import scale_timeouts
 from machine.workers.local import R, T, WorkerPool
 from protocol.errors import ArenaFault, UsageFault
 
-LOOK_AGAIN = 0.5
+WORKER_CHECK_INTERVAL_S = 0.5
 _LIBRARY_LOGS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
 
 
@@ -34,7 +34,7 @@ class ClusterTimeouts:
     """Seconds in which a cluster must get workers."""
 
 
-class _Errand:
+class _ClusterTask:
     """A function and its task, pickled together; unpickling calls the function and gives the result.
 
     Dask itself only runs `pickle.loads`. A class that Dask unpickles would have to be importable by the scheduler, and
@@ -48,14 +48,14 @@ class _Errand:
         return self._call
 
 
-class _Cluster(WorkerPool):
+class _ClusterPool(WorkerPool):
     def __init__(self, address: str, size: int, client: Any, timeouts: ClusterTimeouts) -> None:
         self.size = size
         self._timeouts = timeouts
         self._address = address
         self._client = client
         self._executor: Executor | None = None
-        self._errands: WeakKeyDictionary[Future[Any], bytes] = WeakKeyDictionary()
+        self._pickled_tasks: WeakKeyDictionary[Future[Any], bytes] = WeakKeyDictionary()
 
     def broadcast(self, work: Callable[[], object]) -> None:
         if self._client.status == "running":
@@ -63,14 +63,14 @@ class _Cluster(WorkerPool):
                 self._client.run(work, on_error="ignore")
 
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
-        return self._send(pickle.dumps(_Errand(work, task)))
+        return self._send(pickle.dumps(_ClusterTask(work, task)))
 
     def _send(self, errand: bytes) -> Future[Any]:
         self._check()
         if self._executor is None:
             self._executor = self._client.get_executor(pure=False)
         future = self._executor.submit(pickle.loads, errand)
-        self._errands[future] = errand
+        self._pickled_tasks[future] = errand
         return future
 
     def _result(self, future: Future[R]) -> R:
@@ -86,9 +86,9 @@ class _Cluster(WorkerPool):
                 "is there memory enough for each?"
             ) from error
         except Exception as error:
-            if _is_mistaken(error):
-                again: Future[R] = self._send(self._errands[future])
-                self._landed([again])
+            if _is_false_error(error):
+                again: Future[R] = self._send(self._pickled_tasks[future])
+                self._completed([again])
                 return self._result(again)
             if isinstance(error, ImportError) or str(error).startswith("Can't get attribute"):
                 raise ArenaFault(
@@ -96,7 +96,7 @@ class _Cluster(WorkerPool):
                 ) from error
             raise
 
-    def _look(self) -> None:
+    def _check_workers(self) -> None:
         self._check()
         _wait_for_threads(self._address, self._timeouts)
 
@@ -112,21 +112,21 @@ class _Cluster(WorkerPool):
 
 
 @contextmanager
-def cluster(address: str, timeouts: ClusterTimeouts | None = None) -> Iterator[WorkerPool]:
+def cluster_pool(address: str, timeouts: ClusterTimeouts | None = None) -> Iterator[WorkerPool]:
     """Yield a pool of the workers of the Dask scheduler at `address`, such as `tcp://host:8786`.
 
     Its size is their number of threads at the start. The scheduler reassigns the tasks of a lost worker. Without
     workers it prints a line to standard error and waits for some, up to `workers_timeout_s`. Raises `UsageFault` and
     `ArenaFault`.
     """
-    timeouts = timeouts or scaled(ClusterTimeouts())
+    timeouts = timeouts or scale_timeouts(ClusterTimeouts())
     connect = _client_class()
     size = _wait_for_threads(address, timeouts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # different versions on the workers are reported better by the work itself
         client = connect(address, timeout=timeouts.answer_timeout_s, set_as_default=False)
     with closing(client):
-        yield _Cluster(address, size, client, timeouts)
+        yield _ClusterPool(address, size, client, timeouts)
 
 
 def _client_class() -> Any:
@@ -146,7 +146,7 @@ def _wait_for_threads(address: str, timeouts: ClusterTimeouts) -> int:
     """Wait until a cluster has workers, and return their number of threads. Raises `ArenaFault`."""
     patient_until = time.monotonic() + timeouts.workers_timeout_s
     told = False
-    while not (threads := _threads(address, timeouts.answer_timeout_s)):
+    while not (threads := _count_threads(address, timeouts.answer_timeout_s)):
         if time.monotonic() >= patient_until:
             raise ArenaFault(
                 f"the cluster at {address} has no workers: start some on any machine, dask worker {address}"
@@ -155,18 +155,18 @@ def _wait_for_threads(address: str, timeouts: ClusterTimeouts) -> int:
             seconds = f"{timeouts.workers_timeout_s:.0f} s"
             say(f"the cluster at {address} has no workers: waiting {seconds} for some", err=True)
             told = True
-        time.sleep(LOOK_AGAIN)
+        time.sleep(WORKER_CHECK_INTERVAL_S)
     return threads
 
 
-def _threads(address: str, answer_timeout_s: float) -> int:
+def _count_threads(address: str, answer_timeout_s: float) -> int:
     """Return the number of threads of all workers.
 
     It asks over a connection of its own: a Dask client would wait for ever if another program answers there. Raises
     `UsageFault` and `ArenaFault`.
     """
     try:
-        workers = asyncio.run(_ask(address, answer_timeout_s))
+        workers = asyncio.run(_fetch_workers(address, answer_timeout_s))
     except ValueError as error:
         raise UsageFault(f"the cluster's address is {address!r}: one like tcp://host:8786 ({error})") from error
     except TimeoutError as error:
@@ -177,7 +177,7 @@ def _threads(address: str, answer_timeout_s: float) -> int:
     return sum(workers.values())
 
 
-async def _ask(address: str, answer_timeout_s: float) -> dict[str, int]:
+async def _fetch_workers(address: str, answer_timeout_s: float) -> dict[str, int]:
     core: Any = import_module("distributed.core")
     security: Any = import_module("distributed.security").Security()
     async with asyncio.timeout(answer_timeout_s):
@@ -188,7 +188,7 @@ async def _ask(address: str, answer_timeout_s: float) -> dict[str, int]:
     return workers
 
 
-def _is_mistaken(error: BaseException) -> bool:
+def _is_false_error(error: BaseException) -> bool:
     """Return whether the library took a result for an error, as when its worker was lost during the transfer."""
     frames = (frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "_cascade_future")
     return any(frame.f_locals.get("status") != "error" for frame in frames)

@@ -32,17 +32,17 @@ from protocol.errors import ArenaFault, UsageFault
 T = TypeVar("T")
 R = TypeVar("R")
 
-IN_FLIGHT = 3
+TASKS_PER_WORKER = 3
 """Tasks assigned to each worker: one running, the next ones queued."""
-LOSSES = 3
+MAX_LOSSES_IN_A_ROW = 3
 """Maximum times in a row that workers may be lost without a result in between."""
-CHUNK_SECONDS = 0.3
+CHUNK_DURATION_S = 0.3
 """Target duration of a chunk of tasks, in seconds: long beside the transfer, short beside the whole."""
-END_WITHIN = 6.0
+TERMINATE_TIMEOUT_S = 6.0
 """Seconds that worker processes have to end after SIGTERM."""
-GROWTH = 8
+MAX_CHUNK_GROWTH = 8
 """Maximum growth of a chunk, relative to the last one that came back."""
-LOOK_AFTER = 5.0
+WORKER_CHECK_DELAY_S = 5.0
 """Seconds without a result after which to check that there are workers."""
 
 
@@ -66,12 +66,12 @@ class WorkerPool(ABC):
         try:
             while True:
                 # Lost tasks are retried alone, so that one which kills its worker is soon found.
-                due = again if suspects else islice(waiting, IN_FLIGHT * self.size - len(flying))
-                flying.update((self._hand_out(work, task), (number, task)) for number, task in due)
+                due = again if suspects else islice(waiting, TASKS_PER_WORKER * self.size - len(flying))
+                flying.update((self._try_submit(work, task), (number, task)) for number, task in due)
                 if not flying:
                     return
                 again = []
-                for future in self._landed(flying):
+                for future in self._completed(flying):
                     number, task = flying.pop(future)
                     if _is_lost(future):
                         again.append((number, task))
@@ -81,9 +81,9 @@ class WorkerPool(ABC):
                     yield number, self._result(future)
                 if again:
                     losses += 1
-                    if losses == LOSSES:
+                    if losses == MAX_LOSSES_IN_A_ROW:
                         raise ArenaFault(
-                            f"workers ended {LOSSES} times in a row before they gave a result: is there memory enough "
+                            f"workers ended {MAX_LOSSES_IN_A_ROW} times in a row before they gave a result: is there memory enough "
                             f"for {self.size}? Try a lower --jobs"
                         )
                     again.sort()
@@ -92,7 +92,7 @@ class WorkerPool(ABC):
             if flying:
                 self._stop()
 
-    def _hand_out(self, work: Callable[[T], R], task: T) -> Future[R]:
+    def _try_submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         try:
             return self._submit(work, task)
         except BrokenExecutor as error:
@@ -100,13 +100,13 @@ class WorkerPool(ABC):
             lost.set_exception(error)
             return lost
 
-    def _landed(self, flying: Collection[Future[R]]) -> Collection[Future[R]]:
+    def _completed(self, in_flight: Collection[Future[R]]) -> Collection[Future[R]]:
         """Return the completed futures, at least one; all of them if workers were lost."""
-        while not (done := wait(flying, LOOK_AFTER, FIRST_COMPLETED).done):
-            self._look()
+        while not (done := wait(in_flight, WORKER_CHECK_DELAY_S, FIRST_COMPLETED).done):
+            self._check_workers()
         if any(_is_lost(future) for future in done):
             self._stop()
-            done = wait(flying).done
+            done = wait(in_flight).done
         return done
 
     def _result(self, future: Future[R]) -> R:
@@ -121,7 +121,7 @@ class WorkerPool(ABC):
         """Submit a task. Raises `BrokenExecutor` if the workers are lost, and `ArenaFault` if none can be started."""
 
     @abstractmethod
-    def _look(self) -> None:
+    def _check_workers(self) -> None:
         """Check that there are workers, after a time without results. Raises `ArenaFault`."""
 
     @abstractmethod
@@ -129,7 +129,7 @@ class WorkerPool(ABC):
         """Cancel all tasks. The next task starts workers again."""
 
 
-class _Processes(WorkerPool):
+class _ProcessPool(WorkerPool):
     def __init__(self, jobs: int) -> None:
         self.size = jobs
         self._pool: ProcessPoolExecutor | None = None
@@ -140,16 +140,16 @@ class _Processes(WorkerPool):
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         try:
             if self._pool is None:
-                _clean_up_quietly()
-                self._pool = ProcessPoolExecutor(self.size, get_context("spawn"), _begin)
-            with _unheard():
+                _start_resource_tracker()
+                self._pool = ProcessPoolExecutor(self.size, get_context("spawn"), _set_up_worker)
+            with _signals_blocked():
                 return self._pool.submit(work, task)
         except (OSError, ValueError) as error:  # `ValueError` for more processes than Windows can wait for
             if self._pool is not None and self._pool._broken:
                 raise BrokenExecutor("its workers were lost as a further one was about to start") from error
             raise ArenaFault(f"cannot start {self.size} worker processes: {error}; try a lower --jobs") from error
 
-    def _look(self) -> None:
+    def _check_workers(self) -> None:
         """Stop if a worker has ended: the executor misses one that dies while it sends a result, and would wait for
         ever.
         """
@@ -165,7 +165,7 @@ class _Processes(WorkerPool):
             workers = self._workers()
             for worker in workers:
                 worker.terminate()
-            patient_until = time.monotonic() + END_WITHIN
+            patient_until = time.monotonic() + TERMINATE_TIMEOUT_S
             for worker in workers:
                 worker.join(max(0.0, patient_until - time.monotonic()))
                 worker.kill()
@@ -176,28 +176,28 @@ class _Processes(WorkerPool):
 
 
 @contextmanager
-def processes(jobs: int) -> Iterator[WorkerPool]:
+def process_pool(jobs: int) -> Iterator[WorkerPool]:
     """Yield a pool of `jobs` processes, which start with the first tasks and end with the block or with this process.
 
     A killed worker costs time, but no results. Raises `UsageFault` for fewer than one.
     """
     if jobs < 1:
         raise UsageFault(f"jobs is {jobs}: 1 or more")
-    crew = _Processes(jobs)
+    crew = _ProcessPool(jobs)
     try:
         yield crew
     finally:
         crew._stop()
 
 
-def spread(crew: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Iterator[tuple[int, R]]:
+def spread(pool: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Iterator[tuple[int, R]]:
     """Yield the result of every item once, as in `spread_chunks`, each with the number of its item from 0."""
-    for start, results in spread_chunks(crew, work, items):
+    for start, results in spread_chunks(pool, work, items):
         yield from enumerate(results, start)
 
 
 def spread_chunks(
-    crew: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], most: int | None = None
+    pool: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], max_chunk_items: int | None = None
 ) -> Iterator[tuple[int, Sequence[R]]]:
     """Yield the results of all items once, in chunks as they complete, each with the number of its first item from 0.
 
@@ -210,18 +210,18 @@ def spread_chunks(
     def chunks() -> Iterator[Sequence[T]]:
         at = 0
         while at < len(items):
-            share = math.ceil((len(items) - at) / (2 * crew.size))
-            chunk = items[at : at + min(length, share, most or length)]
+            share = math.ceil((len(items) - at) / (2 * pool.size))
+            chunk = items[at : at + min(length, share, max_chunk_items or length)]
             starts.append(at)
             at += len(chunk)
             yield chunk
 
-    for number, (seconds, results) in crew.run(partial(_timed, work), chunks()):
-        length = max(1, min(GROWTH * len(results), int(len(results) * CHUNK_SECONDS / max(seconds, 1e-9))))
+    for number, (seconds, results) in pool.run(partial(_run_timed, work), chunks()):
+        length = max(1, min(MAX_CHUNK_GROWTH * len(results), int(len(results) * CHUNK_DURATION_S / max(seconds, 1e-9))))
         yield starts[number], results
 
 
-def _timed(work: Callable[[T], R], task: T) -> tuple[float, R]:
+def _run_timed(work: Callable[[T], R], task: T) -> tuple[float, R]:
     begin = time.perf_counter()
     result = work(task)
     return time.perf_counter() - begin, result
@@ -231,7 +231,7 @@ def _is_lost(future: Future[R]) -> bool:
     return not future.cancelled() and isinstance(future.exception(), BrokenExecutor)
 
 
-def _begin() -> None:
+def _set_up_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
@@ -245,7 +245,7 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _clean_up_quietly() -> None:
+def _start_resource_tracker() -> None:
     """Start multiprocessing's resource tracker without its warnings, which it would print if this process is killed."""
     if sys.platform != "win32":
         sys.warnoptions.append("ignore::UserWarning:multiprocessing.resource_tracker")
@@ -256,7 +256,7 @@ def _clean_up_quietly() -> None:
 
 
 @contextmanager
-def _unheard() -> Iterator[None]:
+def _signals_blocked() -> Iterator[None]:
     """Block SIGINT and SIGTERM while worker processes start, until they have set up their handling."""
     if sys.platform == "win32":
         yield

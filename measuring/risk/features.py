@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from protocol.games.base import Game
 from protocol.games.risk.board import Board
-from protocol.games.risk.duel import FREE, Duel
+from protocol.games.risk.duel import NO_OWNER, Duel
 
-FULL = 10
+DEFAULT_FULL_TROOPS = 10
 """Troops that fill a territory if the rules set no maximum."""
 
 
@@ -29,10 +29,10 @@ class Features(NamedTuple):
     front: float
 
 
-NAMES = Features._fields
+FEATURE_NAMES = Features._fields
 
 
-def measure(rules: Game[Any, Any], state: Any, seat: int) -> tuple[float, float, float, float]:
+def measure_features(rules: Game[Any, Any], state: Any, seat: int) -> tuple[float, float, float, float]:
     """Return the first four of `Features` for a seat."""
     owner, troops = state.owner, state.troops
     own = [territory for territory, holder in enumerate(owner) if holder == seat]
@@ -52,7 +52,7 @@ def _borders(
 ) -> tuple[float, float]:
     """Return the mean strength of an owned territory against its enemies, and the share of its borders that is open."""
     seat, own = owner[territory], troops[territory]
-    shares = [own / (own + troops[other]) for other in neighbours if owner[other] not in (seat, FREE)]
+    shares = [own / (own + troops[other]) for other in neighbours if owner[other] not in (seat, NO_OWNER)]
     return (sum(shares) / len(shares), len(shares) / len(neighbours)) if shares else (1.0, 0.0)
 
 
@@ -64,19 +64,19 @@ class PositionSums:
     """A position of two seats with its features cached by territory, so that similar positions are measured quickly."""
 
     def __init__(self, game: Game[Any, Any], state: Any) -> None:
-        full = game.max_troops if isinstance(game, Duel) else FULL
+        full = game.max_troops if isinstance(game, Duel) else DEFAULT_FULL_TROOPS
         self._board: Board = game.map  # type: ignore[attr-defined]
         self._whole = full * sum(map(len, self._board.neighbours))
         self._owner, self._troops = owner, troops = state.owner, state.troops
-        self._parts = [self._part(owner, troops, territory) for territory in range(len(owner))]
+        self._parts = [self._territory_sums(owner, troops, territory) for territory in range(len(owner))]
         self._sums = [[0.0] * 6, [0.0] * 6]
         for holder, part in zip(owner, self._parts, strict=True):
-            if holder != FREE:
+            if holder != NO_OWNER:
                 _add(self._sums[holder], part)
 
     def seat_difference(self) -> Features:
         """Return the features of seat 0 minus those of seat 1."""
-        return self._above(*self._sums)
+        return self._difference(*self._sums)
 
     def seat_difference_after(self, owner: Sequence[int], troops: Sequence[int]) -> Features:
         """Return the features of seat 0 minus those of seat 1 in another position on the same map."""
@@ -85,19 +85,19 @@ class PositionSums:
         changed = [at for at, (held, holds, had, has) in enumerate(pairs) if held != holds or had != has]
         sums = self._sums[0][:], self._sums[1][:]
         for at in {*changed, *(other for territory in changed for other in neighbours[territory])}:
-            if was[at] != FREE:
+            if was[at] != NO_OWNER:
                 _add(sums[was[at]], self._parts[at], -1)
-            if owner[at] != FREE:
-                _add(sums[owner[at]], self._part(owner, troops, at))
-        return self._above(*sums)
+            if owner[at] != NO_OWNER:
+                _add(sums[owner[at]], self._territory_sums(owner, troops, at))
+        return self._difference(*sums)
 
-    def _part(self, owner: Sequence[int], troops: Sequence[int], territory: int) -> Sums:
+    def _territory_sums(self, owner: Sequence[int], troops: Sequence[int], territory: int) -> Sums:
         neighbours = self._board.neighbours[territory]
         own = troops[territory]
         strong, exposed = _borders(neighbours, owner, troops, territory)
         return [1.0, own, strong, exposed, own * len(neighbours), own if exposed else 0.0]
 
-    def _above(self, first: Sums, second: Sums) -> Features:
+    def _difference(self, first: Sums, second: Sums) -> Features:
         count, army = len(self._owner), first[1] + second[1]
         return Features(
             (first[0] - second[0]) / count,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from measuring.value_function import Outcomes, ValueFunction
 from protocol.games.risk.campaign import Campaign, Position
 
-SHARES = ("territories", "units", "reach")
+SHARE_NAMES = ("territories", "units", "reach")
 """The quantities of which a seat has a share; `reach` is troops times borders of their territory."""
 
 Rows = list[list[float]]
@@ -28,7 +28,7 @@ class ShareValue(ValueFunction):
         self._constants = constants
 
     def luck(self, before: Position, outcomes: Outcomes, after: Position) -> tuple[float, ...]:
-        share = seats_in(before) / self._game.seats
+        share = count_seats_in(before) / self._game.seats
         given = [0.0] * self._game.seats
         for (always, more), row in zip(
             self._constants, luck_of_shares(self._game, before, outcomes, after), strict=True
@@ -39,7 +39,7 @@ class ShareValue(ValueFunction):
         return tuple(given)
 
 
-def seats_in(position: Position) -> int:
+def count_seats_in(position: Position) -> int:
     """Return how many seats have a territory."""
     return len(set(position.owner))
 
@@ -47,10 +47,10 @@ def seats_in(position: Position) -> int:
 def luck_of_shares(game: Campaign, before: Position, outcomes: Outcomes, after: Position) -> Rows:
     """Return how much chance changed each share, by seat."""
     neighbours = game.map.neighbours
-    sums: Rows = [[0.0] * game.seats for _ in SHARES]
+    sums: Rows = [[0.0] * game.seats for _ in SHARE_NAMES]
     for at, (holder, troops) in enumerate(zip(before.owner, before.troops, strict=True)):
         _add(sums, holder, troops, len(neighbours[at]), 1)
-    rows: Rows = [[0.0] * game.seats for _ in SHARES]
+    rows: Rows = [[0.0] * game.seats for _ in SHARE_NAMES]
     for chance, state in outcomes:
         weight = (state == after) - float(chance)
         come = [row[:] for row in sums]

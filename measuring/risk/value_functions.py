@@ -20,14 +20,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from machine.exact.duel import can_judge, table_of
-from measuring.risk.features import NAMES, Features, PositionSums, measure
-from measuring.risk.share_value import SHARES, ShareValue
+from machine.exact.duel import can_grade, cached_table
+from measuring.risk.features import FEATURE_NAMES, Features, PositionSums, measure_features
+from measuring.risk.share_value import SHARE_NAMES, ShareValue
 from measuring.value_function import (
     Outcomes,
     PositionValue,
     SeatValues,
-    SlowToMake,
+    LazyValue,
     ValueFactories,
     ValueFunction,
 )
@@ -36,12 +36,12 @@ from protocol.games.risk import maps
 from protocol.games.risk.campaign import Campaign
 from protocol.games.risk.duel import Duel, Position
 
-EXACT, FEATURES = "exact", "features-1"
-QUICK = 1_000_000
+EXACT_NAME, PLAIN_FEATURES_NAME = "exact", "features-1"
+MAX_QUICK_POSITIONS = 1_000_000
 """Maximum number of positions of a table that is solved in some 20 s."""
-_DRAWN_UNTIL = 1 / 3
+_MAX_DRAWN_PLY_RATIO = 1 / 3
 """Ratio of plies to squared territories times troops, below which plain features leave less luck in; measured."""
-_GENERAL = {"risk-duel": "africa"}
+_GENERAL_MAP_BY_GAME = {"risk-duel": "africa"}
 """The map whose coefficients serve any map, by game: elsewhere they are called `general-1` instead of `fitted-1`.
 
 A campaign has none: battles matter more on small maps, and results would vary more than without adjustment.
@@ -70,10 +70,10 @@ class Coefficients(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     provenance: dict[str, Any] = {}
 
 
-def logit(seat_difference: Features, odds: Sequence[float], turn: float, attacks: float, state: Any) -> float:
+def win_logit(features: Features, odds: Sequence[float], turn: float, attacks: float, state: Any) -> float:
     """Return the logit of seat 0's win, clipped to a range in which exp does not overflow."""
     mover = turn + attacks * getattr(state, "attacks_left", 0)
-    told = sum(map(mul, odds, seat_difference)) + (mover if state.seat == 0 else -mover)
+    told = sum(map(mul, odds, features)) + (mover if state.seat == 0 else -mover)
     return float(max(-50.0, min(50.0, told)))
 
 
@@ -88,7 +88,7 @@ class FittedValue(ValueFunction):
     def __init__(self, game: Game[Any, Any], coefficients: Coefficients) -> None:
         self.name = coefficients.name
         self._game = game
-        constants = [coefficients.features.get(feature, Constants(0.0)) for feature in NAMES]
+        constants = [coefficients.features.get(feature, Constants(0.0)) for feature in FEATURE_NAMES]
         self._always = [each.always for each in constants]
         self._open = [each.open for each in constants]
         self._odds = [each.odds for each in constants]
@@ -98,7 +98,7 @@ class FittedValue(ValueFunction):
         survey = PositionSums(self._game, before)
         weights = self._always
         if any(self._open):
-            share = game_openness(logit(survey.seat_difference(), self._odds, *self._mover, before))
+            share = game_openness(win_logit(survey.seat_difference(), self._odds, *self._mover, before))
             weights = [always + share * more for always, more in zip(weights, self._open, strict=True)]
         gave = 0.0
         for chance, state in outcomes:
@@ -107,82 +107,82 @@ class FittedValue(ValueFunction):
         return gave, -gave
 
 
-_AS_THEY_ARE = Coefficients(
-    name=FEATURES,
+_PLAIN_COEFFICIENTS = Coefficients(
+    name=PLAIN_FEATURES_NAME,
     features=dict.fromkeys(("territories", "units", "strength", "compactness"), Constants(always=1 / 8)),
 )
 """The four features share half a point: each is 1 for the winner of a match and 0 for the loser."""
 
 
-def of_duel(game: Duel) -> ValueFactories:
+def duel_values(game: Duel) -> ValueFactories:
     """Return the values of this duel, the best first; a table that takes minutes to solve comes last."""
-    by_hand: ValueFactories = {FEATURES: features}
-    others = {**by_hand, **_fits(game)} if _often_drawn(game) else {**_fits(game), **by_hand}
-    if not can_judge(game):
+    by_hand: ValueFactories = {PLAIN_FEATURES_NAME: plain_features_value}
+    others = {**by_hand, **_fitted_values(game)} if _is_often_drawn(game) else {**_fitted_values(game), **by_hand}
+    if not can_grade(game):
         return others
-    if (2 * game.max_troops + 1) ** len(game.map) <= QUICK:
-        return {EXACT: exact, **others}
-    return {**others, EXACT: SlowToMake(exact)}
+    if (2 * game.max_troops + 1) ** len(game.map) <= MAX_QUICK_POSITIONS:
+        return {EXACT_NAME: exact_value, **others}
+    return {**others, EXACT_NAME: LazyValue(exact_value)}
 
 
-def _often_drawn(game: Duel) -> bool:
+def _is_often_drawn(game: Duel) -> bool:
     """Return whether the ply limit ends many matches, which makes coefficients fitted elsewhere misleading.
 
     They value a throw most in an open match, but in one that will be drawn it is worth little.
     """
-    return _shipped(game) is None and game.max_plies < _DRAWN_UNTIL * len(game.map) ** 2 * game.max_troops
+    return _map_coefficients(game) is None and game.max_plies < _MAX_DRAWN_PLY_RATIO * len(game.map) ** 2 * game.max_troops
 
 
-def of_campaign(game: Campaign) -> ValueFactories:
+def campaign_values(game: Campaign) -> ValueFactories:
     """Return the values of this campaign, the best first; none without dice."""
-    return {**_fits(game), FEATURES: features} if game.battle == "dice" else {}
+    return {**_fitted_values(game), PLAIN_FEATURES_NAME: plain_features_value} if game.battle == "dice" else {}
 
 
-def _fits(game: Duel | Campaign) -> ValueFactories:
+def _fitted_values(game: Duel | Campaign) -> ValueFactories:
     """Return the values by coefficients: the map's own for this number of seats, and for two seats the general ones."""
     if game.seats > 2:
-        return _by_shares(game)
-    shipped = (_shipped(game), _elsewhere(game.name))
+        return _share_values(game)
+    shipped = (_map_coefficients(game), _general_coefficients(game.name))
     return {found.name: partial(FittedValue, coefficients=found) for found in shipped if found is not None}
 
 
-def _by_shares(game: Duel | Campaign) -> ValueFactories:
+def _share_values(game: Duel | Campaign) -> ValueFactories:
     """Return the value of shares for more than two seats, if it was fitted for the map."""
-    found = _shipped(game, f"-{game.seats}")
+    found = _map_coefficients(game, f"-{game.seats}")
     if found is None:
         return {}
-    constants = [found.features[share] for share in SHARES]
+    constants = [found.features[share] for share in SHARE_NAMES]
     pairs = [(each.always, each.open) for each in constants]
     return {found.name: lambda game: ShareValue(found.name, game, pairs)}
 
 
-def exact(game: Duel) -> ValueFunction:
+def exact_value(game: Duel) -> ValueFunction:
     """Return the value by the table of exact play, which ignores the ply limit."""
-    table = table_of(game.map, game.max_troops, game.armies)
+    table = cached_table(game.map, game.max_troops, game.armies)
 
-    def worths(position: Position) -> SeatValues:
+    def values_by_seat(position: Position) -> SeatValues:
         mover = (1 + table.value(position)) / 2
         return (mover, 1 - mover) if position.seat == 0 else (1 - mover, mover)
 
-    return PositionValue(EXACT, worths)
+    return PositionValue(EXACT_NAME, values_by_seat)
 
 
-def features(game: Duel | Campaign) -> ValueFunction:
+def plain_features_value(game: Duel | Campaign) -> ValueFunction:
     """Return the value by `measure`: half a point plus a seat's mean feature above the average of all seats."""
     return (
-        FittedValue(game, _AS_THEY_ARE)
+        FittedValue(game, _PLAIN_COEFFICIENTS)
         if game.seats == 2
-        else PositionValue(FEATURES, lambda state: _means(game, state))
+        else PositionValue(PLAIN_FEATURES_NAME, lambda state: _mean_features(game, state))
     )
 
 
-def _means(game: Game[Any, Any], state: Any) -> SeatValues:
-    have = [sum(measure(game, state, seat)) / 4 for seat in range(game.seats)]
+def _mean_features(game: Game[Any, Any], state: Any) -> SeatValues:
+    have = [sum(measure_features(game, state, seat)) / 4 for seat in range(game.seats)]
     average = sum(have) / game.seats
     return tuple(0.5 + own - average for own in have)
 
 
-def _shipped(game: Duel | Campaign, seats: str = "") -> Coefficients | None:
+def _map_coefficients(game: Duel | Campaign, seats: str = "") -> Coefficients | None:
     """Return the coefficients fitted to the map, or None; `seats` is the file's suffix for more than two seats.
 
     Under another troop limit or draft they are still unbiased, only a little less sharp.
@@ -192,14 +192,14 @@ def _shipped(game: Duel | Campaign, seats: str = "") -> Coefficients | None:
     return read_coefficients(game.name, name + seats) if known else None
 
 
-def _elsewhere(game: str) -> Coefficients | None:
+def _general_coefficients(game: str) -> Coefficients | None:
     """Return coefficients that were fitted on another map and do well on any, None if the game has none."""
-    found = read_coefficients(game, _GENERAL[game]) if game in _GENERAL else None
+    found = read_coefficients(game, _GENERAL_MAP_BY_GAME[game]) if game in _GENERAL_MAP_BY_GAME else None
     return None if found is None else replace(found, name=found.name.replace("fitted", "general"))
 
 
 @cache
-def read_coefficients(game: str, map_: str) -> Coefficients | None:
+def read_coefficients(game: str, map_name: str) -> Coefficients | None:
     """Return the coefficients shipped for a map, or None."""
-    file = resources.files(__package__).joinpath("coefficients", game, f"{map_}.toml")
+    file = resources.files(__package__).joinpath("coefficients", game, f"{map_name}.toml")
     return msgspec.convert(tomllib.loads(file.read_text("utf-8")), Coefficients) if file.is_file() else None

@@ -19,7 +19,7 @@ import msgspec
 from protocol.errors import UnknownGame
 from protocol.games.base import Game
 
-_WHERE = {
+_REGISTRY = {
     "nim": "protocol.games.nim:Nim",
     "grundy": "protocol.games.grundy:Grundy",
     "tictactoe": "protocol.games.tictactoe:TicTacToe",
@@ -29,14 +29,14 @@ _WHERE = {
     "kuhn": "protocol.games.kuhn:Kuhn",
     "leduc": "protocol.games.leduc:Leduc",
 }
-NAMES = tuple(_WHERE)
+NAMES = tuple(_REGISTRY)
 _pack = msgspec.msgpack.Encoder(order="deterministic").encode
-_in_use: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValueDictionary()
+_shared_games: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValueDictionary()
 
 
 def game_class(name: str) -> type[Game[Any, Any]]:
     """Return the class of a game. Raises `UnknownGame`, with the known names."""
-    where = _WHERE.get(name)
+    where = _REGISTRY.get(name)
     if where is None:
         raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(NAMES)}")
     found: type[Game[Any, Any]] = resolve_name(where)
@@ -45,7 +45,7 @@ def game_class(name: str) -> type[Game[Any, Any]]:
 
 def payoff_unit(name: str) -> str:
     """Return the unit of a game's payoffs, such as `round`; empty if ranks are the result, or the game is unknown."""
-    return game_class(name).payoff_unit if name in _WHERE else ""
+    return game_class(name).payoff_unit if name in _REGISTRY else ""
 
 
 def default_preset(name: str) -> str:
@@ -53,22 +53,22 @@ def default_preset(name: str) -> str:
     return next(iter(game_class(name).presets))
 
 
-def load(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, Any]:
+def load_game(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, Any]:
     """Return a game under a config; without one, under its default preset. Raises `UnknownGame` or `BadConfig`."""
     return game_class(name)(config or {"preset": default_preset(name)})
 
 
 def config_keys(name: str) -> tuple[str, ...]:
     """Return the keys of a game's configs, including those omitted at their defaults. Raises `UnknownGame`."""
-    return tuple(dict.fromkeys((*load(name).config, *game_class(name).late_keys)))
+    return tuple(dict.fromkeys((*load_game(name).config, *game_class(name).late_keys)))
 
 
-def rules_of(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
+def shared_game(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
     """Return a game as `load` does, but shared among all matches with the same config while they last. Rules never
     change, so a large map is read and held only once. Raises `UnknownGame` or `BadConfig`.
     """
     key = game, _pack(config)
-    rules = _in_use.get(key)
+    rules = _shared_games.get(key)
     if rules is None:
-        rules = _in_use[key] = load(game, config)
+        rules = _shared_games[key] = load_game(game, config)
     return rules

@@ -17,7 +17,7 @@ from protocol.reasons import DRAW, WIN
 S = TypeVar("S")
 M = TypeVar("M")
 
-CERTAIN = Fraction(1)
+PROBABILITY_ONE = Fraction(1)
 
 
 class Game(ABC, Generic[S, M]):
@@ -66,7 +66,7 @@ class Game(ABC, Generic[S, M]):
     def initial(self, dice: Dice) -> tuple[S, Event | None]:
         """Return the first state, and the deal that made it, if there is one. `dice` are those of ply 0."""
 
-    def undealt(self) -> S | None:
+    def state_before_deal(self) -> S | None:
         """Return the state before the first deal, if that deal counts as luck and is among the `chance_outcomes`. None
         without a deal, and where both seat orders of a paired match get the same deal.
         """
@@ -90,10 +90,10 @@ class Game(ABC, Generic[S, M]):
         return those that `legal_moves_for_turn` lists.
         """
 
-    def sample(self, state: S, below: Callable[[int], int]) -> M:
+    def sample_move(self, state: S, draw_below: Callable[[int], int]) -> M:
         """Return a uniformly random legal move, listed or not. `below(n)` draws a number from 0 to n − 1."""
         moves = self.legal_moves(state)
-        return moves[below(len(moves))]
+        return moves[draw_below(len(moves))]
 
     @abstractmethod
     def apply(self, state: S, move: M, dice: Dice) -> tuple[S, Event]:
@@ -107,15 +107,15 @@ class Game(ABC, Generic[S, M]):
         """Return every possible state after `apply_chance`, with its exact probability; they sum to 1."""
         raise ValueError(f"in {self.name} nothing is dealt once it has begun")
 
-    def information(self, state: S, seat: int) -> Hashable:
+    def information_set(self, state: S, seat: int) -> Hashable:
         """Return the information set of a state for a seat: equal for states that it cannot distinguish."""
         return self.key(state)
 
     def outcomes(self, state: S, move: M) -> Sequence[tuple[Fraction, S]]:
         """Return every possible state after a legal `move`, with its exact probability; they sum to 1."""
-        return ((CERTAIN, self.apply(state, move, NO_DICE)[0]),)
+        return ((PROBABILITY_ONE, self.apply(state, move, NO_DICE)[0]),)
 
-    def cost(self, state: S, move: M) -> int:
+    def outcome_cost(self, state: S, move: M) -> int:
         """Return roughly how many states `outcomes` enumerates for a move, for callers that must limit their time."""
         return 1
 
@@ -187,12 +187,12 @@ class Game(ABC, Generic[S, M]):
     # How states, moves and events are shown to people.
 
     @abstractmethod
-    def board(self, state: S) -> str:
+    def draw_board(self, state: S) -> str:
         """Draw the state for a terminal, at most 80 columns wide."""
 
-    def described(self, state: S) -> str:
+    def describe(self, state: S) -> str:
         """Describe the state in words, for readers who see no drawing, such as speech programs and language models."""
-        return self.board(state)
+        return self.draw_board(state)
 
     @abstractmethod
     def notation(self, move: M) -> str:
@@ -201,21 +201,21 @@ class Game(ABC, Generic[S, M]):
     move_syntax: ClassVar[str] = ""
     """Examples of moves as people write them."""
 
-    def parse(self, text: str) -> M:
+    def parse_move(self, text: str) -> M:
         """Parse a move that a person wrote, as `notation` writes it or shorter. Raises `MalformedMove` with
         examples.
         """
         raise MalformedMove(f"there is no way to write a move of {type(self).__name__} but as it travels")
 
-    def changes(self, before: S, after: S) -> str:
+    def describe_changes(self, before: S, after: S) -> str:
         """Describe the differences between two states; if there are many, draw the whole state."""
-        return self.board(after)
+        return self.draw_board(after)
 
-    def summary(self, state: S) -> str:
+    def summarise(self, state: S) -> str:
         """Summarise who holds what in one line; empty if the board shows it all."""
         return ""
 
-    def told(self, event: Event) -> str:
+    def describe_event(self, event: Event) -> str:
         """Describe the result of dice or a deal in a few words; empty if the move says it all."""
         return " ".join(",".join(map(str, row)) for row in event.dice or ())
 
@@ -242,10 +242,10 @@ class Game(ABC, Generic[S, M]):
         """The pools that may rate a match under this config: its own, or those of presets that can deal it, then the
         same for matches with people.
         """
-        found = self._dealt_by() if self.pool is None else [self.pool]
+        found = self._pools_that_deal() if self.pool is None else [self.pool]
         return [*found, *map(people_pool, found)]
 
-    def _dealt_by(self) -> list[str]:
+    def _pools_that_deal(self) -> list[str]:
         """Return the pools of the presets that can deal this config."""
         return [
             f"{self.name}/{name}"

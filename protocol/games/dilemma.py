@@ -11,27 +11,27 @@ from typing import Any, ClassVar, NamedTuple
 from msgspec.structs import replace
 
 from protocol.dice import Dice
-from protocol.display import among, shown
+from protocol.display import list_choices, short_repr
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
-from protocol.games.parsing import integer, read_config, read_move_fields
+from protocol.games.parsing import parse_integer, read_config, read_move_fields
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event
 
-FEWEST, MOST = 2, 5
-MOST_ROUNDS = 10_000
-MOST_PAYOFF = 1_000_000
-PARTS = 10_000
+MIN_CHOICES, MAX_CHOICES = 2, 5
+MAX_ROUNDS = 10_000
+MAX_PAYOFF = 1_000_000
+CHANCE_DENOMINATOR = 10_000
 """Chances are whole multiples of 1 / PARTS."""
 _EXACT = Context(traps=[InvalidOperation, Inexact])
-LONGEST_NAME = 20
+MAX_NAME_CHARS = 20
 
 COOPERATE_OR_DEFECT = ("cooperate", "defect")
-_PRISON = [["silent", "confess"]] * 2
-_AXELROD = [list(COOPERATE_OR_DEFECT)] * 2
-_TEMPTING = [[[3, 3], [0, 5]], [[5, 0], [1, 1]]]
+_PRISON_CHOICES = [["silent", "confess"]] * 2
+_AXELROD_CHOICES = [list(COOPERATE_OR_DEFECT)] * 2
+_AXELROD_PAYOFFS = [[[3, 3], [0, 5]], [[5, 0], [1, 1]]]
 
 
-class Rounds(NamedTuple):
+class DilemmaState(NamedTuple):
     """The number of rounds played, the payoffs so far, the last choices, and whether the match is over."""
 
     at: int
@@ -40,7 +40,7 @@ class Rounds(NamedTuple):
     over: bool
 
 
-class Dilemma(SimultaneousGame[Rounds, int]):
+class Dilemma(SimultaneousGame[DilemmaState, int]):
     """Config: `payoffs`, rows for the choices of seat 0, columns for those of seat 1, each entry with both payoffs;
     `choices`, their names by seat; `rounds`; `go_on`, the chance of another round, up to `rounds`, or null; `noise`,
     the chance that a choice is changed to another.
@@ -52,9 +52,9 @@ class Dilemma(SimultaneousGame[Rounds, int]):
     title = "Dilemma"
     about = "Two choose at once, again and again: together, or each for itself."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "axelrod": {"payoffs": _TEMPTING, "choices": _AXELROD, "rounds": 200},
-        "open-end": {"payoffs": _TEMPTING, "choices": _AXELROD, "rounds": 2000, "go_on": "0.995"},
-        "prison": {"payoffs": [[[-2, -2], [-10, 0]], [[0, -10], [-5, -5]]], "choices": _PRISON, "rounds": 100},
+        "axelrod": {"payoffs": _AXELROD_PAYOFFS, "choices": _AXELROD_CHOICES, "rounds": 200},
+        "open-end": {"payoffs": _AXELROD_PAYOFFS, "choices": _AXELROD_CHOICES, "rounds": 2000, "go_on": "0.995"},
+        "prison": {"payoffs": [[[-2, -2], [-10, 0]], [[0, -10], [-5, -5]]], "choices": _PRISON_CHOICES, "rounds": 100},
         "rock-paper-scissors": {
             "payoffs": [[[0, 0], [-1, 1], [1, -1]], [[1, -1], [0, 0], [-1, 1]], [[-1, 1], [1, -1], [0, 0]]],
             "choices": [["rock", "paper", "scissors"]] * 2,
@@ -70,7 +70,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
             "choices": [["swerve", "straight"]] * 2,
             "rounds": 100,
         },
-        "short": {"payoffs": _TEMPTING, "choices": _AXELROD, "rounds": 10},
+        "short": {"payoffs": _AXELROD_PAYOFFS, "choices": _AXELROD_CHOICES, "rounds": 10},
     }
     preset_for_people = "short"
     preset_titles: ClassVar[Mapping[str, str]] = {
@@ -87,96 +87,96 @@ class Dilemma(SimultaneousGame[Rounds, int]):
     move_syntax = "cooperate, or coop: a choice, or the beginning of its name"
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        defaults = {"payoffs": _TEMPTING, "choices": None, "rounds": 200, "go_on": None, "noise": "0"}
+        defaults = {"payoffs": _AXELROD_PAYOFFS, "choices": None, "rounds": 200, "go_on": None, "noise": "0"}
         given = read_config(Dilemma, config, defaults)
-        self.payoffs = _matrix(given["payoffs"])
+        self.payoffs = _parse_payoffs(given["payoffs"])
         counts = len(self.payoffs), len(self.payoffs[0])
-        self.choices = _named(self.payoffs) if given["choices"] is None else _names(given["choices"], counts)
+        self.choices = _default_names(self.payoffs) if given["choices"] is None else _parse_names(given["choices"], counts)
         first, others = self.choices[0][0], self.choices[1][0]
         self._move_form = '{"choose": 0}' + (f" for {first}" if first == others else "")
-        self.rounds = integer("dilemma", "rounds", given["rounds"], 1, MOST_ROUNDS)
-        self.go_on = None if given["go_on"] is None else _parts("go_on", given["go_on"], PARTS - 1)
-        self.noise = _parts("noise", given["noise"], PARTS // 2)
+        self.rounds = parse_integer("dilemma", "rounds", given["rounds"], 1, MAX_ROUNDS)
+        self.go_on = None if given["go_on"] is None else _parse_chance("go_on", given["go_on"], CHANCE_DENOMINATOR - 1)
+        self.noise = _parse_chance("noise", given["noise"], CHANCE_DENOMINATOR // 2)
         self.hidden = self.noise > 0
         self.zero_sum = len({sum(pair) for row in self.payoffs for pair in row}) == 1
         self.config = {
             "payoffs": [[list(pair) for pair in row] for row in self.payoffs],
             "choices": [list(names) for names in self.choices],
             "rounds": self.rounds,
-            "go_on": None if self.go_on is None else _decimal(self.go_on),
-            "noise": _decimal(self.noise),
+            "go_on": None if self.go_on is None else _format_chance(self.go_on),
+            "noise": _format_chance(self.noise),
         }
 
-    def initial(self, dice: Dice) -> tuple[Rounds, None]:
-        return Rounds(0, (0, 0), None, over=False), None
+    def initial(self, dice: Dice) -> tuple[DilemmaState, None]:
+        return DilemmaState(0, (0, 0), None, over=False), None
 
-    def movers(self, state: Rounds) -> tuple[int, ...]:
+    def movers(self, state: DilemmaState) -> tuple[int, ...]:
         return () if state.over else (0, 1)
 
-    def ply(self, state: Rounds) -> int:
+    def ply(self, state: DilemmaState) -> int:
         return state.at
 
-    def key(self, state: Rounds) -> Rounds:
+    def key(self, state: DilemmaState) -> DilemmaState:
         return state
 
-    def legal_moves_of(self, state: Rounds, seat: int) -> range:
+    def legal_moves_of(self, state: DilemmaState, seat: int) -> range:
         return range(len(self.choices[seat]))
 
-    def check_move(self, state: Rounds, seat: int, move: int) -> None:
+    def check_move(self, state: DilemmaState, seat: int, move: int) -> None:
         if not 0 <= move < len(self.choices[seat]):
             named = ", ".join(f"{at} {name}" for at, name in enumerate(self.choices[seat]))
             raise IllegalMove(f"there is no choice {move}: {named}")
 
-    def resolve(self, state: Rounds, moves: Mapping[int, int], dice: Dice) -> tuple[Rounds, Event]:
-        played = self._disturbed(moves[0], 0, dice), self._disturbed(moves[1], 1, dice)
+    def resolve_round(self, state: DilemmaState, moves: Mapping[int, int], dice: Dice) -> tuple[DilemmaState, Event]:
+        played = self._apply_noise(moves[0], 0, dice), self._apply_noise(moves[1], 1, dice)
         got = self.payoffs[played[0]][played[1]]
         last = state.at + 1 == self.rounds
-        over = last or (self.go_on is not None and dice.choice("end", PARTS) >= self.go_on)
+        over = last or (self.go_on is not None and dice.choice("end", CHANCE_DENOMINATOR) >= self.go_on)
         result = {"payoffs": list(got), **({"played": list(played)} if self.noise else {})}
         event = Event(ply=state.at, seat=CHANCE, moves=self.encode_moves(moves), result=result)
         return self._after(state, played, over=over), event
 
-    def _after(self, state: Rounds, played: tuple[int, int], *, over: bool) -> Rounds:
+    def _after(self, state: DilemmaState, played: tuple[int, int], *, over: bool) -> DilemmaState:
         one, two = self.payoffs[played[0]][played[1]]
-        return Rounds(state.at + 1, (state.payoffs[0] + one, state.payoffs[1] + two), played, over)
+        return DilemmaState(state.at + 1, (state.payoffs[0] + one, state.payoffs[1] + two), played, over)
 
-    def round_outcomes(self, state: Rounds, moves: Mapping[int, int]) -> list[tuple[Fraction, Rounds]]:
+    def round_outcomes(self, state: DilemmaState, moves: Mapping[int, int]) -> list[tuple[Fraction, DilemmaState]]:
         goes_on = (
-            Fraction(0) if state.at + 1 == self.rounds else Fraction(PARTS if self.go_on is None else self.go_on, PARTS)
+            Fraction(0) if state.at + 1 == self.rounds else Fraction(CHANCE_DENOMINATOR if self.go_on is None else self.go_on, CHANCE_DENOMINATOR)
         )
         return [
             (one * two * end, self._after(state, (first, second), over=over))
-            for one, first in self._may_be_played(moves[0], 0)
-            for two, second in self._may_be_played(moves[1], 1)
+            for one, first in self._noise_outcomes(moves[0], 0)
+            for two, second in self._noise_outcomes(moves[1], 1)
             for end, over in ((goes_on, False), (1 - goes_on, True))
             if end
         ]
 
-    def _may_be_played(self, choice: int, seat: int) -> list[tuple[Fraction, int]]:
+    def _noise_outcomes(self, choice: int, seat: int) -> list[tuple[Fraction, int]]:
         """Return what noise may make of a choice, with probabilities."""
-        noise, others = Fraction(self.noise, PARTS), len(self.choices[seat]) - 1
+        noise, others = Fraction(self.noise, CHANCE_DENOMINATOR), len(self.choices[seat]) - 1
         changed = [(noise / others, other) for other in range(others + 1) if other != choice] if noise else []
         return [(1 - noise, choice), *changed]
 
-    def _disturbed(self, choice: int, seat: int, dice: Dice) -> int:
+    def _apply_noise(self, choice: int, seat: int, dice: Dice) -> int:
         """Return the choice that is played: with noise it may be another one."""
         purpose = f"noise-{seat}"
-        if not self.noise or dice.choice(purpose, PARTS) >= self.noise:
+        if not self.noise or dice.choice(purpose, CHANCE_DENOMINATOR) >= self.noise:
             return choice
         other = dice.choice(purpose, len(self.choices[seat]) - 1)
         return other + (other >= choice)
 
-    def returns(self, state: Rounds) -> tuple[int, int]:
+    def returns(self, state: DilemmaState) -> tuple[int, int]:
         return state.payoffs
 
-    def count_rounds(self, state: Rounds) -> tuple[int, int]:
+    def count_rounds(self, state: DilemmaState) -> tuple[int, int]:
         """Return the complete rounds and those to come: with `go_on`, 1 / (1 − go_on) of them, rounded half up."""
         left = self.rounds - state.at
         if state.over:
             left = 0
         elif self.go_on is not None:
-            ends = PARTS - self.go_on
-            left = min(left, (2 * PARTS + ends) // (2 * ends))
+            ends = CHANCE_DENOMINATOR - self.go_on
+            left = min(left, (2 * CHANCE_DENOMINATOR + ends) // (2 * ends))
         return state.at, left
 
     @property
@@ -184,7 +184,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         one, two = (min(pair[seat] for row in self.payoffs for pair in row) for seat in range(2))
         return one, two
 
-    def ranks(self, state: Rounds) -> tuple[int, ...]:
+    def ranks(self, state: DilemmaState) -> tuple[int, ...]:
         one, two = state.payoffs
         return (1 + (one < two), 1 + (two < one))
 
@@ -195,7 +195,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         seen = [move if at == seat else None for at, move in enumerate(event.moves)]
         return replace(event, moves=seen)
 
-    def encode_state(self, state: Rounds) -> dict[str, Any]:
+    def encode_state(self, state: DilemmaState) -> dict[str, Any]:
         return {
             "payoffs": list(state.payoffs),
             "last": None if state.last is None else list(state.last),
@@ -203,10 +203,10 @@ class Dilemma(SimultaneousGame[Rounds, int]):
             "ply": state.at,
         }
 
-    def decode_state(self, wire: Mapping[str, Any]) -> Rounds:
+    def decode_state(self, wire: Mapping[str, Any]) -> DilemmaState:
         one, two = wire["payoffs"]
         last = wire["last"]
-        return Rounds(wire["ply"], (one, two), None if last is None else (last[0], last[1]), wire["to_move"] is None)
+        return DilemmaState(wire["ply"], (one, two), None if last is None else (last[0], last[1]), wire["to_move"] is None)
 
     def encode_move(self, move: int) -> dict[str, Any]:
         return {"choose": move}
@@ -214,10 +214,10 @@ class Dilemma(SimultaneousGame[Rounds, int]):
     def decode_move(self, wire: Any) -> int:
         return read_move_fields(wire, self._move_form, "choose")[0]
 
-    def board(self, state: Rounds) -> str:
+    def draw_board(self, state: DilemmaState) -> str:
         of = f" of {self.rounds}" if self.go_on is None else ""
         one, two = state.payoffs
-        last = "" if state.last is None else f"\nlast: {self._named(state.last)}"
+        last = "" if state.last is None else f"\nlast: {self._format_choices(state.last)}"
         return f"{state.at}{of} rounds played, payoffs {one} and {two}{last}"
 
     def notation(self, move: int) -> str:
@@ -225,42 +225,42 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         names = self.choices[0]
         return names[move] if self.choices[0] == self.choices[1] and move < len(names) else str(move)
 
-    def parse(self, text: str) -> int:
+    def parse_move(self, text: str) -> int:
         word = text.strip().casefold()
-        if word.isdecimal() and len(word) <= LONGEST_NAME:
+        if word.isdecimal() and len(word) <= MAX_NAME_CHARS:
             return int(word)
         named = [(move, name.casefold()) for names in self.choices for move, name in enumerate(names)]
         found = {move for move, name in named if name == word} or {
             move for move, name in named if name.startswith(word)
         }
         if not word or len(found) != 1:
-            raise MalformedMove(f"{shown(text)} is no move here: {among(dict.fromkeys(chain(*self.choices)))}")
+            raise MalformedMove(f"{short_repr(text)} is no move here: {list_choices(dict.fromkeys(chain(*self.choices)))}")
         return found.pop()
 
-    def told(self, event: Event) -> str:
+    def describe_event(self, event: Event) -> str:
         result = event.result or {}
-        played = f"played {self._named(result['played'])}, " if "played" in result else ""
+        played = f"played {self._format_choices(result['played'])}, " if "played" in result else ""
         one, two = result["payoffs"]
         return f"{played}payoffs {one} and {two}"
 
-    def _named(self, played: Sequence[int]) -> str:
+    def _format_choices(self, played: Sequence[int]) -> str:
         return " and ".join(names[choice] for names, choice in zip(self.choices, played, strict=True))
 
 
-def _matrix(value: Any) -> tuple[tuple[tuple[int, int], ...], ...]:
-    rows = _list("payoffs", value, "rows, one for each choice of seat 0")
+def _parse_payoffs(value: Any) -> tuple[tuple[tuple[int, int], ...], ...]:
+    rows = _check_list("payoffs", value, "rows, one for each choice of seat 0")
     width = len(rows[0]) if isinstance(rows[0], (list, tuple)) else 0
     found = []
     for at, row in enumerate(rows):
-        columns = _list(f"payoffs[{at}]", row, "pairs, one for each choice of seat 1")
+        columns = _check_list(f"payoffs[{at}]", row, "pairs, one for each choice of seat 1")
         if len(columns) != width:
             raise BadConfig(f"dilemma: payoffs[{at}] has {len(columns)} pairs, payoffs[0] {width}: it is as long")
         pairs = []
         for column, pair in enumerate(columns):
             if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-                raise BadConfig(f"dilemma: payoffs[{at}][{column}] is {shown(pair)}: it is two payoffs, like [3, 3]")
+                raise BadConfig(f"dilemma: payoffs[{at}][{column}] is {short_repr(pair)}: it is two payoffs, like [3, 3]")
             one, two = (
-                integer("dilemma", f"payoffs[{at}][{column}][{seat}]", payoff, -MOST_PAYOFF, MOST_PAYOFF)
+                parse_integer("dilemma", f"payoffs[{at}][{column}][{seat}]", payoff, -MAX_PAYOFF, MAX_PAYOFF)
                 for seat, payoff in enumerate(pair)
             )
             pairs.append((one, two))
@@ -268,9 +268,9 @@ def _matrix(value: Any) -> tuple[tuple[tuple[int, int], ...], ...]:
     return tuple(found)
 
 
-def _list(key: str, value: Any, of: str) -> Sequence[Any]:
-    if not isinstance(value, (list, tuple)) or not FEWEST <= len(value) <= MOST:
-        raise BadConfig(f"dilemma: {key} is {shown(value)}: it is a list of {FEWEST} to {MOST} {of}")
+def _check_list(key: str, value: Any, of: str) -> Sequence[Any]:
+    if not isinstance(value, (list, tuple)) or not MIN_CHOICES <= len(value) <= MAX_CHOICES:
+        raise BadConfig(f"dilemma: {key} is {short_repr(value)}: it is a list of {MIN_CHOICES} to {MAX_CHOICES} {of}")
     return value
 
 
@@ -285,46 +285,46 @@ def is_prisoners_dilemma(payoffs: Sequence[Sequence[Sequence[int]]]) -> bool:
     return temptation > reward > punishment > left and temptation_1 > reward_1 > punishment_1 > left_1
 
 
-def _named(payoffs: Sequence[Sequence[Sequence[int]]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _default_names(payoffs: Sequence[Sequence[Sequence[int]]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return default names for the choices, by seat."""
     if is_prisoners_dilemma(payoffs):
         return COOPERATE_OR_DEFECT, COOPERATE_OR_DEFECT
     return tuple("abcde"[: len(payoffs)]), tuple("abcde"[: len(payoffs[0])])
 
 
-def _names(value: Any, counts: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _parse_names(value: Any, counts: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if not isinstance(value, (list, tuple)) or len(value) != 2:
-        raise BadConfig(f"dilemma: choices is {shown(value)}: it is two lists of names, one for each seat")
+        raise BadConfig(f"dilemma: choices is {short_repr(value)}: it is two lists of names, one for each seat")
     found = []
     for seat, (names, count) in enumerate(zip(value, counts, strict=True)):
         fits = isinstance(names, (list, tuple)) and len(names) == count and all(map(_is_name, names))
         if not fits or len({name.casefold() for name in names}) != count:
-            form = f"{count} different names of 1 to {LONGEST_NAME} printable characters, none of them a number"
-            raise BadConfig(f"dilemma: choices[{seat}] is {shown(names)}: it is {form}")
+            form = f"{count} different names of 1 to {MAX_NAME_CHARS} printable characters, none of them a number"
+            raise BadConfig(f"dilemma: choices[{seat}] is {short_repr(names)}: it is {form}")
         found.append(tuple(names))
     return found[0], found[1]
 
 
 def _is_name(value: Any) -> bool:
-    if not isinstance(value, str) or not 1 <= len(value) <= LONGEST_NAME:
+    if not isinstance(value, str) or not 1 <= len(value) <= MAX_NAME_CHARS:
         return False
     return value.isprintable() and value == value.strip() and not value.isdecimal()
 
 
-def _parts(key: str, value: Any, most: int) -> int:
+def _parse_chance(key: str, value: Any, most: int) -> int:
     """Parse a chance, a number or a decimal string, into parts. Raises `BadConfig`."""
     try:
         if type(value) not in (int, float, str):
             raise InvalidOperation
-        parts = _EXACT.multiply(Decimal(str(value)), Decimal(PARTS))
+        parts = _EXACT.multiply(Decimal(str(value)), Decimal(CHANCE_DENOMINATOR))
         if not (parts.is_finite() and parts == parts.to_integral_value() and 0 <= parts <= most):
             raise InvalidOperation
     except (InvalidOperation, Inexact, ValueError):  # `str` raises the last, for thousands of digits
-        form = f"a chance from 0 to {_decimal(most)} with up to four decimals, like 0.05"
-        raise BadConfig(f"dilemma: {key} is {shown(value)}: it is {form}") from None
+        form = f"a chance from 0 to {_format_chance(most)} with up to four decimals, like 0.05"
+        raise BadConfig(f"dilemma: {key} is {short_repr(value)}: it is {form}") from None
     return int(parts)
 
 
-def _decimal(parts: int) -> str:
+def _format_chance(parts: int) -> str:
     """Format a chance for messages, as text: digests contain no floats."""
-    return f"{Decimal(parts) / PARTS:f}"
+    return f"{Decimal(parts) / CHANCE_DENOMINATOR:f}"

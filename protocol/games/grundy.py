@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
 from protocol.games.base import Game
-from protocol.games.parsing import integers, parse_two_numbers, raise_illegal, read_config, read_move_fields
+from protocol.games.parsing import parse_integers, parse_two_numbers, raise_illegal, read_config, read_move_fields
 from protocol.messages import Event
 
 
@@ -41,7 +41,7 @@ class Grundy(Game[Heaps, Split]):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Grundy, config, {"heaps": [7]})
-        self.heaps = integers("grundy", "heaps", given["heaps"], count=(1, 16), each=(1, 200))
+        self.heaps = parse_integers("grundy", "heaps", given["heaps"], count=(1, 16), bounds=(1, 200))
         self.config = {"heaps": list(self.heaps)}
 
     def initial(self, dice: Dice) -> tuple[Heaps, None]:
@@ -87,12 +87,12 @@ class Grundy(Game[Heaps, Split]):
     def decode_move(self, wire: Any) -> Split:
         return Split(*read_move_fields(wire, '{"heap": 0, "split": 1}', "heap", "split"))
 
-    def board(self, state: Heaps) -> str:
+    def draw_board(self, state: Heaps) -> str:
         return textwrap.fill("heaps: " + " ".join(map(str, state.heaps)), width=80, subsequent_indent=" " * 7)
 
     def notation(self, move: Split) -> str:
         return f"{move.split} off heap {move.heap}"
 
-    def parse(self, text: str) -> Split:
+    def parse_move(self, text: str) -> Split:
         split, heap = parse_two_numbers(text, r"(\d+)\s+(?:off\s+)?(?:heap\s+)?(\d+)", self.move_syntax)
         return Split(heap, split)

@@ -18,6 +18,6 @@ class Kuhn(Poker):
     preset_for_people = "short"
     preset_titles: ClassVar[Mapping[str, str]] = {"classic": "100 hands", "short": "10 hands"}
     ranks_of_cards = "JQK"
-    alike = 1
+    cards_per_rank = 1
     stakes = (1,)
-    most_bets = 1
+    max_bets_per_round = 1

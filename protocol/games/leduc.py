@@ -18,6 +18,6 @@ class Leduc(Poker):
     preset_for_people = "short"
     preset_titles: ClassVar[Mapping[str, str]] = {"classic": "100 hands", "short": "10 hands"}
     ranks_of_cards = "JQK"
-    alike = 2
+    cards_per_rank = 2
     stakes = (2, 4)
-    most_bets = 2
+    max_bets_per_round = 2

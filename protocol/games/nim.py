@@ -10,17 +10,17 @@ from operator import xor
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice, mean_bytes
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import BadConfig
 from protocol.games.base import Game
-from protocol.games.parsing import integers, one_of, parse_two_numbers, raise_illegal, read_config, read_move_fields
+from protocol.games.parsing import parse_integers, parse_choice, parse_two_numbers, raise_illegal, read_config, read_move_fields
 from protocol.games.theory.heaps import first_grundy_values
-from protocol.games.theory.impartial import lost_positions
+from protocol.games.theory.impartial import count_lost_positions
 from protocol.messages import CHANCE, Event
 
 MAX_LISTED_MOVES = 512
 MAX_DEAL_DRAWS = 20_000
-MOST_BYTES = 520
+MAX_MEAN_DEAL_BYTES = 520
 """Maximum bytes of dice that a deal may take on average. One deal in 10⁹ takes 21 times as many: some 5 ms."""
 _DEFAULTS = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
 
@@ -63,18 +63,18 @@ class Nim(Game[Position, Take]):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Nim, config, _DEFAULTS)
-        self.heaps = integers("nim", "heaps", given["heaps"], count=(1, 64), each=(0, 1000))
+        self.heaps = parse_integers("nim", "heaps", given["heaps"], count=(1, 64), bounds=(0, 1000))
         if sum(self.heaps) > 2000:
             raise BadConfig(f"nim: heaps hold {sum(self.heaps)}: at most 2000 in all")
         take = given["take"]
         self.take = (
-            None if take is None else tuple(sorted(set(integers("nim", "take", take, count=(1, 16), each=(1, 1000)))))
+            None if take is None else tuple(sorted(set(parse_integers("nim", "take", take, count=(1, 16), bounds=(1, 1000)))))
         )
-        self._least = 1 if self.take is None else self.take[0]
+        self._min_take = 1 if self.take is None else self.take[0]
         """The smallest allowed removal."""
-        self.misere = one_of("nim", "misere", given["misere"], (False, True))
-        self.start = one_of("nim", "start", given["start"], ("given", "p-position"))
-        if self.start == "p-position" and self._least_lost() is None:
+        self.misere = parse_choice("nim", "misere", given["misere"], (False, True))
+        self.start = parse_choice("nim", "start", given["start"], ("given", "p-position"))
+        if self.start == "p-position" and self._smallest_lost_position() is None:
             raise BadConfig(
                 f"nim: no lost position with a move left has heaps within {list(self.heaps)}: start is given"
             )
@@ -86,11 +86,11 @@ class Nim(Game[Position, Take]):
             "start": self.start,
         }
 
-    def _least_lost(self) -> tuple[int, ...] | None:
+    def _smallest_lost_position(self) -> tuple[int, ...] | None:
         """Return a smallest lost position that has a move: only the first heaps that can hold it are not empty. None if
         there is none.
         """
-        least = self._least
+        least = self._min_take
         large = [heap for heap, size in enumerate(self.heaps) if size >= least]
         needed = 1 if self.misere else 2  # misère: one heap that the mover has to empty; normal play: two equal heaps
         if len(large) >= needed:
@@ -107,16 +107,16 @@ class Nim(Game[Position, Take]):
         among = [size + 1 for size in self.heaps]
         a_draw = sum(map(mean_bytes, among))
         # If any number may be taken, at most one size of a heap makes the whole position lost, given the other heaps.
-        rare = self.take is None and a_draw * max(among) > MOST_BYTES
-        if rare or a_draw * prod(among) > MOST_BYTES * self._deals():
+        rare = self.take is None and a_draw * max(among) > MAX_MEAN_DEAL_BYTES
+        if rare or a_draw * prod(among) > MAX_MEAN_DEAL_BYTES * self._count_deals():
             raise BadConfig(
-                f"nim: lost positions with heaps within {shown(list(self.heaps))} are too rare to be dealt: smaller or "
+                f"nim: lost positions with heaps within {short_repr(list(self.heaps))} are too rare to be dealt: smaller or "
                 "fewer heaps, or start is given"
             )
 
-    def _deals(self) -> int:
-        lost = lost_positions(self.heaps, self._values, misere=self.misere)
-        return lost if self.misere else lost - prod(min(size + 1, self._least) for size in self.heaps)
+    def _count_deals(self) -> int:
+        lost = count_lost_positions(self.heaps, self._values, misere=self.misere)
+        return lost if self.misere else lost - prod(min(size + 1, self._min_take) for size in self.heaps)
 
     @cached_property
     def _values(self) -> Sequence[int]:
@@ -134,15 +134,15 @@ class Nim(Game[Position, Take]):
         find none, return the smallest such position.
         """
         for drawn in islice(dice.choices("deal", [size + 1 for size in self.heaps]), MAX_DEAL_DRAWS):
-            if self._is_dealt(drawn):
+            if self._is_valid_deal(drawn):
                 return tuple(drawn)
-        least = self._least_lost()
+        least = self._smallest_lost_position()
         assert least is not None, "a config without lost positions is refused"
         return least
 
-    def _is_dealt(self, heaps: Sequence[int]) -> bool:
+    def _is_valid_deal(self, heaps: Sequence[int]) -> bool:
         worth = list(map(self._values.__getitem__, heaps))
-        return reduce(xor, worth) == (self.misere and max(worth) < 2) and max(heaps) >= self._least
+        return reduce(xor, worth) == (self.misere and max(worth) < 2) and max(heaps) >= self._min_take
 
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
         if self.start == "given":
@@ -150,7 +150,7 @@ class Nim(Game[Position, Take]):
         return {**self.config, "heaps": list(self._deal(dice)), "start": "given"}
 
     def to_move(self, state: Position) -> int | None:
-        return state.seat if max(state.heaps) >= self._least else None
+        return state.seat if max(state.heaps) >= self._min_take else None
 
     def ply(self, state: Position) -> int:
         return state.at
@@ -208,16 +208,16 @@ class Nim(Game[Position, Take]):
         options = {"heaps": list(state.heaps), "take": None if self.take is None else list(self.take)}
         return listed[:MAX_LISTED_MOVES], options
 
-    def board(self, state: Position) -> str:
-        return "\n".join(f"{i:>2}: {_row(size)}" for i, size in enumerate(state.heaps))
+    def draw_board(self, state: Position) -> str:
+        return "\n".join(f"{i:>2}: {_draw_heap(size)}" for i, size in enumerate(state.heaps))
 
     def notation(self, move: Take) -> str:
         return f"{move.take} from heap {move.heap}"
 
-    def parse(self, text: str) -> Take:
+    def parse_move(self, text: str) -> Take:
         take, heap = parse_two_numbers(text, r"(\d+)\s+(?:from\s+)?(?:heap\s+)?(\d+)", self.move_syntax)
         return Take(heap, take)
 
 
-def _row(size: int) -> str:
+def _draw_heap(size: int) -> str:
     return f"{size:>4}  " + ("|" * size if size <= 60 else "|" * 57 + "...")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from protocol.display import among, shown
+from protocol.display import list_choices, short_repr
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games.base import Game
 
@@ -23,36 +23,36 @@ def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults:
     if "preset" in given:
         preset = given.pop("preset")
         if not isinstance(preset, str) or preset not in game.presets:
-            raise BadConfig(f"{game.name} has no preset {shown(preset)}: {among(game.presets)}")
+            raise BadConfig(f"{game.name} has no preset {short_repr(preset)}: {list_choices(game.presets)}")
         base = game.presets[preset]
     for key in given:
         if key not in defaults:
-            raise BadConfig(f"{game.name} has no config key {shown(key)}: {among((*defaults, 'preset'))}")
+            raise BadConfig(f"{game.name} has no config key {short_repr(key)}: {list_choices((*defaults, 'preset'))}")
     return {**defaults, **base, **given}
 
 
-def integers(game: str, key: str, value: Any, *, count: tuple[int, int], each: tuple[int, int]) -> tuple[int, ...]:
+def parse_integers(game: str, key: str, value: Any, *, count: tuple[int, int], bounds: tuple[int, int]) -> tuple[int, ...]:
     """Parse a config value that is a list of integers, or one integer, within bounds. Raises `BadConfig`."""
     items = [value] if type(value) is int else value
-    (fewest, most), (low, high) = count, each
+    (fewest, most), (low, high) = count, bounds
     if not isinstance(items, (list, tuple)) or not fewest <= len(items) <= most:
-        raise BadConfig(f"{game}: {key} is {shown(value)}: it is a list of {fewest} to {most} integers")
-    return tuple(integer(game, f"{key}[{at}]", item, low, high) for at, item in enumerate(items))
+        raise BadConfig(f"{game}: {key} is {short_repr(value)}: it is a list of {fewest} to {most} integers")
+    return tuple(parse_integer(game, f"{key}[{at}]", item, low, high) for at, item in enumerate(items))
 
 
-def integer(game: str, key: str, value: Any, low: int, high: int) -> int:
+def parse_integer(game: str, key: str, value: Any, low: int, high: int) -> int:
     """Parse a config value that is an integer within bounds. Raises `BadConfig`."""
     if type(value) is not int or not low <= value <= high:
-        raise BadConfig(f"{game}: {key} is {shown(value)}: it is an integer from {low} to {high}")
+        raise BadConfig(f"{game}: {key} is {short_repr(value)}: it is an integer from {low} to {high}")
     return value
 
 
-def one_of(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
+def parse_choice(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
     """Parse a config value that is one of some values. Raises `BadConfig`."""
     for known in values:
         if type(value) is type(known) and value == known:
             return value
-    raise BadConfig(f"{game}: {key} is {shown(value)}: {among(values)}")
+    raise BadConfig(f"{game}: {key} is {short_repr(value)}: {list_choices(values)}")
 
 
 def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
                 break
         else:
             return tuple(map(wire.__getitem__, names))
-    raise MalformedMove(_misshapen(wire, form, names))
+    raise MalformedMove(_describe_bad_form(wire, form, names))
 
 
 def read_move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, tuple[int, ...]]:
@@ -74,24 +74,24 @@ def read_move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) ->
     if not isinstance(do, str) or do not in forms:
         example, _ = next(iter(forms.values()))
         if not isinstance(wire, Mapping):
-            raise MalformedMove(f"a move is a map like {example}, not {shown(wire)}")
-        raise MalformedMove(f"do is {shown(do)}: it is {among(forms)}, as in {example}")
+            raise MalformedMove(f"a move is a map like {example}, not {short_repr(wire)}")
+        raise MalformedMove(f"do is {short_repr(do)}: it is {list_choices(forms)}, as in {example}")
     example, names = forms[do]
     if wire.keys() != {"do", *names}:
-        raise MalformedMove(_misshapen(wire, example, ("do", *names)))
+        raise MalformedMove(_describe_bad_form(wire, example, ("do", *names)))
     return do, read_move_fields({key: value for key, value in wire.items() if key != "do"}, example, *names)
 
 
-def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:
+def _describe_bad_form(wire: Any, form: str, names: Sequence[str]) -> str:
     if not isinstance(wire, Mapping):
-        return f"a move is a map like {form}, not {shown(wire)}"
+        return f"a move is a map like {form}, not {short_repr(wire)}"
     if wire.keys() != set(names):
         fields = ", ".join(sorted(map(str, wire)))[:80]
         return (
             f"a move looks like {form}; this one has {(fields if fields.isprintable() else repr(fields)) or 'nothing'}"
         )
     name = next(name for name in names if type(wire[name]) is not int)
-    return f"{name} is {shown(wire[name])}: it is an integer, as in {form}"
+    return f"{name} is {short_repr(wire[name])}: it is an integer, as in {form}"
 
 
 def parse_whole_number(text: str) -> int | None:
@@ -105,7 +105,7 @@ def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, i
     found = re.fullmatch(pattern, text.strip(), re.IGNORECASE)
     one, two = map(parse_whole_number, found.groups()) if found else (None, None)
     if one is None or two is None:
-        raise MalformedMove(f"{shown(text)} is no move here: it is written like {move_syntax}")
+        raise MalformedMove(f"{short_repr(text)} is no move here: it is written like {move_syntax}")
     return one, two
 
 

@@ -11,19 +11,19 @@ from typing import Any, ClassVar, NamedTuple
 from msgspec.structs import replace
 
 from protocol.dice import Dice
-from protocol.display import among, shown
+from protocol.display import list_choices, short_repr
 from protocol.errors import MalformedMove
 from protocol.games.base import Game
-from protocol.games.parsing import integer, raise_illegal, read_config
+from protocol.games.parsing import parse_integer, raise_illegal, read_config
 from protocol.messages import CHANCE, Event
 
 FOLD, CHECK, CALL, BET, RAISE = MOVES = ("fold", "check", "call", "bet", "raise")
 ANTE = 1
-MOST_HANDS = 10_000
-FORM = '{"do": "check"}'
+MAX_HANDS = 10_000
+MOVE_EXAMPLE = '{"do": "check"}'
 
 
-class Table(NamedTuple):
+class PokerState(NamedTuple):
     """The state of a match. `cards` and `public` are None before they are dealt; in a seat's view, another seat's card
     is None, too. `bets` has for each round of betting a string with the first letters of the moves.
     """
@@ -42,16 +42,16 @@ class Table(NamedTuple):
     """The seat to move, now or after the deal."""
 
 
-class Poker(Game[Table, str]):
+class Poker(Game[PokerState, str]):
     """Config: `hands`. The seats alternate in moving first; seat 0 starts. The chips of all hands add up."""
 
     ranks_of_cards: ClassVar[str]
     """The letters of the ranks, lowest first."""
-    alike: ClassVar[int]
+    cards_per_rank: ClassVar[int]
     """The number of cards per rank."""
     stakes: ClassVar[tuple[int, ...]]
     """The size of a bet or raise in each round of betting. A public card is dealt before each round but the first."""
-    most_bets: ClassVar[int]
+    max_bets_per_round: ClassVar[int]
     """Maximum number of bets and raises in a round."""
     draw_probability = 0.05
     payoff_unit = "hand"
@@ -60,56 +60,56 @@ class Poker(Game[Table, str]):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(type(self), config, {"hands": 100})
-        self.hands = integer(self.name, "hands", given["hands"], 1, MOST_HANDS)
+        self.hands = parse_integer(self.name, "hands", given["hands"], 1, MAX_HANDS)
         self.config = {"hands": self.hands}
 
-    def initial(self, dice: Dice) -> tuple[Table, Event]:
-        return self.apply_chance(self.undealt(), dice)
+    def initial(self, dice: Dice) -> tuple[PokerState, Event]:
+        return self.apply_chance(self.state_before_deal(), dice)
 
-    def undealt(self) -> Table:
-        return Table(0, 0, (0, 0), None, None, ("",), (ANTE, ANTE), 0)
+    def state_before_deal(self) -> PokerState:
+        return PokerState(0, 0, (0, 0), None, None, ("",), (ANTE, ANTE), 0)
 
-    def to_move(self, state: Table) -> int | None:
+    def to_move(self, state: PokerState) -> int | None:
         if state.hand == self.hands:
             return None
         dealt = state.cards is not None and (state.public is not None) == (len(state.bets) > 1)
         return state.seat if dealt else CHANCE
 
-    def ply(self, state: Table) -> int:
+    def ply(self, state: PokerState) -> int:
         return state.at
 
-    def key(self, state: Table) -> Table:
+    def key(self, state: PokerState) -> PokerState:
         return state._replace(at=0)
 
     def rank_of(self, card: int) -> int:
         """Return the rank of a card, from 0 for the lowest."""
-        return card // self.alike
+        return card // self.cards_per_rank
 
-    def apply_chance(self, state: Table, dice: Dice) -> tuple[Table, Event]:
-        deck = list(range(len(self.ranks_of_cards) * self.alike))
+    def apply_chance(self, state: PokerState, dice: Dice) -> tuple[PokerState, Event]:
+        deck = list(range(len(self.ranks_of_cards) * self.cards_per_rank))
         if state.cards is None:
             one, two, *_ = dice.shuffle("deal", deck)
             event = Event(ply=state.at, seat=CHANCE, move={"cards": [one, two]})
-            return self._dealt(state, one, two), event
+            return self._with_deal(state, one, two), event
         left = [card for card in deck if card not in state.cards]
         public = left[dice.choice("deal", len(left))]
-        return self._turned(state, public), Event(ply=state.at, seat=CHANCE, move={"public": public})
+        return self._with_public_card(state, public), Event(ply=state.at, seat=CHANCE, move={"public": public})
 
-    def chance_outcomes(self, state: Table) -> list[tuple[Fraction, Table]]:
-        deck = range(len(self.ranks_of_cards) * self.alike)
+    def chance_outcomes(self, state: PokerState) -> list[tuple[Fraction, PokerState]]:
+        deck = range(len(self.ranks_of_cards) * self.cards_per_rank)
         if state.cards is None:
-            after = [self._dealt(state, one, two) for one in deck for two in deck if one != two]
+            after = [self._with_deal(state, one, two) for one in deck for two in deck if one != two]
         else:
-            after = [self._turned(state, public) for public in deck if public not in state.cards]
+            after = [self._with_public_card(state, public) for public in deck if public not in state.cards]
         return [(Fraction(1, len(after)), each) for each in after]
 
-    def _dealt(self, state: Table, one: int, two: int) -> Table:
+    def _with_deal(self, state: PokerState, one: int, two: int) -> PokerState:
         return state._replace(at=state.at + 1, cards=(one, two))
 
-    def _turned(self, state: Table, public: int) -> Table:
+    def _with_public_card(self, state: PokerState, public: int) -> PokerState:
         return state._replace(at=state.at + 1, public=public)
 
-    def information(self, state: Table, seat: int) -> tuple[int | None, int | None, tuple[str, ...]]:
+    def information_set(self, state: PokerState, seat: int) -> tuple[int | None, int | None, tuple[str, ...]]:
         """Return the ranks of the own and the public card, and the bets: suits do not matter."""
         own = None if state.cards is None else state.cards[seat]
         return self._rank(own), self._rank(state.public), state.bets
@@ -117,23 +117,23 @@ class Poker(Game[Table, str]):
     def _rank(self, card: int | None) -> int | None:
         return None if card is None else self.rank_of(card)
 
-    def legal_moves(self, state: Table) -> list[str]:
+    def legal_moves(self, state: PokerState) -> list[str]:
         if self.to_move(state) in (None, CHANCE):
             return []
         made = sum(state.bets[-1].count(letter) for letter in "br")
         owes = state.paid[0] != state.paid[1]
-        more = [] if made == self.most_bets else [RAISE if owes else BET]
+        more = [] if made == self.max_bets_per_round else [RAISE if owes else BET]
         return [FOLD, CALL, *more] if owes else [CHECK, *more]
 
-    def apply(self, state: Table, move: str, dice: Dice) -> tuple[Table, Event]:
+    def apply(self, state: PokerState, move: str, dice: Dice) -> tuple[PokerState, Event]:
         legal = self.legal_moves(state)
         if move not in legal:
-            raise_illegal(f"{move} is not possible now: {among(legal)}")
+            raise_illegal(f"{move} is not possible now: {list_choices(legal)}")
         seat, at = state.seat, state.at + 1
         event = Event(ply=state.at, seat=seat, move={"do": move})
         if move == FOLD:
-            won = _won(1 - seat, state.paid)
-            return self._over(state, 1 - seat, at), Event(ply=state.at, seat=seat, move={"do": move}, result=won)
+            won = _hand_result(1 - seat, state.paid)
+            return self._next_hand(state, 1 - seat, at), Event(ply=state.at, seat=seat, move={"do": move}, result=won)
         bets = (*state.bets[:-1], state.bets[-1] + letter_of(move))
         most = max(state.paid)
         pays = most if move in (CHECK, CALL) else most + self.stakes[len(bets) - 1]
@@ -143,12 +143,12 @@ class Poker(Game[Table, str]):
             return after, event
         if len(bets) < len(self.stakes):
             return after._replace(bets=(*bets, ""), seat=state.hand % 2), event
-        winner = self._best(after)
+        winner = self._showdown_winner(after)
         assert state.cards is not None
-        result = {**_won(winner, paid), "cards": list(state.cards)}
-        return self._over(after, winner, at), Event(ply=state.at, seat=seat, move={"do": move}, result=result)
+        result = {**_hand_result(winner, paid), "cards": list(state.cards)}
+        return self._next_hand(after, winner, at), Event(ply=state.at, seat=seat, move={"do": move}, result=result)
 
-    def _best(self, state: Table) -> int | None:
+    def _showdown_winner(self, state: PokerState) -> int | None:
         """Return the seat that wins the showdown: a pair with the public card, else the higher card; None for a tie."""
         assert state.cards is not None
         one, two = (self._strength(card, state.public) for card in state.cards)
@@ -159,38 +159,38 @@ class Poker(Game[Table, str]):
         rank = self.rank_of(card)
         return public is not None and rank == self.rank_of(public), rank
 
-    def _over(self, state: Table, winner: int | None, at: int) -> Table:
+    def _next_hand(self, state: PokerState, winner: int | None, at: int) -> PokerState:
         lost = 0 if winner is None else state.paid[1 - winner]
         one = lost if winner == 0 else -lost
         chips = state.chips[0] + one, state.chips[1] - one
-        return Table(at, state.hand + 1, chips, None, None, ("",), (ANTE, ANTE), (state.hand + 1) % 2)
+        return PokerState(at, state.hand + 1, chips, None, None, ("",), (ANTE, ANTE), (state.hand + 1) % 2)
 
-    def returns(self, state: Table) -> tuple[int, int]:
+    def returns(self, state: PokerState) -> tuple[int, int]:
         return state.chips
 
-    def count_rounds(self, state: Table) -> tuple[int, int]:
+    def count_rounds(self, state: PokerState) -> tuple[int, int]:
         """Return the number of complete hands and of the rest."""
         return state.hand, self.hands - state.hand
 
     @property
     def least_payoffs(self) -> tuple[int, int]:
         """The loss of the largest amount that a seat can put into a pot."""
-        most = ANTE + self.most_bets * sum(self.stakes)
+        most = ANTE + self.max_bets_per_round * sum(self.stakes)
         return -most, -most
 
-    def ranks(self, state: Table) -> tuple[int, ...]:
+    def ranks(self, state: PokerState) -> tuple[int, ...]:
         one, two = state.chips
         return (1 + (one < two), 1 + (two < one))
 
     def view(self, wire: dict[str, Any], seat: int | None) -> dict[str, Any]:
-        return wire if wire["cards"] is None else {**wire, "cards": _seen(wire["cards"], seat)}
+        return wire if wire["cards"] is None else {**wire, "cards": _hide_cards(wire["cards"], seat)}
 
     def view_event(self, event: Event, seat: int | None) -> Event:
         if event.seat != CHANCE or event.move is None or "cards" not in event.move:
             return event
-        return replace(event, move={"cards": _seen(event.move["cards"], seat)})
+        return replace(event, move={"cards": _hide_cards(event.move["cards"], seat)})
 
-    def encode_state(self, state: Table) -> dict[str, Any]:
+    def encode_state(self, state: PokerState) -> dict[str, Any]:
         return {
             "hand": state.hand,
             "chips": list(state.chips),
@@ -202,11 +202,11 @@ class Poker(Game[Table, str]):
             "ply": state.at,
         }
 
-    def decode_state(self, wire: Mapping[str, Any]) -> Table:
+    def decode_state(self, wire: Mapping[str, Any]) -> PokerState:
         cards = wire["cards"]
         (won, lost), (one, two) = wire["chips"], wire["paid"]
         to_move = wire["to_move"]
-        return Table(
+        return PokerState(
             at=wire["ply"],
             hand=wire["hand"],
             chips=(won, lost),
@@ -222,42 +222,42 @@ class Poker(Game[Table, str]):
 
     def decode_move(self, wire: Any) -> str:
         if not isinstance(wire, Mapping) or wire.keys() != {"do"}:
-            raise MalformedMove(f"a move looks like {FORM}, not {shown(wire)}")
+            raise MalformedMove(f"a move looks like {MOVE_EXAMPLE}, not {short_repr(wire)}")
         if wire["do"] not in MOVES:
-            raise MalformedMove(f"do is {shown(wire['do'])}: it is {among(MOVES)}")
+            raise MalformedMove(f"do is {short_repr(wire['do'])}: it is {list_choices(MOVES)}")
         return str(wire["do"])
 
-    def board(self, state: Table) -> str:
+    def draw_board(self, state: PokerState) -> str:
         lines = [f"{state.hand} of {self.hands} hands played, chips {state.chips[0]} and {state.chips[1]}"]
         if state.cards is not None:
-            public = "" if state.public is None else f", public {self._written(state.public)}"
-            lines.append(f"cards: {' '.join(map(self._written, state.cards))}{public}")
+            public = "" if state.public is None else f", public {self._format_card(state.public)}"
+            lines.append(f"cards: {' '.join(map(self._format_card, state.cards))}{public}")
             lines.append(f"pot: {sum(state.paid)}, paid {state.paid[0]} and {state.paid[1]}")
         return "\n".join(lines)
 
-    def _written(self, card: int | None) -> str:
+    def _format_card(self, card: int | None) -> str:
         return "?" if card is None else self.ranks_of_cards[self.rank_of(card)]
 
     def notation(self, move: str) -> str:
         return move
 
-    def parse(self, text: str) -> str:
+    def parse_move(self, text: str) -> str:
         word = text.strip().casefold()
         found = [move for move in MOVES if word in (move, letter_of(move))]
         if not found:
-            raise MalformedMove(f"{shown(text)} is no move here: {among(MOVES)}")
+            raise MalformedMove(f"{short_repr(text)} is no move here: {list_choices(MOVES)}")
         return found[0]
 
-    def told(self, event: Event) -> str:
+    def describe_event(self, event: Event) -> str:
         if event.seat == CHANCE:
             move = event.move or {}
             if "public" in move:
-                return f"public card {self._written(move['public'])}"
-            return f"cards {' '.join(map(self._written, move['cards']))}"
+                return f"public card {self._format_card(move['public'])}"
+            return f"cards {' '.join(map(self._format_card, move['cards']))}"
         result = event.result
         if result is None:
             return ""
-        cards = f"cards {' '.join(map(self._written, result['cards']))}, " if "cards" in result else ""
+        cards = f"cards {' '.join(map(self._format_card, result['cards']))}, " if "cards" in result else ""
         if result["won"] is None:
             return f"{cards}shared"
         return f"{cards}seat {result['won']} wins {result['chips']}"
@@ -268,9 +268,9 @@ def letter_of(move: str) -> str:
     return "k" if move == CHECK else move[0]
 
 
-def _won(winner: int | None, paid: Sequence[int]) -> dict[str, Any]:
+def _hand_result(winner: int | None, paid: Sequence[int]) -> dict[str, Any]:
     return {"won": winner, "chips": 0 if winner is None else paid[1 - winner]}
 
 
-def _seen(cards: Sequence[int], seat: int | None) -> list[int | None]:
+def _hide_cards(cards: Sequence[int], seat: int | None) -> list[int | None]:
     return [card if at == seat else None for at, card in enumerate(cards)]

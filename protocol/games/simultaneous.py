@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from protocol.dice import Dice
-from protocol.games.base import CERTAIN, NO_DICE, Game, M, S
+from protocol.games.base import PROBABILITY_ONE, NO_DICE, Game, M, S
 from protocol.messages import Event
 
 
@@ -31,14 +31,14 @@ class SimultaneousGame(Game[S, M]):
         """Raise `IllegalMove`, with the legal moves, if a seat that chooses now may not make this move."""
 
     @abstractmethod
-    def resolve(self, state: S, moves: Mapping[int, M], dice: Dice) -> tuple[S, Event]:
+    def resolve_round(self, state: S, moves: Mapping[int, M], dice: Dice) -> tuple[S, Event]:
         """Return the state after a round with these moves of the `movers`, and the event. The event has all `moves` and
         no seat. `dice` are those of the round's ply.
         """
 
     def round_outcomes(self, state: S, moves: Mapping[int, M]) -> Sequence[tuple[Fraction, S]]:
         """Return every possible state after a round, with its exact probability; they sum to 1."""
-        return ((CERTAIN, self.resolve(state, moves, NO_DICE)[0]),)
+        return ((PROBABILITY_ONE, self.resolve_round(state, moves, NO_DICE)[0]),)
 
     def to_move(self, state: S) -> int | None:
         """Return the first of the seats that choose now; None once the game is over."""

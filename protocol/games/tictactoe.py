@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import MalformedMove
 from protocol.games.base import Game
 from protocol.games.parsing import parse_whole_number, raise_illegal, read_config, read_move_fields
@@ -93,15 +93,15 @@ class TicTacToe(Game[Grid, int]):
     def decode_move(self, wire: Any) -> int:
         return read_move_fields(wire, '{"cell": 4}', "cell")[0]
 
-    def board(self, state: Grid) -> str:
+    def draw_board(self, state: Grid) -> str:
         marks = [_MARKS[mark] for mark in state.cells]
         return "\n".join(" ".join(marks[row : row + 3]) for row in (0, 3, 6))
 
     def notation(self, move: int) -> str:
         return str(move)
 
-    def parse(self, text: str) -> int:
+    def parse_move(self, text: str) -> int:
         cell = parse_whole_number(text)
         if cell is None:
-            raise MalformedMove(f"{shown(text)} is no move here: it is written like {self.move_syntax}")
+            raise MalformedMove(f"{short_repr(text)} is no move here: it is written like {self.move_syntax}")
         return cell

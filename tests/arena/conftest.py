@@ -17,13 +17,13 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from arena.host.journal import Journal
-from arena.network.fair_scheduler import MOST_REST
-from arena.operations.administration import operations
+from arena.network.fair_scheduler import MAX_DEBT_S
+from arena.operations.administration import all_handlers
 from arena.operator.requests import Request
 from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
 from arena.server.bot_cache import BotCache
-from arena.server.matchmaking import GATHER
+from arena.server.matchmaking import NEW_SEEK_DELAY_S
 from arena.store.async_store import AsyncStore
 from arena.store.store import Store
 from patience import patient_host
@@ -143,14 +143,14 @@ class Served:
         clock = options.pop("clock", Clock(bank_ms=60_000, increment_ms=0))
         options.setdefault("timeouts", patient_host())
         if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
-            options.setdefault("work_clock", itertools.count(0.0, 10 * MOST_REST).__next__)  # all have always rested
+            options.setdefault("work_clock", itertools.count(0.0, 10 * MAX_DEBT_S).__next__)  # all have always rested
         options["bots"] = BotCache(
             self.archive, options.pop("rated_per_pair", 0), approved_only=options.pop("approved_only", False)
         )
         self.arena = Arena(self.archive, Journal(self.data / "journal"), auth, clock, **options)
-        self.operations = operations(self.arena)
+        self.operations = all_handlers(self.arena)
         self.restoring = self.arena.host.restore()
-        self.port = await self.arena.host.listener.open("127.0.0.1", 0)
+        self.port = await self.arena.host.listener.listen("127.0.0.1", 0)
 
     async def stop(self) -> None:
         await self.arena.close()
@@ -163,7 +163,7 @@ class Served:
 
     async def perform(self, request: Request) -> Any:
         """What the operator's request comes to."""
-        return await self.operations[request.do()].perform(request, lambda event: None)
+        return await self.operations[request.operation_name()].perform(request, lambda event: None)
 
     async def connect(self, **options: Any) -> Client:
         options.setdefault("open_timeout", WITHIN)  # the library's own is 10 s, less than a busy machine may take
@@ -194,7 +194,7 @@ class Served:
         if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
             for client in clients:
                 await client.heard()
-            await advance(GATHER)
+            await advance(NEW_SEEK_DELAY_S)
 
     async def begun(self, game: str = "nim", **seek: Any) -> tuple[Client, Client, dict[str, Any]]:
         """The same, with both ready: it is the first one's turn."""

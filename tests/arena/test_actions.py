@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from arena.network.admission import Access
-from arena.operations.administration import operations
-from arena.operator.changes import Dismissed, Register, Revoke
-from arena.operator.client import connected
-from arena.operator.requests import COMMAND_LINE
+from arena.operations.administration import all_handlers
+from arena.operator.changes import DisconnectedBots, Register, Revoke
+from arena.operator.client import connect_to_url
+from arena.operator.requests import COMMAND_LINE_ORIGIN
 from arena.operator.status import ServerStatus, StatusRequest
-from arena.store.actions import MOST_CONCERNED, Action, actions_page, note_action
-from arena.store.registry import add_bots, delete_bot, rename_bot
+from arena.store.actions import MAX_CONCERNED_NAMES, Action, actions_page, log_action
+from arena.store.registry import add_bots, anonymize_bot, rename_bot
 from arena.store.store import Store
 from commands import call
 from databases import EVERY_DATABASE
@@ -37,19 +37,19 @@ def facts(action: Action) -> tuple[str, str, list[str], str | None]:
 
 
 async def test_a_change_is_kept_with_who_made_it_and_what_was_wrong_and_a_question_is_not(serve: Any) -> None:
-    served = await serve(access=Access(operator=TOKEN), operations=operations)
+    served = await serve(access=Access(operator_token=TOKEN), operations=all_handlers)
     url = f"ws://127.0.0.1:{served.port}"
-    async with connected(url, TOKEN) as commands, connected(url, TOKEN, "admin page, from 10.0.0.7") as page:
+    async with connect_to_url(url, TOKEN) as commands, connect_to_url(url, TOKEN, "admin page, from 10.0.0.7") as page:
         await commands.ask(Register(hashes={"anna": "a" * 64, "ben": "b" * 64}), type(None))
         await page.ask(StatusRequest(), ServerStatus)
-        await page.ask(Revoke(names=["ben"]), Dismissed)
+        await page.ask(Revoke(names=["ben"]), DisconnectedBots)
         with pytest.raises(UsageFault):
-            await page.ask(Revoke(names=["zoe"]), Dismissed)
+            await page.ask(Revoke(names=["zoe"]), DisconnectedBots)
     found = await asyncio.to_thread(told, served.store)
     assert list(map(facts, found)) == [
         ("admin page, from 10.0.0.7", "revoke", ["zoe"], "there is no bot called zoe: `arena bot list` names them"),
         ("admin page, from 10.0.0.7", "revoke", ["ben"], None),
-        (COMMAND_LINE, "register", ["anna", "ben"], None),
+        (COMMAND_LINE_ORIGIN, "register", ["anna", "ben"], None),
     ]
     assert all(action.at.endswith("Z") for action in found)
 
@@ -61,8 +61,8 @@ async def test_what_can_not_be_kept_is_done_all_the_same(
         raise UsageFault("the disk is full")
 
     monkeypatch.setattr("arena.server.action_log.note_action", fail)
-    served = await serve(access=Access(operator=TOKEN), operations=operations)
-    async with connected(f"ws://127.0.0.1:{served.port}", TOKEN) as commands:
+    served = await serve(access=Access(operator_token=TOKEN), operations=all_handlers)
+    async with connect_to_url(f"ws://127.0.0.1:{served.port}", TOKEN) as commands:
         await commands.ask(Register(hashes={"anna": "a" * 64}), type(None))
     assert "the log of actions lacks a register: the disk is full" in caplog.text
 
@@ -73,25 +73,25 @@ def test_commands_without_a_server_are_kept_too(tmp_path: Path) -> None:
         assert call("arena", *words, "--data", data).code == 0
     with closing(Store.open(tmp_path / "arena.db")) as store:
         assert list(map(facts, told(store))) == [
-            (COMMAND_LINE, "start_season", ["second"], None),
-            (COMMAND_LINE, "revoke", ["anna"], None),
-            (COMMAND_LINE, "register", ["anna"], None),
+            (COMMAND_LINE_ORIGIN, "start_season", ["second"], None),
+            (COMMAND_LINE_ORIGIN, "revoke", ["anna"], None),
+            (COMMAND_LINE_ORIGIN, "register", ["anna"], None),
         ]
 
 
 def test_a_bot_is_called_in_the_log_as_it_is_called_now(tmp_path: Path) -> None:
     with closing(Store.open(tmp_path / "arena.db")) as store:
         store.write(add_bots, {"anna": "a" * 64, "ben": "b" * 64})
-        store.write(note_action, COMMAND_LINE, "revoke", ["Anna", "ben"])
+        store.write(log_action, COMMAND_LINE_ORIGIN, "revoke", ["Anna", "ben"])
         store.write(rename_bot, "anna", "zoe")
         assert [action.concerns for action in told(store)] == [["zoe", "ben"]]
-        placeholder = store.write(delete_bot, "zoe")
+        placeholder = store.write(anonymize_bot, "zoe")
         assert [action.concerns for action in told(store)] == [[placeholder, "ben"]]
 
 
 def test_of_a_long_list_the_beginning_is_kept_and_how_many_more_there_were(tmp_path: Path) -> None:
-    names = [f"bot{number}" for number in range(MOST_CONCERNED + 7)]
+    names = [f"bot{number}" for number in range(MAX_CONCERNED_NAMES + 7)]
     with closing(Store.open(tmp_path / "arena.db")) as store:
-        store.write(note_action, COMMAND_LINE, "register", names)
+        store.write(log_action, COMMAND_LINE_ORIGIN, "register", names)
         (action,) = told(store)
-    assert (action.concerns, action.more) == (names[:MOST_CONCERNED], 7)
+    assert (action.concerns, action.more) == (names[:MAX_CONCERNED_NAMES], 7)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from arena.network.addresses import Proxies, address_of, answers_to, host_names, networks
+from arena.network.addresses import Proxies, address_of, is_allowed_host, parse_host_names, parse_networks
 from arena.network.admission import Access
 
-OURS = Proxies(networks("127.0.0.1, 10.0.0.0/8, 2001:db8:ffff::/48"))
+OURS = Proxies(parse_networks("127.0.0.1, 10.0.0.0/8, 2001:db8:ffff::/48"))
 
 
 @pytest.mark.parametrize(
@@ -52,17 +52,17 @@ def test_one_address_is_an_ipv4_address_or_a_network_of_ipv6(host: str, address:
 def test_only_a_trusted_proxy_is_believed_and_only_what_it_says_itself(
     peer: str, forwarded: list[str], address: str
 ) -> None:
-    assert OURS.origin(peer, forwarded) == address
+    assert OURS.client_address(peer, forwarded) == address
 
 
 def test_what_is_no_address_and_no_network_is_named() -> None:
     with pytest.raises(ValueError, match="'nginx' is no address and no network"):
-        networks("127.0.0.1,nginx")
+        parse_networks("127.0.0.1,nginx")
 
 
 @pytest.mark.parametrize(("trusted", "address"), [("127.0.0.1", "203.0.113.1"), ("", "127.0.0.1")])
 async def test_a_connection_belongs_to_whom_the_proxy_names(serve: Any, trusted: str, address: str) -> None:
-    served = await serve(access=Access(proxies=networks(trusted)))
+    served = await serve(access=Access(proxies=parse_networks(trusted)))
     client = await served.connect(additional_headers={"X-Forwarded-For": "203.0.113.1"})
     await client.send(type="hello")
     await client.expect("welcome")
@@ -94,11 +94,11 @@ async def test_a_connection_belongs_to_whom_the_proxy_names(serve: Any, trusted:
     ],
 )
 def test_a_page_for_the_operator_is_asked_for_by_names_that_nobody_else_can_have(host: str, answered: bool) -> None:
-    assert answers_to(host, ("arena.lan",)) is answered
+    assert is_allowed_host(host, ("arena.lan",)) is answered
 
 
 def test_names_of_hosts_are_read_and_what_is_none_is_named() -> None:
-    assert host_names(" Arena.lan, arena.example.org,") == ("arena.lan", "arena.example.org")
+    assert parse_host_names(" Arena.lan, arena.example.org,") == ("arena.lan", "arena.example.org")
     for wrong in ("http://arena.lan", "arena.lan:8080", "-", "a b"):
         with pytest.raises(ValueError, match="is no name of a host"):
-            host_names(wrong)
+            parse_host_names(wrong)

@@ -11,9 +11,9 @@ import pytest
 from websockets.exceptions import InvalidMessage, InvalidStatus
 
 from arena.network import admission
-from arena.network.addresses import OwnPage, is_own_name, networks, origins, page_may_connect
+from arena.network.addresses import OwnPage, is_own_name, parse_networks, parse_origins, can_page_connect
 from arena.network.admission import Access
-from arena.network.connection_limits import Bounds
+from arena.network.connection_limits import ConnectionBounds
 from timeouts import WITHIN, rest_of
 
 
@@ -47,7 +47,7 @@ async def test_a_page_on_the_web_may_not_connect(serve: Any) -> None:
 
 
 async def test_pages_that_are_allowed_and_the_arenas_own_may_connect(serve: Any) -> None:
-    served = await serve(access=Access(origins=origins("https://Good.example/")))
+    served = await serve(access=Access(origins=parse_origins("https://Good.example/")))
     for origin in ("https://good.example", f"http://127.0.0.1:{served.port}"):
         assert await is_welcome(await served.connect(origin=origin))
     assert (await refused(served, Origin="null"))[0] == 403
@@ -69,12 +69,12 @@ async def test_the_arenas_page_may_connect_from_its_own_port_and_scheme_alone(se
     ],
 )
 def test_the_origin_of_a_page_is_written_as_browsers_write_it(page: OwnPage, host: str, origin: str) -> None:
-    assert page.on(host) == origin
-    assert page_may_connect(origin, host, page=page)
+    assert page.origin_on(host) == origin
+    assert can_page_connect(origin, host, page=page)
 
 
 async def test_any_page_may_be_allowed(serve: Any) -> None:
-    served = await serve(access=Access(origins=origins("*")))
+    served = await serve(access=Access(origins=parse_origins("*")))
     for origin in ("https://any.example", "null"):
         assert await is_welcome(await served.connect(origin=origin))
 
@@ -117,13 +117,13 @@ def test_names_of_others(host: str) -> None:
     "origin", ["http://[::1].evil", "http://evil@[::1]", "http://[::1]/.evil", "[::1]", "://[::1]"]
 )
 def test_a_page_of_what_is_no_whole_host_may_not_connect(origin: str) -> None:
-    assert page_may_connect("http://[::1]", "[::1]")
-    assert not page_may_connect(origin, "[::1]")
-    assert not page_may_connect(origin, origin.partition("://")[2] or "[::1]")
+    assert can_page_connect("http://[::1]", "[::1]")
+    assert not can_page_connect(origin, "[::1]")
+    assert not can_page_connect(origin, origin.partition("://")[2] or "[::1]")
 
 
 async def test_behind_a_trusted_proxy_the_arena_has_the_name_that_the_proxy_has(serve: Any) -> None:
-    served = await serve(access=Access(proxies=networks("127.0.0.1")))
+    served = await serve(access=Access(proxies=parse_networks("127.0.0.1")))
     request = "GET / HTTP/1.1\nHost: arena.example\nOrigin: https://arena.example\nUpgrade: websocket\n\n"
     assert "421" not in (await asked(served, request)).partition("\n")[0]
 
@@ -151,7 +151,7 @@ async def test_any_other_method_is_refused(serve: Any) -> None:
 
 
 async def test_an_address_with_too_many_connections_is_told_so_and_one_that_leaves_makes_room(serve: Any) -> None:
-    served = await serve(access=Access(bounds=Bounds(per_address=1)))
+    served = await serve(access=Access(bounds=ConnectionBounds(per_address=1)))
     first = await served.enter("ann")
     status, text = await refused(served)
     assert (status, text) == (503, "127.0.0.1 has 1 connections: connection limit reached\n")
@@ -164,7 +164,7 @@ async def test_an_address_with_too_many_connections_is_told_so_and_one_that_leav
 
 
 async def test_behind_a_trusted_proxy_each_address_has_its_own_count(serve: Any) -> None:
-    served = await serve(access=Access(bounds=Bounds(per_address=1), proxies=networks("127.0.0.1")))
+    served = await serve(access=Access(bounds=ConnectionBounds(per_address=1), proxies=parse_networks("127.0.0.1")))
     for address in ("203.0.113.1", "203.0.113.2"):
         await served.connect(additional_headers={"X-Forwarded-For": address})
     assert (await refused(served, X_Forwarded_For="203.0.113.1"))[0] == 503
@@ -173,7 +173,7 @@ async def test_behind_a_trusted_proxy_each_address_has_its_own_count(serve: Any)
 async def test_who_opens_connections_and_says_nothing_keeps_nobody_out(
     serve: Any,
 ) -> None:
-    served = await serve(access=Access(bounds=Bounds(waiting=4, waiting_per_address=4)))
+    served = await serve(access=Access(bounds=ConnectionBounds(waiting=4, waiting_per_address=4)))
     silent = [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(6)]
     assert await is_welcome(await served.connect())
     for reader, _ in silent[:2]:
@@ -186,8 +186,8 @@ async def test_an_address_that_connects_without_end_is_refused_without_a_word(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admission, "ARRIVALS_PER_SECOND", 0.01)
-    served = await serve(access=Access(bounds=Bounds(per_address=2)))
-    for _ in range(4 + admission.ARRIVALS_AT_ONCE):
+    served = await serve(access=Access(bounds=ConnectionBounds(per_address=2)))
+    for _ in range(4 + admission.ARRIVALS_BURST):
         await (await served.connect()).wire.close()
     with pytest.raises((ConnectionError, InvalidMessage)):
         await served.connect()

@@ -10,11 +10,11 @@ from random import Random
 import pytest
 from sqlalchemy import Connection
 
-from arena.store.annulment import Annulling, Annulment, annul_matches
+from arena.store.annulment import AnnulmentPlan, AnnulmentOutcome, annul_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import leaderboard_page, rating_history
 from arena.store.match_search import Search, search_matches
-from arena.store.rating_decisions import DecidedMeanwhile
+from arena.store.rating_decisions import RatingDecisionsChanged
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools, record_of, result_of, standings_of
 from arena.store.seasons import list_seasons, season_leaderboards, start_season
@@ -80,11 +80,11 @@ def test_what_is_stored_while_ratings_are_computed_is_rated_by_the_new_ones(
         [result("first", ("eve", "ann"), version="9"), result("unrated", ("ann", "eve"), rated=False)],
         [result("second", ("bob", "eve"), pool=TOE), result("third", ("ann", "bob"), (2, 1))],
     ]
-    annulling = store.read(Annulling, ["m3", "m11"], undo=undo)
+    annulling = store.read(AnnulmentPlan, ["m3", "m11"], undo=undo)
     for some in later:
         store.read(annulling.advance)
         finish(store, *some)
-    assert store.write(annulling.save) == Annulment(matches=2, pools=[NIM, TOE])
+    assert store.write(annulling.save) == AnnulmentOutcome(matches=2, pools=[NIM, TOE])
     with closing(Store.open(tmp_path / "at-once.db")) as other:
         season(other)
         finish(other, *later[0], *later[1])
@@ -141,12 +141,12 @@ def test_what_was_computed_before_somebody_else_decided_what_is_rated_is_not_sav
     store: Store, decide: Callable[[Connection], object]
 ) -> None:
     store.write(annul_matches, ["m11"])
-    annulling = store.read(Annulling, ["m20"])
+    annulling = store.read(AnnulmentPlan, ["m20"])
     finish(store, result("meanwhile"))
     store.read(annulling.advance)
     store.write(decide)
     decided = ladders(store)
-    with pytest.raises(DecidedMeanwhile):
+    with pytest.raises(RatingDecisionsChanged):
         store.write(annulling.save)
     assert ladders(store) == decided
     assert list(store.iterate(check_database)) == []
@@ -181,7 +181,7 @@ def test_an_annulled_match_is_kept_marked_and_unrated(store: Store) -> None:
 def test_all_matches_of_a_bot_are_annulled_or_those_since_a_time(store: Store) -> None:
     late = result("late", ("dan", "eve"), finished="2026-02-01T00:00:00.000Z")
     finish(store, late, result("unrated", ("dan", "eve"), rated=False))
-    assert store.write(annul_matches, bot="DAN", since="2026-02-01T00:00:00.000Z") == Annulment(matches=1, pools=[NIM])
+    assert store.write(annul_matches, bot="DAN", since="2026-02-01T00:00:00.000Z") == AnnulmentOutcome(matches=1, pools=[NIM])
     assert "eve" not in [row.bot for row in store.read(leaderboard_of, NIM)]
     mine = [one.match for one in list(store.iterate(iter_results, "dan")) if one.rated]
     assert store.write(annul_matches, ["m3", mine[0]], "dan").matches == len({"m3", *mine})

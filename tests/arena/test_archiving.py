@@ -22,18 +22,18 @@ from arena.store import archive_file, archiving, backup, integrity_check
 from arena.store.actions import actions_page
 from arena.store.archives import all_archives
 from arena.store.archiving import (
-    MOST_IN_FILE,
-    Moved,
-    Old,
+    MAX_RECORDS_PER_FILE,
+    ArchivingTotals,
+    OldRecordFilter,
     count_old,
     in_batches,
-    leave_out_removed,
+    purge_removed_records,
     move_all,
     move_records,
     next_old,
 )
 from arena.store.integrity_check import check_database
-from arena.store.registry import delete_bot
+from arena.store.registry import anonymize_bot
 from arena.store.result_queries import RecordRemoved, iter_results, leaderboard_of, record_of
 from arena.store.store import Store
 from arena.store.thinning import RecordsOfBot, remove_all
@@ -45,7 +45,7 @@ from postgres import new_database
 from web_client import answer, served
 
 pytestmark = EVERY_DATABASE
-EVER = Old(until="9", rated=True)
+EVER = OldRecordFilter(until="9", rated=True)
 
 
 def play_ten(store: Store) -> None:
@@ -113,7 +113,7 @@ def test_pages_and_api_read_a_record_that_was_moved(store: Store, tmp_path: Path
 
 def test_what_would_be_moved_is_told_and_nothing_is(store: Store, tmp_path: Path, arena: Callable[..., Done]) -> None:
     size = sum(len(body or b"") for match, body in bodies(store).items() if match.startswith("friendly"))
-    assert store.read(count_old, Old(until="9")) == Moved(records=6, bytes=size)
+    assert store.read(count_old, OldRecordFilter(until="9")) == ArchivingTotals(records=6, bytes=size)
     told = f"6 records, {-(size // -1024)} KiB, would be"
     assert arena("db", "thin", "--older", "12w", "--dry-run").out == f"{told} moved to files; nothing was\n"
     assert arena("db", "thin", "--dry-run").out == f"{told} removed; nothing was\n"
@@ -124,15 +124,15 @@ def test_what_would_be_moved_is_told_and_nothing_is(store: Store, tmp_path: Path
 @pytest.mark.parametrize(
     ("old", "found"),
     [
-        (Old(until="9"), {"friendly"}),
-        (Old(until="9", house=("ann",)), {"friendly", "rated"}),
-        (Old(until="9", house=("nobody",)), {"friendly"}),
-        (Old(until="9", rated=True), {"friendly", "rated"}),
-        (Old(until="2026-01-01"), set()),
+        (OldRecordFilter(until="9"), {"friendly"}),
+        (OldRecordFilter(until="9", house=("ann",)), {"friendly", "rated"}),
+        (OldRecordFilter(until="9", house=("nobody",)), {"friendly"}),
+        (OldRecordFilter(until="9", rated=True), {"friendly", "rated"}),
+        (OldRecordFilter(until="2026-01-01"), set()),
     ],
 )
 def test_records_are_moved_by_age_and_kind_and_never_those_of_a_tournament(
-    store: Store, tmp_path: Path, old: Old, found: set[str]
+    store: Store, tmp_path: Path, old: OldRecordFilter, found: set[str]
 ) -> None:
     move_all(store, old, tmp_path / "archive")
     assert {match.partition("-")[0] for match in moved(store)} == found
@@ -174,11 +174,11 @@ def test_cut_off_at_any_change_of_a_file_nothing_is_lost(
     with monkeypatch.context() as patch:
         patch.setattr(os, name, cut)
         try:
-            move_all(store, Old(until="9"), tmp_path / "archive")
+            move_all(store, OldRecordFilter(until="9"), tmp_path / "archive")
         except Killed:
             assert name == "unlink" or moved(store) == set()
     assert bodies(store) == before
-    move_all(store, Old(until="9"), tmp_path / "archive")
+    move_all(store, OldRecordFilter(until="9"), tmp_path / "archive")
     assert len(moved(store)) == 6
     assert bodies(store) == before
     assert list(store.iterate(check_database)) == []
@@ -205,7 +205,7 @@ def test_cut_off_between_two_transactions_nothing_is_lost(
     before = bodies(store)
     with monkeypatch.context() as patch:
         patch.setattr(archiving, "in_batches", lambda records: ([one] for one in records))
-        patch.setattr(archiving, "MOST_IN_FILE", 4)
+        patch.setattr(archiving, "MAX_RECORDS_PER_FILE", 4)
         cut_off_writes(patch, store, nth)
         with pytest.raises(Killed):
             move_all(store, EVER, tmp_path / "archive")
@@ -243,8 +243,8 @@ def test_a_record_that_is_damaged_stays_and_holds_up_no_other(store: Store, tmp_
 def test_a_record_that_was_put_back_meanwhile_is_not_taken_for_the_one_in_the_file(
     store: Store, tmp_path: Path
 ) -> None:
-    found, _ = store.read(next_old, EVER, archiving.Place())
-    with archive_file.changing(tmp_path / "archive"):
+    found, _ = store.read(next_old, EVER, archiving.ScanPosition())
+    with archive_file.lock_archives(tmp_path / "archive"):
         new = archive_file.plan_archive(tmp_path / "archive", found)
         assert new is not None
         size = archive_file.write_archive(new)
@@ -260,12 +260,12 @@ def test_one_record_is_read_by_unpacking_one_block(
 ) -> None:
     before = bodies(store)
     monkeypatch.setattr(archive_file, "BLOCK_RECORDS", 2)
-    move_all(store, Old(until="9"), tmp_path / "archive")
-    unpacked = archive_file._text.cache_info().misses
+    move_all(store, OldRecordFilter(until="9"), tmp_path / "archive")
+    unpacked = archive_file._read_block.cache_info().misses
     assert store.read(record_of, "friendly-3") == before["friendly-3"]
-    assert archive_file._text.cache_info().misses == unpacked + 1
+    assert archive_file._read_block.cache_info().misses == unpacked + 1
     assert store.read(record_of, "friendly-2") == before["friendly-2"]
-    assert archive_file._text.cache_info().misses == unpacked + 1, "its neighbour is there already"
+    assert archive_file._read_block.cache_info().misses == unpacked + 1, "its neighbour is there already"
     assert bodies(store) == before
 
 
@@ -276,7 +276,7 @@ def test_a_check_unpacks_a_block_once_also_where_matches_of_several_files_take_t
     for number in range(12):
         library.play("nim", [ANN, BOB], match=f"turn-{number}", rated=number % 2 == 0)
     move_all(store, EVER, tmp_path / "archive")
-    caches = archive_file._text, archive_file._directory
+    caches = archive_file._read_block, archive_file._read_directory
     before, asked = [one.cache_info().misses for one in caches], []
     monkeypatch.setattr(integrity_check.result_queries, "record_of", lambda _, match: asked.append(match))
     assert list(store.iterate(check_database)) == []
@@ -299,22 +299,22 @@ def test_a_file_that_is_being_moved_to_is_not_written_anew(store: Store, tmp_pat
         if len(moved(store)) == 6:
             return
         with pytest.raises(archive_file.ArchivesBusy) as busy:
-            leave_out_removed(store)
+            purge_removed_records(store)
         refused.append(str(busy.value))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(archiving, "in_batches", lambda records: ([one] for one in records))
-        move_all(store, Old(until="9"), tmp_path / "archive", rest)
+        move_all(store, OldRecordFilter(until="9"), tmp_path / "archive", rest)
     told = f"another process changes the files in {tmp_path}/archive: try again when it is done"
     assert refused == [told] * 5
-    leave_out_removed(store)
+    purge_removed_records(store)
     assert bodies(store) == before
 
 
 @SQLITE_ALONE
 def test_any_zip_and_xz_reads_a_file(store: Store, tmp_path: Path) -> None:
     body = store.read(record_of, "friendly-0")
-    move_all(store, Old(until="9"), tmp_path / "archive")
+    move_all(store, OldRecordFilter(until="9"), tmp_path / "archive")
     (file,) = files(tmp_path)
     with zipfile.ZipFile(file) as opened:
         lines = b"".join(lzma.decompress(opened.read(name)) for name in opened.namelist())
@@ -326,11 +326,11 @@ def test_any_zip_and_xz_reads_a_file(store: Store, tmp_path: Path) -> None:
 def test_a_file_and_a_transaction_are_of_a_bounded_size(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archiving, "MOST_BYTES_IN_FILE", 1)
-    assert move_all(store, Old(until="9"), tmp_path / "archive").files == 6
+    monkeypatch.setattr(archiving, "MAX_BYTES_PER_FILE", 1)
+    assert move_all(store, OldRecordFilter(until="9"), tmp_path / "archive").files == 6
     many = [archive_file.OldRecord(number, f"m{number}", bytes(300_000)) for number in range(8)]
     assert [len(batch) for batch in in_batches(many)] == [3, 3, 2]
-    assert MOST_IN_FILE <= 1024
+    assert MAX_RECORDS_PER_FILE <= 1024
 
 
 def test_without_its_file_a_record_is_told_to_be_missing_and_comes_back_from_a_backup(
@@ -354,7 +354,7 @@ def test_without_its_file_a_record_is_told_to_be_missing_and_comes_back_from_a_b
 @SQLITE_ALONE
 @pytest.mark.parametrize("at", [60, -30])
 def test_a_damaged_file_is_told_in_one_line(store: Store, tmp_path: Path, arena: Callable[..., Done], at: int) -> None:
-    move_all(store, Old(until="9"), tmp_path / "archive")
+    move_all(store, OldRecordFilter(until="9"), tmp_path / "archive")
     (file,) = files(tmp_path)
     changed = bytearray(file.read_bytes())
     changed[at] ^= 0xFF
@@ -395,14 +395,14 @@ def test_a_backup_has_the_records_of_a_file_that_is_written_anew_meanwhile(
 ) -> None:
     Library(store, "others").play("nim", [BOB, ANN._replace(name="cid")], match="of-others", rated=False)
     others = store.read(record_of, "of-others")
-    move_all(store, Old(until="9"), tmp_path / "archive")
+    move_all(store, OldRecordFilter(until="9"), tmp_path / "archive")
     (tmp_path / "kept").mkdir()
     copy = backup._copy
 
     def copy_before_a_bot_is_deleted(source: Path, part: Path) -> int:
         copied = copy(source, part)
         remove_all(store, RecordsOfBot("ann").remove)
-        leave_out_removed(store)
+        purge_removed_records(store)
         return copied
 
     monkeypatch.setattr(backup, "_copy", copy_before_a_bot_is_deleted)
@@ -472,7 +472,7 @@ def test_with_a_bot_its_records_leave_the_files_too(store: Store, tmp_path: Path
     before = bodies(store)
     Library(store, "others").play("nim", [BOB, ANN._replace(name="cid")], match="of-others", rated=False)
     others = store.read(record_of, "of-others")
-    move_all(store, Old(until="9"), tmp_path / "archive")
+    move_all(store, OldRecordFilter(until="9"), tmp_path / "archive")
     (whole,) = files(tmp_path)
     done = arena("bot", "delete", "ann", "--records")
     assert done.out.endswith("10 records of its matches removed\n")
@@ -498,7 +498,7 @@ def test_cut_off_as_records_of_a_bot_leave_the_files_the_next_try_leaves_none(
 ) -> None:
     Library(store, "others").play("nim", [BOB, ANN._replace(name="cid")], match="of-others", rated=False)
     others = store.read(record_of, "of-others")
-    move_all(store, Old(until="9"), tmp_path / "archive")
+    move_all(store, OldRecordFilter(until="9"), tmp_path / "archive")
     calls, real = [0], getattr(os, name)
 
     def cut(*words: Any, **more: Any) -> Any:
@@ -514,11 +514,11 @@ def test_cut_off_as_records_of_a_bot_leave_the_files_the_next_try_leaves_none(
         else:
             patch.setattr(os, name, cut)
         with pytest.raises(Killed):
-            leave_out_removed(store)
+            purge_removed_records(store)
     assert store.read(record_of, "of-others") == others
     assert set(files(tmp_path)) <= {one.path for one in store.read(all_archives)}, "each is known"
     assert list(store.iterate(check_database)) == []
-    leave_out_removed(store)
+    purge_removed_records(store)
     (left,) = files(tmp_path)
     assert [one.path for one in store.read(all_archives)] == [left]
     assert [match for match, _ in archive_file.read_archive(left, ["friendly-0", "of-others"])] == ["of-others"]
@@ -529,7 +529,7 @@ def test_a_bot_whose_deletion_was_cut_off_is_deleted_from_the_files_by_the_next_
     store: Store, tmp_path: Path, arena: Callable[..., Done]
 ) -> None:
     move_all(store, EVER, tmp_path / "archive")
-    placeholder = store.write(delete_bot, "ann")
+    placeholder = store.write(anonymize_bot, "ann")
     remove_all(store, RecordsOfBot(placeholder).remove)
     assert len(files(tmp_path)) == 2
     done = arena("bot", "delete", placeholder, "--records")
@@ -544,8 +544,8 @@ def test_a_file_that_is_missing_keeps_no_record_in_another_one(
     for number in range(2):
         library.play("nim", [BOB, ANN._replace(name="cid")], match=f"of-others-{number}", rated=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(archiving, "MOST_IN_FILE", 4)
-        move_all(store, Old(until="9"), tmp_path / "archive")
+        patch.setattr(archiving, "MAX_RECORDS_PER_FILE", 4)
+        move_all(store, OldRecordFilter(until="9"), tmp_path / "archive")
     first, second = files(tmp_path)
     first.rename(tmp_path / "away")
     alter(store.database, "UPDATE matches SET archive = 1 WHERE id = 'of-others-0'")
@@ -566,7 +566,7 @@ async def test_they_are_moved_beside_a_running_server_which_then_takes_those_of_
     Library(served.store).play("nim", [ANN, BOB], match="old", rated=False)
     before = bodies(served.store)
     with closing(Store.open(served.data / "arena.db", checkpoint=False)) as store:
-        done = await asyncio.to_thread(move_all, store, Old(until="9"), tmp_path / "archive")
+        done = await asyncio.to_thread(move_all, store, OldRecordFilter(until="9"), tmp_path / "archive")
     assert (done.records, done.files) == (1, 1)
     assert moved(served.store) == {"old"}
     assert bodies(served.store) == before

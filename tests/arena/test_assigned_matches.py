@@ -14,7 +14,7 @@ from arena.store.result_queries import record_of
 from databases import EVERY_DATABASE
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault, UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from referee.record import Header
 
 pytestmark = EVERY_DATABASE
@@ -23,7 +23,7 @@ SEED = bytes(SEED_BYTES)
 
 
 def header_of(arena: Arena, *bots: str) -> Callable[[], tuple[Header, bytes]]:
-    rules = load("nim")
+    rules = load_game("nim")
     return lambda: (arena.header("t1-00000", rules, bots, SEED, pool=None, tournament="t1", place=0), SEED)
 
 
@@ -63,8 +63,8 @@ async def test_a_bot_that_is_busy_is_waited_for_and_one_that_never_comes_has_los
 async def test_bots_that_play_all_the_time_are_kept_free_for_a_match_that_has_waited(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assigned_matches, "KEEP_AFTER", 0.0)
-    monkeypatch.setattr(matchmaking, "GATHER", 0.0)
+    monkeypatch.setattr(assigned_matches, "RESERVE_DELAY_S", 0.0)
+    monkeypatch.setattr(matchmaking, "NEW_SEEK_DELAY_S", 0.0)
     served = await serve()
     clients = {bot: await served.enter(bot) for bot in ("ann", "bob", "cid", "dan")}
     others = {"ann": "bob", "bob": "ann", "cid": "dan", "dan": "cid"}

@@ -14,7 +14,7 @@ from arena.store import async_store as archives
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreError, StoreUnavailable
 from arena.store.finish import StorableMatch
-from arena.store.nodes import BotGone, UnderWay
+from arena.store.nodes import BotGone, MatchInProgress
 from arena.store.store import Store
 from referee.result import Ratings, Result
 from timeouts import WITHIN
@@ -42,7 +42,7 @@ class Shelf:
         return query(None, *args)
 
     def write(
-        self, change: object, begun: Sequence[UnderWay], batch: Sequence[StorableMatch], node: int
+        self, change: object, begun: Sequence[MatchInProgress], batch: Sequence[StorableMatch], node: int
     ) -> tuple[dict[str, BotGone], list[Ratings | None]]:
         assert not begun
         ids = [one.result.match for one in batch]
@@ -109,7 +109,7 @@ async def test_what_can_not_be_stored_now_is_tried_again_in_its_order_and_said()
     shelf = Shelf(failures=3)
     archive = archive_of(shelf)
     told: list[str | None] = []
-    archive.troubled = told.append
+    archive.on_unavailable = told.append
     waiting = finish(archive, "a", "b")
     await asyncio.sleep(0)
     waiting += finish(archive, "c")

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from arena.host.client_registry import KEPT
+from arena.host.client_registry import LISTING_CACHE_TTL_S
 from arena.server import auth, guess_limits
 from arena.server.auth import Registration
 from arena.server.guess_limits import GuessLimits
 from arena.store.database import StoreError
-from arena.store.registry import add_bots, register_bot, registered_bot, update_last_seen
-from arena.store.retention_clock import look_at_clock
+from arena.store.registry import add_bots, register_bot, find_registered_bot, update_last_seen
+from arena.store.retention_clock import check_clock
 from arena.store.tokens import hash_token
-from machine.timestamps import utc
+from machine.timestamps import utc_now
 from patience import PATIENCE_S, patient_host
 from timeouts import WITHIN
 from virtual_time import advance
@@ -173,7 +173,7 @@ async def test_wrong_tokens_never_keep_a_bot_out_from_where_it_came_before(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(guess_limits, "FREE_FAILURES", 0)
-    monkeypatch.setattr(guess_limits, "FREE_OF_ADDRESS", 0)
+    monkeypatch.setattr(guess_limits, "FREE_FAILURES_PER_ADDRESS", 0)
     served = await serve(time=Time())
     _give_tokens(served, "ann", "bob")
     for name in ("ann", "bob"):
@@ -186,7 +186,7 @@ async def test_wrong_tokens_never_keep_a_bot_out_from_where_it_came_before(
 async def test_who_guesses_at_many_names_has_one_guess_for_each_further_one(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guess_limits, "FREE_OF_ADDRESS", 2)
+    monkeypatch.setattr(guess_limits, "FREE_FAILURES_PER_ADDRESS", 2)
     served = await serve(time=Time())
     _give_tokens(served, "ann", "bob", "cid", "dan")
     for name in ("ann", "bob", "cid"):
@@ -207,13 +207,13 @@ async def test_guesses_at_the_same_time_count_like_those_one_after_another(
 
 def test_of_a_bot_that_moves_the_latest_addresses_are_known() -> None:
     limits = GuessLimits()
-    for number in range(guess_limits.MOST_ADDRESSES + 1):
-        limits.let_in(str(number), "ann")
+    for number in range(guess_limits.MAX_KNOWN_ADDRESSES + 1):
+        limits.record_login(str(number), "ann")
     for _ in range(50):
-        limits.fail("0", "ann", 0.0)
-        limits.fail("1", "ann", 0.0)
-    assert limits.wait("0", "ann", 0.0) > 0
-    assert limits.wait("1", "ann", 0.0) == 0
+        limits.record_failure("0", "ann", 0.0)
+        limits.record_failure("1", "ann", 0.0)
+    assert limits.wait_s("0", "ann", 0.0) > 0
+    assert limits.wait_s("1", "ann", 0.0) == 0
 
 
 async def test_a_name_with_ratings_from_tournaments_is_no_prize_for_a_stranger(serve: Any) -> None:
@@ -252,7 +252,7 @@ def _know_from_tournament(served: Any, name: str, *, rated: bool) -> None:
 
 def _seen(served: Any, name: str, days_ago: float) -> None:
     with closing(sqlite3.connect(served.store.database.file)) as connection, connection:
-        connection.execute("UPDATE bots SET seen = ? WHERE key = ?", (utc(days_ago=days_ago), name))
+        connection.execute("UPDATE bots SET seen = ? WHERE key = ?", (utc_now(days_ago=days_ago), name))
 
 
 async def test_a_name_that_never_played_is_free_again_when_it_was_not_seen_for_long(serve: Any) -> None:
@@ -284,9 +284,9 @@ async def test_no_name_is_free_again_while_the_clock_has_jumped(serve: Any) -> N
     served = await serve()
     served.store.write(register_bot, "eve", hash_token("e" * 16))
     _seen(served, "eve", 31)
-    served.store.write(look_at_clock)
+    served.store.write(check_clock)
     with closing(sqlite3.connect(served.store.database.file)) as connection, connection:
-        connection.execute("UPDATE retention_clock SET looked = ?", (utc(days_ago=2),))
+        connection.execute("UPDATE retention_clock SET looked = ?", (utc_now(days_ago=2),))
     assert (await refused(served, bot="eve", token="x" * 16))[0] == "auth_failed"
 
 
@@ -302,13 +302,13 @@ async def test_a_name_stays_its_owners_while_a_connection_of_it_is_there(serve: 
 async def test_bots_that_stay_are_noted_now_and_then(serve: Any) -> None:
     served = await serve()
     await served.enter("ann")
-    await advance(auth.WRITE_EVERY)
+    await advance(auth.WRITE_DELAY_S)
     _seen(served, "ann", 400)
-    set_back = utc()
-    await advance(auth.STILL_HERE - auth.WRITE_EVERY - 0.01)
-    assert served.store.read(registered_bot, "ann").seen < set_back
-    await advance(0.01 + auth.WRITE_EVERY)
-    assert served.store.read(registered_bot, "ann").seen >= set_back
+    set_back = utc_now()
+    await advance(auth.LAST_SEEN_REFRESH_S - auth.WRITE_DELAY_S - 0.01)
+    assert served.store.read(find_registered_bot, "ann").seen < set_back
+    await advance(0.01 + auth.WRITE_DELAY_S)
+    assert served.store.read(find_registered_bot, "ann").seen >= set_back
 
 
 async def test_a_name_that_played_stays_its_owners(serve: Any) -> None:
@@ -331,7 +331,7 @@ async def test_a_name_that_the_operator_gave_waits_for_its_bot(serve: Any) -> No
     served = await serve()
     served.store.write(add_bots, {"ann": hash_token("a" * 16)})
     assert (await refused(served, bot="ann", token="x" * 16))[0] == "auth_failed"
-    assert served.store.read(registered_bot, "ann").seen is None
+    assert served.store.read(find_registered_bot, "ann").seen is None
 
 
 def _noted(monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[dict[str, str]]:
@@ -354,29 +354,29 @@ async def test_when_bots_came_and_left_is_noted_for_many_of_them_in_one_write(
 ) -> None:
     served = await serve()
     written = _noted(monkeypatch)
-    began = utc()
+    began = utc_now()
     for name in ("ann", "bob"):
         served.store.write(add_bots, {name: hash_token(f"{name:*>16}")})
     clients = [await served.enter("ann"), await served.enter("bob")]
-    await advance(auth.WRITE_EVERY)
+    await advance(auth.WRITE_DELAY_S)
     assert written.get_nowait().keys() == {"ann", "bob"}
-    came = served.store.read(registered_bot, "ann").seen
-    assert began <= came <= utc()
+    came = served.store.read(find_registered_bot, "ann").seen
+    assert began <= came <= utc_now()
     for name in ("ann", "bob"):
         _seen(served, name, 400)
     await clients[0].wire.close()
-    await advance(auth.WRITE_EVERY)
+    await advance(auth.WRITE_DELAY_S)
     assert written.get_nowait().keys() == {"ann"}
-    assert served.store.read(registered_bot, "ann").seen >= came
-    assert served.store.read(registered_bot, "bob").seen < came
+    assert served.store.read(find_registered_bot, "ann").seen >= came
+    assert served.store.read(find_registered_bot, "bob").seen < came
     await served.restart()
-    assert served.store.read(registered_bot, "bob").seen >= came
+    assert served.store.read(find_registered_bot, "bob").seen >= came
 
 
 async def test_after_an_error_of_the_arena_bots_that_are_seen_are_noted_again(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(auth, "WRITE_EVERY", 0.0)
+    monkeypatch.setattr(auth, "WRITE_DELAY_S", 0.0)
     served = await serve()
     asked: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
@@ -401,7 +401,7 @@ async def test_who_registers_a_name_brings_a_display_name_that_only_the_operator
     again = await served.connect()
     await again.send(type="hello", bot="chloe", token="t" * 16, display="perfect")
     await again.expect("welcome")
-    await advance(KEPT)
+    await advance(LISTING_CACHE_TTL_S)
     await again.send(type="list")
     told = (await again.expect("listing"))["bots"]
     assert [(bot["bot"], bot.get("display")) for bot in told] == [("Chloe", "Chloé Dupont")]

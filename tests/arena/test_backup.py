@@ -15,16 +15,16 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
-from arena.operator.client import connected_to
-from arena.operator.credentials import token_of
+from arena.operator.client import connect_to_folder
+from arena.operator.credentials import read_or_make_token
 from arena.operator.status import ServerStatus, StatusRequest
 from arena.store.backup import back_up as back_up_file
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.integrity_check import check_database
 from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.store import Store
 from commands import Done, call
-from machine.atomic_write import locked
+from machine.atomic_write import file_lock
 from processes import Served, serving
 from seasons import finish, result, season
 from timeouts import WITHIN
@@ -63,7 +63,7 @@ def test_a_database_of_an_earlier_schema_can_be_kept_before_it_is_upgraded(tmp_p
     with closing(sqlite3.connect(data / "arena.db")) as earlier, earlier:
         earlier.execute("UPDATE alembic_version SET version_num = '0004'")
     assert back_up(data, tmp_path / "copy.db").code == 0
-    assert database_at(tmp_path / "copy.db").revision() == "0004"
+    assert open_database_url(tmp_path / "copy.db").revision() == "0004"
 
 
 def test_what_is_there_is_not_written_over_and_nothing_half_is_left(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_what_is_there_is_not_written_over_and_nothing_half_is_left(tmp_path: Pa
 
 def test_of_two_backups_to_one_name_one_is_made_and_the_other_says_so(tmp_path: Path) -> None:
     data = filled(tmp_path / "data")
-    with locked(tmp_path / "copy.db"):
+    with file_lock(tmp_path / "copy.db"):
         done = back_up(data, tmp_path / "copy.db")
     assert (done.code, done.out) == (2, "")
     assert done.err == f"arena: {tmp_path}/copy.db is being written by another backup: choose another name\n"
@@ -125,7 +125,7 @@ def test_what_killed_backups_left_is_removed_by_the_next_one(tmp_path: Path) -> 
     (copies / "busy.db.part").touch()
     (copies / "mine.db.part").write_text("my diary")
     (copies / "other.db.part").touch()
-    with locked(copies / "busy.db"):
+    with file_lock(copies / "busy.db"):
         assert back_up(data, copies / "wednesday.db").code == 0
     left = ["busy.db.part", "mine.db.lock", "mine.db.part", "other.db.part", "wednesday.db"]
     assert sorted(path.name for path in copies.iterdir()) == left
@@ -136,16 +136,16 @@ async def test_an_arena_is_restored_from_a_copy_made_while_it_ran_and_knows_its_
     async with serving(first, "--house", "random") as served:
         assert await hello(served, "mine", "t" * 20) == "welcome"
         (second / "house").mkdir(parents=True)
-        await asyncio.to_thread(back_up_file, database_at(first / "arena.db"), second / "arena.db")
+        await asyncio.to_thread(back_up_file, open_database_url(first / "arena.db"), second / "arena.db")
     shutil.copy(first / "house" / "tokens.json", second / "house")
     shutil.copy(first / "operator.json", second)
-    async with serving(second, "--house", "random") as served, connected_to(second) as operator:
+    async with serving(second, "--house", "random") as served, connect_to_folder(second) as operator:
         assert await hello(served, "mine", "x" * 20) == "auth_failed"
         assert await hello(served, "mine", "t" * 20) == "welcome"
         async with asyncio.timeout(WITHIN):
             while "random" not in [bot.bot for bot in (await operator.ask(StatusRequest(), ServerStatus)).bots]:
                 pass
-    assert token_of(second) == token_of(first)
+    assert read_or_make_token(second) == read_or_make_token(first)
     with closing(Store.open(second / "arena.db")) as store:
         assert (len(list(store.iterate(iter_results))), list(store.iterate(check_database))) == (30, [])
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.store.database import StoreError
-from arena.store.registry import NameInUse, add_bots, all_bots, delete_bot
+from arena.store.registry import NameInUse, add_bots, all_bots, anonymize_bot
 from arena.store.result_queries import standings_of
 from arena.store.store import Store
 from arena.store.tokens import hash_token
@@ -317,7 +317,7 @@ def test_a_bot_is_not_given_the_display_name_of_another(add: Add, tmp_path: Path
 def test_a_deleted_name_leaves_no_display_name_behind(tmp_path: Path) -> None:
     with closing(Store.open(tmp_path / "arena.db")) as store:
         store.write(add_bots, {"anna": hash_token("a" * 16)}, {"anna": "Anna Å."})
-        placeholder = store.write(delete_bot, "anna")
+        placeholder = store.write(anonymize_bot, "anna")
         assert {bot.name: bot.display for bot in store.read(all_bots)} == {placeholder: None}
         store.write(add_bots, {"anna": hash_token("b" * 16)})
         assert {bot.name: bot.display for bot in store.read(all_bots)} == {placeholder: None, "anna": None}

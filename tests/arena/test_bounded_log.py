@@ -11,7 +11,7 @@ import pytest
 
 from arena.processes import bounded_log
 from arena.processes.bounded_log import BoundedLog
-from arena.processes.launch_spec import LaunchSpec, passed
+from arena.processes.launch_spec import LaunchSpec, allowed_environment
 from arena.processes.process import BotProcess
 from timeouts import WITHIN
 
@@ -20,17 +20,17 @@ def logged(path: Path, most: int, *parts: bytes) -> int:
     """Have these parts written, one after the other; how many bytes were taken."""
     log = BoundedLog(path, most)
     writer = os.dup(log.pipe)
-    log.begin()
+    log.start()
     taken = sum(os.write(writer, part) for part in parts)
     os.close(writer)
-    log.end()
+    log.wait_until_written()
     return taken
 
 
 def test_a_log_that_is_full_is_begun_anew_and_the_one_before_it_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded_log, "AT_LEAST", 0.0)
+    monkeypatch.setattr(bounded_log, "MIN_ROTATION_INTERVAL_S", 0.0)
     file = tmp_path / "my.bot.log"
     file.write_bytes(b"earlier")
     logged(file, 10, b"012", b"3456789", b"abc" * 7, b"!")
@@ -44,7 +44,7 @@ def test_who_writes_more_than_a_log_in_a_moment_waits(tmp_path: Path, monkeypatc
     monkeypatch.setattr(bounded_log.time, "sleep", waits.append)
     logged(tmp_path / "log", 10, b"x" * 35)
     assert waits[0] == 0.0
-    assert all(0.9 < wait <= bounded_log.AT_LEAST for wait in waits[1:])
+    assert all(0.9 < wait <= bounded_log.MIN_ROTATION_INTERVAL_S for wait in waits[1:])
     assert len(waits) == 3
 
 
@@ -57,7 +57,7 @@ def test_what_can_not_be_written_holds_nobody_up(tmp_path: Path) -> None:
 async def test_the_last_words_of_a_bot_that_wrote_much_are_told(tmp_path: Path, code: int) -> None:
     crashes: asyncio.Queue[str] = asyncio.Queue()
     program = f"print('x' * 120, flush=True); print('the last', flush=True); raise SystemExit({code})"
-    command, environment = (sys.executable, "-c", program), passed(os.environ)
+    command, environment = (sys.executable, "-c", program), allowed_environment(os.environ)
     order = LaunchSpec(command=command, environment=environment, token="t" * 64, largest_log=100)
     log = tmp_path / "mine.log"
     log.write_bytes(b"y" * 90)

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from arena.host import broadcast as audiences
-from arena.host.broadcast import PORTION, Audience, Broadcaster, EncodedMessages
+from arena.host.broadcast import BATCH_SIZE, Audience, Broadcaster, EncodedMessages
 from protocol.codec import JSON, MSGPACK, Codec
 from protocol.messages import Event, FromServer, Turn, Unseeked
 from timeouts import WITHIN
@@ -22,8 +22,8 @@ from timeouts import WITHIN
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Portions follow each other without a pause."""
-    monkeypatch.setattr(audiences, "BETWEEN", 0.0)
-    monkeypatch.setattr(audiences, "REST", 0)
+    monkeypatch.setattr(audiences, "MIN_BATCH_INTERVAL_S", 0.0)
+    monkeypatch.setattr(audiences, "IDLE_RATIO", 0)
 
 
 class Watcher:
@@ -36,7 +36,7 @@ class Watcher:
     def send(self, message: FromServer) -> None:
         raise AssertionError("what many are told is shown")
 
-    def show(self, shown: EncodedMessages) -> None:
+    def send_shared(self, shown: EncodedMessages) -> None:
         self.told += shown.messages
         self.shown.append(shown)
 
@@ -58,21 +58,21 @@ async def quiet() -> None:
 def crowd(audience: Audience, count: int) -> list[Watcher]:
     watchers = [Watcher() for _ in range(count)]
     for watcher in watchers:
-        audience.watch(watcher)
+        audience.add_spectator(watcher)
     return watchers
 
 
 async def test_few_watchers_are_told_at_once() -> None:
     audience = Audience(Broadcaster(), "m")
-    watchers = crowd(audience, PORTION)
-    audience.show(turn(1))
-    assert [plies(watcher) for watcher in watchers] == [[1]] * PORTION
+    watchers = crowd(audience, BATCH_SIZE)
+    audience.publish(turn(1))
+    assert [plies(watcher) for watcher in watchers] == [[1]] * BATCH_SIZE
 
 
 async def test_the_rest_after_a_portion_is_many_times_as_long_as_it_took(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(audiences, "REST", 15)
+    monkeypatch.setattr(audiences, "IDLE_RATIO", 15)
     audience = Audience(Broadcaster(), "m")
     told: list[tuple[float, float]] = []
     everyone = asyncio.Event()
@@ -82,38 +82,38 @@ async def test_the_rest_after_a_portion_is_many_times_as_long_as_it_took(
             began = time.monotonic()
             time.sleep(0.001)
             told.append((began, time.monotonic()))
-            if len(told) == 2 * PORTION:
+            if len(told) == 2 * BATCH_SIZE:
                 everyone.set()
 
-    for _ in range(2 * PORTION):
-        audience.watch(Slow())
-    audience.show(turn(1))
-    first, second = told[0][0], told[PORTION - 1][1]
+    for _ in range(2 * BATCH_SIZE):
+        audience.add_spectator(Slow())
+    audience.publish(turn(1))
+    first, second = told[0][0], told[BATCH_SIZE - 1][1]
     async with asyncio.timeout(WITHIN):
         await everyone.wait()
-    assert told[PORTION][0] - second >= 15 * (second - first)
+    assert told[BATCH_SIZE][0] - second >= 15 * (second - first)
 
 
 async def test_many_are_told_in_portions_with_a_turn_of_the_loop_between() -> None:
     audience = Audience(Broadcaster(), "m")
-    watchers = crowd(audience, 3 * PORTION)
-    audience.show(turn(1))
+    watchers = crowd(audience, 3 * BATCH_SIZE)
+    audience.publish(turn(1))
     told = []
     for _ in range(8):
         told.append(sum(bool(watcher.told) for watcher in watchers))
         await asyncio.sleep(0)
-    assert {after - before for before, after in pairwise(told)} == {0, PORTION}
-    assert (told[0], told[-1]) == (PORTION, 3 * PORTION)
+    assert {after - before for before, after in pairwise(told)} == {0, BATCH_SIZE}
+    assert (told[0], told[-1]) == (BATCH_SIZE, 3 * BATCH_SIZE)
 
 
 async def test_between_portions_there_is_time_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
     loop, pauses = asyncio.get_running_loop(), []
-    monkeypatch.setattr(audiences, "BETWEEN", 0.003)
+    monkeypatch.setattr(audiences, "MIN_BATCH_INTERVAL_S", 0.003)
     monkeypatch.setattr(loop, "call_later", lambda pause, call: pauses.append((pause, call)) or pauses)
     first, second = Audience(rounds := Broadcaster(), "m"), Audience(rounds, "n")
-    watchers = crowd(first, PORTION), crowd(second, PORTION)
-    first.show(turn(1))
-    second.show(turn(1))
+    watchers = crowd(first, BATCH_SIZE), crowd(second, BATCH_SIZE)
+    first.publish(turn(1))
+    second.publish(turn(1))
     assert [bool(told.told) for (told, *_) in watchers] == [True, False]
     ((pause, call),) = pauses
     assert pause == 0.003
@@ -123,9 +123,9 @@ async def test_between_portions_there_is_time_for_others(monkeypatch: pytest.Mon
 
 async def test_everyone_is_told_everything_in_order_and_what_is_shown_meanwhile_at_once() -> None:
     audience = Audience(Broadcaster(), "m")
-    watchers = crowd(audience, 5 * PORTION)
+    watchers = crowd(audience, 5 * BATCH_SIZE)
     for ply in range(20):
-        audience.show(turn(ply))
+        audience.publish(turn(ply))
         await asyncio.sleep(0)
     await quiet()
     assert [plies(watcher) for watcher in watchers] == [list(range(20))] * len(watchers)
@@ -135,12 +135,12 @@ async def test_everyone_is_told_everything_in_order_and_what_is_shown_meanwhile_
 async def test_two_large_audiences_are_told_in_turn() -> None:
     rounds = Broadcaster()
     audiences = [Audience(rounds, name) for name in "ab"]
-    crowds = [crowd(audience, 4 * PORTION) for audience in audiences]
+    crowds = [crowd(audience, 4 * BATCH_SIZE) for audience in audiences]
     for audience in audiences:
-        audience.show(turn(1))
+        audience.publish(turn(1))
     counts = []
     for _ in range(20):
-        counts.append([sum(bool(watcher.told) for watcher in watchers) // PORTION for watchers in crowds])
+        counts.append([sum(bool(watcher.told) for watcher in watchers) // BATCH_SIZE for watchers in crowds])
         await asyncio.sleep(0)
     assert all(abs(a - b) <= 2 for a, b in counts)
     assert counts[-1] == [4, 4]
@@ -148,12 +148,12 @@ async def test_two_large_audiences_are_told_in_turn() -> None:
 
 async def test_who_comes_during_a_round_is_told_what_follows_and_who_goes_nothing_more() -> None:
     audience = Audience(Broadcaster(), "m")
-    watchers = crowd(audience, 2 * PORTION)
-    audience.show(turn(1))
-    audience.show(turn(2))
+    watchers = crowd(audience, 2 * BATCH_SIZE)
+    audience.publish(turn(1))
+    audience.publish(turn(2))
     late = crowd(audience, 1)[0]
-    audience.unwatch(watchers[-1])
-    audience.show(turn(3))
+    audience.remove_spectator(watchers[-1])
+    audience.publish(turn(3))
     await quiet()
     assert plies(late) == [3]
     assert plies(watchers[-1]) == []
@@ -173,13 +173,13 @@ async def test_a_message_is_made_ready_once_for_each_encoding() -> None:
             self.codec = codec
 
         def show(self, shown: EncodedMessages) -> None:
-            self.ready = shown.ready(self.codec, framed)
+            self.ready = shown.encode(self.codec, framed)
 
     audience = Audience(Broadcaster(), "m")
-    clients = [Client(codec) for codec in (MSGPACK, JSON) for _ in range(PORTION)]
+    clients = [Client(codec) for codec in (MSGPACK, JSON) for _ in range(BATCH_SIZE)]
     for client in clients:
-        audience.watch(client)
-    audience.show(turn(1))
+        audience.add_spectator(client)
+    audience.publish(turn(1))
     await quiet()
     assert len(made) == 2
     assert len({id(client.ready) for client in clients}) == 2
@@ -191,24 +191,24 @@ async def test_one_that_can_not_be_told_is_its_own_trouble(caplog: pytest.LogCap
             raise ConnectionError("gone")
 
     audience = Audience(Broadcaster(), "m-1")
-    audience.watch(Broken())
+    audience.add_spectator(Broken())
     other = crowd(audience, 1)[0]
-    audience.show(turn(1))
+    audience.publish(turn(1))
     assert plies(other) == [1]
     assert "match m-1: a watcher could not be told" in caplog.text
 
 
 async def test_who_reports_is_told_at_once_while_others_wait_for_their_rounds() -> None:
     audience = Audience(rounds := Broadcaster(), "m")
-    crowd(other := Audience(rounds, "n"), 3 * PORTION)
+    crowd(other := Audience(rounds, "n"), 3 * BATCH_SIZE)
     (watcher,) = crowd(audience, 1)
     reported: list[FromServer] = []
-    audience.report_to(reported.append)
-    other.show(turn(1))
-    audience.show(turn(1))
-    audience.show(turn(2))
+    audience.add_reporter(reported.append)
+    other.publish(turn(1))
+    audience.publish(turn(1))
+    audience.publish(turn(2))
     assert (plies(watcher), reported) == ([], [turn(1), turn(2)])
-    assert len(audience.watchers) == 1
+    assert len(audience.spectators) == 1
     await quiet()
     assert plies(watcher) == [1, 2]
 
@@ -218,9 +218,9 @@ async def test_a_report_that_fails_is_its_own_trouble(caplog: pytest.LogCaptureF
         raise RuntimeError("no feed")
 
     audience = Audience(Broadcaster(), "m-1")
-    audience.report_to(fail)
+    audience.add_reporter(fail)
     (watcher,) = crowd(audience, 1)
-    audience.show(turn(1))
+    audience.publish(turn(1))
     assert plies(watcher) == [1]
     assert "match m-1: it could not be reported" in caplog.text
 
@@ -228,8 +228,8 @@ async def test_a_report_that_fails_is_its_own_trouble(caplog: pytest.LogCaptureF
 async def test_what_is_neither_start_nor_end_does_not_reach_a_subscriber() -> None:
     audience = Audience(Broadcaster(), "m")
     news = Watcher()
-    audience.rounds.subscribers[news] = None
-    audience.show(Unseeked(id="x"))
+    audience.broadcaster.subscribers[news] = None
+    audience.publish(Unseeked(id="x"))
     assert news.told == []
 
 
@@ -262,17 +262,17 @@ async def test_forty_watchers_in_both_encodings_see_a_match_from_start_to_end(se
 async def test_of_turns_that_wait_for_long_the_newest_stands_for_the_last_with_their_events(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(audiences, "MOST_WAITING", 8)
-    monkeypatch.setattr(audiences, "MOST_EVENTS", 5)
+    monkeypatch.setattr(audiences, "MAX_QUEUED_MESSAGES", 8)
+    monkeypatch.setattr(audiences, "MAX_MERGED_EVENTS", 5)
     audience = Audience(rounds := Broadcaster(), "m")
     (early,) = crowd(audience, 1)
-    rounds._waits = True
+    rounds._is_busy = True
     for ply in range(20):
-        audience.show(replace(turn(ply), events=[Event(ply=ply, seat=0)]))
+        audience.publish(replace(turn(ply), events=[Event(ply=ply, seat=0)]))
     (late,) = crowd(audience, 1)
     for ply in range(20, 23):
-        audience.show(replace(turn(ply), events=[Event(ply=ply, seat=0)]))
-    rounds._tell()
+        audience.publish(replace(turn(ply), events=[Event(ply=ply, seat=0)]))
+    rounds._send_batch()
     await quiet()
     assert plies(early) == [*range(7), 19, 22]
     assert [event.ply for event in early.told[7].events] == [15, 16, 17, 18, 19]  # type: ignore[union-attr]

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from arena import builtin_bots
-from arena.builtin_bots import AWAY_MOST, LOOK_EVERY, BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
+from arena.builtin_bots import HANG_TIMEOUT_S, CHECK_INTERVAL_S, BuiltinBot, BuiltinBotSupervisor, make_demo_bots, parse_builtin_bots, prepare_tokens
 from arena.processes.bot_commands import check_settings
-from arena.processes.launch_spec import passed
-from arena.store.registry import register_bot, registered_bot, revoke_bots
+from arena.processes.launch_spec import allowed_environment
+from arena.store.registry import register_bot, find_registered_bot, revoke_bots
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from bot_checks import check_settings_here
@@ -32,7 +32,7 @@ def sets(*settings: str) -> list[str]:
 
 
 def test_bots_are_named_by_commas_and_their_settings_too() -> None:
-    bots = house_bots("random, deep=alphabeta:nodes=20000,draft=greedy,weights=1,2.5,greedy,weak=ga:depth=1")
+    bots = parse_builtin_bots("random, deep=alphabeta:nodes=20000,draft=greedy,weights=1,2.5,greedy,weak=ga:depth=1")
     run = (sys.executable, "-P", "-m", "bots", "run")
     assert [(bot.name, bot.command) for bot in bots] == [
         ("random", (*run, "random", "--name", "random")),
@@ -46,7 +46,7 @@ def test_bots_are_named_by_commas_and_their_settings_too() -> None:
 
 
 def test_levels_are_all_eight_of_them() -> None:
-    bots = house_bots("levels,random")
+    bots = parse_builtin_bots("levels,random")
     assert [bot.name for bot in bots] == [*(f"level-{level}" for level in range(1, 9)), "random"]
     assert bots[2].command[-2:] == ("--set", "level=3")
 
@@ -76,20 +76,20 @@ def test_what_is_no_house_is_said_in_a_line_before_anything_starts(
 
 def test_the_bots_of_a_demo_have_the_settings_that_they_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
     check_settings_here(monkeypatch)
-    check_settings({bot.name: bot.command for bot in demo_bots()})
+    check_settings({bot.name: bot.command for bot in make_demo_bots()})
 
 
 def test_a_demo_seeks_in_every_game_with_names_of_their_own() -> None:
-    bots = demo_bots()
+    bots = make_demo_bots()
     assert len({bot.name for bot in bots}) == len(bots)
     assert [bot.command[bot.command.index("--game") + 1] for bot in bots if "--game" in bot.command] == list(NAMES)
 
 
 def test_tokens_are_made_once_and_kept_for_the_owner_alone(tmp_path: Path) -> None:
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "house" / "tokens.json"
-    made = house_tokens(store, file, ["random", "Greedy"])
-    assert house_tokens(store, file, ["greedy", "random"]) == {"greedy": made["Greedy"], "random": made["random"]}
-    bot = store.read(registered_bot, "greedy")
+    made = prepare_tokens(store, file, ["random", "Greedy"])
+    assert prepare_tokens(store, file, ["greedy", "random"]) == {"greedy": made["Greedy"], "random": made["random"]}
+    bot = store.read(find_registered_bot, "greedy")
     assert bot is not None
     assert (bot.token_hash, bot.approved) == (hash_token(made["Greedy"]), True)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -100,8 +100,8 @@ def test_a_name_that_is_somebody_elses_is_not_taken(tmp_path: Path) -> None:
     store.write(register_bot, "random", hash_token("hers" * 10))
     says = "the name random is somebody else's here: give the house's bot another one, like --house house-random=BOT; "
     with pytest.raises(UsageFault, match=says):
-        house_tokens(store, file, ["greedy", "random"])
-    assert (store.read(registered_bot, "greedy"), file.exists()) == (None, False)
+        prepare_tokens(store, file, ["greedy", "random"])
+    assert (store.read(find_registered_bot, "greedy"), file.exists()) == (None, False)
 
 
 class BehindAnother(Store):
@@ -115,25 +115,25 @@ class BehindAnother(Store):
 
 def test_the_house_of_a_node_finds_its_bots_that_another_node_registers_at_the_same_moment(tmp_path: Path) -> None:
     with closing(BehindAnother.open(tmp_path / "arena.db")) as store:
-        made = house_tokens(store, tmp_path / "tokens.json", ["random", "greedy"], "secret")
-        bot = store.read(registered_bot, "random")
+        made = prepare_tokens(store, tmp_path / "tokens.json", ["random", "greedy"], "secret")
+        bot = store.read(find_registered_bot, "random")
     assert bot is not None
     assert bot.token_hash == hash_token(made["random"])
 
 
 def test_a_bot_of_the_house_that_was_revoked_is_said(tmp_path: Path) -> None:
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "house" / "tokens.json"
-    house_tokens(store, file, ["random"])
+    prepare_tokens(store, file, ["random"])
     store.write(revoke_bots, ["random"])
     with pytest.raises(UsageFault, match="the house's bot random was revoked: leave it out, or give it another name"):
-        house_tokens(store, file, ["random"])
+        prepare_tokens(store, file, ["random"])
 
 
 def test_tokens_that_are_damaged_are_said(tmp_path: Path) -> None:
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "tokens.json"
     file.write_text("[1")
     with pytest.raises(ArenaFault, match=r"tokens.json holds no tokens any more: move it away"):
-        house_tokens(store, file, ["random"])
+        prepare_tokens(store, file, ["random"])
 
 
 def test_more_bots_than_an_address_may_have_connections_are_refused(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ async def test_a_bot_that_lost_its_connection_for_long_is_started_again(
         monkeypatch.setattr(builtin_bots, name, 0.01)
     program = "import os, time; print(os.getpid(), flush=True); time.sleep(1000)"
     bot = BuiltinBot(name="mine", command=(sys.executable, "-c", program))
-    house = Supervisor([bot], {"mine": "t" * 20}, tmp_path, passed(os.environ))
+    house = BuiltinBotSupervisor([bot], {"mine": "t" * 20}, tmp_path, allowed_environment(os.environ))
     log = tmp_path / "mine.log"
     log.touch()
 
@@ -162,14 +162,14 @@ async def test_a_bot_that_lost_its_connection_for_long_is_started_again(
         seen.set()
         return present
 
-    house.begin("ws://127.0.0.1:9", connected)
+    house.start("ws://127.0.0.1:9", connected)
     try:
         await asyncio.to_thread(pids, 1)
         await asyncio.wait_for(seen.wait(), WITHIN)
         present = False
         first, second, *_ = await asyncio.to_thread(pids, 2)
     finally:
-        await house.end()
+        await house.stop()
     assert first != second
     assert ends(int(first))
     assert caplog.messages[0].startswith("the house's bot mine has had no connection for 0.01 s; it is started again")
@@ -178,12 +178,12 @@ async def test_a_bot_that_lost_its_connection_for_long_is_started_again(
 @pytest.mark.virtual_time
 async def test_a_bot_that_never_had_a_connection_is_left_to_warm_up() -> None:
     connected = False
-    waiting = asyncio.create_task(builtin_bots._lost(lambda: connected))
+    waiting = asyncio.create_task(builtin_bots._wait_until_hung(lambda: connected))
     await advance(3600.0)
     connected = True
-    await advance(LOOK_EVERY)
+    await advance(CHECK_INTERVAL_S)
     connected = False
-    await advance(AWAY_MOST - LOOK_EVERY)
+    await advance(HANG_TIMEOUT_S - CHECK_INTERVAL_S)
     assert not waiting.done()
-    await advance(LOOK_EVERY)
+    await advance(CHECK_INTERVAL_S)
     assert waiting.done()

@@ -30,8 +30,8 @@ def folder(tmp_path: Path) -> Path:
 
 def killed(log: CommitLog) -> None:
     """What `kill -9` leaves of it."""
-    if log._emptying is not None:
-        log._emptying.join()
+    if log._emptying_thread is not None:
+        log._emptying_thread.join()
     for file in log._files:
         os.close(file)
 
@@ -70,7 +70,7 @@ def test_journals_of_which_any_part_is_lost_are_whole_after_the_next_start(folde
                 if chance.random() < 0.3:
                     torn[at : at + 512] = bytes(len(torn[at : at + 512]))
             commit_log.journal_path(folder, match).write_bytes(torn)
-        commit_log.mend(folder)
+        commit_log.restore_journals(folder)
         assert kept(folder) == whole
         assert not list(folder.glob("commits-*"))
 
@@ -81,21 +81,21 @@ def test_a_group_that_is_torn_was_told_to_nobody_and_those_before_it_are_whole(
     played(folder, lines, matches=1)
     log = folder / "commits-0"
     log.write_bytes(log.read_bytes()[:-1])
-    commit_log.mend(folder)
+    commit_log.restore_journals(folder)
     assert kept(folder) == {"m-0": b"".join(lines[:-1])}
 
 
 def test_a_journal_that_was_forgotten_does_not_come_back(folder: Path, lines: list[bytes]) -> None:
     whole = played(folder, lines)
     commit_log.journal_path(folder, "m-1").unlink()
-    commit_log.mend(folder)
+    commit_log.restore_journals(folder)
     assert kept(folder) == {match: data for match, data in whole.items() if match != "m-1"}
 
 
 def test_a_match_that_began_again_is_mended_as_it_is_played_now(folder: Path, lines: list[bytes]) -> None:
     journal = Journal(folder, synced=True)
-    journal.begin("m-1").write(b"".join(lines))
-    journal.begin("m-1").write(lines[0])
+    journal.create("m-1").write(b"".join(lines))
+    journal.create("m-1").write(lines[0])
     assert journal.log is not None
     killed(journal.log)
     Journal(folder)
@@ -105,18 +105,18 @@ def test_a_match_that_began_again_is_mended_as_it_is_played_now(folder: Path, li
 def test_when_a_log_is_full_its_journals_are_synced_and_the_other_is_taken(
     folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch, synced: list[str]
 ) -> None:
-    monkeypatch.setattr(commit_log, "FULL", 2000)
+    monkeypatch.setattr(commit_log, "SEGMENT_BYTES", 2000)
     whole = played(folder, lines * 20)
     assert {"m-0.jsonl", "m-1.jsonl", "m-2.jsonl", "commits-0", "commits-1"} <= set(synced)
     assert sum(path.stat().st_size for path in folder.glob("commits-*")) < sum(map(len, whole.values())) / 2
-    commit_log.mend(folder)
+    commit_log.restore_journals(folder)
     assert kept(folder) == whole
 
 
 def test_a_log_that_can_not_be_emptied_is_not_taken_again(
     folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(commit_log, "FULL", 2000)
+    monkeypatch.setattr(commit_log, "SEGMENT_BYTES", 2000)
     sync = os.fsync
 
     def fail(file: int) -> None:
@@ -130,7 +130,7 @@ def test_a_log_that_can_not_be_emptied_is_not_taken_again(
     assert "can't be synced: Input/output error" in caplog.text
     for match in whole:
         commit_log.journal_path(folder, match).write_bytes(b"")
-    commit_log.mend(folder)
+    commit_log.restore_journals(folder)
     assert kept(folder) == whole
 
 
@@ -149,14 +149,14 @@ def test_a_group_that_could_not_be_synced_is_written_over(
             log.commit([Entry("m-1", 0, lines[0] + lines[1])])
     log.commit([Entry("m-1", 0, lines[0])])
     killed(log)
-    commit_log.mend(folder)
+    commit_log.restore_journals(folder)
     assert kept(folder) == {"m-1": lines[0]}
 
 
 def test_a_log_that_could_not_be_emptied_is_when_it_has_grown_by_as_much(
     folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commit_log, "FULL", 2000)
+    monkeypatch.setattr(commit_log, "SEGMENT_BYTES", 2000)
     log, size, failed = CommitLog(folder), 0, []
     sync = os.fsync
 
@@ -172,12 +172,12 @@ def test_a_log_that_could_not_be_emptied_is_when_it_has_grown_by_as_much(
             journal.write(line)
         log.commit([Entry("m-1", size, line)])
         size += len(line)
-        if log._emptying is not None:
-            log._emptying.join()
+        if log._emptying_thread is not None:
+            log._emptying_thread.join()
     assert failed
     assert sum(path.stat().st_size for path in folder.glob("commits-*")) < 3 * 2000 + 1000
     killed(log)
-    commit_log.mend(folder)
+    commit_log.restore_journals(folder)
     assert kept(folder) == {"m-1": b"".join(lines * 40)}
 
 
@@ -185,7 +185,7 @@ def test_what_is_closed_leaves_no_logs_that_could_cut_what_is_played_without_the
     folder: Path, lines: list[bytes]
 ) -> None:
     journal = Journal(folder, synced=True)
-    match = journal.begin("m-1")
+    match = journal.create("m-1")
     match.write(lines[0])
     journal.close()
     assert not list(folder.glob("commits-*"))
@@ -197,7 +197,7 @@ def test_what_is_closed_leaves_no_logs_that_could_cut_what_is_played_without_the
 def test_of_two_logs_the_older_is_removed_first(
     folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commit_log, "FULL", 2000)
+    monkeypatch.setattr(commit_log, "SEGMENT_BYTES", 2000)
     monkeypatch.setattr(CommitLog, "_empty", lambda *of_it: None)
     whole = played(folder, lines * 2)
     logs = {path: path.read_bytes() for path in folder.glob("commits-*")}
@@ -215,8 +215,8 @@ def test_of_two_logs_the_older_is_removed_first(
         with monkeypatch.context() as patch:
             patch.setattr(Path, "unlink", die)
             with pytest.raises(OSError, match="Input/output error"):
-                commit_log.mend(folder)
-        commit_log.mend(folder)
+                commit_log.restore_journals(folder)
+        commit_log.restore_journals(folder)
         assert kept(folder) == whole
 
 
@@ -226,7 +226,7 @@ def test_zeros_behind_the_last_group_are_no_group(folder: Path, lines: list[byte
     log = folder / "commits-0"
     log.write_bytes(log.read_bytes() + behind)
     commit_log.journal_path(folder, "m-0").write_bytes(b"")
-    commit_log.mend(folder)
+    commit_log.restore_journals(folder)
     assert kept(folder) == whole
 
 
@@ -238,15 +238,15 @@ def test_a_disk_that_is_full_at_the_mending_keeps_the_logs(
     with monkeypatch.context() as patch:
         patch.setattr(os, "pwrite", lambda file, data, at: write(file, data[: len(data) // 2], at))
         with pytest.raises(OSError, match="No space left"):
-            commit_log.mend(folder)
-    commit_log.mend(folder)
+            commit_log.restore_journals(folder)
+    commit_log.restore_journals(folder)
     assert kept(folder) == whole
 
 
 def test_a_journal_that_goes_on_under_a_log_is_synced_as_far_as_it_went(
     folder: Path, lines: list[bytes], synced: list[str]
 ) -> None:
-    Journal(folder).begin("m-1").write(lines[0])
+    Journal(folder).create("m-1").write(lines[0])
     assert "m-1.jsonl" not in synced
-    Journal(folder, synced=True).proceed("m-1")
+    Journal(folder, synced=True).reopen("m-1")
     assert "m-1.jsonl" in synced

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.sql.elements import ClauseElement
 
-from arena.store.registry import add_bots, bot_number
+from arena.store.registry import add_bots, find_bot_id
 from arena.store.store import Store
 from databases import EVERY_DATABASE
 
@@ -19,7 +19,7 @@ def numbers_in(file: Path) -> list[int | None]:
     """The numbers of two bots in a new database in which `eve` is the first one."""
     with closing(Store.open(file)) as store:
         store.write(add_bots, {"eve": "a" * 64, file.stem: "b" * 64})
-        return [store.read(bot_number, name) for name in ("eve", "first")]
+        return [store.read(find_bot_id, name) for name in ("eve", "first")]
 
 
 def test_another_database_compiles_nothing_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.commands.config import in_force, settings, unknown_variables
-from arena.commands.settings import SETTINGS, ServerSettings, database
+from arena.commands.config import read_effective_settings, read_settings, unknown_variables
+from arena.commands.settings import SETTINGS, ServerSettings, database_url
 from commands import REPOSITORY, call
 from protocol.errors import UsageFault
 
@@ -61,7 +61,7 @@ def test_every_setting_comes_from_a_file_and_the_environment(key: str, tmp_path:
     }
     value = {
         bool: not before,
-        int: setting.least + 1,
+        int: setting.minimum + 1,
         str: next((one for one in setting.choices if one != before), fitting.get(key, "x")),
     }[kind]
     beside = {
@@ -74,16 +74,16 @@ def test_every_setting_comes_from_a_file_and_the_environment(key: str, tmp_path:
     file = tmp_path / "arena.toml"
     file.write_text("".join(f"{name} = {json.dumps(one)}\n" for name, one in given.items()))
     variables = {f"ARENA_{name.upper()}": str(one).lower() if kind is bool else str(one) for name, one in given.items()}
-    assert getattr(settings({}, file, {}), key) == value
-    assert getattr(settings({}, None, {"ARENA_CONFIG_FILE": str(file)}), key) == value
-    assert getattr(settings({}, None, variables), key) == value
+    assert getattr(read_settings({}, file, {}), key) == value
+    assert getattr(read_settings({}, None, {"ARENA_CONFIG_FILE": str(file)}), key) == value
+    assert getattr(read_settings({}, None, variables), key) == value
     assert unknown_variables(variables) == []
 
 
 def test_flags_win_over_the_environment_and_that_over_the_file_which_is_told(tmp_path: Path) -> None:
     (tmp_path / "arena.toml").write_text('port = 1\nweb_port = 2\nclock = "3"\n')
     variables = {"ARENA_PORT": "4", "ARENA_WEB_PORT": "5"}
-    found = in_force({"port": 6, "host": None}, tmp_path / "arena.toml", variables)
+    found = read_effective_settings({"port": 6, "host": None}, tmp_path / "arena.toml", variables)
     assert (found.settings.port, found.settings.web_port, found.settings.clock) == (6, 5, "3")
     assert found.sources == {
         "port": "--port",
@@ -94,7 +94,7 @@ def test_flags_win_over_the_environment_and_that_over_the_file_which_is_told(tmp
 
 def test_a_list_of_toml_is_a_list_where_the_command_line_takes_several(tmp_path: Path) -> None:
     (tmp_path / "arena.toml").write_text('house = ["random", "deep=alphabeta:nodes=9"]\n')
-    assert settings({}, tmp_path / "arena.toml", {}).house == "random,deep=alphabeta:nodes=9"
+    assert read_settings({}, tmp_path / "arena.toml", {}).house == "random,deep=alphabeta:nodes=9"
 
 
 def test_config_prints_every_setting_and_where_it_is_from_within_80_columns(tmp_path: Path) -> None:
@@ -173,18 +173,18 @@ def test_config_refuses_what_serve_would_refuse(words: tuple[str, ...], said: st
 def test_a_url_with_a_password_may_be_in_a_file(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("sqlite:////srv/arena.db\n")
-    assert database(f"@{secret}", tmp_path) == "sqlite:////srv/arena.db"
+    assert database_url(f"@{secret}", tmp_path) == "sqlite:////srv/arena.db"
     assert call("arena", "matches", ARENA_DB=f"@{secret}").err.startswith("arena: no arena data in /srv/arena.db: ")
     told = call("arena", "matches", ARENA_DB=f"@{tmp_path}/none").err
     assert told.startswith("arena: db: the file '")
     assert told.endswith("none' can't be read: No such file or directory\n")
     secret.write_text("0123456789abcdef")
     with pytest.raises(UsageFault, match="secret holds no URL like") as refused:
-        database(f"@{secret}", tmp_path)
+        database_url(f"@{secret}", tmp_path)
     assert "0123456789" not in str(refused.value)
     secret.write_text("http://broker:hidden@example.org")
     with pytest.raises(UsageFault, match="the MQTT address begins with 'http'") as refused:
-        settings({"mqtt": f"@{secret}"}, None, {})
+        read_settings({"mqtt": f"@{secret}"}, None, {})
     assert "hidden" not in str(refused.value)
 
 
@@ -202,12 +202,12 @@ def test_a_file_that_python_cannot_take_is_refused_in_one_line(text: str, says: 
     file = tmp_path / "arena.toml"
     file.write_text(f"{text}\n")
     with pytest.raises(UsageFault, match=re.escape(says.format(file=file))) as refused:
-        settings({}, file, {})
+        read_settings({}, file, {})
     assert len(str(refused.value)) < 300
 
 
 @pytest.mark.parametrize("digits", ["9" * 4000, "9" * 5000])
 def test_a_variable_with_thousands_of_digits_is_refused_in_one_line(digits: str) -> None:
     with pytest.raises(UsageFault, match=r"^ARENA_PORT is .{1,210}: it is a") as refused:
-        settings({}, None, {"ARENA_PORT": digits})
+        read_settings({}, None, {"ARENA_PORT": digits})
     assert len(str(refused.value)) < 300

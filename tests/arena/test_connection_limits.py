@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from arena.network import rate_limits
-from arena.network.connection_limits import Bounds, ConnectionLimits, ConnectionSlot
-from arena.network.rate_limits import FORGOTTEN_AFTER, FailureBackoff
+from arena.network.connection_limits import ConnectionBounds, ConnectionLimits, ConnectionSlot
+from arena.network.rate_limits import FAILURE_TTL_S, FailureBackoff
 from machine import token_bucket
 from machine.token_bucket import TokenBucket
 
@@ -15,16 +15,16 @@ class Crowd:
     """Places, and which connections were cut off, by the names given them."""
 
     def __init__(self, **bounds: int) -> None:
-        self.places = ConnectionLimits(Bounds(**bounds))
+        self.places = ConnectionLimits(ConnectionBounds(**bounds))
         self.cut: list[str] = []
 
     def take(self, name: str, address: str, *, shared: bool = False) -> ConnectionSlot:
         place = self.places.take(address, shared=shared)
-        place.cut = lambda: self.cut.append(name)
+        place.cut_off = lambda: self.cut.append(name)
         return place
 
     def seat(self, address: str) -> str | None:
-        return self.take("seated", address).seat(address)
+        return self.take("seated", address).try_seat(address)
 
 
 def test_an_address_has_so_many_connections_and_others_still_have_theirs() -> None:
@@ -45,9 +45,9 @@ def test_all_together_are_bounded() -> None:
 def test_who_leaves_makes_room_once() -> None:
     crowd = Crowd(connections=1)
     place = crowd.take("first", "a")
-    place.seat("a")
-    place.leave()
-    place.leave()
+    place.try_seat("a")
+    place.release()
+    place.release()
     assert [crowd.seat("a"), crowd.seat("a")] == [None, "the arena is full"]
 
 
@@ -70,8 +70,8 @@ def test_where_too_many_say_nothing_the_most_crowded_address_pays() -> None:
 def test_who_came_in_is_in_nobodys_way() -> None:
     crowd = Crowd(waiting=1, waiting_per_address=1)
     place = crowd.take("in", "a")
-    place.seat("a")
-    place.enter()
+    place.try_seat("a")
+    place.end_waiting()
     crowd.take("first", "a")
     crowd.take("second", "a")
     assert crowd.cut == ["first"]
@@ -81,14 +81,14 @@ def test_a_proxy_has_as_many_that_wait_as_there_may_be_and_each_counts_for_its_o
     crowd = Crowd(waiting=3, waiting_per_address=1)
     waiting = [crowd.take(f"through {number}", "proxy", shared=True) for number in range(3)]
     assert crowd.cut == []
-    waiting[0].seat("a")
+    waiting[0].try_seat("a")
     crowd.take("direct", "a")
     assert crowd.cut == ["through 0"]
 
 
 def test_at_the_end_those_are_cut_off_that_need_not_be_told() -> None:
     crowd = Crowd()
-    crowd.take("in", "a").seat("a")
+    crowd.take("in", "a").try_seat("a")
     crowd.take("out", "a")
     crowd.places.cut_unseated()
     assert crowd.cut == ["out"]
@@ -104,23 +104,23 @@ def test_a_rate_gives_a_burst_and_then_one_at_a_time() -> None:
 
 
 def test_failures_cost_nothing_at_first_and_then_twice_as_much_each_time() -> None:
-    patience = FailureBackoff(10.0, free=2)
+    patience = FailureBackoff(10.0, free_failures=2)
     waits = []
     for _ in range(8):
-        waits.append(patience.wait("a", 100.0))
-        patience.fail("a", 100.0)
+        waits.append(patience.wait_s("a", 100.0))
+        patience.add_failure("a", 100.0)
     assert waits == [0, 0, 0, 1, 2, 4, 8, 10]
-    assert patience.wait("b", 100.0) == 0
-    assert patience.wait("a", 104.0) == 6
-    assert patience.wait("a", 110.0) == 0
+    assert patience.wait_s("b", 100.0) == 0
+    assert patience.wait_s("a", 104.0) == 6
+    assert patience.wait_s("a", 110.0) == 0
 
 
 def test_failures_of_long_ago_are_forgotten() -> None:
-    for later, waits in ((FORGOTTEN_AFTER - 1, 20), (FORGOTTEN_AFTER, 0)):
-        patience = FailureBackoff(600.0, first=10.0, free=1)
+    for later, waits in ((FAILURE_TTL_S - 1, 20), (FAILURE_TTL_S, 0)):
+        patience = FailureBackoff(600.0, first_wait_s=10.0, free_failures=1)
         for _ in range(2):
-            patience.fail("a", 0.0)
-        assert patience.fail("a", 10.0 + later) == waits
+            patience.add_failure("a", 0.0)
+        assert patience.add_failure("a", 10.0 + later) == waits
 
 
 def test_what_is_remembered_of_addresses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,6 +129,6 @@ def test_what_is_remembered_of_addresses_is_bounded(monkeypatch: pytest.MonkeyPa
     rate, patience = TokenBucket(1, 1.0), FailureBackoff(60.0)
     for key in "abc":
         rate.take(key, 0.0)
-        patience.fail(key, 0.0)
+        patience.add_failure(key, 0.0)
     assert [rate.take(key, 0.0) for key in "cba"] == [1, 1, 0]
-    assert [patience.wait(key, 0.0) for key in "abc"] == [0, 1, 1]
+    assert [patience.wait_s(key, 0.0) for key in "abc"] == [0, 1, 1]

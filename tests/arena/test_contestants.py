@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from arena.commands.tournament_options import BOT_SETTINGS
-from arena.processes.bot_commands import startable
+from arena.processes.bot_commands import make_startable
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotCrashed, BotProcess
-from arena.tournament.contestants import Contestant, contestants
+from arena.tournament.contestants import Contestant, parse_contestants
 from bot_checks import check_settings_here
 from protocol.bot_launch import REFERENCE_BOTS, BotSpec
 from protocol.errors import ArenaFault, UsageFault
@@ -29,7 +29,7 @@ def checked_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_reference_bot_goes_by_its_own_name_or_another() -> None:
-    plain, renamed = contestants(["random", "calm=alphabeta"], {})
+    plain, renamed = parse_contestants(["random", "calm=alphabeta"], {})
     spec = BotSpec(name="random", bot="random", seed="")
     assert plain == Contestant("random", (*RUN, "random", "--name", "random"), reference=True, spec=spec)
     spec = BotSpec(name="calm", bot="alphabeta", seed="")
@@ -38,17 +38,17 @@ def test_a_reference_bot_goes_by_its_own_name_or_another() -> None:
 
 @pytest.mark.usefixtures("checked_here")
 def test_settings_are_a_bots_own_and_defaults_are_for_those_that_know_them() -> None:
-    deep, plain = contestants(["deep=alphabeta:depth=6,eval=lines", "greedy"], {"nodes": "200"})
+    deep, plain = parse_contestants(["deep=alphabeta:depth=6,eval=lines", "greedy"], {"nodes": "200"})
     assert deep.command[7:] == ("deep", "--set", "depth=6", "--set", "eval=lines", "--default", "nodes=200")
     assert plain.command[7:] == ("greedy", "--default", "nodes=200")
 
 
 @pytest.mark.usefixtures("checked_here")
 def test_settings_need_no_name_where_no_other_bot_has_it() -> None:
-    deep, _ = contestants(["alphabeta:depth=6", "x=alphabeta:depth=2"], {})
+    deep, _ = parse_contestants(["alphabeta:depth=6", "x=alphabeta:depth=2"], {})
     assert (deep.name, deep.command[-2:]) == ("alphabeta", ("--set", "depth=6"))
     with pytest.raises(UsageFault, match="two bots are called 'alphabeta': give one another name"):
-        contestants(["alphabeta:depth=6", "alphabeta:depth=2"], {})
+        parse_contestants(["alphabeta:depth=6", "alphabeta:depth=2"], {})
 
 
 def test_a_tournament_sets_whatever_the_reference_bots_let_one_set() -> None:
@@ -57,16 +57,16 @@ def test_a_tournament_sets_whatever_the_reference_bots_let_one_set() -> None:
 
 
 def test_a_list_among_the_settings_of_a_bot_keeps_its_commas() -> None:
-    bold, _ = contestants(["bold=alphabeta:weights=1,2.5,.5,0,depth=3", "random"], {})
+    bold, _ = parse_contestants(["bold=alphabeta:weights=1,2.5,.5,0,depth=3", "random"], {})
     assert bold.command[8:] == ("--set", "weights=1,2.5,.5,0", "--set", "depth=3")
     with pytest.raises(
         UsageFault, match=r"bold: 'deep' is no setting: write KEY=VALUE, as in bold=alphabeta:KEY=VALUE"
     ):
-        contestants(["bold=alphabeta:depth=3,deep", "random"], {})
+        parse_contestants(["bold=alphabeta:depth=3,deep", "random"], {})
 
 
 def test_a_command_line_is_split_as_a_shell_does() -> None:
-    mine, _ = contestants([f"mine={sys.executable} 'my bot.py' --fast", "random"], {})
+    mine, _ = parse_contestants([f"mine={sys.executable} 'my bot.py' --fast", "random"], {})
     assert mine == Contestant("mine", (sys.executable, "my bot.py", "--fast"))
 
 
@@ -81,7 +81,7 @@ def test_a_command_line_is_split_as_a_shell_does() -> None:
     ],
 )
 def test_in_process_a_bot_is_a_python_file_a_class_of_one_or_what_python_runs(word: str, file: str) -> None:
-    mine, deep = contestants([word, "deep=alphabeta:depth=6"], {"nodes": "200"}, in_process=True)
+    mine, deep = parse_contestants([word, "deep=alphabeta:depth=6"], {"nodes": "200"}, in_process=True)
     assert mine.spec == BotSpec(name="mine", bot=f"{Path.cwd()}/{file}", seed="")
     assert deep.spec == BotSpec(
         name="deep", bot="alphabeta", seed="", settings={"depth": "6"}, defaults={"nodes": "200"}
@@ -92,7 +92,7 @@ def test_in_process_a_bot_is_a_python_file_a_class_of_one_or_what_python_runs(wo
 def test_what_is_no_python_file_can_not_play_in_process(command: str) -> None:
     says = rf"^mine: '{command}' can't play in process, .*: write mine=FILE.py or mine=FILE.py:CLASS; any .*-process$"
     with pytest.raises(UsageFault, match=says):
-        contestants([f"mine={command}", "random"], {}, in_process=True)
+        parse_contestants([f"mine={command}", "random"], {}, in_process=True)
 
 
 @pytest.mark.parametrize(("word", "name"), [("my.py", "my"), ("mine=my.py", "mine"), ("mine=./my.py --fast", "mine")])
@@ -101,9 +101,9 @@ def test_a_python_file_by_itself_is_run_by_this_python(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageFault, match=r"^there is no file '(./)?my.py'$"):
-        contestants([word, "random"], {})
+        parse_contestants([word, "random"], {})
     (tmp_path / "my.py").touch()
-    mine, _ = contestants([word, "random"], {})
+    mine, _ = parse_contestants([word, "random"], {})
     assert mine == Contestant(name, (sys.executable, *word.rpartition("=")[2].split()))
 
 
@@ -111,23 +111,23 @@ def test_a_file_that_can_not_be_run_says_how_it_could(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bot.sh").touch()
     with pytest.raises(UsageFault, match=r"^'bot.sh' can't be run: write ./bot.sh, after chmod \+x bot.sh$"):
-        startable(["bot.sh"])
+        make_startable(["bot.sh"])
 
 
 def test_a_colon_in_a_command_line_is_the_commands_own() -> None:
-    mine, _ = contestants([f"mine={sys.executable} bot.py ws://host:1", "random"], {})
+    mine, _ = parse_contestants([f"mine={sys.executable} bot.py ws://host:1", "random"], {})
     assert mine.command[1:] == ("bot.py", "ws://host:1")
 
 
 @pytest.mark.parametrize("word", ["-x=random", "a/b=random", "=random", "x" * 33 + "=random"])
 def test_a_name_that_no_arena_registers_is_refused(word: str) -> None:
     with pytest.raises(UsageFault, match="is no bot name"):
-        contestants([word, "random"], {})
+        parse_contestants([word, "random"], {})
 
 
 def test_names_that_differ_in_case_only_are_the_same() -> None:
     with pytest.raises(UsageFault, match="two bots are called 'a': give one another name"):
-        contestants(["a=random", "A=greedy"], {})
+        parse_contestants(["a=random", "A=greedy"], {})
 
 
 class Started:
@@ -181,7 +181,7 @@ async def test_a_match_played_has_the_crashes_counted_anew(tmp_path: Path) -> No
     for _ in range(2):
         await started.bot.start()
         await started.crash()
-        started.bot.played()
+        started.bot.reset_crashes()
     await started.bot.start()
     await started.crash()
     assert started.bot.crashes == 1
@@ -196,7 +196,7 @@ async def test_a_silent_crash_says_so(tmp_path: Path) -> None:
 async def test_a_run_that_is_ended_is_a_crash_with_the_reason_given(tmp_path: Path) -> None:
     started = Started(tmp_path, "import signal; signal.pause()")
     await started.bot.start()
-    started.bot.end("was in the way")
+    started.bot.kill_as_crash("was in the way")
     assert (await started.crash()).startswith("mine was in the way; last output, in ")
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from arena.commands.matches import Selection, matches
-from arena.commands.output import table
+from arena.commands.output import format_table
 from arena.store.data_folder import lock
 from arena.store.finish import StorableMatch, finish_matches
-from arena.store.registry import registered_bot
-from arena.store.schema import REVISIONS
+from arena.store.registry import find_registered_bot
+from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from commands import Done, call, on_terminal
@@ -211,7 +211,7 @@ def test_a_token_is_printed_once_and_stored_as_a_hash(arena: Arena, data: Path) 
     assert code == 0
     assert err == "arena: Ann brings this token as ARENA_TOKEN or --token; it is not shown again\n"
     store = Store.open(data / "arena.db")
-    known = store.read(registered_bot, "ann")
+    known = store.read(find_registered_bot, "ann")
     store.close()
     assert known is not None
     assert known.token_hash == hash_token(token.strip())
@@ -251,7 +251,7 @@ def test_ratings_that_follow_are_left_by_a_rebuild_and_a_schema_that_is_new_by_a
         "ratings computed again from the results: 0 rows were different\n",
         "",
     )
-    assert arena("db", "upgrade") == (0, f"{played}/arena.db has schema {REVISIONS[-1]}\n", "")
+    assert arena("db", "upgrade") == (0, f"{played}/arena.db has schema {SCHEMA_REVISIONS[-1]}\n", "")
 
 
 def test_a_database_that_does_not_add_up_is_exit_code_1(arena: Arena, played: Path) -> None:
@@ -305,7 +305,7 @@ def test_a_reader_that_has_had_enough_is_no_error(played: Path) -> None:
 
 
 def test_a_table_folds_its_elastic_column_into_its_width() -> None:
-    shown = table(("a", "b"), [("x" * 100, 7), ("y" * 70 + " " + "z" * 70, 8)], elastic=0, width=80)
+    shown = format_table(("a", "b"), [("x" * 100, 7), ("y" * 70 + " " + "z" * 70, 8)], wrapped_column=0, width=80)
     assert widest(shown) == 80
     assert [line.split() for line in shown.splitlines()[1:]] == [
         ["x" * 77, "7"],
@@ -313,4 +313,4 @@ def test_a_table_folds_its_elastic_column_into_its_width() -> None:
         ["y" * 70, "8"],
         ["z" * 70],
     ]
-    assert table(("name", "n"), [("ann", 7), ("b", 12)], elastic=0, width=80) == "name   n\nann    7\nb     12"
+    assert format_table(("name", "n"), [("ann", 7), ("b", 12)], wrapped_column=0, width=80) == "name   n\nann    7\nb     12"

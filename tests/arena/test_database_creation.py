@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from arena.store.database import DatabaseNotFound, UnrecognizedDatabase
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.integrity_check import check_database
 from arena.store.registry import add_bots
 from arena.store.schema import APPLICATION_ID
@@ -44,7 +44,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def killed_at_the_commit(file: Path) -> None:
-    database_at(file).create()
+    open_database_url(file).create()
     journal(file, 0)
 
 
@@ -94,7 +94,7 @@ def test_a_database_whose_making_was_cut_off_is_completed(file: Path, state: Cal
 
 
 def test_one_that_was_made_whole_but_for_its_last_move_into_the_file_is_ours(file: Path) -> None:
-    database_at(file).create()
+    open_database_url(file).create()
     copy = file.parent.with_name("copy")
     copy.mkdir()
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:

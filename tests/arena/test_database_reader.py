@@ -15,39 +15,39 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import Connection
 
-from arena.commands.node_process import _hear
-from arena.server.nodes import Nodes
+from arena.commands.node_process import _apply_announcements
+from arena.server.nodes import ClusterView
 from arena.store import announcements, postgres_database
 from arena.store.announcements import (
     MAX_ANNOUNCEMENTS,
-    MAX_NAMES,
-    Announced,
+    MAX_NAMES_PER_ANNOUNCEMENT,
+    AnnouncementBatch,
     Announcement,
     announce,
-    announced_after,
+    read_announcements_after,
     last_announcement,
     wake_channel,
 )
 from arena.store.answer_limit import DatabaseTimeouts
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreError, StoreUnavailable
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.dialect import execute
 from arena.store.export_rows import export_matches
 from arena.store.integrity_check import check_database
 from arena.store.match_search import Search
 from arena.store.node_store import NodeStore
-from arena.store.nodes import beat, leave, list_nodes
+from arena.store.nodes import record_heartbeat, mark_stopped, list_nodes
 from arena.store.postgres_database import PostgresDatabase
-from arena.store.registry import register_bot, registered_bot
+from arena.store.registry import register_bot, find_registered_bot
 from arena.store.result_queries import iter_results
-from arena.store.schema import REVISIONS
+from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.store import Store
 from arena.store.tokens import hash_token
-from arena.store.upgrade import upgrade
+from arena.store.upgrade import upgrade_database
 from arena.store.views import QUERIES
 from databases import alter, asked
-from machine.event_loop import running
+from machine.event_loop import background_task
 from postgres import give_back, new_database, postgres_server
 from protocol.errors import UsageFault
 from seasons import finish, result
@@ -116,11 +116,11 @@ def full_reader(url: str) -> Iterator[psycopg.Connection]:
 
 
 def node(url: str, name: str, stack: ExitStack) -> NodeStore:
-    return stack.enter_context(closing(NodeStore.open_as(database_at(url), name)))
+    return stack.enter_context(closing(NodeStore.open_as(open_database_url(url), name)))
 
 
 def test_it_reads_the_views_and_no_table(url: str, reader: psycopg.Connection) -> None:
-    with closing(Store.open(database_at(url), create=False)) as store:
+    with closing(Store.open(open_database_url(url), create=False)) as store:
         finish(store, result("m1"))
     assert reader.execute("SELECT match FROM arena_views.match_results").fetchall() == [("m1",)]
     for table in ("bots", "nodes", "announcements", "wake_channel", "under_way", "log_keys"):
@@ -210,16 +210,16 @@ def test_a_node_that_starts_says_which_session_has_the_lock(
         rf"end it by SELECT pg_terminate_backend\({info.backend_pid}\)$"
     )
     with pytest.raises(StoreUnavailable, match=expected):
-        NodeStore.open_as(database_at(url, IMPATIENT), "a")
+        NodeStore.open_as(open_database_url(url, IMPATIENT), "a")
 
 
 def test_a_lock_is_waited_for_less_long_than_a_statement_may_take(url: str) -> None:
-    with closing(Store.open(database_at(url, DatabaseTimeouts(statement_timeout_s=5.0)))) as store:
+    with closing(Store.open(open_database_url(url, DatabaseTimeouts(statement_timeout_s=5.0)))) as store:
         assert store.read(lambda connection: execute(connection, "SHOW lock_timeout").scalar()) == "2500ms"
 
 
 def test_a_probe_that_waits_for_a_lock_starts_no_second_probe(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    database = database_at(url)
+    database = open_database_url(url)
     assert isinstance(database, PostgresDatabase)
     monkeypatch.setattr(postgres_database, "PROBE_TIMEOUT_S", 0.2)
     with psycopg.connect(url) as holder:
@@ -242,10 +242,10 @@ def test_an_upgrade_names_the_reader_that_it_waits_for_and_keeps_its_rights(
     reader.execute(b"BEGIN; SELECT * FROM arena.ladder")
     named = rf"locked by session {reader.info.backend_pid} of role {reader.info.user} since "
     with pytest.raises(StoreUnavailable, match=named):
-        upgrade(database_at(url, IMPATIENT))
-    assert database_at(url).revision() == "0019"
+        upgrade_database(open_database_url(url, IMPATIENT))
+    assert open_database_url(url).revision() == "0019"
     reader.execute(b"COMMIT")
-    assert upgrade(database_at(url)) == ("0019", REVISIONS[-1])
+    assert upgrade_database(open_database_url(url)) == ("0019", SCHEMA_REVISIONS[-1])
     alter(url, f"REVOKE USAGE ON SCHEMA arena FROM {reader.info.user}")
     for view in VIEWS.split(", "):
         assert reader.execute(f"SELECT * FROM {view}".encode()).fetchall() == []
@@ -281,7 +281,7 @@ def test_an_upgrade_leaves_a_schema_of_somebody_else_alone(url: str) -> None:
         "UPDATE arena.alembic_version SET version_num = '0019'",
     )
     with pytest.raises(StoreError, match="has a schema arena_views that is not Bot Arena's"):
-        upgrade(database_at(url))
+        upgrade_database(open_database_url(url))
 
 
 def test_a_check_needs_no_right_to_make_anything(url: str, full_reader: psycopg.Connection) -> None:
@@ -307,9 +307,9 @@ def test_a_change_is_kept_when_nobody_can_be_notified_of_it(
         with monkeypatch.context() as patch:
             patch.setattr(announcements, "_WAKE", f"SELECT pg_notify('{UNUSABLE_CHANNEL}', '')")
             a.write(announce, "ratings")
-        assert [one.kind for one in a.read(announced_after, 0).announcements or ()] == ["ratings"]
+        assert [one.kind for one in a.read(read_announcements_after, 0).announcements or ()] == ["ratings"]
         assert not a.notifies
-        a.write(beat, a.node, "ws://a", UNUSABLE_CHANNEL)
+        a.write(record_heartbeat, a.node, "ws://a", UNUSABLE_CHANNEL)
         assert [one.url for one in a.read(list_nodes)] == ["ws://a"]
         assert caplog.text.count("nodes are not woken") == 1, "it is said once"
         a.write(announce, "ratings")
@@ -331,12 +331,12 @@ async def test_a_node_frees_a_queue_that_a_reader_filled_once_nobody_has_to_read
             listener.execute(b"UNLISTEN *")
         files = "SELECT count(*) AS files FROM pg_ls_dir('pg_notify')"
         assert asked(url, files) != [{"files": 1}], "the server keeps it, though nobody listens any more"
-        database = database_at(url)
+        database = open_database_url(url)
         assert isinstance(database, PostgresDatabase)
         store = AsyncStore(a)
-        nodes = Nodes(store, database, "a", a.node, "ws://a")
+        nodes = ClusterView(store, database, "a", a.node, "ws://a")
         await store.write(announce, "ratings")
-        await nodes.beat()
+        await nodes.send_heartbeat()
         await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
         await store.drain()
         assert asked(url, files) == [{"files": 1}]
@@ -386,7 +386,7 @@ class Direct:
         self.has_read = asyncio.Event()
 
     async def read(self, query: Any, *words: Any) -> Any:
-        if query is announced_after:
+        if query is read_announcements_after:
             self.has_read.set()
         return self.store.read(query, *words)
 
@@ -397,22 +397,22 @@ class Direct:
 async def test_what_it_sends_over_channels_is_not_heard_and_what_the_arena_announces_is(
     url: str, reader: psycopg.Connection
 ) -> None:
-    database = database_at(url)
+    database = open_database_url(url)
     assert isinstance(database, PostgresDatabase)
     with ExitStack() as stack:
         a, b = node(url, "a", stack), node(url, "b", stack)
         for store in (a, b):
-            store.write(beat, store.node, f"ws://{store.name}")
+            store.write(record_heartbeat, store.node, f"ws://{store.name}")
         channel = a.write(wake_channel)
         assert channel == b.write(wake_channel)
         assert channel != "arena"
         direct: Any = Direct(a)
-        nodes = Nodes(direct, database, "a", a.node, "ws://a")
+        nodes = ClusterView(direct, database, "a", a.node, "ws://a")
         heard: asyncio.Queue[Announcement | None] = asyncio.Queue()
-        nodes.heard = heard.put_nowait
+        nodes.on_announcement = heard.put_nowait
         await nodes.read_announcements()
         assert heard.get_nowait() is None
-        async with running(nodes.listen()), running(nodes.hear()), asyncio.timeout(WITHIN):
+        async with background_task(nodes.listen()), background_task(nodes.read_when_woken()), asyncio.timeout(WITHIN):
             await direct.has_read.wait()  # as soon as it listens; from then on only a wake has it read
             b.write(announce, "ratings")
             assert await heard.get() == Announcement("ratings")
@@ -426,37 +426,37 @@ async def test_what_it_sends_over_channels_is_not_heard_and_what_the_arena_annou
 def test_bots_are_called_to_nodes_that_are_alive_alone(url: str) -> None:
     with ExitStack() as stack:
         a = node(url, "a", stack)
-        a.write(beat, a.node, "ws://a")
+        a.write(record_heartbeat, a.node, "ws://a")
         for number in (a.node, a.node + 7, None):
             a.write(announce, "called", ["ann"], number)
-        urls = [one.url for one in a.read(announced_after, 0).announcements or ()]
+        urls = [one.url for one in a.read(read_announcements_after, 0).announcements or ()]
         assert urls == ["ws://a", "", ""]
-        a.write(leave, a.node)
-        assert [one.url for one in a.read(announced_after, 0).announcements or ()] == ["", "", ""]
+        a.write(mark_stopped, a.node)
+        assert [one.url for one in a.read(read_announcements_after, 0).announcements or ()] == ["", "", ""]
 
 
 def test_what_is_not_known_or_too_much_has_all_read_anew(url: str) -> None:
-    with closing(Store.open(database_at(url), create=False)) as store:
-        many = [f"b{number}" for number in range(MAX_NAMES + 1)]
+    with closing(Store.open(open_database_url(url), create=False)) as store:
+        many = [f"b{number}" for number in range(MAX_NAMES_PER_ANNOUNCEMENT + 1)]
         store.write(announce, "bots", many)
-        found = store.read(announced_after, 0)
-        assert [one.names for one in found.announcements or ()] == [many[:MAX_NAMES], many[MAX_NAMES:]]
-        assert store.read(announced_after, found.position) == Announced([], found.position)
+        found = store.read(read_announcements_after, 0)
+        assert [one.names for one in found.announcements or ()] == [many[:MAX_NAMES_PER_ANNOUNCEMENT], many[MAX_NAMES_PER_ANNOUNCEMENT:]]
+        assert store.read(read_announcements_after, found.position) == AnnouncementBatch([], found.position)
         for kind, names in (("flown", "[]"), ("bots", "{}"), ("bots", "[1]")):
             words = {"kind": kind, "names": names}
             statement = "INSERT INTO announcements (at, kind, names) VALUES (0, :kind, :names)"
             store.write(lambda connection, statement=statement, words=words: execute(connection, statement, words))
             last = store.read(last_announcement)
-            assert store.read(announced_after, last - 1) == Announced(None, last)
+            assert store.read(read_announcements_after, last - 1) == AnnouncementBatch(None, last)
         store.write(announce, "bots", [])
         old = "SELECT count(*) FROM announcements WHERE at = 0"
         assert store.read(lambda connection: execute(connection, old).scalar()) == 0
         last = store.read(last_announcement)
-        assert store.read(announced_after, last - 1) == Announced([Announcement("bots", [])], last)
-        assert store.read(announced_after, found.position) == Announced(None, last), "old ones were removed unread"
-        store.write(announce, "bots", many[:1] * MAX_NAMES * (MAX_ANNOUNCEMENTS + 1))
+        assert store.read(read_announcements_after, last - 1) == AnnouncementBatch([Announcement("bots", [])], last)
+        assert store.read(read_announcements_after, found.position) == AnnouncementBatch(None, last), "old ones were removed unread"
+        store.write(announce, "bots", many[:1] * MAX_NAMES_PER_ANNOUNCEMENT * (MAX_ANNOUNCEMENTS + 1))
         last = store.read(last_announcement)
-        assert store.read(announced_after, 0) == Announced(None, last)
+        assert store.read(read_announcements_after, 0) == AnnouncementBatch(None, last)
 
 
 async def test_no_announcement_ends_a_node(caplog: pytest.LogCaptureFixture) -> None:
@@ -471,7 +471,7 @@ async def test_no_announcement_ends_a_node(caplog: pytest.LogCaptureFixture) -> 
     announced: asyncio.Queue[Announcement | None] = asyncio.Queue()
     for kind in ("bots", "ratings", "bots"):
         announced.put_nowait(Announcement(kind))  # type: ignore[arg-type]
-    async with running(_hear(arena, announced)), asyncio.timeout(WITHIN):
+    async with background_task(_apply_announcements(arena, announced)), asyncio.timeout(WITHIN):
         assert [await done.get() for _ in range(3)] == ["bots", "ratings", "bots"]
     assert caplog.text.count("is left out") >= 2
 
@@ -485,4 +485,4 @@ def test_a_name_is_free_when_another_session_has_the_number_of_the_process_that_
         forged = "UPDATE nodes SET session = split_part(session, ' ', 1) || ' 12.5'"
         a.write(lambda connection: execute(connection, forged))
         b = node(url, "a", stack)  # of a server that was started anew, and gave the number to another session
-        assert b.read(registered_bot, "ann") is not None
+        assert b.read(find_registered_bot, "ann") is not None

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from arena.commands.db import look
+from arena.commands.db import check_match
 from arena.replay.luck_report import record_luck
 from arena.store.database import StoreError
 from arena.store.database_copy import copy_database
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.dialect import execute
 from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
@@ -30,7 +30,7 @@ from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from commands import Done, call
 from databases import EVERY_DATABASE, POSTGRESQL_ALONE, SQLITE_ALONE, alter
-from referee.effects import Resigned
+from referee.effects import Resignation
 from referee_table import Table
 from stored_matches import finished
 
@@ -140,7 +140,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(4):
         table = Table(match=f"m-{number}", rated=number < 3).begin()
         if number == 1:
-            table.send(Resigned(0))
+            table.send(Resignation(0))
         store.write(finish_matches, [finished(table.finish_at_random())])
     store.write(add_bots, {"eve": "ab" * 32})
     store.write(finish_tournament, store.write(open_tournament, '{"game":"nim"}', None)[0])
@@ -156,7 +156,7 @@ def file(sound: Path, tmp_path: Path, database_kind: str) -> Path:
         shutil.copy(sound, file)
     else:
         alter(file, "DROP SCHEMA arena CASCADE")
-        copy_database(SqliteDatabase(sound), database_at(file))
+        copy_database(SqliteDatabase(sound), open_database_url(file))
     return file
 
 
@@ -216,7 +216,7 @@ def found_after(connection: Connection, damage: str, complaint: str) -> None:
     sqlite = connection.dialect.name == "sqlite"
     execute(connection, "PRAGMA defer_foreign_keys = ON" if sqlite else "SET LOCAL session_replication_role = replica")
     execute(connection, damage)
-    found = list(check_database(connection, partial(look, quick=True)))
+    found = list(check_database(connection, partial(check_match, quick=True)))
     assert any(line.startswith(complaint) for line in found), (damage, found)
     raise Undone
 

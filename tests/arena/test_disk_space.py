@@ -11,7 +11,7 @@ import pytest
 from arena.operations import disk_space
 from arena.operator.status import StatusRequest
 from arena.server.warnings import Warnings
-from machine.event_loop import running
+from machine.event_loop import background_task
 from virtual_time import advance, settle
 
 GIB = 2**30
@@ -42,14 +42,14 @@ def test_little_is_a_share_of_the_disk_within_bounds(
     monkeypatch: pytest.MonkeyPatch, whole: int, free: int, warns: str | None
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", Disk(whole, free))
-    found = disk_space.shortage(Path("/srv/arena"))
+    found = disk_space.describe_shortage(Path("/srv/arena"))
     assert (found is None) == (warns is None)
     if warns is not None:
         assert f"the disk of /srv/arena is nearly full: {warns}" in (found or "")
 
 
 def test_a_folder_that_is_not_there_is_no_shortage(tmp_path: Path) -> None:
-    assert disk_space.shortage(tmp_path / "none") is None
+    assert disk_space.describe_shortage(tmp_path / "none") is None
 
 
 async def test_it_is_logged_once_told_by_status_and_taken_back(
@@ -62,7 +62,7 @@ async def test_it_is_logged_once_told_by_status_and_taken_back(
     told = []
     for free in (2, 1, 50):
         disk.free = free * GIB
-        disk_space.look(served.arena.warnings, [served.data])
+        disk_space.update_warning(served.arena.warnings, [served.data])
         told.append((await served.perform(StatusRequest())).warnings)
     assert [len(warnings) for warnings in told] == [1, 1, 0]
     assert ("2.0 GiB left" in told[0][0], "1.0 GiB left" in told[1][0]) == (True, True)
@@ -76,11 +76,11 @@ async def test_it_is_looked_up_again_and_again(monkeypatch: pytest.MonkeyPatch) 
     disk = Disk(100 * GIB, 50 * GIB)
     monkeypatch.setattr(shutil, "disk_usage", disk)
     warnings = Warnings()
-    async with running(disk_space.watch(warnings, [Path("/")])):
+    async with background_task(disk_space.run_checks(warnings, [Path("/")])):
         await settle()
-        assert warnings.all() == []
+        assert warnings.current() == []
         disk.free = GIB
-        await advance(disk_space.EVERY - 0.01)
-        assert warnings.all() == []
+        await advance(disk_space.CHECK_INTERVAL_S - 0.01)
+        assert warnings.current() == []
         await advance(0.01)
-        assert len(warnings.all()) == 1
+        assert len(warnings.current()) == 1

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.leaderboards import bots_page, profile_of
+from arena.store.leaderboards import bots_page, find_profile
 from arena.store.registry import (
     add_bots,
-    delete_bot,
+    anonymize_bot,
     display_names,
     register_bot,
-    registered_bot,
+    find_registered_bot,
     rename_bot,
     roster_page,
     set_display,
@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def test_a_display_name_is_found_wherever_a_bot_is_and_goes_with_it_when_it_is_renamed(store: Store) -> None:
     store.write(rename_bot, "chloe", "Chloe-D")
-    bot, profile = store.read(registered_bot, "chloe-d"), store.read(profile_of, "chloe-d")
+    bot, profile = store.read(find_registered_bot, "chloe-d"), store.read(find_profile, "chloe-d")
     assert bot is not None
     assert profile is not None
     assert (bot.display, profile.display) == ("Chloé", "Chloé")
@@ -54,7 +54,7 @@ def test_a_display_name_is_changed_taken_away_and_gone_with_its_bot(store: Store
     assert store.read(display_names, 10) == {"chloe": "Chloë"}
     with pytest.raises(UsageFault, match="there is no bot called nobody"):
         store.write(set_display, "nobody", "Nobody")
-    store.write(delete_bot, "Chloe")
+    store.write(anonymize_bot, "Chloe")
     assert store.read(display_names, 10) == {}
 
 

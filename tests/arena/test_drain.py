@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from arena.operations.draining import Draining, DrainRequest
+from arena.operations.draining import DrainReply, DrainRequest
 from arena.operator.status import StatusRequest
-from arena.server.drain import AGAIN, NO_MORE
+from arena.server.drain import DRAIN_CANCELLED_MESSAGE, DRAINING_MESSAGE
 from commands import call, run
 from processes import serving
 from protocol.errors import ArenaFault
@@ -28,12 +28,12 @@ async def test_no_match_begins_and_the_server_stops_when_those_under_way_are_tol
     served = await serve()
     first, second, start = await served.begun()
     over = stopped(served)
-    assert await served.perform(DrainRequest()) == Draining(under_way=1)
+    assert await served.perform(DrainRequest()) == DrainReply(under_way=1)
     for client in (first, second):
-        assert await client.expect("error") == {"type": "error", "code": "unavailable", "message": NO_MORE}
+        assert await client.expect("error") == {"type": "error", "code": "unavailable", "message": DRAINING_MESSAGE}
     late = [await served.enter(name) for name in ("cid", "dan")]
     for client in late:
-        assert (await client.expect("error"))["message"] == NO_MORE
+        assert (await client.expect("error"))["message"] == DRAINING_MESSAGE
         await client.send(type="seek", id="s1", game="nim")
         await client.send(type="list")
         await client.expect("listing")
@@ -60,12 +60,12 @@ async def test_seeks_that_waited_are_paired_when_it_is_taken_back(serve: Any) ->
         await client.send(type="seek", id="s1", game="nim")
         await client.send(type="list")
         await client.expect("listing")
-    assert await served.perform(DrainRequest(undo=True)) == Draining(under_way=1)
+    assert await served.perform(DrainRequest(undo=True)) == DrainReply(under_way=1)
     assert (await served.perform(StatusRequest())).warnings == []
     for client in late:
         await client.expect("start")
         told = [message["message"] for message in client.passed if message["type"] == "error"]
-        assert told == [NO_MORE, AGAIN]
+        assert told == [DRAINING_MESSAGE, DRAIN_CANCELLED_MESSAGE]
     assert not (await served.perform(DrainRequest(undo=True))).changed
     assert not over.is_set()
 

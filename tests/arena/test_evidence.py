@@ -8,8 +8,8 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from arena.sprt.evidence import Evidence, Question, Ratio, Sample
-from arena.sprt.summary import amount, before_it_starts, conclusion, joint_conclusion, warnings
+from arena.sprt.evidence import Evidence, Question, LikelihoodRatio, Sample
+from arena.sprt.summary import format_amount, format_expected_length, format_conclusion, format_joint_conclusion, find_warnings
 from measuring.confidence_sequence import confidence_sequence
 from measuring.elo import compare_scores, normalised_elo
 from measuring.pair_scores import MIN_UNITS, SideScore
@@ -52,18 +52,18 @@ def freed(adjusted: Sequence[float], seed: int = 0) -> list[Sample]:
 
 def evidence(matches: Sequence[Sample], hypotheses: Hypotheses | None = BETTER, value: str | None = None) -> Evidence:
     found = Evidence(BOTS, Question(hypotheses=hypotheses, value=value))
-    found.take(matches)
+    found.add_matches(matches)
     return found
 
 
 def told(found: Evidence) -> str:
-    return conclusion(BOTS, found.question, found.findings())
+    return format_conclusion(BOTS, found.question, found.findings())
 
 
 def warned(
     found: Evidence, presets: Sequence[str] = ("sticks", "min-nim", "dealt"), dealing: Sequence[str] = ("dealt",)
 ) -> list[str]:
-    return list(warnings(BOTS, found.findings(), presets, dealing))
+    return list(find_warnings(BOTS, found.findings(), presets, dealing))
 
 
 def test_points_and_luck_are_the_first_bots_whichever_seat_it_had() -> None:
@@ -115,7 +115,7 @@ def test_findings_say_where_the_test_stands_between_its_bounds_and_how_matches_e
     found, same = evidence(results(pairs)).findings(), Pentanomial(BETTER)
     for pair in pairs:
         same.add(sum(pair) / 2)
-    assert found.ratio == Ratio(llr=same.llr, lower=BETTER.lower, upper=BETTER.upper)
+    assert found.ratio == LikelihoodRatio(llr=same.llr, lower=BETTER.lower, upper=BETTER.upper)
     assert found.normalised == normalised_elo([sum(pair) / 2 for pair in pairs])
     assert found.reasons == {WIN: 24}
     assert evidence(results(pairs), None).findings().ratio is None
@@ -163,7 +163,7 @@ def test_the_verdict_is_that_of_the_shortest_prefix_that_decides_whatever_comes_
     assert evidence(found.matches[:-2]).verdict is None
     one_by_one = Evidence(BOTS, found.question)
     for one in results(won + lost):
-        one_by_one.take([one])
+        one_by_one.add_matches([one])
     assert one_by_one.findings() == found.findings()
 
 
@@ -220,7 +220,7 @@ def test_whom_the_score_is_for_is_said_where_the_verdict_does_not(
 
 
 def test_by_how_much_is_told_in_the_unit_that_was_asked_for() -> None:
-    assert [amount(2.5, unit) for unit in ("score", "elo", "nelo")] == [
+    assert [format_amount(2.5, unit) for unit in ("score", "elo", "nelo")] == [
         "2.5 points a game",
         "2.5 Elo",
         "2.5 normalised Elo",
@@ -267,7 +267,7 @@ def test_an_interval_to_a_thousandth_is_not_taken_for_one_beyond_it() -> None:
     found = evidence(results([(1.0, 0.0)] * 20), None)
     score = compare_scores(Estimate(mean=0.5, low=0.487, high=0.513, error=0.0066, superiority=0.5))
     seen = replace(found.findings(), score=score, adjusted=None)
-    assert conclusion(BOTS, found.question, seen).endswith("; its true score is within 0.013 of 0.5 (95 %)")
+    assert format_conclusion(BOTS, found.question, seen).endswith("; its true score is within 0.013 of 0.5 (95 %)")
 
 
 @pytest.mark.parametrize(("pairs", "says"), [(1, "a pair is"), (9, "9 pairs are")])
@@ -357,7 +357,7 @@ def in_three_seats(
     matches: Sequence[Sample], value: str | None = None, sides: tuple[Sequence[str], Sequence[str]] = SIDES
 ) -> Evidence:
     found = Evidence(BOTS, Question(hypotheses=BETTER, value=value), sides)
-    found.take(matches)
+    found.add_matches(matches)
     return found
 
 
@@ -391,29 +391,29 @@ def test_results_of_three_seats_are_tested_by_their_spread_over_starts() -> None
 
 def test_starts_that_all_went_alike_are_warned_of_as_such() -> None:
     found = in_three_seats([of_three(place, (1, 2, 3)) for place in range(30)])
-    (said,) = warnings(BOTS, replace(found.findings(), seat_0=0.5), ("grid",), ())
+    (said,) = find_warnings(BOTS, replace(found.findings(), seat_0=0.5), ("grid",), ())
     assert said.startswith("all 10 starts went alike: bots that always play")
 
 
 def test_how_many_games_it_takes_is_said_where_luck_stays_in() -> None:
     raw = Question(hypotheses=BETTER, value=None)
-    said = before_it_starts(raw, 6, 1)
+    said = format_expected_length(raw, 6, 1)
     assert said is not None
     assert "takes about 1,500 games, and 2,500 where the truth lies half way" in said
-    assert "about 860 games" in str(before_it_starts(raw, 6, 3))
+    assert "about 860 games" in str(format_expected_length(raw, 6, 3))
     soon = Question(hypotheses=Hypotheses(h1=0.2), value=None)
-    assert "about 190 games" in str(before_it_starts(soon, 6, 1))  # no verdict before 32 starts
-    assert "about 33 games" in str(before_it_starts(soon, 2, 1))
-    assert before_it_starts(Question(hypotheses=BETTER, value="exact"), 2, 1) is None
-    assert before_it_starts(Question(hypotheses=None, value=None), 2, 1) is None
+    assert "about 190 games" in str(format_expected_length(soon, 6, 1))  # no verdict before 32 starts
+    assert "about 33 games" in str(format_expected_length(soon, 2, 1))
+    assert format_expected_length(Question(hypotheses=BETTER, value="exact"), 2, 1) is None
+    assert format_expected_length(Question(hypotheses=None, value=None), 2, 1) is None
 
 
 def test_what_tests_against_several_say_together() -> None:
-    assert joint_conclusion("ann", {"bob": "h1", "cid": "h1"}, 0.0, 0.05) == (
+    assert format_joint_conclusion("ann", {"bob": "h1", "cid": "h1"}, 0.0, 0.05) == (
         "ann is better than each of bob, cid; were it no better than one of these, that would come up in at most 5 of "
         "100 such tests"
     )
-    assert joint_conclusion("ann", {"bob": "h0", "cid": "h1", "dan": None}, 0.0, 0.05).startswith(
+    assert format_joint_conclusion("ann", {"bob": "h0", "cid": "h1", "dan": None}, 0.0, 0.05).startswith(
         "ann is better than 1 of 3: cid; "
     )
-    assert joint_conclusion("ann", {"bob": "h0", "cid": None}, 0.0, 0.05) == "h1 is accepted against none of bob, cid"
+    assert format_joint_conclusion("ann", {"bob": "h0", "cid": None}, 0.0, 0.05) == "h1 is accepted against none of bob, cid"

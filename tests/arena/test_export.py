@@ -56,7 +56,7 @@ def test_every_match_seat_and_ply_is_a_row_in_the_order_of_the_matches(arena: Ar
     assert done.out == f"{out}: {len(matches)} matches, {len(seats)} seats, {len(plies)} plies, as csv\n"
     with closing(Store.open(tmp_path / "arena.db")) as store:
         results = list(store.iterate(iter_results))[::-1]
-        records = [record_reader.read(store.read(record_of, one.match) or b"", one.match) for one in results]
+        records = [record_reader.read_record(store.read(record_of, one.match) or b"", one.match) for one in results]
     assert [row["match"] for row in matches] == [one.match for one in results]
     assert [(row["bot"], row["rank"]) for row in seats] == [(s.bot, str(s.rank)) for one in results for s in one.seats]
     told = [(record.header.match, line.event, line.clock) for record in records for line in record.plies]

@@ -11,7 +11,7 @@ from arena.store.registry import latest_incidents
 from arena.store.result_queries import match_failures
 from arena.store.store import Reader
 from commands import call
-from referee.effects import Resigned
+from referee.effects import Resignation
 from referee_table import Table
 
 WHY = "raised ValueError: no plan, in mine.py line 5"
@@ -45,5 +45,5 @@ def test_a_program_that_fails_loses_whenever_it_does(begun: bool) -> None:
     table = Table("nim")
     if begun:
         table.begin()
-    table.send(Resigned(0, failed=True))
+    table.send(Resignation(0, failed=True))
     assert [(seat.rank, seat.reason) for seat in table.match.result("").seats] == [(2, "failed"), (1, "win")]

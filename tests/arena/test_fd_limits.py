@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from arena.commands import fd_limits
-from arena.commands.fd_limits import needed, raise_fd_limit, shares
+from arena.commands.fd_limits import files_needed, raise_fd_limit, divide_files
 from arena.host.journal import Journal, JournalFault
 from commands import call
 from patience import patient_host
@@ -24,14 +24,14 @@ from timeouts import WITHIN
 
 @pytest.mark.parametrize("limit", [128, 256, 1024, 4096, 20_000, 1_000_000])
 def test_what_is_shared_out_is_there(limit: int) -> None:
-    found = shares(limit, 1000)
-    assert found.connections + found.waiting + found.journals + fd_limits.KEPT == limit
+    found = divide_files(limit, 1000)
+    assert found.connections + found.waiting + found.journals + fd_limits.RESERVED_FILES == limit
     assert min(found.connections, found.waiting) >= 8
     assert found.journals >= found.connections
 
 
 def test_with_files_enough_all_connections_play_in_all_their_slots() -> None:
-    found = shares(needed(1000), 1000)
+    found = divide_files(files_needed(1000), 1000)
     assert (found.connections, found.waiting, found.journals) == (1000, 1024, 32_000)
 
 
@@ -41,7 +41,7 @@ def test_the_limit_is_raised_as_far_as_it_may_be(
     limits = []
     monkeypatch.setattr(resource, "getrlimit", lambda what: (256, 1024))
     monkeypatch.setattr(resource, "setrlimit", lambda what, pair: limits.append(pair))
-    assert raise_fd_limit(1000) == shares(1024, 1000)
+    assert raise_fd_limit(1000) == divide_files(1024, 1000)
     assert limits == [(1024, 1024)]
     assert "only 1024 files may be open (ulimit -n): at most 420 connections instead of 1000" in caplog.text
 
@@ -54,12 +54,12 @@ def test_too_few_files_for_anything_are_refused(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_of_journals_so_many_are_begun_and_those_of_a_restart_go_on(tmp_path: Path) -> None:
-    journal = Journal(tmp_path, most=1)
-    first = journal.begin("m-1")
-    for refused in (lambda: journal.begin("m-2"), journal.probe):
+    journal = Journal(tmp_path, max_open=1)
+    first = journal.create("m-1")
+    for refused in (lambda: journal.create("m-2"), journal.probe):
         with pytest.raises(JournalFault, match="1 matches are under way: limit of open files reached"):
             refused()
-    second = journal.proceed("m-2")
+    second = journal.reopen("m-2")
     first.close()
     first.close()
     with pytest.raises(JournalFault, match="1 matches are under way"):

@@ -17,9 +17,9 @@ import pytest
 from msgspec.structs import replace
 
 from arena import mqtt_publisher
-from arena.feed import OVERHEAD, BadBroker, Broker, Feed, FeedTimeouts, Message, Outbox
-from arena.mqtt_connection import MqttOrder, Publication
-from arena.mqtt_publisher import client_of
+from arena.feed import MESSAGE_OVERHEAD_BYTES, BadBroker, Broker, Feed, FeedTimeouts, QueuedMessage, Outbox
+from arena.mqtt_connection import MqttConnectSpec, Publication
+from arena.mqtt_publisher import make_client
 from patience import PATIENT_FEED
 from protocol.messages import Clock, End, Outcome, Player, Start, Turn
 from timeouts import WITHIN
@@ -103,8 +103,8 @@ def test_a_password_is_never_shown() -> None:
 # The outbox
 
 
-def message(payload: str, qos: int) -> Message:
-    return Message(Publication("t", payload.encode(), qos), ended=payload if qos else None)
+def message(payload: str, qos: int) -> QueuedMessage:
+    return QueuedMessage(Publication("t", payload.encode(), qos), ended_match=payload if qos else None)
 
 
 def payloads(outbox: Outbox, most: int = 100) -> list[str]:
@@ -121,7 +121,7 @@ def test_messages_leave_in_the_order_they_came() -> None:
 
 
 def test_the_oldest_turns_make_room_and_ends_stay() -> None:
-    outbox = Outbox(turn_bytes=3 * (OVERHEAD + 2), lasting_bytes=10_000)
+    outbox = Outbox(max_turn_bytes=3 * (MESSAGE_OVERHEAD_BYTES + 2), max_durable_bytes=10_000)
     outbox.add(message("s", qos=1))
     for i in range(9):
         outbox.add(message(str(i), qos=0))
@@ -130,7 +130,7 @@ def test_the_oldest_turns_make_room_and_ends_stay() -> None:
 
 
 def test_an_outbox_without_a_broker_stays_within_its_bounds() -> None:
-    outbox = Outbox(turn_bytes=50_000, lasting_bytes=100_000)
+    outbox = Outbox(max_turn_bytes=50_000, max_durable_bytes=100_000)
     for i in range(5_000):
         outbox.add(message("x" * 90, qos=i % 2))
         assert outbox.bytes <= 150_000
@@ -145,7 +145,7 @@ def test_what_was_not_taken_goes_back_in_front() -> None:
 
 
 def test_what_there_was_no_room_for_is_told() -> None:
-    outbox = Outbox(lasting_bytes=2 * (OVERHEAD + 2))
+    outbox = Outbox(max_durable_bytes=2 * (MESSAGE_OVERHEAD_BYTES + 2))
     assert [outbox.add(message(str(i), qos=1)) for i in range(3)] == [[], [], [message("0", qos=1)]]
     taken = outbox.take(1)
     outbox.add(message("3", qos=1))
@@ -155,9 +155,9 @@ def test_what_there_was_no_room_for_is_told() -> None:
 # The broker
 
 
-def order_to(port: int) -> MqttOrder:
+def order_to(port: int) -> MqttConnectSpec:
     """An order to connect to a broker on this machine."""
-    return MqttOrder(
+    return MqttConnectSpec(
         host="127.0.0.1",
         port=port,
         identifier="arena-1",
@@ -205,7 +205,7 @@ async def test_a_subscriber_hears_start_turn_end_and_leaderboard(broker: Any) ->
         feed.report(start("m-1"))
         feed.report(turn("m-1"))
         feed.report(end("m-1"))
-        feed.leaderboard("nim/classic", [{"bot": "ann", "mu": 25.0}])
+        feed.publish_leaderboard("nim/classic", [{"bot": "ann", "mu": 25.0}])
         news = await heard(client, lambda news: len(news) == 5)
     assert news["test/status"] == {"online": True}
     assert news["test/match/m-1/start"]["type"] == "start"
@@ -233,7 +233,7 @@ async def test_the_process_that_publishes_lets_others_go_first_and_is_not_reache
 
 
 async def test_nothing_waits_for_the_broker_to_acknowledge_what_came_before(broker: Any) -> None:
-    async with client_of(order_to(broker.port)) as client:
+    async with make_client(order_to(broker.port)) as client:
         connected = client._client.socket()
         assert isinstance(connected, socket.socket)
         assert connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
@@ -245,7 +245,7 @@ async def test_of_hundreds_of_matches_each_start_and_end_comes_once_and_in_order
     told: list[str] = []
     async with subscribed(broker.port) as client:
         async with publishing(broker.url()) as feed:
-            feed.taken = told.append
+            feed.on_acknowledged = told.append
             for i in range(300):
                 for message in (start(f"m-{i}"), turn(f"m-{i}"), end(f"m-{i}")):
                     feed.report(message)
@@ -271,8 +271,8 @@ async def test_a_large_turn_comes_whole(broker: Any) -> None:
 
 async def test_leaderboard_and_status_are_retained_for_who_comes_late(broker: Any) -> None:
     async with publishing(broker.url()) as feed:
-        feed.leaderboard("nim/classic", [{"bot": "ann"}])
-        feed.leaderboard("nim/classic", [{"bot": "bob"}])
+        feed.publish_leaderboard("nim/classic", [{"bot": "ann"}])
+        feed.publish_leaderboard("nim/classic", [{"bot": "bob"}])
     async with subscribed(broker.port) as client:
         news = await heard(client, lambda news: len(news) == 2)
     assert news == {
@@ -304,7 +304,7 @@ async def test_ends_survive_a_broker_that_is_killed_and_comes_back(broker: Any) 
         async with subscribed(broker.port) as client:
             for i in range(25):
                 feed.report(end(f"m-{i}"))
-            feed.leaderboard("nim/classic", [])
+            feed.publish_leaderboard("nim/classic", [])
             await heard(client, lambda news: sum("/end" in topic for topic in news) == 25)
             broker.kill()
             with pytest.raises(aiomqtt.MqttError):
@@ -349,7 +349,7 @@ async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # what the system takes is not crowded out
     server = await asyncio.start_server(connack_and_stall, sock=listener, limit=1024)
     port = listener.getsockname()[1]
-    outbox = Outbox(turn_bytes=100_000, lasting_bytes=100_000)
+    outbox = Outbox(max_turn_bytes=100_000, max_durable_bytes=100_000)
     feed = Feed(
         f"mqtt://127.0.0.1:{port}/test", outbox, timeouts=dataclasses.replace(PATIENT_FEED, flush_timeout_s=0.1)
     )
@@ -361,12 +361,12 @@ async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the
         if i % 100 == 0:
             await asyncio.sleep(0)
     assert outbox.bytes <= 200_000
-    assert feed.online
-    assert min(feed.crowded_out[kind] for kind in ("turns", "lasting")) > 10_000
+    assert feed.is_online
+    assert min(feed.dropped_counts[kind] for kind in ("turns", "lasting")) > 10_000
     async with asyncio.timeout(WITHIN):
         await feed.close()
     assert task.done()
-    assert not feed.online
+    assert not feed.is_online
     released.set()
     server.close()
 

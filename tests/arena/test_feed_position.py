@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.feed_position import advance_feed, ends_between, feed_range, is_fed, switch_feed
+from arena.store.feed_position import advance_feed, match_ends_between, feed_range, has_feed, switch_feed
 from arena.store.store import Store
 from databases import EVERY_DATABASE
 from seasons import finish, result
@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def missing(store: Store) -> list[str]:
     """The matches whose ends the broker has not got."""
-    return [match for _, match in store.read(ends_between, *store.read(feed_range), 100)]
+    return [match for _, match in store.read(match_ends_between, *store.read(feed_range), 100)]
 
 
 def test_a_feed_begins_with_what_ends_from_then_on(store: Store) -> None:
@@ -41,7 +41,7 @@ def test_a_feed_goes_on_where_it_was_and_one_that_was_off_begins_anew(store: Sto
     store.write(switch_feed, on=True)
     assert missing(store) == ["m-1"]
     store.write(switch_feed, on=False)
-    assert not store.read(is_fed)
+    assert not store.read(has_feed)
     assert missing(store) == []
     store.write(switch_feed, on=True)
     assert missing(store) == []
@@ -67,7 +67,7 @@ def test_matches_of_tournaments_are_passed_by(store: Store) -> None:
 
 
 def test_what_was_taken_is_noted_however_many_there_are(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.store.feed_position.MOST_AT_ONCE", 2)
+    monkeypatch.setattr("arena.store.feed_position.FEED_BATCH_MATCHES", 2)
     store.write(switch_feed, on=True)
     finish(store, *(result(f"m-{number}") for number in range(7)))
     assert store.write(advance_feed, {"m-0", "m-1", "m-2", "m-4", "m-5", "m-6"}) == {"m-4", "m-5", "m-6"}
@@ -77,4 +77,4 @@ def test_what_was_taken_is_noted_however_many_there_are(store: Store, monkeypatc
 def test_without_a_feed_nothing_is_noted(store: Store) -> None:
     finish(store, result("m-1"))
     assert store.write(advance_feed, {"m-1"}) == set()
-    assert not store.read(is_fed)
+    assert not store.read(has_feed)

@@ -11,8 +11,8 @@ import aiomqtt
 import pytest
 from sqlalchemy import update
 
-from arena.feed import OVERHEAD, Feed, Outbox
-from arena.store.feed_position import ends_between, feed_range, switch_feed
+from arena.feed import MESSAGE_OVERHEAD_BYTES, Feed, Outbox
+from arena.store.feed_position import match_ends_between, feed_range, switch_feed
 from arena.store.schema import records
 from arena.store.store import Reader
 from patience import PATIENT_FEED
@@ -56,7 +56,7 @@ async def ends(port: int, feed: Feed, matches: list[str]) -> dict[str, dict[str,
 def missing(served: Any) -> list[str]:
     """The matches whose ends the broker has not got, as the store knows."""
     with closing(Reader.open(served.data / "arena.db")) as store:
-        return [match for _, match in store.read(ends_between, *store.read(feed_range), 100)]
+        return [match for _, match in store.read(match_ends_between, *store.read(feed_range), 100)]
 
 
 async def test_the_store_knows_after_a_stop_which_ends_the_broker_has(serve: Any, broker: Any) -> None:
@@ -70,7 +70,7 @@ async def test_the_store_knows_after_a_stop_which_ends_the_broker_has(serve: Any
 
 
 async def test_ends_that_there_was_no_room_for_come_when_the_broker_is_back(serve: Any, broker: Any) -> None:
-    feed = Feed(broker.url(), Outbox(lasting_bytes=3 * OVERHEAD + 2000), timeouts=PATIENT_FEED)
+    feed = Feed(broker.url(), Outbox(max_durable_bytes=3 * MESSAGE_OVERHEAD_BYTES + 2000), timeouts=PATIENT_FEED)
     served = await served_with(serve, feed)
     matches = await play(served, 6)
     assert len(feed.outbox) < 6 + 6, "a turn of each, and few of the ends"

@@ -16,13 +16,13 @@ from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
-from arena.network.connection import PIECE, Connection
-from arena.network.connection_limits import Bounds, ConnectionLimits
+from arena.network.connection import READ_CHUNK_BYTES, Connection
+from arena.network.connection_limits import ConnectionBounds, ConnectionLimits
 from arena.network.fair_scheduler import FairScheduler
 from arena.network.flusher import Flusher
 from arena.network.frames import FastProtocol
 from arena.network.timeouts import NetworkTimeouts
-from arena.network.tls import TlsMismatch
+from arena.network.tls import TlsMismatchLog
 from frame_pieces import (
     BINARY,
     CONT,
@@ -43,7 +43,7 @@ from frame_pieces import (
     written,
 )
 from protocol.codec import Frame
-from protocol.messages import MAX_CLIENT_FRAME
+from protocol.messages import MAX_CLIENT_FRAME_BYTES
 from volumes import IS_NIGHTLY
 
 
@@ -72,7 +72,7 @@ def opened() -> TwoWays:
     return ways
 
 
-@pytest.mark.parametrize("size", [0, 1, 5, 125, 126, 127, PIECE - 8])
+@pytest.mark.parametrize("size", [0, 1, 5, 125, 126, 127, READ_CHUNK_BYTES - 8])
 def test_a_small_frame_in_a_piece_of_its_own_takes_the_short_way(size: int) -> None:
     ways = opened()
     for mask in (bytes(4), b"mask", b"\xff\x00\xff\x01"):
@@ -90,7 +90,7 @@ def test_a_small_frame_in_a_piece_of_its_own_takes_the_short_way(size: int) -> N
         written(BINARY, b"x" * 125, wide=2),
         written(BINARY, wide=2),
         written(BINARY, b"x" * 126, wide=8),
-        written(BINARY, b"x" * (PIECE - 7)),
+        written(BINARY, b"x" * (READ_CHUNK_BYTES - 7)),
         written(BINARY, b"move", fin=False),
         MOVE + MOVE,
         MOVE[:-1],
@@ -137,7 +137,7 @@ def test_the_short_way_is_closed_after(begun: str) -> None:
             ways.feed(step)
         else:
             ways.do(step)
-    assert ways.arena.message(MOVE) is None
+    assert ways.arena.try_decode(MOVE) is None
     if begun != "the end":
         ways.feed(MOVE)
 
@@ -185,13 +185,13 @@ def test_behind_a_close_nothing_is_read_also_if_it_came_before_the_handshake_was
 
 
 def test_no_piece_that_may_take_the_short_way_holds_too_large_a_message() -> None:
-    assert PIECE <= MAX_CLIENT_FRAME
+    assert READ_CHUNK_BYTES <= MAX_CLIENT_FRAME_BYTES
 
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_message_is_too_large_by_what_all_its_parts_have(more: int) -> None:
     ways = opened()
-    ways.feed(written(BINARY, bytes(MAX_CLIENT_FRAME - 100), fin=False))
+    ways.feed(written(BINARY, bytes(MAX_CLIENT_FRAME_BYTES - 100), fin=False))
     ways.feed(written(CONT, bytes(100 + more)))
     assert ways.closed_with == (CloseCode.MESSAGE_TOO_BIG if more else None)
 
@@ -244,15 +244,15 @@ class Receiver:
         ticks = itertools.count(step=10)
         self.got: list[Frame] = []
         self.wire = Wire()
-        self.protocol = FastProtocol(state=State.OPEN, max_size=MAX_CLIENT_FRAME)
+        self.protocol = FastProtocol(state=State.OPEN, max_size=MAX_CLIENT_FRAME_BYTES)
         server: Any = SimpleNamespace(handler=handled, handler_tasks=set())
         self.connection = Connection(
             self.protocol,
             server,
-            budget=FairScheduler(loop, lambda: float(next(ticks))),
+            scheduler=FairScheduler(loop, lambda: float(next(ticks))),
             flusher=Flusher(loop),
-            place=ConnectionLimits(Bounds()).take("here"),
-            foreign=TlsMismatch(),
+            slot=ConnectionLimits(ConnectionBounds()).take("here"),
+            tls_mismatch=TlsMismatchLog(),
             timeouts=NetworkTimeouts(),
         )
         self.connection.connection_made(self.wire)
@@ -266,7 +266,7 @@ class Receiver:
 
     async def feed(self, piece: bytes) -> None:
         self.connection.data_received(piece)
-        for _ in range(len(piece) // PIECE + 2):
+        for _ in range(len(piece) // READ_CHUNK_BYTES + 2):
             await asyncio.sleep(0)
         assert not self.connection._unread
 
@@ -277,12 +277,12 @@ class Reference:
     def __init__(self) -> None:
         self.got: list[Frame] = []
         self.written: list[bytes] = []
-        self.protocol = ServerProtocol(state=State.OPEN, max_size=MAX_CLIENT_FRAME)
+        self.protocol = ServerProtocol(state=State.OPEN, max_size=MAX_CLIENT_FRAME_BYTES)
         self._parts: list[Any] = []
 
     def feed(self, piece: bytes) -> None:
-        for at in range(0, len(piece), PIECE):
-            self.protocol.receive_data(piece[at : at + PIECE])
+        for at in range(0, len(piece), READ_CHUNK_BYTES):
+            self.protocol.receive_data(piece[at : at + READ_CHUNK_BYTES])
             events: list[Any] = self.protocol.events_received()
             self.written += self.protocol.data_to_send()
             for event in events:
@@ -308,7 +308,7 @@ async def test_a_connection_passes_on_and_answers_what_the_library_would(
 ) -> None:
     chance = random.Random(seed)
     short = 0
-    asked = FastProtocol.message
+    asked = FastProtocol.try_decode
 
     def counted(protocol: FastProtocol, data: bytes) -> bytes | None:
         nonlocal short

@@ -12,24 +12,24 @@ from typing import Any
 import pytest
 
 from arena.commands import kept_estimates
-from arena.commands.grade import SCALE, Rows, grade
+from arena.commands.grade import SCALE, MoveTable, grade
 from arena.replay import grading
 from arena.replay.grading import Graded
 from bots import play
 from bots.analysis import estimator
-from bots.analysis.estimator import UctAppraiser
+from bots.analysis.estimator import UctMoveEvaluator
 from commands import call
-from machine.compiled import FAST
-from machine.exact.duel import load_or_solve, table_of
+from machine.compiled import HAS_NUMBA
+from machine.exact.duel import load_or_solve, cached_table
 from protocol.errors import UsageFault
 from protocol.games.risk.maps import load_map
-from referee.effects import Resigned, Voided
-from referee.in_process import Appraisal
+from referee.effects import Resignation, Abort
+from referee.in_process import MoveEvaluation
 from referee.record import Record
 from referee.state import Phase
 from referee_table import Table
 
-needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")
+needs_numba = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 DUEL = {"map": "australia", "max_troops": 4, "max_plies": 40}
 
 
@@ -42,7 +42,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def graded(record: Record) -> list[Graded]:
     """Every move of a match of a solved game."""
-    return grading.grade(record, with_luck=False).moves
+    return grading.grade_match(record, with_luck=False).moves
 
 
 def played(table: Table, *moves: dict[str, Any]) -> Table:
@@ -104,7 +104,7 @@ def test_deals_strikes_and_a_seat_that_leaves_are_no_moves() -> None:
     table = Table("nim", {"heaps": [3, 3], "start": "p-position"}).begin()
     table.play(take(0, 99))
     table.play(table.match.game.legal_moves_for_turn(table.match.standing.course.state)[0][0])
-    table.send(Resigned(1))
+    table.send(Resignation(1))
     assert [(move.ply, move.seat) for move in graded(table.record())] == [(1, 0)]
 
 
@@ -150,16 +150,16 @@ def test_a_position_that_is_even_but_for_rounding_is_worth_nothing_and_not_less(
         ply=0, seat=0, bot="ann", move={}, notation="this", value=even_too,
         best={}, best_notation="that", best_value=even, gave_away=even - even_too,
     )  # fmt: skip
-    assert list(Rows(Table("nim").begin().finish_at_random().record(), None).shown(iter([move]))) == [move]
+    assert list(MoveTable(Table("nim").begin().finish_at_random().record(), None).print_as_graded(iter([move]))) == [move]
     assert capsys.readouterr().out.splitlines()[1].split() == ["0", "ann", "this", "+0.000", "that", "+0.000", "0.000"]
 
 
 @needs_numba
 def test_grades_and_luck_are_by_one_table_in_memory() -> None:
     record = duel(1).record()
-    table_of.cache_clear()
-    assert grading.grade(record).luck is not None
-    assert table_of.cache_info()[:2] == (1, 1)
+    cached_table.cache_clear()
+    assert grading.grade_match(record).luck is not None
+    assert cached_table.cache_info()[:2] == (1, 1)
 
 
 @needs_numba
@@ -177,7 +177,7 @@ def test_the_table_has_a_line_for_each_move_and_ends_with_one_for_each_seat(
 
 def test_a_match_without_a_move_has_no_mean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = Table("nim").begin()
-    table.send(Voided())
+    table.send(Abort())
     told = json.loads(shown(table, tmp_path, capsys, to_json=True))
     assert told["moves"] == []
     assert [(seat["moves"], seat["mean"]) for seat in told["seats"]] == [(0, None), (0, None)]
@@ -237,17 +237,17 @@ def africa(tmp_path: Path) -> Path:
     return file
 
 
-class Stopped(UctAppraiser):
+class Stopped(UctMoveEvaluator):
     """Is interrupted by Ctrl-C at a ply."""
 
     at: int | None = None
     judged: list[int]
 
-    def judge(self, state: Any, move: Any, ply: int) -> Appraisal:
+    def evaluate_move(self, state: Any, move: Any, ply: int) -> MoveEvaluation:
         if ply == self.at:
             raise KeyboardInterrupt
         self.judged.append(ply)
-        return super().judge(state, move, ply)
+        return super().evaluate_move(state, move, ply)
 
 
 @needs_numba
@@ -258,7 +258,7 @@ def test_a_move_is_printed_when_it_is_graded_and_who_is_stopped_goes_on_where_it
     whole = call(*words)
     (kept,) = cache.iterdir()
     kept.unlink()
-    monkeypatch.setattr(estimator, "UctAppraiser", Stopped)
+    monkeypatch.setattr(estimator, "UctMoveEvaluator", Stopped)
     monkeypatch.setattr(Stopped, "judged", [], raising=False)
     monkeypatch.setattr(Stopped, "at", 5)
     first = call(*words)

@@ -15,7 +15,7 @@ from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from bots import play
 from commands import Done, call
-from machine.compiled import FAST
+from machine.compiled import HAS_NUMBA
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def data(tmp_path: Path) -> Path:
     """Four matches of nim, two of bounded Risk on a map that is too large to solve, and one of tic-tac-toe."""
     store = Store.open(tmp_path / "arena.db")
     duel = {"map": "africa", "max_plies": 20}
-    games = [("nim", {}, 4), ("tictactoe", {}, 1), ("risk-duel", duel, 2 if FAST else 0)]
+    games = [("nim", {}, 4), ("tictactoe", {}, 1), ("risk-duel", duel, 2 if HAS_NUMBA else 0)]
     for game, config, count in games:
         for seed in range(count):
             played = play(["random", "greedy"], game, seed=seed, config=config)
@@ -52,7 +52,7 @@ def test_the_moves_of_each_kind_are_counted_with_what_each_gave_away_and_its_sha
     assert json.loads(graded(data, "--game", "nim", "--limit", "2", "--json").out)[0]["matches"] == 2
 
 
-@pytest.mark.skipif(not FAST, reason="numba is not installed")
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 def test_games_stand_apart_and_what_is_estimated_is_said(data: Path) -> None:
     done = graded(data, "--sims", "80")
     nim, duel, scale = (part.splitlines() for part in done.out.split("\n\n"))
@@ -80,8 +80,8 @@ def test_games_stand_apart_and_what_is_estimated_is_said(data: Path) -> None:
 
 
 def test_what_takes_long_says_how_long_it_takes(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "TELL_AFTER", 0.0)
-    monkeypatch.setattr(progress, "TELL_AGAIN", 0.0)
+    monkeypatch.setattr(progress, "FIRST_MESSAGE_DELAY_S", 0.0)
+    monkeypatch.setattr(progress, "MESSAGE_INTERVAL_S", 0.0)
     lines = graded(data, "--game", "nim").err.splitlines()
     assert [line.partition(", some ")[0] for line in lines] == [
         f"arena: grading the matches of Random: {done} of 4" for done in (1, 2, 3, 4)

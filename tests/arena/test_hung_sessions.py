@@ -13,21 +13,21 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from arena.server.nodes import PROBE_INTERVAL_S, Nodes, NodeTimeouts
+from arena.server.nodes import PROBE_INTERVAL_S, ClusterView, NodeTimeouts
 from arena.store import node_store
 from arena.store.announcements import Announcement, announce, wake_channel
 from arena.store.answer_limit import AnswerLimit, DatabaseTimeouts
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.dialect import execute
 from arena.store.node_store import NodeStore, NodeTaken
-from arena.store.nodes import ALIVE_S, Node, list_nodes
+from arena.store.nodes import NODE_TIMEOUT_S, NodeStatus, list_nodes
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.result_queries import iter_results
 from arena.store.store import Store
 from hung_sessions import backend, listening_backends, skipping, stopped, wait_until_ended
-from machine.event_loop import running
+from machine.event_loop import background_task
 from seasons import finish, result
 from silent_proxy import SilentProxy, silent_proxy
 from timeouts import WITHIN
@@ -53,7 +53,7 @@ TIMEOUTS = DatabaseTimeouts(statement_timeout_s=20.0)
 
 def at(url: str) -> PostgresDatabase:
     """Return a database with the time limits of a server."""
-    found = database_at(url, TIMEOUTS)
+    found = open_database_url(url, TIMEOUTS)
     assert isinstance(found, PostgresDatabase)
     return found
 
@@ -234,7 +234,7 @@ def test_a_name_is_taken_over_from_a_process_whose_session_stands_still_for_long
         with pytest.raises(NodeTaken, match="a node a runs already") as refused:
             NodeStore.open_as(database, "a")
         assert refused.value.silent_s >= 0
-        monkeypatch.setattr(node_store, "LEASE", 0)
+        monkeypatch.setattr(node_store, "LEASE_S", 0)
         monkeypatch.setattr(node_store, "UNLISTED_DELAY_S", 0)
         b = node(at(url), "a", stack)
         finish(b, result("m1"))
@@ -293,7 +293,7 @@ class Deaf:
         """How often it was listened to."""
         self._sent: asyncio.Queue[str] = asyncio.Queue()
 
-    async def write_first(self, change: Any, number: int, url: str, echo: str | None) -> list[Node]:
+    async def write_first(self, change: Any, number: int, url: str, echo: str | None) -> list[NodeStatus]:
         await self.answers.wait()
         if self.fault is not None:
             raise self.fault
@@ -314,15 +314,15 @@ class Deaf:
         while True:
             yield await sent.get()
 
-    def ask_anew(self, query: Any) -> list[Node]:
+    def ask_anew(self, query: Any) -> list[NodeStatus]:
         self.anew += 1
         if self.fault is not None:
             raise self.fault
         return self.nodes
 
 
-def alive(name: str, *, alive: bool = True) -> Node:
-    return Node(name=name, url=f"ws://arena/{name}", seen=None, alive=alive, draining=False, matches=0)
+def alive(name: str, *, alive: bool = True) -> NodeStatus:
+    return NodeStatus(name=name, url=f"ws://arena/{name}", seen=None, alive=alive, draining=False, matches=0)
 
 
 @pytest.fixture
@@ -330,8 +330,8 @@ def deaf() -> Any:
     return Deaf()
 
 
-def nodes_of(deaf: Any, **options: Any) -> Nodes:
-    return Nodes(deaf, deaf, "a", 1, "ws://arena/a", clock=asyncio.get_running_loop().time, **options)
+def nodes_of(deaf: Any, **options: Any) -> ClusterView:
+    return ClusterView(deaf, deaf, "a", 1, "ws://arena/a", clock=asyncio.get_running_loop().time, **options)
 
 
 GAMES = [f"game-{number}" for number in range(40)]
@@ -343,32 +343,32 @@ async def test_while_a_session_hangs_bots_are_sent_to_nodes_that_a_new_one_finds
     deaf: Any, works: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     nodes = nodes_of(deaf)
-    await nodes.beat()
+    await nodes.send_heartbeat()
     changes: list[None] = []
-    nodes.changed = lambda: changes.append(None)
-    at_a = [game for game in GAMES if nodes.elsewhere(game) is None]
+    nodes.on_changed = lambda: changes.append(None)
+    at_a = [game for game in GAMES if nodes.url_of_other_owner(game) is None]
     assert 0 < len(at_a) < len(GAMES)
-    async with running(nodes.run()):
+    async with background_task(nodes.run()):
         deaf.answers.clear()
         deaf.nodes = [alive("a", alive=False), alive("b")]
         deaf.fault = None if works else StoreUnavailable("connection timeout expired")
-        await advance(ALIVE_S - 0.1)
-        assert (nodes.away(), changes) == (None, [])
+        await advance(NODE_TIMEOUT_S - 0.1)
+        assert (nodes.database_problem(), changes) == (None, [])
         await advance(1.2)
-        assert nodes.away() == "the database is away: it last answered 7 s ago"
+        assert nodes.database_problem() == "the database is away: it last answered 7 s ago"
         assert "no answer for 6 s; its session is closed after 25 s without one" in caplog.text
         assert deaf.anew == 1
-        assert [game for game in GAMES if nodes.elsewhere(game) is None] == ([] if works else at_a)
+        assert [game for game in GAMES if nodes.url_of_other_owner(game) is None] == ([] if works else at_a)
         assert len(changes) == works
         assert nodes.hangs() is None
         await advance(PROBE_INTERVAL_S)
         assert deaf.anew == 2
-        assert nodes.hangs() == nodes.away() == "the database is away: it last answered 12 s ago"
+        assert nodes.hangs() == nodes.database_problem() == "the database is away: it last answered 12 s ago"
         deaf.fault = None
         deaf.answers.set()
         await advance(0.1)
-        assert nodes.away() is None
-        assert [game for game in GAMES if nodes.elsewhere(game) is None] == at_a
+        assert nodes.database_problem() is None
+        assert [game for game in GAMES if nodes.url_of_other_owner(game) is None] == at_a
     assert caplog.text.count("no answer for 6 s") == 1
     assert "the database is back after" in caplog.text
 
@@ -376,29 +376,29 @@ async def test_while_a_session_hangs_bots_are_sent_to_nodes_that_a_new_one_finds
 @pytest.mark.virtual_time
 async def test_bots_are_sent_on_too_while_no_session_that_writes_can_be_had(deaf: Any) -> None:
     nodes = nodes_of(deaf)
-    await nodes.beat()
-    async with running(nodes.run()):
+    await nodes.send_heartbeat()
+    async with background_task(nodes.run()):
         deaf.fault = StoreUnavailable("the name is held")
         deaf.nodes = [alive("a", alive=False), alive("b")]
         deaf.ask_anew = lambda query: deaf.nodes
-        await advance(ALIVE_S - 0.5)
-        assert any(nodes.elsewhere(game) is None for game in GAMES)
+        await advance(NODE_TIMEOUT_S - 0.5)
+        assert any(nodes.url_of_other_owner(game) is None for game in GAMES)
         await advance(2.0)
-        assert all(nodes.elsewhere(game) == "ws://arena/b" for game in GAMES)
+        assert all(nodes.url_of_other_owner(game) == "ws://arena/b" for game in GAMES)
 
 
 @pytest.mark.virtual_time
 async def test_a_node_that_was_given_up_while_its_session_hangs_asks_on(deaf: Any) -> None:
     nodes = nodes_of(deaf)
-    await nodes.beat()
-    async with running(nodes.run()):
+    await nodes.send_heartbeat()
+    async with background_task(nodes.run()):
         deaf.answers.clear()
         deaf.nodes = [alive("b")]
         await advance(30.0)
         assert deaf.anew > 1
         deaf.answers.set()
         await advance(1.0)
-        assert nodes.away() is None
+        assert nodes.database_problem() is None
 
 
 @pytest.mark.virtual_time
@@ -408,7 +408,7 @@ async def test_a_listening_session_that_hears_no_sign_of_life_is_replaced_and_wh
     nodes = nodes_of(deaf, timeouts=NodeTimeouts(echo_timeout_s=5.0))
     told: list[str | None] = []
     nodes.warn_of_deafness = told.append
-    async with running(nodes.listen()), running(nodes.run()):
+    async with background_task(nodes.listen()), background_task(nodes.run()):
         await advance(20.0)
         assert (deaf.listened, [text for text in told if text]) == (1, [])
         deaf.hears = False
@@ -432,7 +432,7 @@ async def test_a_listening_session_that_hears_no_sign_of_life_is_replaced_and_wh
 @pytest.mark.virtual_time
 async def test_a_listening_session_is_not_replaced_while_nobody_can_be_notified(deaf: Any) -> None:
     nodes = nodes_of(deaf, timeouts=NodeTimeouts(echo_timeout_s=5.0))
-    async with running(nodes.listen()), running(nodes.run()):
+    async with background_task(nodes.listen()), background_task(nodes.run()):
         await advance(2.0)
         deaf.hears = deaf.notifies = False
         await advance(60.0)
@@ -446,13 +446,13 @@ async def test_a_listening_session_that_stands_still_is_replaced(url: str, stack
     a, b = node(database, "a", stack), node(at(url), "b", stack)
     archive = AsyncStore(a)
     now = 0.0
-    nodes = Nodes(archive, database, "a", a.node, "ws://a", clock=lambda: now)
+    nodes = ClusterView(archive, database, "a", a.node, "ws://a", clock=lambda: now)
     heard: asyncio.Queue[Announcement | None] = asyncio.Queue()
-    nodes.heard = heard.put_nowait
+    nodes.on_announcement = heard.put_nowait
     await nodes.read_announcements()
     assert await heard.get() is None
     try:
-        async with asyncio.timeout(WITHIN), running(nodes.listen()):
+        async with asyncio.timeout(WITHIN), background_task(nodes.listen()):
             while not (before := listening_backends(url)):
                 await nodes._woken.wait()
                 await asyncio.sleep(0)
@@ -460,9 +460,9 @@ async def test_a_listening_session_that_stands_still_is_replaced(url: str, stack
             with stopped(pid):
                 b.write(announce, "bots", ["ann"])
                 while listening_backends(url) <= before:
-                    await nodes.beat()
+                    await nodes.send_heartbeat()
                     now += 6.0
-                async with running(nodes.hear()):
+                async with background_task(nodes.read_when_woken()):
                     assert await heard.get() == Announcement("bots", ["ann"])
     finally:
         await archive.drain()

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from arena.host import event_log
-from arena.host.event_log import EventLog, parting
+from arena.host.event_log import EventLog, describe_trouble
 from arena.host.timeouts import HostTimeouts
 from arena.network.connection import CloseInfo
 from arena.store.incident import Incident
-from arena.store.registry import MAX_INCIDENTS, add_bots, latest_incidents, note_incident, register_bot
+from arena.store.registry import MAX_INCIDENTS, add_bots, latest_incidents, log_incident, register_bot
 from arena.store.store import Reader
 from arena.store.tokens import hash_token
 from databases import EVERY_DATABASE
@@ -117,16 +117,16 @@ async def test_who_has_many_incidents_keeps_the_disk_busy_no_longer(
     served = await serve()
     await served.enter("ann")
     await served.enter("bob")
-    keeper = EventLog(partial(served.archive.write, note_incident), now=lambda: 0.0)
+    keeper = EventLog(partial(served.archive.write, log_incident), clock=lambda: 0.0)
     for number in range(1000):
-        keeper.note("ann", 4000, str(number))
-    keeper.note("bob", 4000, "his own")
+        keeper.note_incident("ann", 4000, str(number))
+    keeper.note_incident("bob", 4000, "his own")
     await keeper.close()
-    assert len(await noted(served, "ann")) == event_log.INCIDENTS_OF_BOT
+    assert len(await noted(served, "ann")) == event_log.BOT_INCIDENTS_BURST
     assert [one.text for one in await noted(served, "bob")] == ["his own"]
     for number in range(1000):
-        keeper.note(f"stranger-{number}", 4000, "")
-    assert len(keeper._noting) == event_log.INCIDENTS - event_log.INCIDENTS_OF_BOT - 1
+        keeper.note_incident(f"stranger-{number}", 4000, "")
+    assert len(keeper._recording) == event_log.INCIDENTS_BURST - event_log.BOT_INCIDENTS_BURST - 1
     await keeper.close()
 
 
@@ -136,23 +136,23 @@ async def test_the_last_incidents_of_a_bot_are_kept_and_none_of_a_name_that_is_g
     store.write(register_bot, "ann", "a" * 64)
     for number in range(MAX_INCIDENTS + 5):
         store.write(
-            note_incident, "ann", Incident(at="2026-01-31T12:00:00.000Z", code="4000", text=f"{number} " + "x" * 1000)
+            log_incident, "ann", Incident(at="2026-01-31T12:00:00.000Z", code="4000", text=f"{number} " + "x" * 1000)
         )
     kept = await noted(served, "ann")
     assert [one.text.split()[0] for one in kept] == [str(number) for number in range(MAX_INCIDENTS + 4, 4, -1)]
     assert {len(one.text) for one in kept} == {500}
     store.write(register_bot, "Ann", "b" * 64, unused_since="9999")
     assert await noted(served, "ann", 0) == []
-    store.write(note_incident, "nobody", kept[0])
+    store.write(log_incident, "nobody", kept[0])
 
 
 def test_how_a_connection_ended_is_told_in_a_sentence() -> None:
-    silent = CloseInfo(1011, "keepalive ping timeout", here=True)
-    assert parting(silent, "", 2) == "closed by the arena (1011): keepalive ping timeout, with 2 matches under way"
+    silent = CloseInfo(1011, "keepalive ping timeout", by_arena=True)
+    assert describe_trouble(silent, "", 2) == "closed by the arena (1011): keepalive ping timeout, with 2 matches under way"
     slow = "closed because the bot did not read what it was sent"
-    assert parting(CloseInfo(4005, "does not read", here=True), "", 0) == slow
-    assert parting(CloseInfo(1000, "", here=False), "", 0) is None
-    assert parting(CloseInfo(None, "", here=False), "", 0) == "the connection broke off without a close"
+    assert describe_trouble(CloseInfo(4005, "does not read", by_arena=True), "", 0) == slow
+    assert describe_trouble(CloseInfo(1000, "", by_arena=False), "", 0) is None
+    assert describe_trouble(CloseInfo(None, "", by_arena=False), "", 0) == "the connection broke off without a close"
 
 
 async def test_who_reads_nothing_is_noted_as_such(serve: Any) -> None:

@@ -29,41 +29,41 @@ def written(*lines: AnyLine) -> bytes:
 
 def filled(folder: Path, table: Table) -> Journal:
     journal = Journal(folder)
-    journal.begin("m-1").write(written(*table.lines))
+    journal.create("m-1").write(written(*table.lines))
     return journal
 
 
 def test_what_was_written_is_read_back(tmp_path: Path, table: Table) -> None:
     journal = filled(tmp_path / "deep" / "journal", table)
-    assert journal.unfinished() == ["m-1"]
+    assert journal.list_matches() == ["m-1"]
     assert journal.read("m-1") == table.lines
 
 
 def test_a_journal_that_goes_on_is_appended_to(tmp_path: Path, table: Table) -> None:
     journal = Journal(tmp_path)
-    journal.begin("m-1").write(written(*table.lines[:3]))
-    again = journal.proceed("m-1")
+    journal.create("m-1").write(written(*table.lines[:3]))
+    again = journal.reopen("m-1")
     for line in table.lines[3:]:
         again.write(written(line))
     assert journal.read("m-1") == table.lines
-    assert b"".join(again.record_lines()) == b"".join(map(write_line, [table.lines[1], *table.lines[3:]]))
+    assert b"".join(again.read_record_lines()) == b"".join(map(write_line, [table.lines[1], *table.lines[3:]]))
 
 
 def test_a_journal_that_begins_again_is_written_over(tmp_path: Path, table: Table) -> None:
     journal = filled(tmp_path, table)
-    journal.begin("m-1").write(written(table.lines[0]))
+    journal.create("m-1").write(written(table.lines[0]))
     assert journal.read("m-1") == table.lines[:1]
 
 
 def test_the_seed_and_the_nonces_stay_out_of_the_record_lines(tmp_path: Path, table: Table) -> None:
-    match = Journal(tmp_path).begin("m-1")
+    match = Journal(tmp_path).create("m-1")
     match.write(written(*table.lines))
     assert any(isinstance(line, (Secret, Begun)) for line in table.lines)
-    assert table.match._seed.hex().encode() not in b"".join(match.record_lines())
+    assert table.match._seed.hex().encode() not in b"".join(match.read_record_lines())
 
 
 def test_only_its_owner_can_read_a_journal(tmp_path: Path) -> None:
-    Journal(tmp_path).begin("m-1")
+    Journal(tmp_path).create("m-1")
     assert (tmp_path / "m-1.jsonl").stat().st_mode & 0o077 == 0
 
 
@@ -119,9 +119,9 @@ def test_a_journal_of_a_newer_format_is_refused(tmp_path: Path, table: Table) ->
 
 def test_a_forgotten_journal_is_gone_and_may_be_forgotten_again(tmp_path: Path, table: Table) -> None:
     journal = filled(tmp_path, table)
-    journal.forget("m-1")
-    journal.forget("m-1")
-    assert journal.unfinished() == []
+    journal.remove("m-1")
+    journal.remove("m-1")
+    assert journal.list_matches() == []
     with pytest.raises(JournalFault, match="can't be read: No such file"):
         journal.read("m-1")
 
@@ -130,25 +130,25 @@ def test_a_folder_that_is_gone_is_a_fault_of_the_journal(tmp_path: Path) -> None
     journal = Journal(tmp_path / "journal")
     (tmp_path / "journal").rmdir()
     with pytest.raises(JournalFault, match="can't be opened: No such file"):
-        journal.begin("m-2")
+        journal.create("m-2")
     with pytest.raises(JournalFault, match=r"no journal can be made in .*: No such file"):
         journal.probe()
 
 
 def test_a_journal_that_was_removed_still_gives_its_record(tmp_path: Path, table: Table) -> None:
-    match = Journal(tmp_path).begin("m-1")
+    match = Journal(tmp_path).create("m-1")
     match.write(written(*table.lines[:3]))
     (tmp_path / "m-1.jsonl").unlink()
     match.write(written(*table.lines[3:]))
-    assert b"".join(match.record_lines()) == b"".join(map(write_line, [table.lines[1], *table.lines[3:]]))
+    assert b"".join(match.read_record_lines()) == b"".join(map(write_line, [table.lines[1], *table.lines[3:]]))
 
 
 def test_a_journal_that_was_cut_short_gives_no_record(tmp_path: Path, table: Table) -> None:
-    match = Journal(tmp_path).begin("m-1")
+    match = Journal(tmp_path).create("m-1")
     match.write(written(*table.lines))
     os.truncate(tmp_path / "m-1.jsonl", 100)
     with pytest.raises(JournalFault, match=r"was cut short to 100 of \d+ bytes"):
-        match.record_lines()
+        match.read_record_lines()
 
 
 def test_a_folder_that_can_be_written_is_left_as_it_was(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_folder_that_can_be_written_is_left_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_closed_journal_can_not_be_written(tmp_path: Path, table: Table) -> None:
-    match = Journal(tmp_path).begin("m-1")
+    match = Journal(tmp_path).create("m-1")
     match.close()
     match.close()
     with pytest.raises(JournalFault, match="can't be written: Bad file descriptor"):
@@ -168,7 +168,7 @@ def test_lines_that_fit_only_in_part_are_not_written_at_all(
     tmp_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = Journal(tmp_path)
-    match = journal.begin("m-1")
+    match = journal.create("m-1")
     match.write(written(*table.lines[:4]))
     write = os.write
     monkeypatch.setattr(os, "write", lambda file, data: write(file, data[: len(data) // 2 + 40]))
@@ -176,7 +176,7 @@ def test_lines_that_fit_only_in_part_are_not_written_at_all(
         match.write(written(*table.lines[4:]))
     monkeypatch.undo()
     assert journal.read("m-1") == table.lines[:4]
-    assert match.record_lines() == [write_line(line) for line in (table.lines[1], table.lines[3])]
+    assert match.read_record_lines() == [write_line(line) for line in (table.lines[1], table.lines[3])]
     match.write(written(*table.lines[4:]))
     assert journal.read("m-1") == table.lines
 
@@ -184,7 +184,7 @@ def test_lines_that_fit_only_in_part_are_not_written_at_all(
 def test_a_part_that_can_not_be_cut_off_is_never_taken_for_the_record(
     tmp_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    match = Journal(tmp_path).begin("m-1")
+    match = Journal(tmp_path).create("m-1")
     match.write(written(*table.lines[:3]))
     write = os.write
 
@@ -195,7 +195,7 @@ def test_a_part_that_can_not_be_cut_off_is_never_taken_for_the_record(
     monkeypatch.setattr(os, "ftruncate", fail)
     with pytest.raises(JournalFault):
         match.write(written(*table.lines[3:]))
-    assert match.record_lines() == [write_line(table.lines[1])]
+    assert match.read_record_lines() == [write_line(table.lines[1])]
 
 
 FULL_DISK = """
@@ -231,9 +231,9 @@ def test_a_real_limit_on_the_file_is_a_fault_and_leaves_whole_lines(tmp_path: Pa
 def test_with_a_log_every_line_is_on_disk_before_it_counts_as_written(
     tmp_path: Path, table: Table, synced: list[str]
 ) -> None:
-    Journal(tmp_path / "unsynced").begin("m-0").write(written(*table.lines))
+    Journal(tmp_path / "unsynced").create("m-0").write(written(*table.lines))
     assert synced == []
-    match = Journal(tmp_path / "synced", synced=True).begin("m-1")
+    match = Journal(tmp_path / "synced", synced=True).create("m-1")
     synced.clear()
     match.write(written(*table.lines[:2]))
     match.write(written(table.lines[2]))
@@ -244,7 +244,7 @@ def test_lines_that_can_not_be_synced_are_as_if_they_had_not_been_written(
     tmp_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = Journal(tmp_path, synced=True)
-    match = journal.begin("m-1")
+    match = journal.create("m-1")
     match.write(written(*table.lines[:3]))
 
     def fail(file: int) -> None:
@@ -265,16 +265,16 @@ def test_events_are_read_back_from_the_end_before_one_that_is_known(
     table = Table(config={"heaps": [200], "take": [1]}).begin()
     for _ in range(150):
         table.play({"heap": 0, "take": 1})
-    opened = Journal(tmp_path).begin("m-1")
+    opened = Journal(tmp_path).create("m-1")
     for line in table.lines:
         opened.append(write_line(line))
     events = [line.event for line in table.lines if isinstance(line, Ply)]
-    monkeypatch.setattr(journals, "BLOCK", 100)
-    assert opened.events_before(events[140], 3) == events[137:140]
-    assert opened.events_before(events[140], 1000) == events[:140]
-    assert opened.events_before(events[0], 5) == []
+    monkeypatch.setattr(journals, "READ_BLOCK_BYTES", 100)
+    assert opened.read_events_before(events[140], 3) == events[137:140]
+    assert opened.read_events_before(events[140], 1000) == events[:140]
+    assert opened.read_events_before(events[0], 5) == []
     size = len(msgspec.json.encode(events[100]))
     monkeypatch.setattr(journals, "MOST_TOLD", 4 * size)
-    assert opened.events_before(events[140], 1000) == events[136:140]
+    assert opened.read_events_before(events[140], 1000) == events[136:140]
     opened.close()
-    assert opened.events_before(events[140], 3) == []
+    assert opened.read_events_before(events[140], 3) == []

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from arena.processes.launch_spec import LaunchSpec, passed
+from arena.processes.launch_spec import LaunchSpec, allowed_environment
 from arena.processes.process import BotCrashed, BotProcess
 from commands import REPOSITORY, children, descendants, ends
 from protocol.errors import UsageFault
@@ -73,13 +73,13 @@ def test_what_programs_need_passes_and_secrets_do_not() -> None:
         "SSH_AUTH_SOCK": "/tmp/agent",
         "MODEL": "small",
     }
-    assert set(passed(environ)) == {"PATH", "LC_ALL", "PYTHONPATH"}
-    assert set(passed(environ, ["MODEL"])) == {"PATH", "LC_ALL", "PYTHONPATH", "MODEL"}
+    assert set(allowed_environment(environ)) == {"PATH", "LC_ALL", "PYTHONPATH"}
+    assert set(allowed_environment(environ, ["MODEL"])) == {"PATH", "LC_ALL", "PYTHONPATH", "MODEL"}
 
 
 def test_a_variable_that_is_to_pass_must_be_set() -> None:
     with pytest.raises(UsageFault, match="--pass-env MODEL: there is no such variable in the environment"):
-        passed({}, ["MODEL"])
+        allowed_environment({}, ["MODEL"])
 
 
 DEAF = """

@@ -14,10 +14,10 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.network.admission import Access
-from arena.operations.administration import operations
+from arena.operations.administration import all_handlers
 from arena.operator.changes import Annul, StartSeason
-from arena.operator.client import connected
-from arena.store.annulment import Annulling, Annulment, annul_matches, annulled_pool
+from arena.operator.client import connect_to_url
+from arena.store.annulment import AnnulmentPlan, AnnulmentOutcome, annul_matches, pool_of_annulled
 from arena.store.data_folder import lock
 from arena.store.finish import StorableMatch
 from arena.store.integrity_check import check_database
@@ -127,24 +127,24 @@ def test_beside_a_tournament_the_ladder_is_left_alone(data: Path) -> None:
 
 
 async def test_a_running_server_knows_the_ratings_anew_while_bots_play_on(serve: Any) -> None:
-    served = await serve(access=Access(operator=TOKEN), operations=operations)
+    served = await serve(access=Access(operator_token=TOKEN), operations=all_handlers)
     first, second, start = await served.begun()
     end, _ = await _played(first, second)
     for client in (first, second):
         await client.send(type="seek", id="s2", game="nim")
     starts = [await client.expect("start") for client in (first, second)]
     assert all(seat["sigma"] < 8 for seat in starts[0]["seats"])
-    async with connected(f"ws://127.0.0.1:{served.port}", TOKEN) as operator:
-        done = await operator.ask(Annul(ids=[start["match"]]), Annulment)
-        assert done == Annulment(matches=1, pools=["nim/classic"])
+    async with connect_to_url(f"ws://127.0.0.1:{served.port}", TOKEN) as operator:
+        done = await operator.ask(Annul(ids=[start["match"]]), AnnulmentOutcome)
+        assert done == AnnulmentOutcome(matches=1, pools=["nim/classic"])
         with pytest.raises(UsageFault, match="there is no match 'nine'"):
-            await operator.ask(Annul(ids=["nine"]), Annulment)
+            await operator.ask(Annul(ids=["nine"]), AnnulmentOutcome)
         for client in (first, second):
             await client.ready(starts[0])
         end, _ = await _played(first, second)
         assert all(seat["mu_before"] == 25.0 for seat in end["seats"])
-        await operator.ask(Annul(bot="ann", ids=[]), Annulment)
-        await operator.ask(Annul(bot="ann", ids=[], undo=True), Annulment)
+        await operator.ask(Annul(bot="ann", ids=[]), AnnulmentOutcome)
+        await operator.ask(Annul(bot="ann", ids=[], undo=True), AnnulmentOutcome)
         board = {row.bot: row.mu for row in served.store.read(leaderboard_of, "nim/classic")}
         for client in (first, second):
             await client.send(type="seek", id="s2b", game="nim")
@@ -166,15 +166,15 @@ async def test_results_are_stored_while_ratings_are_computed_and_a_season_waits(
     served = await serve()
     season(served.store)
     loop, computing, go_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
-    advance = Annulling.advance
+    advance = AnnulmentPlan.advance
 
-    def advance_slowly(annulling: Annulling, connection: Connection) -> int:
+    def advance_slowly(annulling: AnnulmentPlan, connection: Connection) -> int:
         count = advance(annulling, connection)
         loop.call_soon_threadsafe(computing.set)
         assert go_on.wait(WITHIN)
         return count
 
-    monkeypatch.setattr(Annulling, "advance", advance_slowly)
+    monkeypatch.setattr(AnnulmentPlan, "advance", advance_slowly)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(served.perform(Annul(ids=["m3"])))
         await computing.wait()
@@ -187,7 +187,7 @@ async def test_results_are_stored_while_ratings_are_computed_and_a_season_waits(
         finally:
             go_on.set()
     assert [(one.season, one.matches) for one in served.store.read(list_seasons)] == [("first", 31), ("second", 0)]
-    assert served.store.read(annulled_pool, "m3") == "nim/classic"
+    assert served.store.read(pool_of_annulled, "m3") == "nim/classic"
     assert list(served.store.iterate(check_database)) == []
 
 
@@ -197,17 +197,17 @@ async def test_an_annulment_is_computed_anew_when_another_node_has_decided_meanw
 ) -> None:
     served = await serve()
     season(served.store)
-    advance, decisions = Annulling.advance, iter(range(others))
+    advance, decisions = AnnulmentPlan.advance, iter(range(others))
 
-    def advance_beside_others(annulling: Annulling, connection: Connection) -> int:
+    def advance_beside_others(annulling: AnnulmentPlan, connection: Connection) -> int:
         if next(decisions, None) is not None:
-            served.store.write(annul_matches, ["m11"], undo=served.store.read(annulled_pool, "m11") is not None)
+            served.store.write(annul_matches, ["m11"], undo=served.store.read(pool_of_annulled, "m11") is not None)
         return advance(annulling, connection)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Annulling, "advance", advance_beside_others)
+        patch.setattr(AnnulmentPlan, "advance", advance_beside_others)
         assert (await served.perform(Annul(ids=["m3"]))).matches == 1
-    assert served.store.read(annulled_pool, "m3") == "nim/classic"
+    assert served.store.read(pool_of_annulled, "m3") == "nim/classic"
     assert list(served.store.iterate(check_database)) == []
 
 

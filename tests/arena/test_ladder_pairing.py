@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
-from arena.ratings.ladder_pairing import FULL_WAIT, MAX_WAIT, Seeker, draw_opponents, information_gain, ladder_groups
+from arena.ratings.ladder_pairing import MEAN_MAX_WAIT_S, MAX_WAIT_S, Seeker, draw_opponents, information_gain, group_seekers
 
 
 def seeker(bot: str, mu: float = 25.0, sigma: float = 1.0, since: float = 0.0, **met: int) -> Seeker:
@@ -20,41 +20,41 @@ def bots_of(groups: list[tuple[Seeker, ...]]) -> list[tuple[str, ...]]:
 
 def test_close_ratings_are_paired() -> None:
     seekers = [seeker("ann", 10), seeker("bob", 30), seeker("cid", 11), seeker("dan", 31)]
-    assert {frozenset(pair) for pair in bots_of(ladder_groups(seekers, now=0.1))} == {
+    assert {frozenset(pair) for pair in bots_of(group_seekers(seekers, now=0.1))} == {
         frozenset(("ann", "cid")),
         frozenset(("bob", "dan")),
     }
 
 
 def test_a_bot_never_meets_itself() -> None:
-    assert ladder_groups([seeker("ann", since=0), seeker("ann", since=1)], now=99) == []
+    assert group_seekers([seeker("ann", since=0), seeker("ann", since=1)], now=99) == []
 
 
 def test_two_who_are_alone_meet_at_once_however_far_apart_and_however_often_they_met() -> None:
-    assert bots_of(ladder_groups([seeker("ann", 5, bob=900), seeker("bob", 45, ann=900)], now=0.0)) == [("ann", "bob")]
+    assert bots_of(group_seekers([seeker("ann", 5, bob=900), seeker("bob", 45, ann=900)], now=0.0)) == [("ann", "bob")]
 
 
 def test_who_met_often_waits_for_somebody_who_plays_and_then_takes_who_is_there() -> None:
     seekers = [seeker("ann", bob=20, cid=2), seeker("bob", ann=20, cid=2)]
     playing = [seeker("cid", ann=2, bob=2)]
-    assert ladder_groups(seekers, now=0.1, playing=playing) == []
-    assert bots_of(ladder_groups(seekers, now=FULL_WAIT * 2, playing=playing)) == [("ann", "bob")]
+    assert group_seekers(seekers, now=0.1, playing=playing) == []
+    assert bots_of(group_seekers(seekers, now=MEAN_MAX_WAIT_S * 2, playing=playing)) == [("ann", "bob")]
 
 
 def test_who_plays_and_teaches_no_more_is_not_waited_for() -> None:
     seekers, playing = [seeker("ann", bob=2, cid=2), seeker("bob", ann=2, cid=2)], [seeker("cid", ann=2, bob=2)]
-    assert len(ladder_groups(seekers, now=0.0, playing=playing)) == 1
+    assert len(group_seekers(seekers, now=0.0, playing=playing)) == 1
 
 
 def test_newcomers_are_met_first() -> None:
     seekers = [seeker("ann", since=0), seeker("bob", since=1), seeker("new", 25, 8, since=2)]
-    assert bots_of(ladder_groups(seekers, now=2)) == [("ann", "new")]
+    assert bots_of(group_seekers(seekers, now=2)) == [("ann", "new")]
 
 
 def test_who_is_ahead_of_the_others_waits_longer_but_not_for_ever() -> None:
     ahead, behind = seeker("ann", cid=300, dan=300, eve=10), [seeker(bot) for bot in ("dan", "eve")]
-    assert ladder_groups([ahead, seeker("cid", ann=300)], now=FULL_WAIT, playing=behind) == []
-    assert bots_of(ladder_groups([ahead, seeker("cid", since=9, ann=300)], now=MAX_WAIT, playing=behind)) == [
+    assert group_seekers([ahead, seeker("cid", ann=300)], now=MEAN_MAX_WAIT_S, playing=behind) == []
+    assert bots_of(group_seekers([ahead, seeker("cid", since=9, ann=300)], now=MAX_WAIT_S, playing=behind)) == [
         ("ann", "cid")
     ]
 
@@ -64,7 +64,7 @@ def test_in_time_every_pair_meets_and_those_who_teach_more_meet_more() -> None:
     met = {bot: Counter[str]() for bot in mus}
     for now in range(200):
         seekers = [Seeker(bot, mu, 2.0, now, None, met[bot], met[bot].total()) for bot, mu in mus.items()]
-        for one, other in ladder_groups(seekers, now=now):
+        for one, other in group_seekers(seekers, now=now):
             met[one.bot][other.bot] += 1
             met[other.bot][one.bot] += 1
     assert min(met[one][other] for one, other in itertools.permutations(mus, 2)) >= 5
@@ -87,28 +87,28 @@ def test_a_match_teaches_less_the_more_there_were_and_the_surer_its_result() -> 
 def test_a_match_of_three_seats_takes_the_two_that_are_closest() -> None:
     ratings = {"ann": 25, "bob": 26, "cid": 40, "dan": 24}
     seekers = [seeker(bot, mu, since=i) for i, (bot, mu) in enumerate(ratings.items())]
-    assert [set(group) for group in bots_of(ladder_groups(seekers, now=99, seats=3))] == [{"ann", "bob", "dan"}]
+    assert [set(group) for group in bots_of(group_seekers(seekers, now=99, seats=3))] == [{"ann", "bob", "dan"}]
 
 
 def test_a_match_of_three_seats_waits_for_a_third_bot() -> None:
     seekers = [seeker(bot, since=i) for i, bot in enumerate(("ann", "bob", "ann", "bob"))]
-    assert ladder_groups(seekers, now=99, seats=3) == []
+    assert group_seekers(seekers, now=99, seats=3) == []
 
 
 def test_the_longest_waiting_is_served_first() -> None:
     seekers = [seeker("new", since=9.0), seeker("mid", since=5.0), seeker("old", since=1.0)]
-    assert bots_of(ladder_groups(seekers, now=9.5)) == [("old", "mid")]
+    assert bots_of(group_seekers(seekers, now=9.5)) == [("old", "mid")]
 
 
 def test_a_bot_with_many_seeks_does_not_hide_the_others() -> None:
     seekers = [seeker("ann", since=i) for i in range(64)] + [seeker(f"b{i}", 40 + i, since=70) for i in range(3)]
-    assert len(ladder_groups(seekers, now=100)) == 3
+    assert len(group_seekers(seekers, now=100)) == 3
 
 
 def test_a_thousand_seekers_all_find_a_match_and_each_seek_only_one() -> None:
     chance = Random(4)
     seekers = [seeker(f"b{i % 300}", chance.uniform(0, 50), chance.uniform(1, 8), i / 100) for i in range(1000)]
-    pairs = ladder_groups(seekers, now=100)
+    pairs = group_seekers(seekers, now=100)
     used = [side.key for pair in pairs for side in pair]
     assert len(used) == len(set(used)) == 1000
     assert all(a.bot != b.bot for a, b in pairs)

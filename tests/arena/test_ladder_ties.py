@@ -65,8 +65,8 @@ def precise(tau: float, draw: float) -> trueskill.TrueSkill:
 
 @pytest.fixture(autouse=True)
 def _without_what_was_computed_before() -> None:
-    rating_system._doubles.cache_clear()
-    rating_system._precise.cache_clear()
+    rating_system._double_weights.cache_clear()
+    rating_system._precise_weights.cache_clear()
 
 
 RATINGS = st.builds(Rating, st.floats(-50, 100), st.floats(0.3, SIGMA))

@@ -14,17 +14,17 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from arena.ratings.standings import MatchSample, TableRow, head_to_head, score_table
+from arena.ratings.standings import MatchSample, TableRow, head_to_head_shares, score_table
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import (
-    MOST_POINTS,
+    MAX_HISTORY_POINTS,
     SORTS,
     endings_of,
     leaderboard_page,
     opponents_page,
     pools_with_results,
-    profile_of,
+    find_profile,
     rating_history,
     results_by_seat,
     versions_page,
@@ -188,7 +188,7 @@ def test_the_board_and_the_profiles_are_those_of_the_leaderboard(results: list[R
                     assert row.rank == 1 + sum(ahead(better, row) for better in right)
                     mus = [point.mu for point in plain.history(row.bot, pool)]
                     assert row.curve == pytest.approx(mus[-20:], abs=0.0051)
-                    profile = reader.read(profile_of, row.bot)
+                    profile = reader.read(find_profile, row.bot)
                     assert profile is not None
                     (standing,) = [standing for standing in profile.standings if standing.pool == pool]
                     shown = {
@@ -239,10 +239,10 @@ def test_a_board_is_searched_by_a_part_of_the_name(store: Store, reader: Reader)
 
 
 def test_a_history_is_thinned_but_keeps_its_ends(store: Store, reader: Reader) -> None:
-    count = 3 * MOST_POINTS + 7
+    count = 3 * MAX_HISTORY_POINTS + 7
     finish(store, *(result(f"m{number}") for number in range(count)))
     points = reader.read(rating_history, "ann", "nim/classic")
-    assert MOST_POINTS / 2 <= len(points) <= MOST_POINTS
+    assert MAX_HISTORY_POINTS / 2 <= len(points) <= MAX_HISTORY_POINTS
     assert [points[0].match, points[-1].match] == ["m0", f"m{count - 1}"]
     assert [point.played for point in points] == sorted({point.played for point in points})
 
@@ -290,7 +290,7 @@ def test_times_are_taken_in_any_zone(store: Store, reader: Reader) -> None:
 
 
 def test_who_is_not_there_is_none(reader: Reader) -> None:
-    assert reader.read(profile_of, "ann") is None
+    assert reader.read(find_profile, "ann") is None
     assert reader.read(result_of, "m1") is None
     assert reader.read(record_of, "m1") is None
     assert reader.read(tournament_table, "t1", {}) is None
@@ -340,7 +340,7 @@ def test_a_tournament_is_told_as_its_report_tells_it(store: Store, reader: Reade
     told_of = TableRow.__struct_fields__
     reported = [[getattr(row, name) for name in told_of] for row in score_table(names, met)]
     assert [[getattr(row, name) for name in told_of] for row in told.table] == reported
-    assert told.head_to_head == head_to_head(names, results)
+    assert told.head_to_head == head_to_head_shares(names, results)
     store.write(finish_tournament, name)
     (row,) = reader.read(tournaments_page).rows
     assert (row.tournament, row.played, row.planned, row.finished is None) == (name, 7, 24, False)
@@ -375,7 +375,7 @@ def test_how_long_a_move_took_is_told_by_pool_seat_and_version(store: Store, rea
         return msgspec.structs.replace(made, seats=tuple(seats))
 
     finish(store, noted(1, "1", 10, 1000), noted(2, "2", 30, 9000), result("old", version="2"))
-    profile = reader.read(profile_of, "ann")
+    profile = reader.read(find_profile, "ann")
     assert profile is not None
     assert [standing.ms_per_move for standing in profile.standings] == [250.0]
     assert [row.ms_per_move for row in reader.read(results_by_seat, "ann", "nim/classic")] == [250.0]

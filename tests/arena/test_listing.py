@@ -9,21 +9,21 @@ import msgspec
 import pytest
 
 from arena.host import client_registry
-from arena.host.client_registry import KEPT
+from arena.host.client_registry import LISTING_CACHE_TTL_S
 from arena.server import ladder
 from arena.server.matchmaking import MatchRate
-from machine.timestamps import utc
+from machine.timestamps import utc_now
 from protocol.codec import JSON, MSGPACK
 from protocol.display_names import MAX_DISPLAY_LENGTH
 from protocol.games import NAMES
-from protocol.messages import MAX_SERVER_FRAME, ListedBot, ListedMatch, ListedSeek, Listing
+from protocol.messages import MAX_SERVER_FRAME_BYTES, ListedBot, ListedMatch, ListedSeek, Listing
 from timeouts import WITHIN
 from virtual_time import advance
 
 pytestmark = pytest.mark.virtual_time
 
 
-async def listed(client: Any, after_s: float = KEPT) -> dict[str, Any]:
+async def listed(client: Any, after_s: float = LISTING_CACHE_TTL_S) -> dict[str, Any]:
     """What a client is told that asks for a listing after this time: a new one, unless the time is short."""
     await advance(after_s)
     await client.send(type="list")
@@ -63,7 +63,7 @@ async def test_a_watcher_without_a_name_is_told_who_is_here_what_they_seek_and_w
         ],
     }
     (match,) = told["matches"]
-    assert utc(days_ago=1) < match.pop("started") <= utc()
+    assert utc_now(days_ago=1) < match.pop("started") <= utc_now()
     assert match == {
         "match": start["match"],
         "game": "nim",
@@ -86,7 +86,7 @@ async def test_a_listing_is_made_once_for_all_who_ask_in_a_while(serve: Any) -> 
     ann = await served.enter("ann")
     assert [bot["bot"] for bot in (await listed(ann))["bots"]] == ["ann"]
     bob = await served.enter("bob")
-    assert [bot["bot"] for bot in (await listed(bob, KEPT - 0.01))["bots"]] == ["ann"]
+    assert [bot["bot"] for bot in (await listed(bob, LISTING_CACHE_TTL_S - 0.01))["bots"]] == ["ann"]
     assert [bot["bot"] for bot in (await listed(bob, 0.01))["bots"]] == ["ann", "bob"]
 
 
@@ -117,7 +117,7 @@ def test_the_largest_listing_fits_into_a_frame() -> None:
     name, label, display = "n" * 32, "𝔸" * 64, "𝔸" * MAX_DISPLAY_LENGTH
     others = [name] * 5
     seek = ListedSeek(game="risk-campaign", preset="p" * 16, rated=True, open=True, opponents=others, unknown=others)
-    seeks = [seek] * ladder.MOST_SEEKS
+    seeks = [seek] * ladder.MAX_LISTED_SEEKS
     bot = ListedBot(
         bot=name,
         display=display,
@@ -135,24 +135,24 @@ def test_the_largest_listing_fits_into_a_frame() -> None:
         match="m" * 40, game=seek.game, preset=seek.preset, seats=[name] * 6, ply=10**6, started=started, rated=True
     )
     told = Listing(
-        bots=[bot] * client_registry.MOST_BOTS,
-        matches=[msgspec.structs.replace(match, watchers=1000)] * client_registry.MOST_MATCHES,
+        bots=[bot] * client_registry.MAX_LISTED_BOTS,
+        matches=[msgspec.structs.replace(match, watchers=1000)] * client_registry.MAX_LISTED_MATCHES,
         more_bots=1000,
         more_matches=10**6,
     )
     for codec in (JSON, MSGPACK):
-        assert len(codec.encode(told)) < MAX_SERVER_FRAME
+        assert len(codec.encode(told)) < MAX_SERVER_FRAME_BYTES
 
 
 async def test_a_bot_that_warms_up_is_listed_with_the_games_and_for_how_long(serve: Any) -> None:
     served = await serve()
     house = await served.enter("house", slots=9)
     await house.send(type="warming", games=["risk-duel", "chess", "risk-duel", "nim"])
-    assert (await listed(house))["bots"][0] == {"bot": "house", "warming": ["risk-duel", "nim"], "warming_s": int(KEPT)}
+    assert (await listed(house))["bots"][0] == {"bot": "house", "warming": ["risk-duel", "nim"], "warming_s": int(LISTING_CACHE_TTL_S)}
     await advance(7)
     await house.send(type="warming", games=["nim"])
     told = (await listed(house))["bots"][0]
-    assert (told["warming"], told["warming_s"]) == (["nim"], int(7 + 2 * KEPT))
+    assert (told["warming"], told["warming_s"]) == (["nim"], int(7 + 2 * LISTING_CACHE_TTL_S))
     await house.send(type="warming")
     assert (await listed(house))["bots"][0] == {"bot": "house"}
     watcher = await served.connect()

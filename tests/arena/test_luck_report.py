@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from arena.replay.luck_report import format_signed, luck_by_move, luck_summary, record_luck
-from arena.replay.match_document import document
+from arena.replay.luck_report import format_signed, luck_by_move, summarise_luck, record_luck
+from arena.replay.match_document import make_document
 from commands import call
 from golden import make
-from machine.compiled import FAST
+from machine.compiled import HAS_NUMBA
 from measuring.luck import ChanceEvent, Luck
 from protocol.errors import UsageFault
 from referee import record_reader
-from referee.effects import Played
+from referee.effects import MoveReceived
 from referee.record import Record
 from referee.state import Phase
 from referee_table import Table
 
-needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")
+needs_numba = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 DICED = {"rounds": 9, "noise": "0.3", "go_on": "0.9"}
 DUEL, NO_DICE, THREE_SEATS = "duel-south-america", "campaign-deterministic", "campaign-drop-out"
 
@@ -32,16 +32,16 @@ def file_of(name: str) -> str:
 
 
 def golden(name: str) -> Record:
-    return record_reader.read(make.HERE.joinpath(f"{name}.jsonl").read_bytes(), name)
+    return record_reader.read_record(make.HERE.joinpath(f"{name}.jsonl").read_bytes(), name)
 
 
 def played(game: str, config: dict[str, Any]) -> bytes:
     """The record of a match in which everybody takes what is listed first."""
     table = Table(game, config).begin()
     while table.match.standing.phase is Phase.PLAYING:
-        course = table.match.standing.playing
-        for seat in course.awaited:
-            table.send(Played(seat, table.ply, course.legal(seat)[0][0]))
+        course = table.match.standing.current_course
+        for seat in course.awaited_seats:
+            table.send(MoveReceived(seat, table.ply, course.legal_moves(seat)[0][0]))
     return table.packed()
 
 
@@ -65,7 +65,7 @@ def test_every_move_that_threw_dice_says_what_they_gave_its_bot_and_the_last_lin
     luck = record_luck(golden(DUEL), "features-1")
     assert luck is not None
     assert told == {ply: format_signed(given) for (ply, _), given in luck_by_move(luck).items()}
-    assert lines[-1] == luck_summary(luck, ["ann", "bob"])
+    assert lines[-1] == summarise_luck(luck, ["ann", "bob"])
 
 
 def test_with_more_than_two_seats_it_is_called_an_estimate() -> None:
@@ -118,7 +118,7 @@ def test_grades_come_with_the_luck_that_the_same_table_says() -> None:
     assert told["luck"]["value"] == "exact"
     lines = replayed("grade", file_of(DUEL)).splitlines()
     assert lines[0].split()[:5] == ["ply", "bot", "move", "luck", "value"]
-    assert lines[-1] == luck_summary(record_luck(golden(DUEL)), ["ann", "bob"])  # type: ignore[arg-type]
+    assert lines[-1] == summarise_luck(record_luck(golden(DUEL)), ["ann", "bob"])  # type: ignore[arg-type]
 
 
 def test_grades_of_a_game_without_chance_say_nothing_of_luck() -> None:
@@ -141,7 +141,7 @@ def test_a_record_that_is_wrong_is_shown_as_far_as_it_goes(tmp_path: Path) -> No
     assert code == 1
     assert "0  ann: invade Peru" in out
     assert "should be" in err
-    assert document(record_reader.read(forged.read_bytes(), "forged")).fault is not None
+    assert make_document(record_reader.read_record(forged.read_bytes(), "forged")).fault is not None
 
 
 def test_a_game_without_such_a_value_is_refused_before_anything_is_measured() -> None:
@@ -160,7 +160,7 @@ def test_numbers_have_a_sign_and_nothing_is_less_than_nothing() -> None:
     )
     assert luck_by_move(luck) == {(3, 1): -0.4}
     assert luck_by_move(None) == {}
-    assert luck_summary(luck, ["ann", "bob"]) == "luck gave ann +0.40 and bob -0.40 points, by exact"
+    assert summarise_luck(luck, ["ann", "bob"]) == "luck gave ann +0.40 and bob -0.40 points, by exact"
 
 
 def test_a_deal_and_a_round_say_what_they_gave_each_seat(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_deal_and_a_round_say_what_they_gave_each_seat(tmp_path: Path) -> None
     ):
         record = played(game, config)
         (tmp_path / "m-1.jsonl.gz").write_bytes(record)
-        luck = record_luck(record_reader.read(record, "m-1"))
+        luck = record_luck(record_reader.read_record(record, "m-1"))
         assert luck is not None
         lines = show(str(tmp_path / "m-1.jsonl.gz")).splitlines()
         for event in luck.events:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.export_rows import LADDER, MATCHES
+from arena.store.export_rows import LADDER_COLUMNS, MATCH_COLUMNS
 from arena.store.result_queries import iter_results
 from arena.store.store import Store
 from arena.store.tournament_state import open_tournament
 from commands import Done, call
-from protocol.digest import canonical
+from protocol.digest import encode_canonical
 from seasons import finish, result
 from stored_matches import stored
 
@@ -29,7 +29,7 @@ def arena(tmp_path: Path) -> Arena:
     """Run `arena` on four matches of which no two are alike."""
     with closing(Store.open(tmp_path / "arena.db")) as store:
         form = {"format": "round-robin", "rounds": 1, "paired": False}
-        arguments = canonical({"bots": ["ann", "cid"], "game": "nim", "config": {"preset": "classic"}, **form}).decode()
+        arguments = encode_canonical({"bots": ["ann", "cid"], "game": "nim", "config": {"preset": "classic"}, **form}).decode()
         tournament, _ = store.write(open_tournament, arguments, "1")
         finish(
             store,
@@ -111,9 +111,9 @@ def test_what_means_nothing_is_said_with_what_would(arena: Arena, words: tuple[s
 
 
 def test_csv_has_stable_columns_and_nothing_that_a_terminal_obeys(arena: Arena) -> None:
-    assert list(listed(arena("matches", "--csv"))[0]) == list(MATCHES)
+    assert list(listed(arena("matches", "--csv"))[0]) == list(MATCH_COLUMNS)
     rows = listed(arena("leaderboard", "--csv"))
-    assert list(rows[0]) == list(LADDER)
+    assert list(rows[0]) == list(LADDER_COLUMNS)
     assert [(row["pool"], row["place"]) for row in rows[:2]] == [("nim/classic", "1"), ("nim/classic", "2")]
     assert {row["version"] for row in rows if row["bot"] == "bob"} == {"'=1\\x1b", "1"}
     for command in ("matches", "leaderboard"):

@@ -13,10 +13,10 @@ from sqlalchemy import Connection
 from arena.store.annulment import annul_matches
 from arena.store.database import StoreError
 from arena.store.database_copy import copy_database
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
-from arena.store.match_log import DamagedLog, log_consistency, log_head, log_page, log_proof
+from arena.store.match_log import DamagedLog, prove_consistency, log_head, log_page, prove_inclusion
 from arena.store.result_queries import result_of
 from arena.store.store import Reader, Store
 from arena.store.thinning import Retention, find_removable, remove_all, remove_records
@@ -71,7 +71,7 @@ def test_the_head_is_the_merkle_root_of_the_entries_as_the_document_has_it(store
 
 def test_every_match_has_a_proof_and_what_is_changed_in_it_is_found(store: Store) -> None:
     for match in ("m1", "m2", "m3"):
-        proof = store.read(log_proof, match)
+        proof = store.read(prove_inclusion, match)
         assert proof is not None
         check_inclusion(proof, head(store).key)
         for entry in (replace(proof.entry, digest="00" * 32), replace(proof.entry, pool="nim/sticks")):
@@ -81,21 +81,21 @@ def test_every_match_has_a_proof_and_what_is_changed_in_it_is_found(store: Store
             check_inclusion(replace(proof, head=replace(proof.head, size=proof.head.size + 1)))
         with pytest.raises(BadRecord, match="not by 0000"):
             check_inclusion(proof, "00" * 32)
-    assert store.read(log_proof, "m4") is None
+    assert store.read(prove_inclusion, "m4") is None
 
 
 def test_the_log_goes_on_from_what_it_was_with_the_same_key(store: Store) -> None:
     before = head(store)
     finish(store, *(result(f"n{number}") for number in range(5)))
-    told = store.read(log_consistency, before.size)
+    told = store.read(prove_consistency, before.size)
     assert (told.root, told.head.size, told.head.key) == (before.root, 8, before.key)
     check_consistency(told, before.key)
     with pytest.raises(BadRecord, match="does not go on from that of 3"):
         check_consistency(replace(told, root="00" * 32))
-    assert store.read(log_consistency, 2, before.size).head == before
+    assert store.read(prove_consistency, 2, before.size).head == before
     for size, of, said in ((0, None, "size is 0"), (9, None, "size is 9"), (4, 3, "size is 4"), (1, 9, "of is 9")):
         with pytest.raises(UsageFault, match=f"{said}: the log has {of if of == 3 else 8} entries"):
-            store.read(log_consistency, size, of)
+            store.read(prove_consistency, size, of)
 
 
 def test_what_becomes_of_matches_later_changes_no_entry(store: Store) -> None:
@@ -123,7 +123,7 @@ def test_a_match_that_is_handed_in_twice_or_was_not_stored_after_all_has_no_entr
 
 
 def test_a_copy_has_the_same_log_and_key(store: Store, tmp_path: Path, database_kind: str) -> None:
-    there = database_at(tmp_path / "copy.db" if database_kind == "sqlite" else new_database(made=False))
+    there = open_database_url(tmp_path / "copy.db" if database_kind == "sqlite" else new_database(made=False))
     copy_database(store.database, there)
     with closing(Reader.open(there)) as copy:
         assert copy.read(log_head) == store.read(log_head)
@@ -164,7 +164,7 @@ def test_an_entry_is_made_again_where_the_next_result_cannot_follow_without_it(
     finish(store, result("m4"))
     assert store.read(result_of, "m4") is not None
     assert "lacked entries from number 2 on" in caplog.text
-    assert store.read(log_consistency, before.size).root == before.root
+    assert store.read(prove_consistency, before.size).root == before.root
     assert list(store.iterate(check_database)) == []
 
 
@@ -172,7 +172,7 @@ def test_a_lost_entry_of_old_is_made_again_by_a_command(store: Store, tmp_path: 
     before = head(store)
     alter(store.database, "DELETE FROM match_log WHERE number = 1")
     with pytest.raises(DamagedLog, match="the log has no entry number 1: `arena db check` says"):
-        store.read(log_proof, "m2")
+        store.read(prove_inclusion, "m2")
     store.close()
     assert "the log lacked 1 entry: made again" in call("arena", "db", "rebuild-ratings", "--data", str(tmp_path)).out
     with closing(Reader.open(tmp_path / "arena.db")) as reader:
@@ -191,7 +191,7 @@ def test_where_matches_are_missing_the_log_ends_and_results_are_stored_all_the_s
     assert store.read(result_of, "m4") is not None
     assert head(store).size == 1
     with pytest.raises(DamagedLog, match="match m4 is not in the log: `arena db check` says which before it"):
-        store.read(log_proof, "m4")
+        store.read(prove_inclusion, "m4")
 
 
 def test_without_its_key_the_log_says_so_until_the_operator_makes_another(store: Store, tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_without_its_key_the_log_says_so_until_the_operator_makes_another(store:
     made = log_key("--new").out.strip()
     with closing(Reader.open(tmp_path / "arena.db")) as reader:
         assert head(reader).key == made != before.key
-        assert reader.read(log_consistency, before.size).root == before.root
+        assert reader.read(prove_consistency, before.size).root == before.root
 
 
 def test_an_arena_without_a_match_has_no_head(tmp_path: Path) -> None:

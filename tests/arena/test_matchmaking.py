@@ -15,7 +15,7 @@ from arena.server import matchmaking
 from arena.server.matchmaking import MatchRate
 from arena.server.seek_index import ActiveSeek, match_spec_of
 from protocol import games
-from protocol.games import load, rules_of
+from protocol.games import load_game, shared_game
 from seek_board import SeekBoard
 from timeouts import WITHIN
 from virtual_time import passing
@@ -58,13 +58,13 @@ async def test_a_seek_that_was_taken_back_is_not_found_by_who_names_it(board: Se
     board.seek("ann", "second")
     board.seeks.withdraw("ann", "first")
     board.seeks.withdraw("ann", "never made")
-    assert (len(board.seeks.of("ann")), board.seeks.holds("ann", "first")) == (1, False)
+    assert (len(board.seeks.seeks_of("ann")), board.seeks.has_seek("ann", "first")) == (1, False)
     board.seek("bob", opponent="ann")
     assert await board.until(1) == [("ann", "bob")]
-    assert not board.seeks.of("ann")
-    assert not board.seeks.of("bob")
+    assert not board.seeks.seeks_of("ann")
+    assert not board.seeks.seeks_of("bob")
     board.seek("ann")
-    board.seeks.leave("ann")
+    board.seeks.withdraw_all("ann")
     board.seek("bob", "1")
     board.seek("cid", "1")
     assert (await board.until(2))[1] == ("bob", "cid")
@@ -106,7 +106,7 @@ async def test_who_has_to_wait_for_its_pace_takes_no_seat_beside_an_open_bot() -
 
 
 async def test_more_bots_than_are_compared_at_once_all_meet(board: SeekBoard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matchmaking, "AT_ONCE", 4)
+    monkeypatch.setattr(matchmaking, "PAIRING_BATCH_SIZE", 4)
     names = [f"bot-{number}" for number in range(14)]
     for name in names:
         board.seek(name)
@@ -199,13 +199,13 @@ async def price(waiting: int, opponent: str | None) -> tuple[int, int]:
     for number in range(waiting):
         board.seek(f"bot-{number // 64}", str(number), opponent, heaps=[1, number] if opponent is None else [1])
     while board.seeks._new:
-        board.seeks._look()
+        board.seeks._run_round()
     board.seek("ann", heaps=[2])
     board.seek("bob", heaps=[2])
-    look = calls(lambda: [board.seeks._look() for _ in range(4)])
+    look = calls(lambda: [board.seeks._run_round() for _ in range(4)])
     assert board.begun == [("ann", "bob")]
     board.seek("ann", "again")
-    leave = calls(lambda: (len(board.seeks.of("ann")), board.seeks.holds("ann", "again"), board.seeks.leave("ann")))
+    leave = calls(lambda: (len(board.seeks.seeks_of("ann")), board.seeks.has_seek("ann", "again"), board.seeks.withdraw_all("ann")))
     board.seeks.close()
     return look, leave
 
@@ -215,27 +215,27 @@ async def price(waiting: int, opponent: str | None) -> tuple[int, int]:
 async def test_seeks_that_cannot_be_paired_cost_nobody_anything(
     opponent: str | None, alone: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matchmaking, "ALONE", alone)
+    monkeypatch.setattr(matchmaking, "OPEN_FALLBACK_DELAY_S", alone)
     assert await price(900, opponent) == await price(2, opponent)
 
 
 async def test_a_seek_holds_its_config_packed_and_once() -> None:
     config = {"heaps": [7] * 64}
-    game = load("nim", config)
-    kinds = [match_spec_of(game, rated=False), match_spec_of(load("nim", config), rated=False)]
+    game = load_game("nim", config)
+    kinds = [match_spec_of(game, rated=False), match_spec_of(load_game("nim", config), rated=False)]
     alive = weakref.ref(game)
     del game
     assert alive() is None, "the rules are read again when the match begins"
     assert kinds[0] is kinds[1]
-    assert kinds[0].config == load("nim", config).config
-    assert kinds[0] is not match_spec_of(load("nim", config), rated=True)
+    assert kinds[0].config == load_game("nim", config).config
+    assert kinds[0] is not match_spec_of(load_game("nim", config), rated=True)
 
 
 def test_matches_under_one_config_share_their_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(games, "_in_use", weakref.WeakValueDictionary())  # without what other tests still hold
-    config = load("risk-duel").config
-    rules = rules_of("risk-duel", config)
-    assert rules_of("risk-duel", dict(config)) is rules
+    config = load_game("risk-duel").config
+    rules = shared_game("risk-duel", config)
+    assert shared_game("risk-duel", dict(config)) is rules
     alive = weakref.ref(rules)
     del rules
     assert alive() is None, "rules that nobody plays by are forgotten"

@@ -12,8 +12,8 @@ from arena.transparency_log.merkle_tree import (
     consistency_proof,
     inclusion_proof,
     leaf_hash,
-    peaks,
-    root,
+    peak_positions,
+    root_hash,
     root_from_inclusion_proof,
     verify_consistency,
 )
@@ -50,12 +50,12 @@ def node(rows: list[bytes], level: int, end: int) -> bytes:
 
 def test_the_root_is_that_of_the_definition_at_every_size(rows: list[bytes]) -> None:
     for size, expected in enumerate(ROOTS):
-        assert root(size, lambda level, end: node(rows, level, end)) == expected
+        assert root_hash(size, lambda level, end: node(rows, level, end)) == expected
 
 
 @pytest.mark.parametrize("size", range(MOST))
 def test_a_tree_goes_on_from_its_peaks_as_if_it_had_never_stopped(rows: list[bytes], size: int) -> None:
-    tree = IncrementalTree(size, [node(rows, *peak) for peak in peaks(size)])
+    tree = IncrementalTree(size, [node(rows, *peak) for peak in peak_positions(size)])
     assert [tree.add(leaf_hash(leaf)) for leaf in LEAVES[size:]] == rows[size:]
 
 

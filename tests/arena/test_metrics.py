@@ -19,28 +19,28 @@ from websockets.exceptions import InvalidStatus
 
 from arena.commands import metrics
 from arena.commands.node_table import node_table
-from arena.commands.serve_nodes import words_of
+from arena.commands.serve_nodes import node_arguments
 from arena.commands.settings import ServerSettings
-from arena.host.meters import EVERY, Meters
-from arena.operations.metrics import COUNTER, METRICS, Sources
-from arena.operations.prometheus import LOOK_EVERY, ArenaCollector, measure_lag
-from arena.server.nodes import OnlyNode
-from arena.store.nodes import Node
+from arena.host.meters import SAMPLE_ONE_IN, Meters
+from arena.operations.metrics import COUNTER, METRICS, MetricSources
+from arena.operations.prometheus import LAG_INTERVAL_S, ArenaCollector, measure_lag
+from arena.server.nodes import SingleNode
+from arena.store.nodes import NodeStatus
 from arena.store.result_queries import result_of
 from commands import call
-from machine.event_loop import running
+from machine.event_loop import background_task
 from machine.histogram import Histogram
 from timeouts import WITHIN
 
 REPOSITORY = Path(__file__).parents[2]
 
 
-class FiveNodes(OnlyNode):
+class FiveNodes(SingleNode):
     """One of each state, of which two have stopped."""
 
     url = "ws://arena/a"
 
-    def all(self) -> list[Node]:
+    def all_nodes(self) -> list[NodeStatus]:
         seen = "2026-11-26T17:05:12.000Z"
         states = (
             (True, False, seen),
@@ -50,14 +50,14 @@ class FiveNodes(OnlyNode):
             (False, True, seen),
         )
         return [
-            Node(name=name, url=f"ws://arena/{name}", seen=at, alive=alive, draining=draining, matches=0)
+            NodeStatus(name=name, url=f"ws://arena/{name}", seen=at, alive=alive, draining=draining, matches=0)
             for name, (alive, draining, at) in zip("abcde", states, strict=True)
         ]
 
 
 def collector(served: Any) -> ArenaCollector:
     """What looks up the metrics of an arena that has meters."""
-    return ArenaCollector(Sources(served.arena, served.options["meters"], None, {"data": served.data}, "sqlite", ""))
+    return ArenaCollector(MetricSources(served.arena, served.options["meters"], None, {"data": served.data}, "sqlite", ""))
 
 
 def reading(served: Any) -> Callable[..., float | None]:
@@ -77,7 +77,7 @@ async def test_nodes_are_counted_by_the_states_that_the_list_of_nodes_has(serve:
     read = reading(served)
     states = ("alive", "draining", "stopped", "gone")
     assert [read("nodes", state=state) for state in states] == [1, 1, 2, 1]
-    rows = [line.split() for line in node_table(FiveNodes().all(), 100)[1:]]
+    rows = [line.split() for line in node_table(FiveNodes().all_nodes(), 100)[1:]]
     assert [row[1] for row in rows] == ["alive", "draining", "stopped", "stopped", "gone"]
 
 
@@ -113,7 +113,7 @@ async def test_plies_are_counted_as_they_are_played_and_not_again_after_a_restar
 
 async def test_one_of_so_many_moves_is_measured_until_it_is_told(serve: Any) -> None:
     served = await serve(meters=Meters())
-    first, second, _ = await served.begun(config={"heaps": [3 * EVERY], "take": [1]})
+    first, second, _ = await served.begun(config={"heaps": [3 * SAMPLE_ONE_IN], "take": [1]})
     await asyncio.gather(first.play(), second.play())
     read = reading(served)
     measured = read("referee_seconds_count", game="nim")
@@ -127,7 +127,7 @@ async def test_of_a_move_that_comes_too_late_no_time_is_measured_until_the_next_
     served = await serve(meters=meters)
     first, second, start = await served.begun()
     turn = await first.expect("turn")
-    meters.left = 1
+    meters.until_next_sample = 1
     await second.send(type="move", match=start["match"], ply=7, move=turn["legal"][0])
     await second.expect("rejected")
     assert reading(served)("referee_seconds_count", game="nim") == 1
@@ -199,11 +199,11 @@ class Watched(Histogram):
 
 async def test_a_loop_that_was_held_up_is_seen_to_be_late() -> None:
     lag = Watched()
-    async with running(measure_lag(lag)), asyncio.timeout(WITHIN):
+    async with background_task(measure_lag(lag)), asyncio.timeout(WITHIN):
         await lag.observed.wait()
         lag.observed.clear()
         before = lag.counts[1]
-        time.sleep(LOOK_EVERY + 0.15)  # noqa: ASYNC251 - it is what holds the loop up
+        time.sleep(LAG_INTERVAL_S + 0.15)  # noqa: ASYNC251 - it is what holds the loop up
         await lag.observed.wait()
     assert lag.counts[1] == before + 1
 
@@ -228,7 +228,7 @@ def test_metrics_without_their_client_are_refused_in_a_line_that_says_what_to_in
 
 def test_each_of_several_nodes_on_a_machine_has_a_port_of_its_own_for_metrics() -> None:
     settings = ServerSettings(nodes=3, metrics_port=9464, operator_token_file="token")
-    words = words_of(settings, port=8765, page=8080, token="token").values()
+    words = node_arguments(settings, port=8765, page=8080, token="token").values()
     assert [next(word for word in those if "metrics" in word) for those in words] == [
         f"--metrics-port={port}" for port in (9464, 9465, 9466)
     ]

@@ -19,7 +19,7 @@ from arena.ratings.rating_system import Standing
 from arena.store import upgrade as upgrading
 from arena.store.annulment import annul_matches
 from arena.store.database import StoreError
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.feed_position import feed_range
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import rating_history
@@ -28,12 +28,12 @@ from arena.store.match_luck import luck_of_tournament, save_luck
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import all_bots
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools, record_of, standings_of
-from arena.store.schema import APPLICATION_ID, REVISIONS
+from arena.store.schema import APPLICATION_ID, SCHEMA_REVISIONS
 from arena.store.seasons import season_leaderboards, start_season
 from arena.store.store import Reader, Store
-from arena.store.upgrade import MIGRATIONS, upgrade
-from arena.store.views import VIEWS
-from protocol.games import load
+from arena.store.upgrade import MIGRATIONS_FOLDER, upgrade_database
+from arena.store.views import VIEW_STATEMENTS
+from protocol.games import load_game
 from seasons import finish, result, season
 
 TIME = "2026-01-01T00:00:00.000Z"
@@ -54,8 +54,8 @@ def of_schema(file: Path, revision: str) -> Iterator[Connection]:
     with closing(sqlite3.connect(file)) as marked:
         marked.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    engine = database_at(file).connect()
+    config.set_main_option("script_location", str(MIGRATIONS_FOLDER))
+    engine = open_database_url(file).connect()
     with engine.execution_options(begin="BEGIN IMMEDIATE").begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
@@ -74,7 +74,7 @@ def first(tmp_path: Path) -> Path:
             rating = (at, "nim", 25.0, 3.0, 4, 4, 0, 0, "1")
             connection.exec_driver_sql("INSERT INTO ratings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rating)
         for number, (game, given, rated) in enumerate(MATCHES, 1):
-            config_text = json.dumps(load(game, given).config, sort_keys=True, separators=(",", ":"))
+            config_text = json.dumps(load_game(game, given).config, sort_keys=True, separators=(",", ":"))
             row = (number, f"m{number}", game, config_text, rated, "win", 9, "ab" * 32, TIME, TIME, None, None)
             connection.exec_driver_sql(f"INSERT INTO matches VALUES ({', '.join('?' * 12)})", row)
             for seat in (0, 1):
@@ -85,7 +85,7 @@ def first(tmp_path: Path) -> Path:
 
 
 def test_every_rated_match_is_rated_again_in_the_pool_of_its_preset(first: Path) -> None:
-    assert upgrade(database_at(first)) == ("0001", REVISIONS[-1])
+    assert upgrade_database(open_database_url(first)) == ("0001", SCHEMA_REVISIONS[-1])
     with closing(Store.open(first)) as store:
         assert [(found.match, found.pool, found.rated) for found in reversed(list(store.iterate(iter_results)))] == [
             ("m1", "nim/classic", True),
@@ -109,10 +109,10 @@ def test_an_upgrade_that_fails_leaves_the_file_as_it_was(first: Path, monkeypatc
     def fail(connection: object) -> int:
         raise StoreError("no more room")
 
-    monkeypatch.setitem(upgrading._MADE_ANEW, "0001", fail)
+    monkeypatch.setitem(upgrading._REBUILD_AFTER, "0001", fail)
     with pytest.raises(StoreError, match="no more room"):
-        upgrade(database_at(first))
-    assert database_at(first).revision() == "0001"
+        upgrade_database(open_database_url(first))
+    assert open_database_url(first).revision() == "0001"
     with closing(sqlite3.connect(first)) as left:
         assert left.execute("SELECT count(*) FROM ratings WHERE game = 'nim'").fetchone() == (2,)
 
@@ -152,7 +152,7 @@ def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_rating
         _before_the_seventh(earlier)
         earlier.execute("UPDATE alembic_version SET version_num = '0002'")
         earlier.commit()
-    assert upgrade(store.database) == ("0002", REVISIONS[-1])
+    assert upgrade_database(store.database) == ("0002", SCHEMA_REVISIONS[-1])
     with closing(Store.open(store.database)) as later:
         assert list(later.iterate(check_database)) == []
         assert later.read(leaderboard_of, "nim/classic") == board
@@ -176,7 +176,7 @@ def test_matches_of_the_fourth_schema_have_no_luck_until_it_is_kept(tmp_path: Pa
         _before_the_seventh(earlier)
         earlier.execute("UPDATE alembic_version SET version_num = '0004'")
         earlier.commit()
-    assert upgrade(store.database) == ("0004", REVISIONS[-1])
+    assert upgrade_database(store.database) == ("0004", SCHEMA_REVISIONS[-1])
     with closing(Store.open(store.database)) as later:
         assert later.read(luck_of_tournament, "t1") == {}
         later.write(save_luck, {"placed": MatchLuck("exact", 0.25)})
@@ -198,7 +198,7 @@ def test_matches_of_the_fifth_schema_can_be_annulled_and_a_season_started(tmp_pa
         _before_the_seventh(earlier)
         earlier.execute("UPDATE alembic_version SET version_num = '0005'")
         earlier.commit()
-    assert upgrade(store.database) == ("0005", REVISIONS[-1])
+    assert upgrade_database(store.database) == ("0005", SCHEMA_REVISIONS[-1])
     with closing(Store.open(store.database)) as later:
         assert list(later.iterate(check_database)) == []
         later.write(annul_matches, ["m3"])
@@ -211,7 +211,7 @@ def test_matches_of_the_fifth_schema_can_be_annulled_and_a_season_started(tmp_pa
 def test_how_far_a_broker_is_stays_as_there_are_nodes(tmp_path: Path) -> None:
     with of_schema(tmp_path / "arena.db", "0012") as connection:
         connection.exec_driver_sql("INSERT INTO feed VALUES (7)")
-    assert upgrade(database_at(tmp_path / "arena.db")) == ("0012", REVISIONS[-1])
+    assert upgrade_database(open_database_url(tmp_path / "arena.db")) == ("0012", SCHEMA_REVISIONS[-1])
     with closing(Store.open(tmp_path / "arena.db")) as later:
         assert later.read(feed_range) == (7, 0)
         assert list(later.iterate(check_database)) == []
@@ -245,7 +245,7 @@ def _before_the_eighth(database: sqlite3.Connection) -> None:
     """Take away the views, and what came after them."""
     for table in ("feed", "payoffs"):
         database.execute(f"DROP TABLE {table}")
-    for view in VIEWS:
+    for view in VIEW_STATEMENTS:
         database.execute(f"DROP VIEW {view}")
     for column in ("payoff", "rounds"):
         database.execute(f"ALTER TABLE seats DROP COLUMN {column}")

@@ -12,7 +12,7 @@ from commands import call
 from machine import compiled
 from machine.exact import duel_shape
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 
 NEEDED = "exact risk-duel needs numba: pip install numba (and no ARENA_PLAIN)"
 
@@ -20,7 +20,7 @@ NEEDED = "exact risk-duel needs numba: pip install numba (and no ARENA_PLAIN)"
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without numba."""
-    monkeypatch.setattr(compiled, "FAST", False)
+    monkeypatch.setattr(compiled, "HAS_NUMBA", False)
     monkeypatch.setattr(duel_shape, "FAST", False)
     check_settings_here(monkeypatch)
 
@@ -63,7 +63,7 @@ def test_a_house_bot_that_needs_numba_is_refused_without_it(tmp_path: Path) -> N
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.skipif(not compiled.FAST, reason="numba is not installed")
+@pytest.mark.skipif(not compiled.HAS_NUMBA, reason="numba is not installed")
 def test_a_tournament_on_a_map_without_a_table_is_refused_before_any_match(tmp_path: Path) -> None:
     words = ["--game", "risk-duel", "--set", "map=africa", "--data", str(tmp_path / "data")]
     done = call("arena", "tournament", "random", "oracle", *words)
@@ -75,4 +75,4 @@ def test_a_tournament_on_a_map_without_a_table_is_refused_before_any_match(tmp_p
 @pytest.mark.usefixtures("plain")
 def test_the_oracle_says_in_any_game_that_it_does_not_play_there() -> None:
     with pytest.raises(UsageFault, match="oracle does not play nim"):
-        Oracle("oracle").check_game(load("nim"))
+        Oracle("oracle").check_game(load_game("nim"))

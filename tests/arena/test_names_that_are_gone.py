@@ -13,17 +13,17 @@ import pytest
 from arena.host.session import Session
 from arena.network.connection import Connection
 from arena.ratings.rating_system import INITIAL
-from arena.server.bot_cache import MOST_NAMES, BotCache
+from arena.server.bot_cache import MAX_UNKNOWN_NAMES, BotCache
 from arena.server.guess_limits import MAX_NAMES, GuessLimits
 from arena.server.playban import Playbans
 from arena.store.async_store import AsyncStore
 from arena.store.finish import StorableMatch, finish_matches
-from arena.store.registry import RegisteredBot, registered_bot
-from arena.store.result_queries import BotFacts, bot_facts
+from arena.store.registry import RegisteredBot, find_registered_bot
+from arena.store.result_queries import LadderBot, load_ladder_bot
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from census import entries
-from machine.timestamps import utc
+from machine.timestamps import utc_now
 from protocol.codec import JSON
 from protocol.messages import Hello, Seek, Unseek
 from seasons import header, result
@@ -67,9 +67,9 @@ def grown(holder: object, come_and_go: Callable[[int], None], most: int) -> dict
 
 async def known(query: Any, name: str, **options: Any) -> Any:
     """What a store would answer that has heard of no match of a bot, and of no bot that was called."""
-    if query is registered_bot:
-        return RegisteredBot(name=name, revoked=False, created=utc(), seen=utc(), token_hash=hash_token(TOKEN))
-    return BotFacts({}, False, [], []) if query is bot_facts else False
+    if query is find_registered_bot:
+        return RegisteredBot(name=name, revoked=False, created=utc_now(), seen=utc_now(), token_hash=hash_token(TOKEN))
+    return LadderBot({}, False, [], []) if query is load_ladder_bot else False
 
 
 async def test_two_thousand_names_that_come_and_go_leave_no_more_than_a_few_hundred_did(
@@ -95,7 +95,7 @@ async def test_two_thousand_names_that_come_and_go_leave_no_more_than_a_few_hund
         await arena._auth.last_seen.close()
         kept.append(entries(arena))
     before, after = kept
-    bounded = {"GuessLimits._places": 2 * MAX_NAMES, "UnknownNames._unknown": MOST_NAMES}
+    bounded = {"GuessLimits._places": 2 * MAX_NAMES, "UnknownNames._unknown": MAX_UNKNOWN_NAMES}
     grown = {where: count for where, count in after.items() if count > max(before[where] + 50, bounded.get(where, 0))}
     assert grown == {}
 
@@ -103,47 +103,47 @@ async def test_two_thousand_names_that_come_and_go_leave_no_more_than_a_few_hund
 async def test_bots_that_played_and_went_are_forgotten_and_known_again_when_they_come(archive: AsyncStore) -> None:
     bots = BotCache(archive, per_pair=2, max_absent=20)
     bots.came("regular")
-    await bots.look_up("regular")
+    await bots.load("regular")
 
     def play(number: int) -> None:
         once = f"once-{number}"
         bots.came(once)
-        bots.begin(POOL, ["regular", once])
+        bots.count_encounter(POOL, ["regular", once])
         match = header(f"m{number}", ("regular", once), pool=POOL)
         bots.begin_rated(match)
         bots.left(once)
-        bots.learn_rated(result(f"m{number}", ("regular", once), pool=POOL))
+        bots.record_rated(result(f"m{number}", ("regular", once), pool=POOL))
 
     assert grown(bots, play, 150) == {}
     assert bots.encounters("regular", POOL) == NAMES
-    assert bots.met("regular", POOL) == {f"once-{number}": 1 for number in range(NAMES - 20, NAMES)}
+    assert bots.count_encounters("regular", POOL) == {f"once-{number}": 1 for number in range(NAMES - 20, NAMES)}
 
 
 async def test_what_a_forgotten_bot_had_played_is_read_when_it_comes_back(archive: AsyncStore) -> None:
-    matches = [result(f"m{number}", ("ann", "bob"), finished=utc()) for number in range(2)]
+    matches = [result(f"m{number}", ("ann", "bob"), finished=utc_now()) for number in range(2)]
     await archive.write(finish_matches, [StorableMatch(done, lambda ratings: b"record") for done in matches])
     bots = BotCache(archive, per_pair=2, max_absent=0)
     for bot in ("ann", "bob"):
-        await bots.look_up(bot)
+        await bots.load(bot)
         bots.came(bot)
-        await bots.look_up(bot)
+        await bots.load(bot)
 
     def known() -> tuple[Any, ...]:
         return (
-            *(dict(bots.met(bot, POOL)) for bot in ("ann", "bob")),
+            *(dict(bots.count_encounters(bot, POOL)) for bot in ("ann", "bob")),
             *(bots.encounters(bot, POOL) for bot in ("ann", "bob")),
-            bots.rates(POOL, ["ann", "bob"]),
+            bots.is_rated(POOL, ["ann", "bob"]),
             bots.rating("bob", POOL),
         )
 
     before = known()
     assert before[:5] == ({"bob": 2}, {"ann": 2}, 2, 2, False)
     bots.left("bob")
-    assert dict(bots.met("ann", POOL)) == {}
+    assert dict(bots.count_encounters("ann", POOL)) == {}
     assert bots.encounters("ann", POOL) == 2
     assert bots.rating("bob", POOL) == (INITIAL.mu, INITIAL.sigma)
     assert not bots.came("bob")
-    await bots.look_up("bob")
+    await bots.load("bob")
     assert known() == before
 
 
@@ -151,12 +151,12 @@ async def test_a_bot_whose_rated_match_is_under_way_is_not_forgotten(archive: As
     bots = BotCache(archive, per_pair=1, max_absent=0)
     for bot in ("ann", "bob"):
         bots.came(bot)
-        await bots.look_up(bot)
+        await bots.load(bot)
     bots.begin_rated(header("m1", ("ann", "bob"), pool=POOL))
     bots.left("bob")
-    assert not bots.rates(POOL, ["ann", "bob"])
+    assert not bots.is_rated(POOL, ["ann", "bob"])
     bots.end_unrated("m1")
-    assert bots.rates(POOL, ["ann", "bob"])
+    assert bots.is_rated(POOL, ["ann", "bob"])
     assert not bots.came("bob")
 
 
@@ -164,29 +164,29 @@ def test_who_came_to_a_match_long_ago_has_to_show_it_again() -> None:
     playbans = Playbans(lambda: 0.0, max_tried=20)
 
     def visit(number: int) -> None:
-        playbans.begin(f"once-{number}", "192.0.2.1")
-        playbans.ready(f"once-{number}")
-        playbans.ready("regular")
-        playbans.end(f"once-{number}")
+        playbans.on_seated(f"once-{number}", "192.0.2.1")
+        playbans.on_ready(f"once-{number}")
+        playbans.on_ready("regular")
+        playbans.on_released(f"once-{number}")
 
     assert grown(playbans, visit, 40) == {}
-    assert playbans.tried("regular")
-    assert not playbans.tried("once-0")
-    assert playbans.tried(f"once-{NAMES - 1}")
+    assert playbans.is_trusted("regular")
+    assert not playbans.is_trusted("once-0")
+    assert playbans.is_trusted(f"once-{NAMES - 1}")
 
 
 def test_who_is_online_stays_trusted_however_many_others_come() -> None:
     online = {f"online-{number}" for number in range(30)}
     playbans = Playbans(lambda: 0.0, is_online=online.__contains__, max_tried=20)
     for bot in (*sorted(online), *(f"once-{number}" for number in range(50))):
-        playbans.ready(bot)
-    assert all(map(playbans.tried, online))
+        playbans.on_ready(bot)
+    assert all(map(playbans.is_trusted, online))
     online.clear()
-    playbans.ready("last")
-    assert sum(map(playbans.tried, (f"online-{number}" for number in range(30)))) == 19
-    assert playbans.tried("last")
+    playbans.on_ready("last")
+    assert sum(map(playbans.is_trusted, (f"online-{number}" for number in range(30)))) == 19
+    assert playbans.is_trusted("last")
 
 
 def test_addresses_of_names_are_kept_of_so_many_names() -> None:
     limits = GuessLimits(max_names=20)
-    assert grown(limits, lambda number: limits.let_in("192.0.2.1", f"once-{number}"), 50) == {}
+    assert grown(limits, lambda number: limits.record_login("192.0.2.1", f"once-{number}"), 50) == {}

@@ -10,37 +10,37 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from arena.commands.data_dir import exclusively
+from arena.commands.data_dir import exclusive_database
 from arena.commands.nodes import drain as drain_by_command
-from arena.commands.nodes import give_up, show_nodes
+from arena.commands.nodes import declare_lost, show_nodes
 from arena.commands.serve import upgrade_if_older
-from arena.operator.requests import COMMAND_LINE
-from arena.replay.verify import verify
+from arena.operator.requests import COMMAND_LINE_ORIGIN
+from arena.replay.verify import verify_record
 from arena.store.actions import actions_page
-from arena.store.data_folder import Locked
+from arena.store.data_folder import DataFolderInUse
 from arena.store.database import StoreUnavailable
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.integrity_check import check_database
 from arena.store.node_store import NodeStore, NodeTaken
 from arena.store.nodes import (
-    UnderWay,
-    beat,
+    MatchInProgress,
+    record_heartbeat,
     begin_matches,
     drain_node,
     end_matches,
-    forget,
-    leave,
+    forget_node,
+    mark_stopped,
     list_nodes,
     matches_of,
     node_urls,
     url_of_match,
     urls_of_bot,
 )
-from arena.store.registry import StillPlaying, delete_bot, register_bot, registered_bot, rename_bot
+from arena.store.registry import StillPlaying, anonymize_bot, register_bot, find_registered_bot, rename_bot
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
 from arena.store.tokens import hash_token
-from arena.web.admin.log import IN_WORDS
+from arena.web.admin.log import ACTION_WORDS
 from commands import call
 from databases import alter
 from postgres import END_OTHER_SESSIONS, postgres_server
@@ -56,7 +56,7 @@ def url(postgres_url: str) -> str:
 
 
 def node(url: str, name: str, stack: ExitStack) -> NodeStore:
-    return stack.enter_context(closing(NodeStore.open_as(database_at(url), name)))
+    return stack.enter_context(closing(NodeStore.open_as(open_database_url(url), name)))
 
 
 @pytest.fixture
@@ -69,9 +69,9 @@ def end_sessions(url: str) -> None:
     """Have the server end all sessions on a database, as it does with those that it hears nothing of."""
     from arena.store.postgres_database import PostgresDatabase
 
-    database = database_at(url)
+    database = open_database_url(url)
     assert isinstance(database, PostgresDatabase)
-    engine = database.reading()
+    engine = database.create_reading_engine()
     with engine.connect() as connection:
         connection.exec_driver_sql(END_OTHER_SESSIONS)
     engine.dispose()
@@ -79,26 +79,26 @@ def end_sessions(url: str) -> None:
 
 def under_way(
     store: NodeStore, match: str, bots: tuple[str, str] = ("ann", "Bob"), tournament: str | None = None
-) -> UnderWay:
+) -> MatchInProgress:
     """A match of nim that is about to begin."""
     seed = match.encode().ljust(SEED_BYTES, b"-")
     text = msgspec.json.encode(header(match, bots, seed=seed, tournament=tournament)).decode()
-    return UnderWay(store.node, match, text, seed.hex(), bots)
+    return MatchInProgress(store.node, match, text, seed.hex(), bots)
 
 
-def begin(store: NodeStore, matches: list[UnderWay]) -> None:
+def begin(store: NodeStore, matches: list[MatchInProgress]) -> None:
     """Have matches noted that begin, between bots that are registered."""
     for bot in {bot for match in matches for bot in match.bots}:
-        if store.read(registered_bot, bot) is None:
+        if store.read(find_registered_bot, bot) is None:
             store.write(register_bot, bot, hash_token(bot))
     assert store.write(begin_matches, matches) == {}
 
 
 def test_a_name_is_had_by_one_process_at_a_time(url: str, stack: ExitStack) -> None:
-    with closing(NodeStore.open_as(database_at(url), "a")):
+    with closing(NodeStore.open_as(open_database_url(url), "a")):
         node(url, "b", stack)
         with pytest.raises(NodeTaken, match="a node a runs already: give this one another name with --node"):
-            NodeStore.open_as(database_at(url), "a")
+            NodeStore.open_as(open_database_url(url), "a")
     node(url, "a", stack)
 
 
@@ -113,7 +113,7 @@ def test_a_node_whose_session_was_ended_goes_on_under_its_name(url: str, stack: 
 def test_a_node_writes_no_more_once_another_process_had_its_name(url: str, stack: ExitStack) -> None:
     a = node(url, "a", stack)
     end_sessions(url)
-    NodeStore.open_as(database_at(url), "a").close()
+    NodeStore.open_as(open_database_url(url), "a").close()
     with pytest.raises(NodeTaken, match="another process has taken the name of this node, a"):
         finish(a, result("m1"))
     assert list(a.iterate(iter_results)) == []
@@ -135,19 +135,19 @@ def test_who_plays_on_another_node_is_neither_renamed_nor_deleted(url: str, stac
     for store, name in ((a, "ann"), (a, "an"), (b, "cid")):
         store.write(register_bot, name, hash_token(name))
     begin(a, [under_way(a, "m1", ("ann", "Bob"))])
-    for change in (partial(rename_bot, name="ANN", new="anna"), partial(delete_bot, name="ANN")):
+    for change in (partial(rename_bot, old="ANN", new="anna"), partial(anonymize_bot, name="ANN")):
         with pytest.raises(
             StillPlaying, match=r"ANN plays in a match under way at node a: it can be (renamed|deleted)"
         ):
             b.write(change)
     b.write(rename_bot, "an", "anne")
-    assert b.read(registered_bot, "ann") is not None
+    assert b.read(find_registered_bot, "ann") is not None
     a.write(end_matches, ["m1"])
     b.write(rename_bot, "ann", "anna")
-    assert b.read(registered_bot, "ann") is None
+    assert b.read(find_registered_bot, "ann") is None
 
 
-@pytest.mark.parametrize("change", [partial(rename_bot, name="ANN", new="anna"), partial(delete_bot, name="ann")])
+@pytest.mark.parametrize("change", [partial(rename_bot, old="ANN", new="anna"), partial(anonymize_bot, name="ann")])
 def test_a_match_does_not_begin_whose_bot_was_renamed_or_deleted_after_it_was_paired(
     url: str, stack: ExitStack, change: Callable[..., object]
 ) -> None:
@@ -165,9 +165,9 @@ def test_a_match_does_not_begin_whose_bot_was_renamed_or_deleted_after_it_was_pa
 
 def test_nodes_see_each_other_and_what_is_under_way_where(url: str, stack: ExitStack) -> None:
     a, b = node(url, "a", stack), node(url, "b", stack)
-    a.write(beat, a.node, "ws://a")
+    a.write(record_heartbeat, a.node, "ws://a")
     begin(a, [under_way(a, "m1")])
-    nodes = b.write(beat, b.node, "ws://b")
+    nodes = b.write(record_heartbeat, b.node, "ws://b")
     assert [(one.name, one.url, one.alive, one.matches) for one in nodes] == [
         ("a", "ws://a", True, 1),
         ("b", "ws://b", True, 0),
@@ -177,7 +177,7 @@ def test_nodes_see_each_other_and_what_is_under_way_where(url: str, stack: ExitS
     assert b.read(urls_of_bot, b.node, "bob") == ["ws://a"]
     assert b.read(urls_of_bot, b.node, "b_b") == []
     assert a.read(urls_of_bot, a.node, "bob") == []
-    a.write(leave, a.node)
+    a.write(mark_stopped, a.node)
     assert [one.state for one in b.read(list_nodes)] == ["stopped", "alive"]
 
 
@@ -191,11 +191,11 @@ def test_a_match_that_is_stored_is_under_way_no_more(url: str, stack: ExitStack)
 def test_the_matches_of_a_lost_node_are_void_with_records_that_verify(
     url: str, stack: ExitStack, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with closing(NodeStore.open_as(database_at(url), "a")) as a:
-        a.write(beat, a.node, "ws://a")
+    with closing(NodeStore.open_as(open_database_url(url), "a")) as a:
+        a.write(record_heartbeat, a.node, "ws://a")
         begin(a, [under_way(a, "m1"), under_way(a, "m2"), under_way(a, "t1", tournament="t")])
         finish(a, result("m2", ("ann", "Bob")))
-    give_up(url, "a")
+    declare_lost(url, "a")
     assert (
         capsys.readouterr().out == "1 match of a called off; of tournaments, to be played again: 1\n  m1: ann - Bob\n"
     )
@@ -203,42 +203,42 @@ def test_the_matches_of_a_lost_node_are_void_with_records_that_verify(
         assert [(found.match, found.reason) for found in store.iterate(iter_results)] == [("m1", "void"), ("m2", "win")]
         record = store.read(record_of, "m1")
         assert record is not None
-        verify(record_reader.read(record, "m1"))
+        verify_record(record_reader.read_record(record, "m1"))
         assert list(store.iterate(check_database)) == []
         assert store.read(matches_of, "a") == []
 
 
 def test_a_node_that_is_given_up_is_listed_no_more_until_it_comes_again(url: str, stack: ExitStack) -> None:
     b = node(url, "b", stack)
-    with closing(NodeStore.open_as(database_at(url), "a")) as a:
+    with closing(NodeStore.open_as(open_database_url(url), "a")) as a:
         for one in (a, b):
-            one.write(beat, one.node, "ws://arena")
+            one.write(record_heartbeat, one.node, "ws://arena")
         begin(a, [under_way(a, "m1")])
-        a.write(forget, "a", COMMAND_LINE)
+        a.write(forget_node, "a", COMMAND_LINE_ORIGIN)
         assert [one.name for one in b.read(list_nodes)] == ["a", "b"], "its match is under way still"
-    give_up(url, "a")
+    declare_lost(url, "a")
     assert [one.name for one in b.read(list_nodes)] == ["b"]
     with pytest.raises(UsageFault, match="there is no node 'a': b"):
         drain_by_command(url, "a", undo=False, wait=False)
     a = node(url, "a", stack)
-    a.write(beat, a.node, "ws://arena")
+    a.write(record_heartbeat, a.node, "ws://arena")
     assert [(one.name, one.state) for one in b.read(list_nodes)] == [("a", "alive"), ("b", "alive")]
 
 
 def test_a_node_that_runs_is_not_given_up(url: str, stack: ExitStack) -> None:
     a = node(url, "a", stack)
-    a.write(beat, a.node, "ws://a")
+    a.write(record_heartbeat, a.node, "ws://a")
     with pytest.raises(UsageFault, match="node a runs, and its matches go on"):
-        give_up(url, "a")
+        declare_lost(url, "a")
     with pytest.raises(UsageFault, match="there is no node 'b': a"):
-        give_up(url, "b")
+        declare_lost(url, "b")
 
 
 def test_nodes_are_listed_and_drained(url: str, stack: ExitStack, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = node(url, "a", stack), node(url, "b", stack)
-    a.write(beat, a.node, "ws://a")
-    b.write(beat, b.node, "ws://b")
-    b.write(leave, b.node)
+    a.write(record_heartbeat, a.node, "ws://a")
+    b.write(record_heartbeat, b.node, "ws://b")
+    b.write(mark_stopped, b.node)
     begin(a, [under_way(a, "m1")])
     drain_by_command(url, "a", undo=False, wait=False)
     assert capsys.readouterr().out == "a takes no new matches; 1 match is under way there\n"
@@ -255,17 +255,17 @@ def test_nodes_are_listed_and_drained(url: str, stack: ExitStack, capsys: pytest
 
 
 def test_who_drained_a_node_took_that_back_or_gave_it_up_is_kept(url: str) -> None:
-    with closing(NodeStore.open_as(database_at(url), "a")) as a:
-        a.write(beat, a.node, "ws://a")
+    with closing(NodeStore.open_as(open_database_url(url), "a")) as a:
+        a.write(record_heartbeat, a.node, "ws://a")
         drain_by_command(url, "a", undo=False, wait=False)
         drain_by_command(url, "a", undo=True, wait=False)
-    give_up(url, "a")
+    declare_lost(url, "a")
     with closing(Store.open(url)) as store:
         kept = store.read(actions_page).rows
     assert [(one.by, one.do, one.concerns) for one in kept] == [
         ("command line", do, ["a"]) for do in ("lost_node", "undo_drain_node", "drain_node")
     ]
-    assert {one.do for one in kept} <= IN_WORDS.keys()
+    assert {one.do for one in kept} <= ACTION_WORDS.keys()
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_who_drained_a_node_took_that_back_or_gave_it_up_is_kept(url: str) -> No
 )
 def test_a_node_that_does_not_run_is_not_drained(url: str, stack: ExitStack, seen: str, how: str) -> None:
     a = node(url, "a", stack)
-    a.write(beat, a.node, "ws://a")
+    a.write(record_heartbeat, a.node, "ws://a")
     begin(a, [under_way(a, "m1")])
     alter(url, f"UPDATE nodes SET seen = {seen}")
     says = f"node a {how}, with 1 match under way: start it, or give it up by `arena node lost a`"
@@ -286,9 +286,9 @@ def test_who_waits_until_a_node_is_drained_is_told_for_which_matches(
     url: str, stack: ExitStack, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a = node(url, "a", stack)
-    a.write(beat, a.node, "ws://a")
+    a.write(record_heartbeat, a.node, "ws://a")
     begin(a, [under_way(a, "m1"), under_way(a, "m2")])
-    monkeypatch.setattr("arena.commands.nodes.TELL_AGAIN", 0.0)
+    monkeypatch.setattr("arena.commands.nodes.MESSAGE_INTERVAL_S", 0.0)
     ends = [["m2"], ["m1"]]
     monkeypatch.setattr("arena.commands.nodes.sleep", lambda seconds: a.write(end_matches, ends.pop()))
     drain_by_command(url, "a", undo=False, wait=True)
@@ -305,9 +305,9 @@ def test_who_waits_until_a_node_is_drained_is_told_that_it_is_drained_no_more(
     url: str, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a = node(url, "a", stack)
-    a.write(beat, a.node, "ws://a")
+    a.write(record_heartbeat, a.node, "ws://a")
     begin(a, [under_way(a, "m1")])
-    monkeypatch.setattr("arena.commands.nodes.sleep", lambda seconds: a.write(drain_node, "a", COMMAND_LINE, undo=True))
+    monkeypatch.setattr("arena.commands.nodes.sleep", lambda seconds: a.write(drain_node, "a", COMMAND_LINE_ORIGIN, undo=True))
     with pytest.raises(UsageFault, match="a takes new matches again"):
         drain_by_command(url, "a", undo=False, wait=True)
 
@@ -323,19 +323,19 @@ def test_what_nobody_else_may_run_beside_is_refused_while_a_node_is_alive(
     asked = partial(call, "arena", ARENA_DB=url, ARENA_DATA=str(tmp_path))
     first, second = node(url, "a", stack), node(url, "b", stack)
     for one in (first, second):
-        one.write(beat, one.node, "")
-    who = f"arena: {database_at(url)} is in use by nodes that are alive"
+        one.write(record_heartbeat, one.node, "")
+    who = f"arena: {open_database_url(url)} is in use by nodes that are alive"
     what = "stop them\n"
     for command in ("db rebuild-ratings", "db upgrade", "db thin --vacuum"):
         assert asked(*command.split()) == (1, "", f"{who} (a, b): {what}")
     ask = "stop them, or name the data folder of one with --data\n"
     assert asked("bot", "rename", "ann", "anna") == (1, "", f"{who} (a, b): {ask}")
-    first.write(leave, first.node)
+    first.write(mark_stopped, first.node)
     assert asked("db", "upgrade").err == f"{who} (b): {what}"
-    second.write(leave, second.node)
+    second.write(mark_stopped, second.node)
     assert asked("db", "rebuild-ratings").code == 0
     alter(url, "DROP TABLE under_way", "DROP TABLE nodes")
-    with exclusively(url, tmp_path):
+    with exclusive_database(url, tmp_path):
         pass
 
 
@@ -344,7 +344,7 @@ def test_a_server_upgrades_no_database_under_nodes_of_an_older_version(
 ) -> None:
     monkeypatch.setattr("arena.commands.serve.ALIVE_S", 0.0)
     first = node(url, "a", stack)
-    first.write(beat, first.node, "")
+    first.write(record_heartbeat, first.node, "")
     alter(url, "UPDATE alembic_version SET version_num = '0013'")
-    with pytest.raises(Locked, match=r"nodes that are alive \(a\): stop them, as they are of an older version"):
-        upgrade_if_older(database_at(url), None)
+    with pytest.raises(DataFolderInUse, match=r"nodes that are alive \(a\): stop them, as they are of an older version"):
+        upgrade_if_older(open_database_url(url), None)

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 from arena.host.journal import JournalFault
-from arena.operations.administration import Play
+from arena.operations.administration import PlayRequest
 from arena.server.matchmaking import MatchRate
-from arena.server.nodes import MIN_READ_INTERVAL_S, PATIENCE, Nodes, OnlyNode
-from arena.store.announcements import Announced, Announcement
+from arena.server.nodes import MIN_READ_INTERVAL_S, NODE_LOST_WARNING_S, ClusterView, SingleNode
+from arena.store.announcements import AnnouncementBatch, Announcement
 from arena.store.async_store import AsyncStore
-from arena.store.nodes import BotGone, Node, UnderWay
+from arena.store.nodes import BotGone, NodeStatus, MatchInProgress
 from arena.store.registry import rename_bot, revoke_bots, rotate_token
 from arena.store.tokens import hash_token
 from machine.arguments import read_clock
-from machine.event_loop import running
-from machine.timestamps import written
+from machine.event_loop import background_task
+from machine.timestamps import format_timestamp
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault
 from referee.record import Header
@@ -32,7 +32,7 @@ from virtual_time import advance
 OTHER = "ws://arena/b"
 
 
-class Scripted(OnlyNode):
+class Scripted(SingleNode):
     """Another node pairs the games in `there`."""
 
     url = "ws://arena/a"
@@ -41,10 +41,10 @@ class Scripted(OnlyNode):
         self.there: set[str] = set()
         self.asked: Counter[str] = Counter()
 
-    def others(self) -> list[str]:
+    def other_urls(self) -> list[str]:
         return [OTHER]
 
-    def elsewhere(self, game: str) -> str | None:
+    def url_of_other_owner(self, game: str) -> str | None:
         self.asked[game] += 1
         return OTHER if game in self.there else None
 
@@ -59,24 +59,24 @@ class Noted:
     notifies = True
 
     def __init__(self) -> None:
-        self.nodes: list[Node] = []
-        self.under_way: list[UnderWay] = []
+        self.nodes: list[NodeStatus] = []
+        self.under_way: list[MatchInProgress] = []
         self.writes = 0
 
-    async def read(self, query: Any, *words: Any) -> list[UnderWay]:
+    async def read(self, query: Any, *words: Any) -> list[MatchInProgress]:
         return list(self.under_way)
 
-    async def write(self, change: Any, matches: list[UnderWay]) -> dict[str, Any]:
+    async def write(self, change: Any, matches: list[MatchInProgress]) -> dict[str, Any]:
         self.writes += 1
         self.under_way += matches
         return {}
 
-    async def write_first(self, change: Any, *words: Any) -> list[Node]:
+    async def write_first(self, change: Any, *words: Any) -> list[NodeStatus]:
         return self.nodes
 
 
-def node(name: str, matches: int = 0, *, alive: bool = True, draining: bool = False, seen: str | None = None) -> Node:
-    return Node(name=name, url=f"ws://arena/{name}", seen=seen, alive=alive, draining=draining, matches=matches)
+def node(name: str, matches: int = 0, *, alive: bool = True, draining: bool = False, seen: str | None = None) -> NodeStatus:
+    return NodeStatus(name=name, url=f"ws://arena/{name}", seen=seen, alive=alive, draining=draining, matches=matches)
 
 
 class Waking(Noted):
@@ -88,7 +88,7 @@ class Waking(Noted):
 
     async def read(self, query: Any, *words: Any) -> Any:
         self.reads += 1
-        return Announced([], 0) if words else 0
+        return AnnouncementBatch([], 0) if words else 0
 
     async def write(self, change: Any, *words: Any) -> Any:
         return "arena_channel"
@@ -188,7 +188,7 @@ class Gone(Scripted):
         super().__init__()
         self.is_gone = True
 
-    def begin(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
+    def register_match(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         if not self.is_gone:
             return None
         self.is_gone = False
@@ -196,7 +196,7 @@ class Gone(Scripted):
         future.set_exception(BotGone("ann"))
         return future
 
-    async def resume(self, header: Header, seed: bytes) -> None:
+    async def register_resumed(self, header: Header, seed: bytes) -> None:
         raise BotGone("ann")
 
 
@@ -204,7 +204,7 @@ class Gone(Scripted):
 async def test_a_match_whose_bot_is_gone_before_it_is_noted_leaves_nothing_and_its_seats_seek_again(
     serve: Any,
 ) -> None:
-    served = await serve(nodes=Gone(), rated_per_pair=1, rate=MatchRate(an_hour=1))
+    served = await serve(nodes=Gone(), rated_per_pair=1, rate=MatchRate(per_hour=1))
     clients = [await served.enter(name) for name in ("ann", "bob")]
     for number, client in enumerate(clients):
         await client.send(type="seek", id=f"s{number}", game="nim")
@@ -231,7 +231,7 @@ async def test_a_match_whose_bot_is_gone_before_it_is_noted_leaves_nothing_and_i
 async def test_a_match_whose_journal_cannot_be_written_does_not_count_and_is_tried_again(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    served = await serve(rate=MatchRate(an_hour=1))
+    served = await serve(rate=MatchRate(per_hour=1))
     clients = [await served.enter(name) for name in ("ann", "bob")]
     journal = served.arena.host._journal
     failed = asyncio.Event()
@@ -272,7 +272,7 @@ async def test_an_assigned_match_whose_bot_is_gone_is_refused_to_who_asked_for_i
     served = await serve(nodes=Gone())
     for name in ("ann", "bob"):
         await served.enter(name)
-    play = Play(
+    play = PlayRequest(
         match="t-1",
         tournament="t",
         game="nim",
@@ -294,10 +294,10 @@ async def test_a_match_of_the_journal_that_nobody_was_told_of_does_not_go_on_wit
 
 async def test_of_matches_that_go_on_those_are_noted_that_were_not() -> None:
     store: Any = Noted()
-    nodes = Nodes(store, store, "a", 1, "ws://arena/a")
+    nodes = ClusterView(store, store, "a", 1, "ws://arena/a")
     store.under_way = [nodes._under_way(header(match), bytes(SEED_BYTES)) for match in ("m-1", "m-2")]
     for match in ("m-1", "m-2", "m-3"):
-        await nodes.resume(header(match), bytes(SEED_BYTES))
+        await nodes.register_resumed(header(match), bytes(SEED_BYTES))
     assert store.writes == 1
     assert [one.match for one in store.under_way] == ["m-1", "m-2", "m-3"]
 
@@ -305,8 +305,8 @@ async def test_of_matches_that_go_on_those_are_noted_that_were_not() -> None:
 @pytest.mark.virtual_time
 async def test_whoever_wakes_a_node_often_has_it_read_ten_times_a_second() -> None:
     store: Any = Waking()
-    nodes = Nodes(store, store, "a", 1, "ws://arena/a")
-    async with running(nodes.listen()), running(nodes.hear()):
+    nodes = ClusterView(store, store, "a", 1, "ws://arena/a")
+    async with background_task(nodes.listen()), background_task(nodes.read_when_woken()):
         await advance(10.0)
     assert 10.0 / MIN_READ_INTERVAL_S - 1 <= store.reads <= 10.0 / MIN_READ_INTERVAL_S + 1
 
@@ -314,20 +314,20 @@ async def test_whoever_wakes_a_node_often_has_it_read_ten_times_a_second() -> No
 async def test_it_is_said_which_nodes_stay_away_with_matches() -> None:
     store: Any = Noted()
     now = 100.0
-    nodes = Nodes(store, store, "a", 1, "ws://arena/a", clock=lambda: now)
+    nodes = ClusterView(store, store, "a", 1, "ws://arena/a", clock=lambda: now)
     warned: list[str | None] = []
-    nodes.warn = warned.append
+    nodes.on_warning = warned.append
     store.nodes = [node("a", 4), node("a-2", 1, alive=False), node("b", 2, alive=False), node("c", alive=False)]
-    await nodes.beat()
+    await nodes.send_heartbeat()
     assert warned == [None], "they may only be starting anew"
-    now += PATIENCE - 0.01
-    await nodes.beat()
+    now += NODE_LOST_WARNING_S - 0.01
+    await nodes.send_heartbeat()
     assert warned[-1] is None
     now += 0.01
-    await nodes.beat()
+    await nodes.send_heartbeat()
     assert (warned[-1] or "").startswith("1 match of node a-2, 2 matches of node b can't go on")
     store.nodes = [node("a", 4), node("a-2"), node("b", 2)]
-    await nodes.beat()
+    await nodes.send_heartbeat()
     assert warned[-1] is None
 
 
@@ -335,14 +335,14 @@ async def test_a_node_whose_clock_is_wrong_does_not_begin_and_says_so_later() ->
     store: Any = Noted()
     now = 1_800_000_000.0
     ahead_s = 0.0
-    nodes = Nodes(store, store, "a", 1, "ws://arena/a", wall_clock=lambda: now + ahead_s)
+    nodes = ClusterView(store, store, "a", 1, "ws://arena/a", wall_clock=lambda: now + ahead_s)
     warned: list[str | None] = []
-    nodes.warn_of_clock = warned.append
+    nodes.on_clock_warning = warned.append
     differences = ((40 * 86400.0, "3456000 s ahead of"), (-61.0, "61 s behind"), (59.0, None), (-59.0, None))
     for difference_s, told in differences:
         ahead_s = difference_s
-        store.nodes = [node("a", seen=written(datetime.fromtimestamp(now, UTC)))]
-        await nodes.beat()
+        store.nodes = [node("a", seen=format_timestamp(datetime.fromtimestamp(now, UTC)))]
+        await nodes.send_heartbeat()
         if told is None:
             nodes.check_clock()
             assert warned[-1] is None
@@ -355,9 +355,9 @@ async def test_a_node_whose_clock_is_wrong_does_not_begin_and_says_so_later() ->
 async def test_a_database_that_answers_late_does_not_make_a_clock_wrong() -> None:
     store: Any = Noted()
     times = iter((1_800_000_000.0, 1_800_000_300.0))
-    nodes = Nodes(store, store, "a", 1, "ws://arena/a", wall_clock=lambda: next(times))
-    store.nodes = [node("a", seen=written(datetime.fromtimestamp(1_800_000_150.0, UTC)))]
-    await nodes.beat()
+    nodes = ClusterView(store, store, "a", 1, "ws://arena/a", wall_clock=lambda: next(times))
+    store.nodes = [node("a", seen=format_timestamp(datetime.fromtimestamp(1_800_000_150.0, UTC)))]
+    await nodes.send_heartbeat()
     assert nodes.clock_difference_s == 0
 
 
@@ -365,7 +365,7 @@ async def test_a_node_says_what_has_become_of_the_others_and_that_it_is_drained_
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     store: Any = Noted()
-    nodes = Nodes(store, store, "a", 1, "ws://arena/a")
+    nodes = ClusterView(store, store, "a", 1, "ws://arena/a")
     caplog.set_level(logging.INFO)
     gone = node("c", alive=False, seen="2026-11-26T17:05:12.000Z")
     for there, told in (
@@ -386,5 +386,5 @@ async def test_a_node_says_what_has_become_of_the_others_and_that_it_is_drained_
     ):
         caplog.clear()
         store.nodes = there
-        await nodes.beat()
+        await nodes.send_heartbeat()
         assert caplog.messages == told

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from arena.server import matchmaking
-from arena.server.matchmaking import ALONE, FILL_EVERY, NOT_ALONE
+from arena.server.matchmaking import OPEN_FALLBACK_DELAY_S, OPEN_PAIRING_INTERVAL_S, OPEN_FALLBACK_DELAY_POPULATED_S
 from arena.store.registry import add_bots
 from arena.store.tokens import hash_token
 from patience import patient_host
@@ -25,12 +25,12 @@ async def board() -> SeekBoard:
 
 async def rest(board: SeekBoard) -> None:
     """Let so much time pass that whoever finds nobody like itself takes an open seek, where it may."""
-    await advance(ALONE + 10 * FILL_EVERY)
+    await advance(OPEN_FALLBACK_DELAY_S + 10 * OPEN_PAIRING_INTERVAL_S)
 
 
 async def rest_briefly() -> None:
     """Let so little time pass that nobody takes an open seek yet unless it names its bot."""
-    await advance(ALONE - 0.1)
+    await advance(OPEN_FALLBACK_DELAY_S - 0.1)
 
 
 # With two seats
@@ -44,7 +44,7 @@ async def test_an_open_seek_takes_the_config_and_the_ratedness_of_the_other(boar
     board.add("bob", Seek(id="s", game="nim", config={"preset": "classic"}))
     assert (await board.until(2))[1] == ("bob", "house")
     assert [(config["heaps"], rated) for config, rated in board.played] == [([4, 5], False), ([3, 5, 7], True)]
-    assert not board.seeks.of("house")
+    assert not board.seeks.seeks_of("house")
 
 
 async def test_two_open_seeks_never_meet_nor_does_one_of_another_game(board: SeekBoard) -> None:
@@ -54,7 +54,7 @@ async def test_two_open_seeks_never_meet_nor_does_one_of_another_game(board: See
     board.add("ann", Seek(id="s", game="tictactoe"))
     await rest(board)
     assert not board.begun
-    assert not board.seeks._waiting.ripe
+    assert not board.seeks._waiting.fillable_specs
 
 
 async def test_bots_that_seek_the_same_meet_each_other_before_they_take_open_seeks(board: SeekBoard) -> None:
@@ -74,7 +74,7 @@ async def test_where_there_are_enough_others_a_seek_gives_them_more_time(
     board.open("house")
     board.seek("ann")
     board.seek("bob")
-    await advance(NOT_ALONE - 0.1)
+    await advance(OPEN_FALLBACK_DELAY_POPULATED_S - 0.1)
     assert not board.begun
     assert await board.until(1) == [("ann", "house")]
 
@@ -113,7 +113,7 @@ async def test_open_seeks_of_bots_that_may_begin_no_match_are_passed_over(board:
 
 
 async def test_those_that_find_nobody_keep_no_other_from_an_open_seek(board: SeekBoard) -> None:
-    for number in range(4 * matchmaking.IN_VAIN):
+    for number in range(4 * matchmaking.MAX_FAILED_FILLS):
         board.add(
             f"stranger-{number}", Seek(id="s", game="risk-campaign", config={"players": 6, "max_rounds": number + 9})
         )
@@ -344,4 +344,4 @@ async def test_of_two_open_seeks_of_a_bot_that_is_taken_which_fits(board: SeekBo
     board.open("house", ref="two", game="dilemma", presets=["rock-paper-scissors"])
     board.add("ann", Seek(id="s", game="dilemma", config={"preset": "rock-paper-scissors"}))
     assert await board.until(1) == [("ann", "house")]
-    assert [sought.id for sought in board.seeks.of("house")] == ["one"]
+    assert [sought.id for sought in board.seeks.seeks_of("house")] == ["one"]

@@ -15,19 +15,19 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin, Subprotocol
 
-from arena.network.admission import ARRIVALS_AT_ONCE, OPERATOR, Access
-from arena.network.binding import bound, port_of
-from arena.network.connection_limits import Bounds
+from arena.network.admission import ARRIVALS_BURST, OPERATOR_SUBPROTOCOL, Access
+from arena.network.binding import bind_sockets, port_of
+from arena.network.connection_limits import ConnectionBounds
 from arena.network.rate_limits import FREE_FAILURES
-from arena.operations.administration import operations
+from arena.operations.administration import all_handlers
 from arena.operator import credentials
-from arena.operator.channel import MOST_AT_ONCE
-from arena.operator.client import NoAnswer, NoServer, OperatorTimeouts, TokenRefused, connected, connected_to
-from arena.operator.requests import MAX_REQUEST, Handler, Request
+from arena.operator.channel import MAX_PENDING_REQUESTS
+from arena.operator.client import NoAnswer, NoServer, OperatorTimeouts, TokenRefused, connect_to_url, connect_to_folder
+from arena.operator.requests import MAX_REQUEST_BYTES, OperationHandler, Request
 from arena.operator.status import ServerStatus, StatusRequest
-from arena.store.annulment import Annulment
-from arena.store.database_url import database_at
-from arena.tournament.play_request import Play, PlayReply
+from arena.store.annulment import AnnulmentOutcome
+from arena.store.database_url import open_database_url
+from arena.tournament.play_request import PlayRequest, PlayReply
 from certificates import make
 from processes import REPOSITORY, run, serving
 from protocol.dice import SEED_BYTES
@@ -55,7 +55,7 @@ class Reports:
     def __init__(self) -> None:
         self.left = asyncio.Event()
 
-    def __call__(self, arena: Any) -> dict[str, Handler]:
+    def __call__(self, arena: Any) -> dict[str, OperationHandler]:
         async def count(request: Count, tell: Any) -> dict[str, int]:
             for number in range(request.to):
                 tell({"at": number})
@@ -75,12 +75,12 @@ class Reports:
             finally:
                 self.left.set()
 
-        ours = (Handler(Count, count), Handler(Rest, rest, while_heard=True))
-        return {**operations(arena), **{handler.request.do(): handler for handler in ours}}
+        ours = (OperationHandler(Count, count), OperationHandler(Rest, rest, cancel_on_disconnect=True))
+        return {**all_handlers(arena), **{handler.request.operation_name(): handler for handler in ours}}
 
 
 async def operated(serve: Any, **options: Any) -> Any:
-    return await serve(access=Access(operator=TOKEN), operations=options.pop("operations", operations), **options)
+    return await serve(access=Access(operator_token=TOKEN), operations=options.pop("operations", all_handlers), **options)
 
 
 def at(served: Any) -> str:
@@ -91,7 +91,7 @@ async def refused(served: Any, token: str | None = TOKEN, **options: Any) -> tup
     """The status and text with which an operator is not let in."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     with pytest.raises(InvalidStatus) as answer:
-        await connect(at(served), subprotocols=[Subprotocol(OPERATOR)], additional_headers=headers, **options)
+        await connect(at(served), subprotocols=[Subprotocol(OPERATOR_SUBPROTOCOL)], additional_headers=headers, **options)
     return answer.value.response.status_code, (answer.value.response.body or b"").decode()
 
 
@@ -99,7 +99,7 @@ async def test_an_operator_is_told_who_is_connected(serve: Any) -> None:
     served = await operated(serve)
     await served.enter("bob", version="7", client="mine")
     await served.pair()
-    async with connected(at(served), TOKEN) as operator:
+    async with connect_to_url(at(served), TOKEN) as operator:
         found = (await operator.ask(StatusRequest(), ServerStatus)).bots
     assert [(bot.bot, bot.address, bot.playing) for bot in found] == [("ann", "127.0.0.1", 1), ("bob", "127.0.0.1", 1)]
     assert all(bot.since.endswith("Z") for bot in found)
@@ -108,7 +108,7 @@ async def test_an_operator_is_told_who_is_connected(serve: Any) -> None:
 async def test_events_come_before_the_answer_and_requests_go_on_beside_each_other(serve: Any) -> None:
     served = await operated(serve, operations=Reports())
     heard: list[tuple[int, int]] = []
-    async with connected(at(served), TOKEN) as operator:
+    async with connect_to_url(at(served), TOKEN) as operator:
         answers = await asyncio.gather(
             *(
                 operator.ask(
@@ -134,7 +134,7 @@ async def test_a_fault_is_one_line_and_the_connection_goes_on(
     serve: Any, kind: str, fault: type[Exception], says: str
 ) -> None:
     served = await operated(serve, operations=Reports())
-    async with connected(at(served), TOKEN) as operator:
+    async with connect_to_url(at(served), TOKEN) as operator:
         with pytest.raises(fault, match=f"^{says}$"):
             await operator.ask(Count(to=1, fault=kind), dict)
         assert await operator.ask(Count(to=1), dict) == {"counted": 1}
@@ -159,7 +159,7 @@ async def test_what_is_no_request_is_answered_with_what_is_wrong(
 ) -> None:
     served = await operated(serve, operations=Reports())
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with connect(at(served), subprotocols=[Subprotocol(OPERATOR)], additional_headers=headers) as wire:
+    async with connect(at(served), subprotocols=[Subprotocol(OPERATOR_SUBPROTOCOL)], additional_headers=headers) as wire:
         await wire.send(frame)
         answer = json.loads(await asyncio.wait_for(wire.recv(), WITHIN))
     assert (answer["id"], answer["usage"]) == (number, True)
@@ -168,12 +168,12 @@ async def test_what_is_no_request_is_answered_with_what_is_wrong(
 
 async def test_a_request_that_is_too_large_is_not_sent_and_of_many_at_once_each_is_answered(serve: Any) -> None:
     served = await operated(serve, operations=Reports())
-    async with connected(at(served), TOKEN) as operator:
+    async with connect_to_url(at(served), TOKEN) as operator:
         with pytest.raises(UsageFault, match="bytes are too much for one request: ask for less at once"):
-            await operator.ask(Count(to=1, fault="x" * MAX_REQUEST), dict)
-        many = [operator.ask(Count(to=1), dict) for _ in range(MOST_AT_ONCE)]
-        assert await asyncio.gather(*many) == [{"counted": 1}] * MOST_AT_ONCE
-        resting = [asyncio.create_task(operator.ask(Rest(), dict)) for _ in range(MOST_AT_ONCE)]
+            await operator.ask(Count(to=1, fault="x" * MAX_REQUEST_BYTES), dict)
+        many = [operator.ask(Count(to=1), dict) for _ in range(MAX_PENDING_REQUESTS)]
+        assert await asyncio.gather(*many) == [{"counted": 1}] * MAX_PENDING_REQUESTS
+        resting = [asyncio.create_task(operator.ask(Rest(), dict)) for _ in range(MAX_PENDING_REQUESTS)]
         await asyncio.sleep(0)
         with pytest.raises(UsageFault, match="64 requests are under way on this connection: wait for an answer"):
             await operator.ask(Count(to=1), dict)
@@ -185,7 +185,7 @@ async def test_a_request_that_is_too_large_is_not_sent_and_of_many_at_once_each_
 async def test_every_request_is_in_the_documents(serve: Any) -> None:
     served = await operated(serve)
     text = (REPOSITORY / "docs" / "operating.md").read_text()
-    for name, handler in operations(served.arena).items():
+    for name, handler in all_handlers(served.arena).items():
         row = next((line for line in text.splitlines() if line.startswith(f"| `{name}` |")), "")
         assert row, f"docs/operating.md does not tell of {name}"
         assert all(f"`{field}" in row for field in handler.request.__struct_fields__), row
@@ -194,9 +194,9 @@ async def test_every_request_is_in_the_documents(serve: Any) -> None:
 async def test_what_goes_on_while_it_is_heard_ends_when_its_operator_leaves(serve: Any) -> None:
     reports = Reports()
     served = await operated(serve, operations=reports)
-    async with connected(at(served), TOKEN) as operator:
+    async with connect_to_url(at(served), TOKEN) as operator:
         begun = asyncio.Event()
-        asking = asyncio.create_task(operator.ask(Rest(), dict, tell=lambda event: begun.set()))
+        asking = asyncio.create_task(operator.ask(Rest(), dict, on_event=lambda event: begun.set()))
         await asyncio.wait_for(begun.wait(), WITHIN)
     await asyncio.wait_for(reports.left.wait(), WITHIN)
     with pytest.raises(NoAnswer, match="ended the connection before it answered"):
@@ -211,9 +211,9 @@ async def test_wrong_tokens_are_refused_and_after_many_the_right_one_still_comes
     status, text = await refused(served, "wrong")
     assert (status, text[:47]) == (429, "too many wrong tokens came from 127.0.0.1: come")
     with pytest.raises(TokenRefused, match="refuses the operator's token: too many wrong tokens"):
-        async with connected(at(served), "wrong"):
+        async with connect_to_url(at(served), "wrong"):
             pass
-    async with connected(at(served), TOKEN) as operator:
+    async with connect_to_url(at(served), TOKEN) as operator:
         assert await operator.ask(StatusRequest(), ServerStatus)
     assert (await served.enter("ann")).wire.subprotocol is None
 
@@ -223,7 +223,7 @@ def _wrong() -> str:
 
 
 async def test_a_web_page_may_not_operate_an_arena_not_even_its_own(serve: Any) -> None:
-    served = await serve(access=Access(operator=TOKEN, origins=("*",)))
+    served = await serve(access=Access(operator_token=TOKEN, origins=("*",)))
     status, text = await refused(served, origin=Origin(f"http://127.0.0.1:{served.port}"))
     assert (status, text) == (403, "arena.operator is for programs: web pages may not operate an arena\n")
 
@@ -234,26 +234,26 @@ async def test_an_arena_without_an_operator_knows_no_such_subprotocol(serve: Any
 
 
 async def test_an_operator_counts_among_the_connections_of_its_address(serve: Any) -> None:
-    served = await serve(access=Access(operator=TOKEN, bounds=Bounds(per_address=1)), operations=operations)
-    async with connected(at(served), TOKEN):
+    served = await serve(access=Access(operator_token=TOKEN, bounds=ConnectionBounds(per_address=1)), operations=all_handlers)
+    async with connect_to_url(at(served), TOKEN):
         assert (await refused(served))[0] == 503
 
 
 async def test_neither_a_full_arena_nor_wrong_tokens_keep_an_operator_from_a_socket_of_its_own(serve: Any) -> None:
-    bounds = Bounds(connections=1, per_address=10)
-    served = await serve(access=Access(operator=TOKEN, bounds=bounds), operations=operations)
-    (own,) = bound("127.0.0.1", 0)
+    bounds = ConnectionBounds(connections=1, per_address=10)
+    served = await serve(access=Access(operator_token=TOKEN, bounds=bounds), operations=all_handlers)
+    (own,) = bind_sockets("127.0.0.1", 0)
     url = f"ws://127.0.0.1:{port_of([own])}"
     await served.arena.host.listener.take(own, "the operator", operators=True)
     await served.enter("ann")
     for _ in range(FREE_FAILURES + 2):
         with pytest.raises(TokenRefused):
-            async with connected(url, "wrong"):
+            async with connect_to_url(url, "wrong"):
                 pass
-    for _ in range(ARRIVALS_AT_ONCE + 2 * bounds.per_address):
+    for _ in range(ARRIVALS_BURST + 2 * bounds.per_address):
         _, writer = await asyncio.open_connection("127.0.0.1", port_of([own]))
         writer.close()
-    async with connected(url, TOKEN) as operator, connected(url, TOKEN):
+    async with connect_to_url(url, TOKEN) as operator, connect_to_url(url, TOKEN):
         assert [bot.bot for bot in (await operator.ask(StatusRequest(), ServerStatus)).bots] == ["ann"]
     with pytest.raises(InvalidStatus) as answer:
         await connect(url)
@@ -261,9 +261,9 @@ async def test_neither_a_full_arena_nor_wrong_tokens_keep_an_operator_from_a_soc
 
 
 async def test_at_the_operators_socket_the_token_gets_in_however_many_come_without(serve: Any) -> None:
-    bounds = Bounds(waiting_per_address=4)
-    served = await serve(access=Access(operator=TOKEN, bounds=bounds), operations=operations)
-    (own,) = bound("127.0.0.1", 0)
+    bounds = ConnectionBounds(waiting_per_address=4)
+    served = await serve(access=Access(operator_token=TOKEN, bounds=bounds), operations=all_handlers)
+    (own,) = bind_sockets("127.0.0.1", 0)
     port = port_of([own])
     await served.arena.host.listener.take(own, "the operator", operators=True)
 
@@ -271,7 +271,7 @@ async def test_at_the_operators_socket_the_token_gets_in_however_many_come_witho
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         lines = [f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade"]
         lines += ["Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]
-        lines += [f"Sec-WebSocket-Protocol: {OPERATOR}", f"Authorization: Bearer {token}"]
+        lines += [f"Sec-WebSocket-Protocol: {OPERATOR_SUBPROTOCOL}", f"Authorization: Bearer {token}"]
         writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
         return reader, writer
 
@@ -291,10 +291,10 @@ async def test_a_server_keeps_its_token_and_says_in_its_folder_where_to_ask(tmp_
     tokens = []
     for _ in range(2):
         async with serving(tmp_path):
-            found = credentials.read(tmp_path)
+            found = credentials.read_credentials(tmp_path)
             assert found is not None
             tokens.append(found.token)
-            async with connected_to(tmp_path, database_at(tmp_path / "arena.db")) as operator:
+            async with connect_to_folder(tmp_path, open_database_url(tmp_path / "arena.db")) as operator:
                 assert (await operator.ask(StatusRequest(), ServerStatus)).bots == []
             with pytest.raises(InvalidStatus):  # nobody else comes in there
                 await connect(found.url)
@@ -307,10 +307,10 @@ async def test_the_channel_of_a_server_with_tls_needs_no_certificate(tmp_path: P
     named = ("--socket-url", "wss://arena.example.org")
     async with (
         serving(tmp_path / "data", "--tls-cert", str(pair.certificate), "--tls-key", str(pair.key), *named),
-        connected_to(tmp_path / "data") as operator,
+        connect_to_folder(tmp_path / "data") as operator,
     ):
         assert (await operator.ask(StatusRequest(), ServerStatus)).bots == []
-        found = credentials.read(tmp_path / "data")
+        found = credentials.read_credentials(tmp_path / "data")
         assert found is not None
         assert found.public == "wss://arena.example.org", "the name of the certificate"
 
@@ -318,41 +318,41 @@ async def test_the_channel_of_a_server_with_tls_needs_no_certificate(tmp_path: P
 async def test_a_client_says_what_is_in_its_way(tmp_path: Path) -> None:
     nowhere = f"^no server runs on {tmp_path}: start `arena serve --data {tmp_path}` first$"
     with pytest.raises(NoServer, match=nowhere):
-        async with connected_to(tmp_path):
+        async with connect_to_folder(tmp_path):
             pass
     async with serving(tmp_path):
-        right = credentials.read(tmp_path)
+        right = credentials.read_credentials(tmp_path)
         assert right is not None
         with pytest.raises(NoServer, match=f"^no server runs on {tmp_path}, but"):  # it has another database open
-            async with connected_to(tmp_path, database_at(tmp_path / "other.db")):
+            async with connect_to_folder(tmp_path, open_database_url(tmp_path / "other.db")):
                 pass
-        credentials.write(tmp_path, "wrong", right.url, database_at(tmp_path / "arena.db"))
+        credentials.write_credentials(tmp_path, "wrong", right.url, open_database_url(tmp_path / "arena.db"))
         with pytest.raises(
             TokenRefused, match=f"^the server on {tmp_path} refuses the operator's token: the operator's"
         ):
-            async with connected_to(tmp_path):
+            async with connect_to_folder(tmp_path):
                 pass
-        credentials.write(tmp_path, right.token, right.url, database_at(tmp_path / "arena.db"))
+        credentials.write_credentials(tmp_path, right.token, right.url, open_database_url(tmp_path / "arena.db"))
     with pytest.raises(NoServer, match=nowhere):
-        async with connected_to(tmp_path):
+        async with connect_to_folder(tmp_path):
             pass
     (tmp_path / "operator.json").write_text("{")
     with pytest.raises(ArenaFault, match="holds no operator's token any more: remove it, and start the server anew"):
-        async with connected_to(tmp_path):
+        async with connect_to_folder(tmp_path):
             pass
 
 
 async def test_who_listens_where_a_server_was_does_not_see_its_token(tmp_path: Path) -> None:
     async with serving(tmp_path):
         pass
-    found = credentials.read(tmp_path)
+    found = credentials.read_credentials(tmp_path)
     assert found is not None
     came: list[object] = []
     stranger = await asyncio.start_server(
         lambda reader, writer: came.append(writer), "127.0.0.1", urlsplit(found.url).port
     )
     with pytest.raises(NoServer):
-        async with connected_to(tmp_path):
+        async with connect_to_folder(tmp_path):
             pass
     stranger.close()
     assert came == []
@@ -371,7 +371,7 @@ async def test_who_listens_where_a_server_was_does_not_see_its_token(tmp_path: P
 )
 async def test_a_match_that_can_not_be_played_is_refused(serve: Any, changes: dict[str, Any], says: str) -> None:
     served = await operated(serve)
-    request = Play(
+    request = PlayRequest(
         match="t1-00000",
         game="nim",
         config={},
@@ -381,7 +381,7 @@ async def test_a_match_that_can_not_be_played_is_refused(serve: Any, changes: di
         tournament="t1",
         place=0,
     )
-    async with connected(at(served), TOKEN) as operator:
+    async with connect_to_url(at(served), TOKEN) as operator:
         with pytest.raises(UsageFault) as caught:
             await operator.ask(replace(request, **changes), PlayReply)
     assert str(caught.value).startswith(says)
@@ -390,27 +390,27 @@ async def test_a_match_that_can_not_be_played_is_refused(serve: Any, changes: di
 async def test_an_answer_of_another_version_is_a_line(serve: Any) -> None:
     served = await operated(serve)
     says = r"answers as another version would: start it with this one: Expected `int`, got `array` - at `\$.matches`"
-    async with connected(at(served), TOKEN) as operator:
+    async with connect_to_url(at(served), TOKEN) as operator:
         with pytest.raises(NoAnswer, match=says):
-            await operator.ask(StatusRequest(), Annulment)
+            await operator.ask(StatusRequest(), AnnulmentOutcome)
         with pytest.raises(UsageFault, match=r"^status: most is 1180591620717411303424: "):
             await operator.ask(StatusRequest(most=2**70), ServerStatus)
 
 
 def test_credentials_are_for_their_owner_alone_and_hold_a_token(tmp_path: Path) -> None:
     (tmp_path / "operator.json.part").touch(mode=0o644)
-    credentials.write(tmp_path, "t", "ws://127.0.0.1:1", database_at(tmp_path / "arena.db"))
+    credentials.write_credentials(tmp_path, "t", "ws://127.0.0.1:1", open_database_url(tmp_path / "arena.db"))
     assert stat.S_IMODE((tmp_path / "operator.json").stat().st_mode) == 0o600
-    credentials.write(tmp_path, "", "ws://127.0.0.1:1", database_at(tmp_path / "arena.db"))
+    credentials.write_credentials(tmp_path, "", "ws://127.0.0.1:1", open_database_url(tmp_path / "arena.db"))
     with pytest.raises(ArenaFault, match="holds no operator's token any more: remove it, and start the server anew"):
-        credentials.read(tmp_path)
+        credentials.read_credentials(tmp_path)
 
 
 async def test_a_server_that_hangs_does_not_answer(tmp_path: Path) -> None:
     silent = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
     url = f"ws://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
     with pytest.raises(NoAnswer, match=f"^the server at {url} does not answer within 0.2 s: see its log$"):
-        async with connected(url, TOKEN, timeouts=OperatorTimeouts(connect_timeout_s=0.2)):
+        async with connect_to_url(url, TOKEN, timeouts=OperatorTimeouts(connect_timeout_s=0.2)):
             pass
     silent.close()
 

@@ -11,38 +11,38 @@ import pytest
 from msgspec.structs import replace
 
 from arena.commands.tournament_report import Report
-from arena.ratings.payoff_standings import PaidMatch, Payoffs
-from arena.ratings.standings import TableRow, table
+from arena.ratings.payoff_standings import MatchPayoffs, PayoffSummary
+from arena.ratings.standings import TableRow, score_rows
 from arena.store.store import Store
 from arena.store.tournament_state import open_tournament
 from arena.store.tournaments import tournament_leaders, tournament_table
 from commands import on_terminal
-from measuring.payoffs import Paid
+from measuring.payoffs import TotalPayoff
 from plans import plan
 from referee.result import Result
 from seasons import finish, paid
 
 
 def rows(names: Sequence[str]) -> list[TableRow]:
-    return [replace(row, played=1) for row in table(names, [])]
+    return [replace(row, played=1) for row in score_rows(names, [])]
 
 
-def of_ten(payoff: float | None) -> Paid | None:
+def of_ten(payoff: float | None) -> TotalPayoff | None:
     """What was paid in ten rounds, so much in each."""
-    return None if payoff is None else Paid(10 * payoff, 10)
+    return None if payoff is None else TotalPayoff(10 * payoff, 10)
 
 
-def of_two(one: str, other: str, *payoffs: tuple[float | None, float | None], paired: bool = False) -> list[PaidMatch]:
+def of_two(one: str, other: str, *payoffs: tuple[float | None, float | None], paired: bool = False) -> list[MatchPayoffs]:
     """Matches of these two; paired, each two that follow one another share a start."""
     return [
-        PaidMatch(((one, of_ten(mine)), (other, of_ten(theirs))), f"{one}{other}{at // 2}" if paired else None)
+        MatchPayoffs(((one, of_ten(mine)), (other, of_ten(theirs))), f"{one}{other}{at // 2}" if paired else None)
         for at, (mine, theirs) in enumerate(payoffs)
     ]
 
 
 def test_the_table_is_in_the_order_of_payoffs_and_who_has_none_is_last() -> None:
     met = [*of_two("ann", "bob", (1.0, 2.0)), *of_two("bob", "cid", (0.0, None))]
-    found = Payoffs(["ann", "bob", "cid"], met).order(rows(["ann", "bob", "cid"]))
+    found = PayoffSummary(["ann", "bob", "cid"], met).rank_rows(rows(["ann", "bob", "cid"]))
     assert [(row.rank, row.best_rank, row.worst_rank, row.bot, row.payoff and row.payoff.mean) for row in found] == [
         (1, 1, 3, "ann", 1.0),
         (1, 1, 3, "bob", 1.0),
@@ -52,15 +52,15 @@ def test_the_table_is_in_the_order_of_payoffs_and_who_has_none_is_last() -> None
 
 def test_without_payoffs_a_table_stays_as_it_is() -> None:
     met = of_two("ann", "bob", (None, None))
-    payoffs = Payoffs(["ann", "bob"], met)
-    assert payoffs.order(rows(["ann", "bob"])) == rows(["ann", "bob"])
+    payoffs = PayoffSummary(["ann", "bob"], met)
+    assert payoffs.rank_rows(rows(["ann", "bob"])) == rows(["ann", "bob"])
     assert payoffs.pairs == {}
 
 
 def test_matches_of_one_start_count_by_their_mean() -> None:
     swings = [(1.0, 3.0), (3.0, 1.0), (1.0, 3.0), (3.0, 1.0)]
-    alone = Payoffs(["ann", "bob"], of_two("ann", "bob", *swings)).means["ann"]
-    paired = Payoffs(["ann", "bob"], of_two("ann", "bob", *swings, paired=True)).means["ann"]
+    alone = PayoffSummary(["ann", "bob"], of_two("ann", "bob", *swings)).means["ann"]
+    paired = PayoffSummary(["ann", "bob"], of_two("ann", "bob", *swings, paired=True)).means["ann"]
     assert alone is not None
     assert paired is not None
     assert alone.mean == paired.mean == 2.0
@@ -71,7 +71,7 @@ def test_matches_of_one_start_count_by_their_mean() -> None:
 
 def test_bots_are_ranked_apart_where_what_they_were_paid_differs_for_certain() -> None:
     always = [(3.0, 1.0)] * 3
-    found = Payoffs(["ann", "bob"], of_two("ann", "bob", *always)).order(rows(["bob", "ann"]))
+    found = PayoffSummary(["ann", "bob"], of_two("ann", "bob", *always)).rank_rows(rows(["bob", "ann"]))
     assert [(row.best_rank, row.worst_rank, row.bot) for row in found] == [(1, 1, "ann"), (2, 2, "bob")]
 
 
@@ -79,10 +79,10 @@ def test_what_both_of_two_get_in_the_same_rounds_tells_them_apart_however_rounds
     chance = random.Random(3)
     level = [chance.uniform(-50, 50) for _ in range(20)]
     together = [(each + 0.1 + chance.gauss(0, 0.01), each) for each in level]
-    found = Payoffs(["ann", "bob"], of_two("ann", "bob", *together)).order(rows(["ann", "bob"]))
+    found = PayoffSummary(["ann", "bob"], of_two("ann", "bob", *together)).rank_rows(rows(["ann", "bob"]))
     assert [(row.best_rank, row.worst_rank) for row in found] == [(1, 1), (2, 2)]
     zero_sum = [(each, -each) for each in level]
-    found = Payoffs(["ann", "bob"], of_two("ann", "bob", *zero_sum)).order(rows(["ann", "bob"]))
+    found = PayoffSummary(["ann", "bob"], of_two("ann", "bob", *zero_sum)).rank_rows(rows(["ann", "bob"]))
     assert [(row.best_rank, row.worst_rank) for row in found] == [(1, 2), (1, 2)]
 
 
@@ -97,7 +97,7 @@ def test_of_equal_bots_some_are_told_apart_in_at_most_one_tournament_of_twenty(b
             for other in names[at + 1 :]:
                 payoffs = [(chance.gauss(0, 1), chance.gauss(0, 3)) for _ in range(4)]
                 met += of_two(one, other, *payoffs)
-        wrong += any((row.best_rank, row.worst_rank) != (1, bots) for row in Payoffs(names, met).order(rows(names)))
+        wrong += any((row.best_rank, row.worst_rank) != (1, bots) for row in PayoffSummary(names, met).rank_rows(rows(names)))
     assert wrong <= 32  # 5 % of 400 are 20; two and a half standard errors more
 
 

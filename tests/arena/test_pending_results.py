@@ -16,9 +16,9 @@ from arena.store.store import Store
 from arena.store.tournament_state import PendingResult, finish_tournament, pending_of_tournament, save_pending
 from commands import call
 from databases import EVERY_DATABASE, alter
-from referee.effects import Resigned
-from referee.footer import Closed
-from referee.record import public, write_line
+from referee.effects import Resignation
+from referee.footer import ClosedMatch
+from referee.record import is_public, write_line
 from referee_table import Table, header
 
 pytestmark = EVERY_DATABASE
@@ -34,15 +34,15 @@ def over(place: int) -> PendingResult:
     """A match of the tournament `t1` that was refereed to its end, with luck and a failure."""
     placed = replace(header("nim", match=f"t1-{place:05d}", rated=True), tournament="t1", place=place)
     table = Table(header=placed).begin()
-    table.send(Resigned(0))
+    table.send(Resignation(0))
     result = table.match.result("2026-01-01T00:01:00.000Z")
-    lines = tuple(line for line in map(write_line, table.lines) if public(line))
-    closed = Closed(result, lines, table.match.footer(result, None))
+    lines = tuple(line for line in map(write_line, table.lines) if is_public(line))
+    closed = ClosedMatch(result, lines, table.match.footer(result, None))
     return PendingResult(closed, MatchLuck("exact", 0.5), {1: "ended with exit code 3"})
 
 
 def finished(one: PendingResult) -> StorableMatch:
-    return StorableMatch(one.closed.result, one.closed.record, one.luck, one.failures)
+    return StorableMatch(one.closed.result, one.closed.pack_record, one.luck, one.failures)
 
 
 def test_a_match_waits_as_it_was_handed_in_until_it_is_rated(store: Store) -> None:

@@ -12,21 +12,21 @@ import pytest
 
 from arena.host.session import Session
 from arena.operator.changes import SetPeople
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from arena.server.seek_index import ActiveSeek, match_spec_of, pool_of
 from arena.store import registry
 from arena.store.integrity_check import check_database
-from arena.store.leaderboards import leaderboard_page, leaders_of_games, next_opponent, profile_of, strongest_bots
+from arena.store.leaderboards import leaderboard_page, leaders_of_games, next_opponent, find_profile, strongest_bots
 from arena.store.rating_rebuild import rebuild_ratings
-from arena.store.registry import registered_bot
+from arena.store.registry import find_registered_bot
 from arena.store.result_queries import leaderboard_of, rated_pools, record_of
 from arena.store.store import Store
 from arena.web.strengths import strengths
 from commands import call
 from databases import EVERY_DATABASE
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import Clock, Seek
-from protocol.pools import is_of_people, people_pool, without_people
+from protocol.pools import is_people_pool, people_pool, preset_pool
 from referee import record_reader
 from seasons import finish, header, result
 from seek_board import Bot, SeekBoard
@@ -35,7 +35,7 @@ BOTS, PEOPLE = "nim/classic", "nim/classic:people"
 
 
 def seek(bot: str, *, person: bool = False, rated: bool = True, people_rated: bool = True) -> ActiveSeek:
-    kind = match_spec_of(load("nim"), rated=rated)
+    kind = match_spec_of(load_game("nim"), rated=rated)
     session = cast(Session, Bot(bot, person=person))
     return ActiveSeek(session, bot, "s", kind, frozenset(), 0.0, people_rated=people_rated)
 
@@ -59,10 +59,10 @@ def test_a_match_with_a_person_counts_among_people_alone(seeks: list[ActiveSeek]
 
 def test_a_pool_of_people_is_named_after_that_of_bots() -> None:
     assert people_pool(BOTS) == PEOPLE
-    assert (is_of_people(PEOPLE), is_of_people(BOTS)) == (True, False)
-    assert (without_people(PEOPLE), without_people(BOTS)) == (BOTS, BOTS)
-    assert load("nim").pools == [BOTS, PEOPLE]
-    assert load("nim", {"heaps": [1, 2]}).pools == []
+    assert (is_people_pool(PEOPLE), is_people_pool(BOTS)) == (True, False)
+    assert (preset_pool(PEOPLE), preset_pool(BOTS)) == (BOTS, BOTS)
+    assert load_game("nim").pools == [BOTS, PEOPLE]
+    assert load_game("nim", {"heaps": [1, 2]}).pools == []
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ async def test_what_people_play_is_rated_apart_and_follows_from_the_results(play
     assert {(row.bot, row.person) for row in store.read(leaderboard_of, PEOPLE)} == {("zoe", True), ("house", False)}
     assert list(store.iterate(check_database)) == []
     assert store.write(rebuild_ratings) == 0
-    verify(record_reader.read(store.read(record_of, played.match), played.match))
+    verify_record(record_reader.read_record(store.read(record_of, played.match), played.match))
 
 
 @EVERY_DATABASE
@@ -101,7 +101,7 @@ async def test_people_are_told_from_bots_wherever_they_stand(played: Any) -> Non
     store = played.store
     rows = store.read(leaderboard_page, PEOPLE).rows
     assert {row.bot: row.person for row in rows} == {"zoe": True, "house": False}
-    assert store.read(profile_of, "zoe").person
+    assert store.read(find_profile, "zoe").person
     last, first = sorted(rows, key=lambda row: row.mu)
     assert store.read(next_opponent, last.bot, PEOPLE) == (None if first.person else first.bot)
     assert store.read(next_opponent, first.bot, PEOPLE) is None
@@ -138,7 +138,7 @@ async def test_until_it_is_rated_a_name_is_who_came_in_with_it_last(serve: Any) 
     served = await serve()
     for person in (False, True, False):
         came = (await served.enter("ann", person=person)).passed[-1]
-        assert came.get("person", False) is served.store.read(registered_bot, "ann").person is person
+        assert came.get("person", False) is served.store.read(find_registered_bot, "ann").person is person
     finish(served.store, result("m1", rated=False))
     assert served.store.write(registry.claim_person, "ann", person=True)
     finish(served.store, result("m2"))
@@ -148,10 +148,10 @@ async def test_until_it_is_rated_a_name_is_who_came_in_with_it_last(serve: Any) 
 async def test_a_name_that_is_deleted_or_free_again_is_nobodys(serve: Any) -> None:
     served = await serve()
     await served.enter("zoe", person=True)
-    placeholder = served.store.write(registry.delete_bot, "zoe")
-    assert not served.store.read(profile_of, placeholder).person
+    placeholder = served.store.write(registry.anonymize_bot, "zoe")
+    assert not served.store.read(find_profile, placeholder).person
     await served.enter("zoe")
-    assert not served.store.read(registered_bot, "zoe").person
+    assert not served.store.read(find_registered_bot, "zoe").person
 
 
 async def test_a_friend_who_is_invited_is_played_for_fun(serve: Any) -> None:
@@ -174,11 +174,11 @@ async def test_a_person_meets_the_ladder_of_bots_only_by_its_clock(slow: bool, r
 async def test_a_person_is_paired_by_whom_it_met_among_people() -> None:
     board = SeekBoard()
     for pool, rival in ((BOTS, "ann"), (BOTS, "ann"), (PEOPLE, "bob")):
-        board.bots.begin(pool, ["zoe", rival])
+        board.bots.count_encounter(pool, ["zoe", rival])
     for name in ("ann", "bob", "zoe"):
         board.add(name, Seek(id="s", game="nim"), person=name == "zoe")
     assert await board.until(1) == [("ann", "zoe")]
-    assert board.bots.met("zoe", PEOPLE) == {"ann": 1, "bob": 1}
+    assert board.bots.count_encounters("zoe", PEOPLE) == {"ann": 1, "bob": 1}
 
 
 async def test_a_person_that_had_its_matches_of_the_day_with_a_bot_among_people_meets_another() -> None:
@@ -192,9 +192,9 @@ async def test_a_person_that_had_its_matches_of_the_day_with_a_bot_among_people_
 
 async def test_bots_beside_a_person_are_paired_by_whom_they_met_among_bots() -> None:
     board = SeekBoard()
-    board.bots.begin(BOTS, ["ann", "bob"])
+    board.bots.count_encounter(BOTS, ["ann", "bob"])
     for pair in (("ann", "cid"), ("ann", "cid"), ("zoe", "ann"), ("zoe", "bob"), ("zoe", "cid")):
-        board.bots.begin(PEOPLE, pair)
+        board.bots.count_encounter(PEOPLE, pair)
     for name in ("ann", "bob", "cid", "dan", "zoe"):
         board.add(name, Seek(id="s", game="nim"), person=name == "zoe")
     assert (await board.until(2))[:2] == [("dan", "zoe"), ("ann", "cid")]

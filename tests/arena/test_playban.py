@@ -10,7 +10,7 @@ import pytest
 from arena.host.timeouts import HostTimeouts
 from arena.network.rate_limits import FailureBackoff
 from arena.server import matchmaking
-from arena.server.playban import FIRST, LONGEST, LONGEST_OF_ADDRESS, Playbans, paused
+from arena.server.playban import FIRST_PAUSE_S, MAX_PAUSE_S, MAX_ADDRESS_PAUSE_S, Playbans, pause_message
 from protocol.messages import Clock
 from virtual_time import advance
 
@@ -40,72 +40,72 @@ def attendance(watch: Watch) -> Playbans:
 
 
 def test_a_match_played_makes_good_for_one_that_was_missed_and_shortens_no_pause() -> None:
-    pauses = FailureBackoff(LONGEST, FIRST)
-    assert [pauses.fail("ann", 0.0) for _ in range(8)] == [10, 20, 40, 80, 160, 320, 600, 600]
-    pauses.forgive("ann")
-    pauses.forgive("nobody")
-    assert (pauses.wait("ann", 599.0), pauses.wait("nobody", 599.0)) == (1, 0)
+    pauses = FailureBackoff(MAX_PAUSE_S, FIRST_PAUSE_S)
+    assert [pauses.add_failure("ann", 0.0) for _ in range(8)] == [10, 20, 40, 80, 160, 320, 600, 600]
+    pauses.remove_failure("ann")
+    pauses.remove_failure("nobody")
+    assert (pauses.wait_s("ann", 599.0), pauses.wait_s("nobody", 599.0)) == (1, 0)
     for _ in range(7):
-        pauses.forgive("ann")
-    assert (pauses.wait("ann", 0.0), pauses.fail("ann", 0.0)) == (0, FIRST)
+        pauses.remove_failure("ann")
+    assert (pauses.wait_s("ann", 0.0), pauses.add_failure("ann", 0.0)) == (0, FIRST_PAUSE_S)
 
 
 def test_a_pause_is_told_in_whole_seconds() -> None:
-    assert paused(9.2).endswith("seek again in 10 s")
+    assert pause_message(9.2).endswith("seek again in 10 s")
 
 
 def test_who_has_not_come_yet_has_one_match_at_a_time(attendance: Playbans) -> None:
-    assert attendance.free("ann", HERE)
-    attendance.begin("ann", HERE)
-    assert not attendance.free("ann", HERE)
-    assert not attendance.free("ann", THERE)
-    assert attendance.ready("ann")
-    assert attendance.free("ann", HERE)
-    attendance.begin("ann", HERE)
-    assert attendance.free("ann", HERE)
-    assert not attendance.ready("ann")
+    assert attendance.may_start("ann", HERE)
+    attendance.on_seated("ann", HERE)
+    assert not attendance.may_start("ann", HERE)
+    assert not attendance.may_start("ann", THERE)
+    assert attendance.on_ready("ann")
+    assert attendance.may_start("ann", HERE)
+    attendance.on_seated("ann", HERE)
+    assert attendance.may_start("ann", HERE)
+    assert not attendance.on_ready("ann")
 
 
 def test_bots_of_one_address_that_have_not_come_yet_have_one_match_together(attendance: Playbans) -> None:
-    attendance.begin("ann", HERE)
-    assert (attendance.free("bob", HERE), attendance.free("cid", THERE)) == (False, True)
-    attendance.begin("bob", HERE)  # the other seat of the same match
-    attendance.ready("ann")
-    assert attendance.free("ann", HERE)
-    assert not attendance.free("dan", HERE)
-    assert attendance.end("bob")
-    assert attendance.free("dan", HERE)
-    assert not attendance.end("bob")
+    attendance.on_seated("ann", HERE)
+    assert (attendance.may_start("bob", HERE), attendance.may_start("cid", THERE)) == (False, True)
+    attendance.on_seated("bob", HERE)  # the other seat of the same match
+    attendance.on_ready("ann")
+    assert attendance.may_start("ann", HERE)
+    assert not attendance.may_start("dan", HERE)
+    assert attendance.on_released("bob")
+    assert attendance.may_start("dan", HERE)
+    assert not attendance.on_released("bob")
 
 
 def test_who_misses_a_match_pauses_and_is_not_tried_any_more(attendance: Playbans, watch: Watch) -> None:
-    attendance.ready("ann")
-    assert attendance.missed("ann") == FIRST
-    assert (attendance.pause("ann", HERE), attendance.pause("bob", HERE)) == (FIRST, 0)
-    assert not attendance.tried("ann")
-    watch.time += FIRST
-    assert attendance.pause("ann", HERE) == 0
-    attendance.begin("ann", HERE)
-    assert not attendance.free("ann", HERE)
+    attendance.on_ready("ann")
+    assert attendance.on_missed("ann") == FIRST_PAUSE_S
+    assert (attendance.pause_s("ann", HERE), attendance.pause_s("bob", HERE)) == (FIRST_PAUSE_S, 0)
+    assert not attendance.is_trusted("ann")
+    watch.time += FIRST_PAUSE_S
+    assert attendance.pause_s("ann", HERE) == 0
+    attendance.on_seated("ann", HERE)
+    assert not attendance.may_start("ann", HERE)
 
 
 def test_an_address_whose_new_bots_do_not_come_has_a_tenth_of_the_time(attendance: Playbans, watch: Watch) -> None:
-    attendance.ready("ann")
+    attendance.on_ready("ann")
     pauses = []
     for number in range(6):
         troll = f"troll-{number}"
-        assert attendance.free(troll, HERE)
-        attendance.begin(troll, HERE)
+        assert attendance.may_start(troll, HERE)
+        attendance.on_seated(troll, HERE)
         watch.time += READY_TIMEOUT_S
-        missed = attendance.missed(troll)
-        attendance.end(troll)
-        assert missed == attendance.pause(troll, HERE)
-        assert not attendance.free("newcomer", HERE)
-        pauses.append(attendance.pause("newcomer", HERE))
+        missed = attendance.on_missed(troll)
+        attendance.on_released(troll)
+        assert missed == attendance.pause_s(troll, HERE)
+        assert not attendance.may_start("newcomer", HERE)
+        pauses.append(attendance.pause_s("newcomer", HERE))
         watch.time += pauses[-1]
     assert pauses == [10, 20, 40, 80, 90, 90]
-    assert pauses[-1] == LONGEST_OF_ADDRESS == 9 * READY_TIMEOUT_S
-    assert (attendance.pause("ann", HERE), attendance.pause("newcomer", THERE)) == (0, 0)
+    assert pauses[-1] == MAX_ADDRESS_PAUSE_S == 9 * READY_TIMEOUT_S
+    assert (attendance.pause_s("ann", HERE), attendance.pause_s("newcomer", THERE)) == (0, 0)
 
 
 # Over sockets
@@ -166,7 +166,7 @@ async def test_a_silent_bot_with_64_slots_takes_one_honest_bot_at_a_time(serve: 
 async def test_bots_that_leave_while_a_look_goes_on_are_passed_over(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matchmaking, "AT_ONCE", 2)
+    monkeypatch.setattr(matchmaking, "PAIRING_BATCH_SIZE", 2)
     served = await serve()
     seeks = served.arena.ladder.seeks
     monkeypatch.setattr(seeks, "_look_in", lambda seconds: None)

@@ -14,7 +14,7 @@ DEAL = Event(ply=0, seat=-1, move={"heaps": [3, 5, 7]})
 
 
 class Wordy(Nim):
-    def told(self, event: Event) -> str:
+    def describe_event(self, event: Event) -> str:
         return f"heaps of {event.move['heaps']}" if event.move else ""
 
 

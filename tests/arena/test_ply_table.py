@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from arena.replay.ply_rows import rows
-from referee.effects import Played, Resigned
+from arena.replay.ply_rows import iter_ply_rows
+from referee.effects import MoveReceived, Resignation
 from referee_table import Table
 
 COOPERATE, DEFECT = {"choose": 0}, {"choose": 1}
@@ -11,12 +11,12 @@ COOPERATE, DEFECT = {"choose": 0}, {"choose": 1}
 
 def test_each_move_of_a_round_is_a_row_with_what_it_cost_and_the_round_follows() -> None:
     table = Table("dilemma", {"rounds": 2}).begin()
-    table.send(Played(1, 0, {"choose": 7}), 1.0)
-    table.send(Played(1, 0, DEFECT, info=None), 1.0)
-    table.send(Played(0, 0, COOPERATE), 1.0)
-    table.send(Played(0, 1, COOPERATE), 0.5)
-    table.send(Resigned(1))
-    first, second, result, alone, left = rows(table.record())
+    table.send(MoveReceived(1, 0, {"choose": 7}), 1.0)
+    table.send(MoveReceived(1, 0, DEFECT, info=None), 1.0)
+    table.send(MoveReceived(0, 0, COOPERATE), 1.0)
+    table.send(MoveReceived(0, 1, COOPERATE), 0.5)
+    table.send(Resignation(1))
+    first, second, result, alone, left = iter_ply_rows(table.record())
     assert [(row.ply, row.seat, row.bot, row.move) for row in (first, second, result)] == [
         (0, 1, "bob", '{"choose":1}'),
         (0, 0, "ann", '{"choose":0}'),
@@ -33,7 +33,7 @@ def test_each_move_of_a_round_is_a_row_with_what_it_cost_and_the_round_follows()
 
 def test_cards_that_were_dealt_are_in_a_row_of_no_seat() -> None:
     table = Table("kuhn", {"hands": 1}).begin().finish_at_random()
-    deal, *moves = rows(table.record())
+    deal, *moves = iter_ply_rows(table.record())
     assert (deal.seat, deal.bot) == (-1, None)
     assert deal.move is not None
     assert deal.move.startswith('{"cards":[')

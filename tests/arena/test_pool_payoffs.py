@@ -18,14 +18,14 @@ from arena.commands.bot_record import show_bot
 from arena.commands.leaderboard import leaderboard
 from arena.store.annulment import annul_matches
 from arena.store.integrity_check import check_database
-from arena.store.leaderboards import leaderboard_page, leaders_of_games, opponents_page, profile_of
+from arena.store.leaderboards import leaderboard_page, leaders_of_games, opponents_page, find_profile
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.result_queries import leaderboard_of, result_of
 from arena.store.seasons import season_leaderboards, start_season
 from arena.store.store import Store
 from commands import on_terminal
 from databases import EVERY_DATABASE, asked
-from measuring.payoffs import MAX_WEIGHT_ROUNDS, Paid, mean_of_rounds, mean_payoff, pair_payoffs
+from measuring.payoffs import MAX_WEIGHT_ROUNDS, TotalPayoff, mean_of_rounds, mean_payoff, pair_payoffs
 from referee.result import Result
 from seasons import finish, paid
 
@@ -69,7 +69,7 @@ def test_a_bot_that_beats_nobody_leads_where_it_is_paid_most(store: Store) -> No
         (1, "nice", 1.95),
         (2, "kind", 1.9),
     ]
-    profile = store.read(profile_of, "nasty")
+    profile = store.read(find_profile, "nasty")
     assert profile is not None
     assert profile.standings[0].rank == 3
 
@@ -98,7 +98,7 @@ def everywhere(store: Store) -> list[tuple[int, str]]:
     paid_for = {row.bot for row in rows if row.payoff is not None}
     assert [(row.rank, row.bot) for row in game.leaders] == [(rank, bot) for rank, bot in ranks if bot in paid_for]
     for rank, bot in ranks:
-        profile = store.read(profile_of, bot)
+        profile = store.read(find_profile, bot)
         assert profile is not None
         assert profile.standings[0].rank == rank
     viewed = asked(store.database, "SELECT bot FROM ladder ORDER BY place")
@@ -262,7 +262,7 @@ def test_a_round_weighs_the_same_however_long_its_match_was(store: Store) -> Non
         paid("short", ("ann", "bob"), (5.0, 0.0), rounds=100),
     )
     found = {row.bot: row.payoff for row in store.read(leaderboard_of, POOL)}["ann"]
-    right = mean_payoff([pair_payoffs(mean_of_rounds([Paid(900, 900), Paid(500, 100)]), 1000)])
+    right = mean_payoff([pair_payoffs(mean_of_rounds([TotalPayoff(900, 900), TotalPayoff(500, 100)]), 1000)])
     assert found is not None
     assert right is not None
     assert found.mean == right.mean == 1.4

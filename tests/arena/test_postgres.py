@@ -19,11 +19,11 @@ from msgspec.structs import replace
 from sqlalchemy import Table as DatabaseTable
 from sqlalchemy import event
 
-from arena.commands.db import look
+from arena.commands.db import check_match
 from arena.store import database_copy, postgres_database
 from arena.store.database import SchemaMismatch, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.database_copy import copy_database
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import bots_page
@@ -31,7 +31,7 @@ from arena.store.match_log import log_page
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import add_bots, all_bots
 from arena.store.result_queries import iter_results, leaderboard_of
-from arena.store.schema import REVISIONS
+from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.store import Reader, Store
 from commands import call
 from databases import alter, asked
@@ -56,10 +56,10 @@ def store(url: str) -> Iterator[Store]:
 
 def test_an_arena_is_made_in_an_empty_database_and_found_there() -> None:
     url = new_database(made=False)
-    assert database_at(url).revision() is None
+    assert open_database_url(url).revision() is None
     with closing(Store.open(url)) as store:
         finish(store, result("m1"))
-    assert database_at(url).revision() == REVISIONS[-1]
+    assert open_database_url(url).revision() == SCHEMA_REVISIONS[-1]
     with closing(Reader.open(url)) as reader:
         assert [found.match for found in reader.iterate(iter_results)] == ["m1"]
 
@@ -199,7 +199,7 @@ def test_what_was_broken_by_hand_is_told_in_lines(url: str, store: Store) -> Non
 
 
 def test_an_older_server_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_database, "OLDEST", 990_000)
+    monkeypatch.setattr(postgres_database, "MIN_SERVER_VERSION", 990_000)
     with pytest.raises(StoreError, match=r"/arena_\d+\S* is PostgreSQL \d\d: 99 or newer is needed"):
         Store.open(url)
 
@@ -231,8 +231,8 @@ def test_an_arena_moves_to_a_server_and_back_with_every_row(tmp_path: Path) -> N
     with closing(Store.open(here)) as store:
         season(store)
         store.write(add_bots, {"eve": "e" * 64})
-    rows = copy_database(database_at(here), database_at(there))
-    assert copy_database(database_at(there), database_at(back)) == rows
+    rows = copy_database(open_database_url(here), open_database_url(there))
+    assert copy_database(open_database_url(there), open_database_url(back)) == rows
     assert (rows["matches"], rows["bots"], rows["seats"]) == (30, 5, 60)
     with closing(sqlite3.connect(here)) as before, closing(sqlite3.connect(back)) as after:
         assert sorted(before.iterdump()) == sorted(after.iterdump())
@@ -256,7 +256,7 @@ def test_the_same_matches_come_to_the_same_ratings_to_the_last_digit(url: str, t
         with closing(Store.open(where)) as store:
             for at in range(0, len(matches), 9):
                 store.write(finish_matches, matches[at : at + 9])
-            assert list(store.iterate(check_database, look)) == []
+            assert list(store.iterate(check_database, check_match)) == []
         rows.append([asked(where if "://" in where else Path(where), query) for query in RATED])
     assert rows[0] == rows[1]
     assert len(rows[0][0]) == 4
@@ -273,7 +273,7 @@ def test_a_nul_that_a_file_has_from_before_is_shown_as_a_sign_on_a_server(tmp_pa
     with closing(Store.open(here)) as store:
         season(store, 1)
     alter(here, "INSERT INTO incidents (bot, at, code, text) VALUES (1, '2026', 'bad', 'a' || char(0) || 'b')")
-    assert copy_database(database_at(here), database_at(there))["incidents"] == 1
+    assert copy_database(open_database_url(here), open_database_url(there))["incidents"] == 1
     assert asked(there, "SELECT text FROM incidents") == [{"text": "a\N{SYMBOL FOR NULL}b"}]
 
 
@@ -283,10 +283,10 @@ def test_what_cannot_be_copied_is_told_with_its_table(tmp_path: Path) -> None:
         season(store, 1)
     alter(here, "UPDATE matches SET plies = 1 << 40")
     with pytest.raises(StoreError, match=r"^table matches: postgresql://.*: integer out of range"):
-        copy_database(database_at(here), database_at(there))
+        copy_database(open_database_url(here), open_database_url(there))
     alter(here, "UPDATE matches SET reason = CAST(x'ff' AS text)")
     with pytest.raises(StoreError, match=f"^table matches: {here}: Could not decode to UTF-8"):
-        copy_database(database_at(here), database_at(there))
+        copy_database(open_database_url(here), open_database_url(there))
 
 
 def test_what_is_there_is_not_written_over_and_what_was_cut_off_leaves_nothing(
@@ -296,7 +296,7 @@ def test_what_is_there_is_not_written_over_and_what_was_cut_off_leaves_nothing(
     with closing(Store.open(here)) as store:
         season(store)
     with pytest.raises(UsageFault, match=r"there is an arena in .* already"):
-        copy_database(database_at(here), database_at(url))
+        copy_database(open_database_url(here), open_database_url(url))
 
     copy_table = database_copy._copy_table
 
@@ -307,8 +307,8 @@ def test_what_is_there_is_not_written_over_and_what_was_cut_off_leaves_nothing(
 
     monkeypatch.setattr(database_copy, "_copy_table", stop)
     for place in (tmp_path / "there.db", new_database(made=False)):
-        to = database_at(place)
+        to = open_database_url(place)
         with pytest.raises(KeyboardInterrupt):
-            copy_database(database_at(here), to)
+            copy_database(open_database_url(here), to)
         assert to.revision() is None
     assert {path.stem for path in tmp_path.iterdir()} == {"here"}

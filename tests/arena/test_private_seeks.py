@@ -27,8 +27,8 @@ async def test_neither_the_ladder_nor_an_open_seek_takes_one_that_is_private(pat
     patient.seek("cid")
     patient.seek("dan")
     assert (await patient.until(2))[1:] == [("cid", "dan")]
-    assert patient.seeks.holds("ann", "private")
-    assert patient.seeks.holds("eve", "private")
+    assert patient.seeks.has_seek("ann", "private")
+    assert patient.seeks.has_seek("eve", "private")
 
 
 @pytest.mark.parametrize("first", ["ann", "bob"])
@@ -43,7 +43,7 @@ async def test_who_names_the_bot_of_a_private_seek_meets_it_unrated_whoever_came
         seek()
     assert await patient.until(1) == [("ann", "bob")]
     assert [rated for _, rated in patient.played] == [False]
-    assert not patient.seeks.of("ann")
+    assert not patient.seeks.seeks_of("ann")
 
 
 async def test_who_names_it_for_something_else_does_not_meet_it(patient: SeekBoard) -> None:
@@ -71,7 +71,7 @@ async def test_the_pace_of_the_ladder_does_not_hold_it() -> None:
     board.seek("bob")
     await board.until(1)
     board.private("ann")
-    assert board.seeks.paced("ann") == 0.0
+    assert board.seeks.rate_delay_s("ann") == 0.0
     board.seek("bob", opponent="ann")
     assert (await board.until(2))[1] == ("ann", "bob")
 

@@ -17,15 +17,15 @@ from arena.store.registry import (
     add_bots,
     claim_person,
     is_known_bot,
-    note_incident,
+    log_incident,
     register_bot,
-    registered_bot,
+    find_registered_bot,
     update_last_seen,
 )
-from arena.store.result_queries import bot_facts, leaderboard_of, rated_pools, result_of
+from arena.store.result_queries import load_ladder_bot, leaderboard_of, rated_pools, result_of
 from arena.store.store import Store
 from arena.store.thinning import RecordsOfBot
-from machine.timestamps import utc
+from machine.timestamps import utc_now
 from referee.result import Result, SeatResult
 
 FEW, MANY = 200, 5_000
@@ -59,8 +59,8 @@ def result(match: str) -> Result:
         reason="win",
         plies=7,
         digest="d",
-        started=utc(),
-        finished=utc(),
+        started=utc_now(),
+        finished=utc_now(),
     )
 
 
@@ -74,9 +74,9 @@ def store_of(file: Path, matches: int) -> Iterator[Store]:
 
     def fill(connection: Connection) -> None:
         add_bots(connection, HASHES)
-        connection.exec_driver_sql(_MATCHES, {"most": matches, "at": utc(days_ago=OLD)})
+        connection.exec_driver_sql(_MATCHES, {"most": matches, "at": utc_now(days_ago=OLD)})
         connection.exec_driver_sql(_SEATS)
-        summaries.add(connection, 1, matches)
+        summaries.add_matches(connection, 1, matches)
         finish(connection)
 
     with closing(Store.open(file)) as store:
@@ -104,20 +104,20 @@ def steps(store: Store, ask: Callable[[Connection], Any]) -> int:
 
 
 ASKED: dict[str, Callable[[Connection], Any]] = {
-    "start: the token of a house bot": lambda connection: registered_bot(connection, "ann"),
+    "start: the token of a house bot": lambda connection: find_registered_bot(connection, "ann"),
     "start: whether a match of the journal is stored": lambda connection: result_of(connection, "old-7"),
     "start: the leaderboards": lambda connection: [
         leaderboard_of(connection, pool) for pool in rated_pools(connection)
     ],
-    "hello: what is known of a bot": lambda connection: bot_facts(connection, "ann", history=True),
-    "hello: a new name": lambda connection: register_bot(connection, f"new{next(_names)}", "c" * 64, utc()),
-    "hello: a name that may be free": lambda connection: register_bot(connection, "zoe", "c" * 64, utc()),
-    "hello: when it was seen": lambda connection: update_last_seen(connection, {"ann": utc()}),
+    "hello: what is known of a bot": lambda connection: load_ladder_bot(connection, "ann", history=True),
+    "hello: a new name": lambda connection: register_bot(connection, f"new{next(_names)}", "c" * 64, utc_now()),
+    "hello: a name that may be free": lambda connection: register_bot(connection, "zoe", "c" * 64, utc_now()),
+    "hello: when it was seen": lambda connection: update_last_seen(connection, {"ann": utc_now()}),
     "hello: a name of a person": lambda connection: claim_person(connection, "ann", person=True),
     "seek: whether a name is known": lambda connection: is_known_bot(connection, "ann"),
     "end: results, ratings and summaries": finish,
-    "end: what went wrong": lambda connection: note_incident(
-        connection, "ann", Incident(at=utc(), code="1", text="it left")
+    "end: what went wrong": lambda connection: log_incident(
+        connection, "ann", Incident(at=utc_now(), code="1", text="it left")
     ),
 }
 

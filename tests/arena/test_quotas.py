@@ -11,11 +11,11 @@ import pytest
 from arena.commands import quota_limits as limits
 from arena.commands.settings import ServerSettings
 from arena.host import journal_weights
-from arena.host.client_registry import AT_ONCE, ClientRegistry
-from arena.host.quotas import CONFIG_WEIGHT, DAY, MATCH_BYTES, MIB, DailyQuota, Quota, QuotaLimits, Quotas
-from arena.host.runner import Runner
+from arena.host.client_registry import RELEASE_BATCH_SIZE, ClientRegistry
+from arena.host.quotas import CONFIG_MEMORY_FACTOR, DAY_S, MATCH_BYTES, MIB_BYTES, DailyQuota, Quota, QuotaLimits, Quotas
+from arena.host.runner import MatchRunner
 from arena.host.work_queue import WorkQueue
-from arena.server.matchmaking import GATHER
+from arena.server.matchmaking import NEW_SEEK_DELAY_S
 from protocol.errors import ArenaFault
 from timeouts import WITHIN
 from virtual_time import VirtualTimeLoop, advance
@@ -27,24 +27,24 @@ OWN = {"heaps": [1000], "take": [1]}
 
 def test_one_address_alone_has_half_of_all_and_each_of_many_as_much_as_is_left() -> None:
     quota = Quota(120, 1000)
-    while quota.left("a") >= 1:
+    while quota.remaining("a") >= 1:
         quota.take("a", 1)
     assert quota.taken_by("a") == 60
     for address in "bcd":
-        while quota.left(address) >= 1:
+        while quota.remaining(address) >= 1:
             quota.take(address, 1)
     assert [quota.taken_by(address) for address in "bcd"] == [30, 15, 8]
-    assert quota.left("new") >= 7
+    assert quota.remaining("new") >= 7
 
 
 def test_who_took_the_most_waits_until_there_is_as_much_left_and_what_is_given_back_may_be_taken() -> None:
     quota = Quota(10, 4)
     quota.take("a", 4)
-    assert quota.left("a") == 0
+    assert quota.remaining("a") == 0
     quota.take("b", 4)
-    assert (quota.left("a"), quota.left("b"), quota.left("c")) == (-2, -2, 2)
+    assert (quota.remaining("a"), quota.remaining("b"), quota.remaining("c")) == (-2, -2, 2)
     quota.take("a", -4)
-    assert (quota.left("a"), quota.taken, quota.taken_by("a")) == (4, 4, 0)
+    assert (quota.remaining("a"), quota.taken, quota.taken_by("a")) == (4, 4, 0)
 
 
 def test_what_a_day_allows_is_had_half_at_once_and_comes_back_steadily() -> None:
@@ -52,12 +52,12 @@ def test_what_a_day_allows_is_had_half_at_once_and_comes_back_steadily() -> None
     quota = DailyQuota(1000, 200, lambda: now)
     quota.take("a", 100)
     quota.take("b", 50)
-    assert (quota.left("a"), quota.wait("a")) == (0, 1)
+    assert (quota.remaining("a"), quota.seconds_until_free("a")) == (0, 1)
     quota.take("a", 25)
     assert quota.taken_by("a") == 100
-    now = DAY / 2
+    now = DAY_S / 2
     assert (quota.taken_by("a"), quota.taken_by("b"), quota.taken) == (pytest.approx(50), 0, pytest.approx(50))
-    now = 2 * DAY
+    now = 2 * DAY_S
     assert quota.taken == 0
 
 
@@ -69,14 +69,14 @@ def test_in_no_day_is_more_taken_than_may_be(addresses: int) -> None:
     for _ in range(3 * 96):
         took = 0.0
         for name in names:
-            amount = max(quota.left(name), 0.0)
+            amount = max(quota.remaining(name), 0.0)
             quota.take(name, amount)
             took += amount
         passed.append(now)
         taken.append(took)
-        now += DAY / 96
+        now += DAY_S / 96
     for first in range(0, len(taken), 8):
-        day = sum(took for at, took in zip(passed, taken, strict=True) if 0 <= at - passed[first] < DAY)
+        day = sum(took for at, took in zip(passed, taken, strict=True) if 0 <= at - passed[first] < DAY_S)
         assert day <= min(1000, addresses * 200) * 1.02
 
 
@@ -85,61 +85,61 @@ def test_nobody_waits_for_longer_than_it_takes_and_what_is_held_counts_until_it_
     quota = DailyQuota(100, 100, lambda: now)
     for address in "abcd":
         quota.take(address, 20)
-    seconds = quota.wait("a")
-    assert 1 < seconds <= DAY
+    seconds = quota.seconds_until_free("a")
+    assert 1 < seconds <= DAY_S
     now = seconds + 1.0
-    assert quota.left("a") == pytest.approx(0, abs=1e-2)
+    assert quota.remaining("a") == pytest.approx(0, abs=1e-2)
     quota = DailyQuota(1000, 200, lambda: now)
-    quota.hold({"a": 150.0, "b": 10.0})
-    assert (quota.left("a"), quota.left("b"), quota.taken) == (-50, 90, 160)
-    quota.hold({})
-    assert quota.left("a") == 100
+    quota.set_held({"a": 150.0, "b": 10.0})
+    assert (quota.remaining("a"), quota.remaining("b"), quota.taken) == (-50, 90, 160)
+    quota.set_held({})
+    assert quota.remaining("a") == 100
 
 
 def test_a_refusal_says_whose_what_how_much_and_what_to_do() -> None:
-    quotas = Quotas(QuotaLimits(matches=100, matches_each=1, memory=MIB, stored=MIB, stored_each=100.0))
-    assert quotas.refusal(HERE) is None
-    quotas.begin("m", 0)
-    quotas.seat("m", 0, HERE)
-    assert quotas.refusal(HERE) == "127.0.0.2 has 1 matches under way, of 1 at most: end some"
-    quotas.end("m")
-    quotas.seek(HERE, MIB // 2)
+    quotas = Quotas(QuotaLimits(matches=100, matches_per_address=1, memory=MIB_BYTES, stored=MIB_BYTES, stored_per_address=100.0))
+    assert quotas.refusal_reason(HERE) is None
+    quotas.add_match("m", 0)
+    quotas.charge_seat("m", 0, HERE)
+    assert quotas.refusal_reason(HERE) == "127.0.0.2 has 1 matches under way, of 1 at most: end some"
+    quotas.remove_match("m")
+    quotas.charge_seek(HERE, MIB_BYTES // 2)
     text = "matches and seeks of 127.0.0.2 take 1 MiB of memory, of 0 at most: end some, or play smaller maps"
-    assert quotas.refusal(HERE) == text
-    quotas.seek(HERE, MIB // 2, back=True)
-    quotas.stored.hold({HERE: 100.0})
+    assert quotas.refusal_reason(HERE) == text
+    quotas.charge_seek(HERE, MIB_BYTES // 2, refund=True)
+    quotas.stored.set_held({HERE: 100.0})
     text = "what 127.0.0.2 plays takes as much of the disk as it may in a day: come back in 86400 s"
-    assert quotas.refusal(HERE) == text
+    assert quotas.refusal_reason(HERE) == text
 
 
 def test_a_match_is_charged_once_to_each_address_that_plays_in_it_by_the_size_of_its_map() -> None:
-    quotas = Quotas(QuotaLimits(matches=100, memory=100 * MIB), exempt={"the house"})
-    quotas.begin("m", 1000)
+    quotas = Quotas(QuotaLimits(matches=100, memory=100 * MIB_BYTES), exempt={"the house"})
+    quotas.add_match("m", 1000)
     for seat, address in enumerate((HERE, HERE, THERE, "the house")):
-        quotas.seat("m", seat, address)
-    assert (quotas.matches.taken, quotas.memory.taken_by(HERE)) == (2, MATCH_BYTES + CONFIG_WEIGHT * 1000)
-    quotas.end("m")
+        quotas.charge_seat("m", seat, address)
+    assert (quotas.matches.taken, quotas.memory.taken_by(HERE)) == (2, MATCH_BYTES + CONFIG_MEMORY_FACTOR * 1000)
+    quotas.remove_match("m")
     assert (quotas.matches.taken, quotas.memory.taken) == (0, 0)
-    assert quotas.parts("m", 100, {}) == {}
-    assert quotas.may_begin("the house")
+    assert quotas.split_bytes("m", 100, {}) == {}
+    assert quotas.can_start_match("the house")
 
 
 def test_whoever_comes_back_from_elsewhere_is_charged_no_second_time() -> None:
     quotas = Quotas(QuotaLimits(matches=100))
-    quotas.begin("m", 0)
+    quotas.add_match("m", 0)
     for seat, address in ((0, HERE), (1, THERE), (0, "127.0.0.4"), (0, "127.0.0.5")):
-        quotas.seat("m", seat, address)
+        quotas.charge_seat("m", seat, address)
     assert (quotas.matches.taken, quotas.matches.taken_by("127.0.0.5")) == (2, 0)
 
 
 def test_each_pays_for_what_its_bot_said_and_all_for_the_rest() -> None:
-    quotas = Quotas(QuotaLimits(stored=MIB))
-    quotas.begin("m", 0)
-    quotas.seat("m", 0, HERE)
-    quotas.seat("m", 1, THERE)
-    parts = quotas.parts("m", 1000, {0: 800})
+    quotas = Quotas(QuotaLimits(stored=MIB_BYTES))
+    quotas.add_match("m", 0)
+    quotas.charge_seat("m", 0, HERE)
+    quotas.charge_seat("m", 1, THERE)
+    parts = quotas.split_bytes("m", 1000, {0: 800})
     assert parts == {HERE: 900, THERE: 100}
-    quotas.store(parts, 300)
+    quotas.charge_record(parts, 300)
     assert (quotas.stored.taken_by(HERE), quotas.stored.taken_by(THERE)) == (pytest.approx(900), pytest.approx(100))
 
 
@@ -147,9 +147,9 @@ def test_each_pays_for_what_its_bot_said_and_all_for_the_rest() -> None:
 def test_limits_follow_from_the_machine_and_what_is_little_is_logged(
     little: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    there = (200 if little else 4000) * MIB
+    there = (200 if little else 4000) * MIB_BYTES
     monkeypatch.setattr(limits, "memory_bytes", lambda: there)
-    monkeypatch.setattr(limits, "_free", lambda data: there)
+    monkeypatch.setattr(limits, "_free_disk_bytes", lambda data: there)
     found = limits.quota_limits(ServerSettings(), 500, tmp_path)
     assert (found.matches, found.memory, found.stored) == (500, there // 4, there // 4)
     warned = [
@@ -158,7 +158,7 @@ def test_limits_follow_from_the_machine_and_what_is_little_is_logged(
     ]
     assert caplog.messages == (warned if little else [])
     given = limits.quota_limits(ServerSettings(max_matches=90, match_memory=7, stored_per_day=9), 500, tmp_path)
-    assert (given.matches, given.memory, given.stored) == (90, 7 * MIB, 9 * MIB)
+    assert (given.matches, given.memory, given.stored) == (90, 7 * MIB_BYTES, 9 * MIB_BYTES)
 
 
 def test_a_data_folder_that_is_gone_is_no_traceback(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ async def begun(clients: list[Any], **seek: Any) -> dict[str, Any]:
     if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
         for client in clients:
             await client.heard()
-        await advance(GATHER)
+        await advance(NEW_SEEK_DELAY_S)
     starts = [await client.expect("start") for client in clients]
     for client in clients:
         await client.ready(starts[0])
@@ -193,7 +193,7 @@ async def begun(clients: list[Any], **seek: Any) -> dict[str, Any]:
 
 
 async def test_an_address_with_all_its_matches_under_way_is_refused_and_others_play(serve: Any) -> None:
-    served = await serve(quotas=Quotas(QuotaLimits(matches_each=1)))
+    served = await serve(quotas=Quotas(QuotaLimits(matches_per_address=1)))
     greedy = await two(served, HERE, "ab")
     match = (await begun(greedy))["match"]
     await greedy[0].send(type="seek", id="more", game="nim")
@@ -207,7 +207,7 @@ async def test_an_address_with_all_its_matches_under_way_is_refused_and_others_p
 
 
 async def test_seeks_that_came_before_wait_until_their_address_may_begin_another(serve: Any) -> None:
-    served = await serve(quotas=Quotas(QuotaLimits(matches_each=1)))
+    served = await serve(quotas=Quotas(QuotaLimits(matches_per_address=1)))
     clients = await two(served, HERE, "ab")
     for client in clients:
         await client.send(type="seek", id="early", game="tictactoe", opponent="a" if client is clients[1] else "z")
@@ -241,7 +241,7 @@ async def test_a_preset_is_played_to_its_end_however_long_its_record(serve: Any)
 
 
 async def test_what_was_stored_for_an_address_counts_and_is_shared_by_who_played(serve: Any) -> None:
-    quotas = Quotas(QuotaLimits(stored_each=800.0))
+    quotas = Quotas(QuotaLimits(stored_per_address=800.0))
     served = await serve(quotas=quotas)
     clients = [*await two(served, HERE, "a"), *await two(served, THERE, "b")]
     match = (await begun(clients))["match"]
@@ -257,12 +257,12 @@ async def test_what_was_stored_for_an_address_counts_and_is_shared_by_who_played
 
 @pytest.mark.virtual_time
 async def test_of_journals_that_take_more_than_a_day_allows_the_largest_is_called_off(serve: Any) -> None:
-    served = await serve(quotas=Quotas(QuotaLimits(stored_each=500.0)))
+    served = await serve(quotas=Quotas(QuotaLimits(stored_per_address=500.0)))
     clients = await two(served, HERE, "ab")
     await begun(clients)
     for client in clients:
         await client.heard()
-    await advance(journal_weights.EVERY)
+    await advance(journal_weights.MEASURE_INTERVAL_S)
     error = await clients[0].expect("error")
     assert error["message"] == (
         "the match is called off: what 127.0.0.2 plays takes as much of the disk as it may in a day"
@@ -275,7 +275,7 @@ async def test_what_a_client_watched_and_where_it_sat_is_let_go_of_in_pieces(
 ) -> None:
     served = await serve()
     clients = await two(served, HERE, "ab")
-    matches = 2 * AT_ONCE + 3
+    matches = 2 * RELEASE_BATCH_SIZE + 3
     for number in range(matches):
         for client in clients:
             await client.send(type="seek", id=str(number), game="nim", config=OWN, rated=False)
@@ -296,22 +296,22 @@ async def test_what_a_client_watched_and_where_it_sat_is_let_go_of_in_pieces(
         loop.call_soon(tick)
 
     gone = asyncio.Event()
-    lose, unwatch = Runner.lose, Runner.unwatch
+    lose, unwatch = MatchRunner.remove_peer, MatchRunner.unwatch
 
-    def noted(runner: Runner, seat: int, peer: Any) -> None:
+    def noted(runner: MatchRunner, seat: int, peer: Any) -> None:
         turns.append(turn)
         lose(runner, seat, peer)
         if len(turns) == matches:
             gone.set()
 
     let_go: list[str] = []
-    monkeypatch.setattr(Runner, "lose", noted)
-    monkeypatch.setattr(Runner, "unwatch", lambda runner, peer: (let_go.append(runner.id), unwatch(runner, peer)))
+    monkeypatch.setattr(MatchRunner, "lose", noted)
+    monkeypatch.setattr(MatchRunner, "unwatch", lambda runner, peer: (let_go.append(runner.id), unwatch(runner, peer)))
     tick()
     clients[0].wire.transport.abort()
     async with asyncio.timeout(WITHIN):
         await gone.wait()
-    assert max(map(turns.count, turns)) <= AT_ONCE
+    assert max(map(turns.count, turns)) <= RELEASE_BATCH_SIZE
     assert let_go == []
     await watcher[0].wire.close()
     async with asyncio.timeout(WITHIN):
@@ -328,9 +328,9 @@ async def test_a_match_that_is_over_is_held_by_nobody_who_watched_it(serve: Any)
     await watcher.send(type="watch", match=start["match"])
     await watcher.expect("turn")
     clients: ClientRegistry = served.arena.host.clients
-    assert [list(watched) for watched in clients._watched.values()] == [[start["match"]]]
+    assert [list(watched) for watched in clients._watched_by_client.values()] == [[start["match"]]]
     await asyncio.gather(first.play(), second.play())
-    assert not any(clients._watched.values())
+    assert not any(clients._watched_by_client.values())
 
 
 async def test_much_work_at_once_leaves_room_for_others_between_its_pieces() -> None:
@@ -343,9 +343,9 @@ async def test_much_work_at_once_leaves_room_for_others_between_its_pieces() -> 
         _busy(0.0006)
 
     for number in range(10):
-        queue.soon(lambda number=number: work(number))  # type: ignore[misc]
-    queue.soon(lambda: 1 // 0)  # type: ignore[arg-type, return-value]
-    queue.soon(lambda: done.append(99))
+        queue.enqueue(lambda number=number: work(number))  # type: ignore[misc]
+    queue.enqueue(lambda: 1 // 0)  # type: ignore[arg-type, return-value]
+    queue.enqueue(lambda: done.append(99))
     while 99 not in done:
         await asyncio.sleep(0)
         at.append(len(done))

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from arena.ratings.ladder_pairing import Seeker, ladder_groups
-from arena.server.bot_cache import DAY, BotCache
+from arena.ratings.ladder_pairing import Seeker, group_seekers
+from arena.server.bot_cache import DAY_S, BotCache
 from arena.store.annulment import annul_matches
 from arena.store.async_store import AsyncStore
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.registry import add_bots, approve_bots, register_bot
 from arena.store.store import Store
 from databases import EVERY_DATABASE
-from machine.timestamps import seconds_of, utc
+from machine.timestamps import parse_timestamp, utc_now
 from referee.record import Header
 from referee.result import Result, SeatResult
 from seasons import header
@@ -49,15 +49,15 @@ def result(
         reason="win",
         plies=7,
         digest="ab" * 32,
-        started=utc(days_ago=ago / DAY),
-        finished=utc(days_ago=ago / DAY),
+        started=utc_now(days_ago=ago / DAY_S),
+        finished=utc_now(days_ago=ago / DAY_S),
         **more,
     )
 
 
 def begun(match: str) -> Header:
     """The header of a rated match of ann and bob."""
-    return header(match, ("Ann", "bob"), pool=POOL, started=utc())
+    return header(match, ("Ann", "bob"), pool=POOL, started=utc_now())
 
 
 async def stored(archive: AsyncStore, *results: Result) -> None:
@@ -65,32 +65,32 @@ async def stored(archive: AsyncStore, *results: Result) -> None:
 
 
 def test_a_time_is_read_back() -> None:
-    assert seconds_of("1970-01-02T00:00:00.500Z") == 86400.5
-    assert 59 < seconds_of(utc()) - seconds_of(utc(days_ago=60 / DAY)) < 61
+    assert parse_timestamp("1970-01-02T00:00:00.500Z") == 86400.5
+    assert 59 < parse_timestamp(utc_now()) - parse_timestamp(utc_now(days_ago=60 / DAY_S)) < 61
 
 
 async def test_a_pair_is_rated_so_often_in_a_pool_and_a_day(archive: AsyncStore) -> None:
     now = 1_000_000.0
     bots = BotCache(archive, 2, now=lambda: now)
-    bots.learn_rated(result("m1"))
-    bots.learn_rated(result("m1"))
-    assert bots.rates(POOL, ["ann", "Bob"])
+    bots.record_rated(result("m1"))
+    bots.record_rated(result("m1"))
+    assert bots.is_rated(POOL, ["ann", "Bob"])
     now += 60
-    bots.learn_rated(result("m2", ("BOB", "ann")))
-    assert not bots.rates(POOL, ["ann", "Bob"])
-    assert not bots.rates(POOL, ["cid", "bob", "ann"])
-    assert bots.rates("nim/sticks", ["ann", "bob"])
-    assert (bots.spent("ann", POOL), bots.spent("cid", POOL)) == ({"bob"}, ())
-    assert (bots.spent("ann", "nim/sticks"), bots.spent("ann", None)) == ((), ())
-    now += DAY - 59
-    assert bots.rates(POOL, ["ann", "bob"])
-    assert not bots.spent("ann", POOL)
+    bots.record_rated(result("m2", ("BOB", "ann")))
+    assert not bots.is_rated(POOL, ["ann", "Bob"])
+    assert not bots.is_rated(POOL, ["cid", "bob", "ann"])
+    assert bots.is_rated("nim/sticks", ["ann", "bob"])
+    assert (bots.opponents_at_limit("ann", POOL), bots.opponents_at_limit("cid", POOL)) == ({"bob"}, ())
+    assert (bots.opponents_at_limit("ann", "nim/sticks"), bots.opponents_at_limit("ann", None)) == ((), ())
+    now += DAY_S - 59
+    assert bots.is_rated(POOL, ["ann", "bob"])
+    assert not bots.opponents_at_limit("ann", POOL)
 
 
 async def test_what_was_played_before_the_start_counts(archive: AsyncStore) -> None:
     matches = [
         result("now"),
-        result("long ago", ago=DAY + 60),
+        result("long ago", ago=DAY_S + 60),
         result("unrated", pool=None),
         result("tournament", tournament="t", place=0),
         result("of three", ("cid", "ann", "bob"), ago=60),
@@ -98,21 +98,21 @@ async def test_what_was_played_before_the_start_counts(archive: AsyncStore) -> N
     await stored(archive, *matches)
     bots = BotCache(archive, 2)
     for bot in ("ann", "bob", "cid"):
-        await bots.look_up(bot)
-    assert not bots.rates(POOL, ["ann", "bob"])
-    assert bots.rates(POOL, ["ann", "cid"])
-    bots.learn_rated(result("now"))
-    bots.learn_rated(result("more", ("ann", "cid")))
-    assert not bots.rates(POOL, ["ann", "cid"])
+        await bots.load(bot)
+    assert not bots.is_rated(POOL, ["ann", "bob"])
+    assert bots.is_rated(POOL, ["ann", "cid"])
+    bots.record_rated(result("now"))
+    bots.record_rated(result("more", ("ann", "cid")))
+    assert not bots.is_rated(POOL, ["ann", "cid"])
 
 
 async def test_what_is_under_way_counts_also_after_the_operator_changed_ratings(archive: AsyncStore) -> None:
     bots = BotCache(archive, 1)
-    await bots.look_up("ann")
+    await bots.load("ann")
     bots.begin_rated(begun("m1"))
-    await bots.renew()
-    assert not bots.rates(POOL, ["ann", "bob"])
-    assert (bots.spent("ann", POOL), bots.spent("bob", POOL)) == ({"bob"}, {"ann"})
+    await bots.reload()
+    assert not bots.is_rated(POOL, ["ann", "bob"])
+    assert (bots.opponents_at_limit("ann", POOL), bots.opponents_at_limit("bob", POOL)) == ({"bob"}, {"ann"})
 
 
 async def test_what_is_under_way_counts_while_ratings_are_read_anew(
@@ -120,17 +120,17 @@ async def test_what_is_under_way_counts_while_ratings_are_read_anew(
 ) -> None:
     bots = BotCache(archive, 1)
     for bot in ("ann", "bob", "cid"):
-        await bots.look_up(bot)
+        await bots.load(bot)
     bots.begin_rated(begun("m1"))
     rates = []
     read = archive.read
 
     def looked(*words: Any, **options: Any) -> Any:
-        rates.append(bots.rates(POOL, ["ann", "bob"]))
+        rates.append(bots.is_rated(POOL, ["ann", "bob"]))
         return read(*words, **options)
 
     monkeypatch.setattr(archive, "read", looked)
-    await bots.renew()
+    await bots.reload()
     assert rates == [False, False, False]
 
 
@@ -138,7 +138,7 @@ async def test_bots_are_read_anew_once_more_however_often_that_is_asked_for_mean
     archive: AsyncStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bots = BotCache(archive, 1)
-    await bots.look_up("ann")
+    await bots.load("ann")
     looks = []
     read = archive.read
 
@@ -147,7 +147,7 @@ async def test_bots_are_read_anew_once_more_however_often_that_is_asked_for_mean
         return read(*words, **options)
 
     monkeypatch.setattr(archive, "read", looked)
-    await asyncio.gather(*(bots.renew() for _ in range(5)))
+    await asyncio.gather(*(bots.reload() for _ in range(5)))
     assert len(looks) == 2
 
 
@@ -155,18 +155,18 @@ async def test_a_match_that_ends_without_ratings_counts_no_more(archive: AsyncSt
     bots = BotCache(archive, 1)
     bots.begin_rated(begun("m1"))
     bots.end_unrated("another")
-    assert not bots.rates(POOL, ["ann", "bob"])
+    assert not bots.is_rated(POOL, ["ann", "bob"])
     bots.end_unrated("m1")
-    assert bots.rates(POOL, ["ann", "bob"])
-    await bots.renew()
-    assert bots.rates(POOL, ["ann", "bob"])
+    assert bots.is_rated(POOL, ["ann", "bob"])
+    await bots.reload()
+    assert bots.is_rated(POOL, ["ann", "bob"])
 
 
 async def test_without_a_limit_nothing_is_counted(archive: AsyncStore) -> None:
     bots = BotCache(archive)
     for number in range(100):
-        bots.learn_rated(result(f"m{number}"))
-    assert bots.rates(POOL, ["ann", "bob"])
+        bots.record_rated(result(f"m{number}"))
+    assert bots.is_rated(POOL, ["ann", "bob"])
     assert bots.may_be_rated("anybody")
 
 
@@ -175,12 +175,12 @@ async def test_only_approved_bots_are_rated_where_the_operator_wants_it_so(archi
     await archive.write(register_bot, "bob", "b" * 64)
     bots = BotCache(archive, approved_only=True)
     for name in ("ann", "bob"):
-        await bots.look_up(name)
+        await bots.load(name)
     assert [bots.may_be_rated(name) for name in ("ANN", "bob")] == [True, False]
     await archive.write(approve_bots, ["BOB"], approved=True)
     await archive.write(approve_bots, ["ann"], approved=False)
     for name in ("ann", "bob"):
-        await bots.look_up(name)
+        await bots.load(name)
     assert [bots.may_be_rated(name) for name in ("ann", "bob")] == [False, True]
 
 
@@ -188,11 +188,11 @@ async def test_only_approved_bots_are_rated_where_the_operator_wants_it_so(archi
 
 
 def seeker(bot: str, mu: float = 25.0, *, spent: Sequence[str] = ()) -> Seeker:
-    return Seeker(bot, mu, 1.0, key=bot, spent=spent)
+    return Seeker(bot, mu, 1.0, key=bot, avoided=spent)
 
 
 def met(*seekers: Seeker, now: float = 0.0, seats: int = 2, playing: Sequence[Seeker] = ()) -> list[set[str]]:
-    groups = ladder_groups(seekers, now, seats=seats, playing=playing)
+    groups = group_seekers(seekers, now, seats=seats, playing=playing)
     return [{one.bot for one in group} for group in groups]
 
 
@@ -216,24 +216,24 @@ async def test_whom_a_bot_met_before_the_start_is_known_once_it_comes_in(archive
     await stored(archive, result("m1"), result("m2", ("bob", "ann")), result("m3", ("ann", "cid"), pool=None))
     known = BotCache(archive)
     for bot in ("Ann", "bob", "ANN"):
-        await known.look_up(bot)
-    assert (known.met("ann", "nim/unrated"), known.encounters("ann", "nim/unrated")) == ({}, 1)
-    await known.look_up("cid")
-    known.begin(POOL, ["ann", "bob"])
-    assert (known.met("ann", POOL), known.met("ann", "nim/unrated")) == ({"bob": 3}, {"cid": 1})
-    assert known.met("bob", POOL) == {"ann": 3}
+        await known.load(bot)
+    assert (known.count_encounters("ann", "nim/unrated"), known.encounters("ann", "nim/unrated")) == ({}, 1)
+    await known.load("cid")
+    known.count_encounter(POOL, ["ann", "bob"])
+    assert (known.count_encounters("ann", POOL), known.count_encounters("ann", "nim/unrated")) == ({"bob": 3}, {"cid": 1})
+    assert known.count_encounters("bob", POOL) == {"ann": 3}
 
 
 async def test_a_bot_that_is_renamed_was_met_as_often_as_before_and_by_nobody_else(archive: AsyncStore) -> None:
     await stored(archive, result("m1"), result("m2", ("ann", "cid")))
     known = BotCache(archive, 1)
     for bot in ("ann", "bob", "cid"):
-        await known.look_up(bot)
+        await known.load(bot)
     known.rename("ann", "ann")  # in other letters
     known.rename("ann", "anna")
     known.rename("bob", "bert")
-    assert (known.met("bob", POOL), known.met("cid", POOL)) == ({}, {"anna": 1})
-    assert known.spent("cid", POOL) == {"anna"}
+    assert (known.count_encounters("bob", POOL), known.count_encounters("cid", POOL)) == ({}, {"anna": 1})
+    assert known.opponents_at_limit("cid", POOL) == {"anna"}
 
 
 # Over sockets

@@ -44,9 +44,9 @@ def test_a_pool_is_of_a_preset_and_has_the_constants_of_its_game() -> None:
     ratings = rated("tictactoe/classic", [1, 2])
     assert (ratings.pool, ratings.draw_probability) == ("tictactoe/classic", 0.4)
     assert rating_system.game_of("risk-duel/south-america") == "risk-duel"
-    rating_system.check("tictactoe/classic", ratings, [1, 2])
+    rating_system.check_ratings("tictactoe/classic", ratings, [1, 2])
     with pytest.raises(BadRecord, match="pool should be tictactoe, the record says tictactoe/classic"):
-        rating_system.check("tictactoe", ratings, [1, 2])
+        rating_system.check_ratings("tictactoe", ratings, [1, 2])
 
 
 def test_two_tied_newcomers_are_updated_equally() -> None:
@@ -140,7 +140,7 @@ def test_what_was_rated_can_be_computed_again_from_the_ratings_alone(
     ranks = places[: len(skills)]
     ratings = rated("tictactoe", ranks, *(Standing(mu, sigma, 3) for mu, sigma in skills))
     assert rating_system.recompute(ratings, ranks) == ratings.seats
-    rating_system.check("tictactoe", ratings, ranks)
+    rating_system.check_ratings("tictactoe", ratings, ranks)
 
 
 @pytest.mark.parametrize("number", ["mu_before", "sigma_before", "mu_after", "sigma_after"])
@@ -148,34 +148,34 @@ def test_a_changed_rating_does_not_pass_the_check(number: str) -> None:
     ratings = rated("nim", [1, 2])
     forged = changed(ratings, 1, **{number: getattr(ratings.seats[1], number) * 0.999})
     with pytest.raises(BadRecord, match=r"seat \d: (mu|sigma)_after should be"):
-        rating_system.check("nim", forged, [1, 2])
+        rating_system.check_ratings("nim", forged, [1, 2])
 
 
 def test_a_changed_rank_does_not_pass_the_check() -> None:
     with pytest.raises(BadRecord, match="seat 0: mu_after should be"):
-        rating_system.check("nim", rated("nim", [1, 2]), [2, 1])
+        rating_system.check_ratings("nim", rated("nim", [1, 2]), [2, 1])
 
 
 def test_constants_of_another_game_do_not_pass_the_check() -> None:
     with pytest.raises(BadRecord, match="pool should be nim, the record says grundy"):
-        rating_system.check("nim", rated("grundy", [1, 2]), [1, 2])
+        rating_system.check_ratings("nim", rated("grundy", [1, 2]), [1, 2])
     ratings = rated("nim", [1, 2])
     drawish = Ratings(
         pool="nim", mu=25.0, sigma=SIGMA, beta=SIGMA / 2, tau=0.0, draw_probability=0.1, seats=ratings.seats
     )
     with pytest.raises(BadRecord, match=r"draw_probability should be 0\.0, the record says 0\.1"):
-        rating_system.check("nim", drawish, [1, 2])
+        rating_system.check_ratings("nim", drawish, [1, 2])
 
 
 @pytest.mark.parametrize("broken", [{"sigma_before": 0.0}, {"sigma_before": -1.0}, {"mu_before": math.inf}])
 def test_numbers_that_are_no_rating_do_not_pass_the_check(broken: dict[str, float]) -> None:
     with pytest.raises(BadRecord, match="is no rating"):
-        rating_system.check("nim", changed(rated("nim", [1, 2]), 0, **broken), [1, 2])
+        rating_system.check_ratings("nim", changed(rated("nim", [1, 2]), 0, **broken), [1, 2])
 
 
 def test_ratings_of_another_number_of_seats_do_not_pass_the_check() -> None:
     with pytest.raises(BadRecord, match="ratings of 2 seats in a match of 3"):
-        rating_system.check("nim", rated("nim", [1, 2]), [1, 2, 3])
+        rating_system.check_ratings("nim", rated("nim", [1, 2]), [1, 2, 3])
 
 
 def test_an_unknown_game_has_no_pool() -> None:
@@ -200,7 +200,7 @@ def test_the_version_that_a_bot_comes_with_is_the_one_it_is_rated_in() -> None:
 
 def test_a_sigma_above_the_initial_one_does_not_pass_the_check() -> None:
     with pytest.raises(BadRecord, match="is no rating"):
-        rating_system.check("nim", changed(rated("nim", [1, 2]), 0, sigma_before=SIGMA * 1.001), [1, 2])
+        rating_system.check_ratings("nim", changed(rated("nim", [1, 2]), 0, sigma_before=SIGMA * 1.001), [1, 2])
 
 
 def test_every_seat_has_a_version() -> None:

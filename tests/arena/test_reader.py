@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from arena.store.backup import back_up
-from arena.store.database import READERS, DatabaseNotFound, StoreError, StoreUnavailable, UnrecognizedDatabase
+from arena.store.database import MAX_READING_CONNECTIONS, DatabaseNotFound, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.leaderboards import leaderboard_page
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import all_bots
@@ -54,7 +54,7 @@ def test_more_queries_at_once_than_it_has_connections_find_it_unavailable(
         season(store, 2)
     with closing(Reader.open(tmp_path / "arena.db")) as reader:
         monkeypatch.setattr(reader._engine.pool, "_timeout", 0.0)
-        under_way = [reader.iterate(iter_results) for _ in range(READERS)]
+        under_way = [reader.iterate(iter_results) for _ in range(MAX_READING_CONNECTIONS)]
         assert {next(results).match for results in under_way} == {"m1"}
         with pytest.raises(StoreUnavailable, match=r"arena\.db: all its connections are in use"):
             reader.read(all_bots)

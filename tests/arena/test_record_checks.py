@@ -17,15 +17,15 @@ import msgspec
 import pytest
 
 from arena.commands import record_checks
-from arena.commands.record_checks import NOTHING
+from arena.commands.record_checks import NOT_COMPARED_MESSAGE
 from arena.store.dialect import execute
 from arena.store.finish import finish_matches
-from arena.store.match_log import log_proof, make_key
+from arena.store.match_log import prove_inclusion, make_key
 from arena.store.store import Reader, Store
 from arena.web.site import Site
 from commands import Done, call
 from protocol.errors import ArenaFault
-from referee.effects import Resigned, Voided
+from referee.effects import Resignation, Abort
 from referee_table import Table
 from stored_matches import finished
 from web_client import served
@@ -37,7 +37,7 @@ def table(loser: int, match: str = "m-1") -> Table:
     """The match, or another under the same id, seed, names, nonces and commitment: another seat gave it up."""
     played = Table("nim", {"preset": "classic"}, match=match, rated=True).begin()
     played.play({"heap": 0, "take": 1 + loser})
-    played.send(Resigned(loser))
+    played.send(Resignation(loser))
     return played
 
 
@@ -69,7 +69,7 @@ def refusal(*words: str) -> str:
 
 def test_another_match_under_the_same_commitment_verifies_and_is_refused_beside_the_database(folder: Path) -> None:
     done = verify("forged.jsonl", "--data", "nowhere")
-    assert (done.code, done.out.splitlines()[1:]) == (0, [f"  {NOTHING}"])
+    assert (done.code, done.out.splitlines()[1:]) == (0, [f"  {NOT_COMPARED_MESSAGE}"])
     assert refusal("forged.jsonl").startswith(
         "arena: forged.jsonl: this is not match m-1 as arena-data/arena.db has it: digest is"
     )
@@ -121,8 +121,8 @@ def test_a_digest_that_was_told_is_that_of_the_record_or_it_is_refused(folder: P
 
 def test_a_record_is_compared_with_the_log_that_an_arena_serves_or_a_proof_that_was_saved(folder: Path) -> None:
     with closing(Reader.open(folder / "arena-data" / "arena.db")) as reader:
-        proof = reader.read(log_proof, "m-1")
-        other = reader.read(log_proof, "m-2")
+        proof = reader.read(prove_inclusion, "m-1")
+        other = reader.read(prove_inclusion, "m-2")
         assert proof is not None
         (folder / "proof.json").write_bytes(msgspec.json.encode(proof))
         (folder / "other.json").write_bytes(msgspec.json.encode(other))
@@ -160,7 +160,7 @@ def test_a_record_is_compared_with_the_log_that_an_arena_serves_or_a_proof_that_
 @pytest.mark.parametrize("said", ["", "zz" * 32, "ab", "é" * 64, 7])
 def test_a_log_that_says_what_is_no_hash_is_refused_in_a_line(folder: Path, place: Any, said: object) -> None:
     with closing(Reader.open(folder / "arena-data" / "arena.db")) as reader:
-        proof = msgspec.to_builtins(reader.read(log_proof, "m-1"))
+        proof = msgspec.to_builtins(reader.read(prove_inclusion, "m-1"))
     proof[place[0]][place[1]] = said
     (folder / "proof.json").write_text(json.dumps(proof))
     assert "proof.json is not a proof" in refusal("true.jsonl", "--data", "nowhere", "--log", "proof.json")
@@ -177,7 +177,7 @@ def test_what_a_record_has_on_the_arenas_word_is_named(folder: Path) -> None:
     assert left.endswith("; on the arena's word: that ann left (resigned)")
     struck = Table("nim").begin()
     struck.play(None)
-    struck.send(Voided())
+    struck.send(Abort())
     (folder / "void.jsonl").write_bytes(gzip.decompress(struck.packed()))
     called_off = verify("void.jsonl", "--data", "nowhere").out.splitlines()[0]
     assert called_off.endswith("; on the arena's word: 1 strike for refused moves, that the match was called off")
@@ -186,7 +186,7 @@ def test_what_a_record_has_on_the_arenas_word_is_named(folder: Path) -> None:
 
 
 def test_what_can_be_compared_with_nothing_is_wrong_where_that_is_asked_for(folder: Path) -> None:
-    assert NOTHING in refusal("forged.jsonl", "--data", "nowhere", "--strict")
+    assert NOT_COMPARED_MESSAGE in refusal("forged.jsonl", "--data", "nowhere", "--strict")
     assert verify("true.jsonl", "--strict").code == 0
 
 

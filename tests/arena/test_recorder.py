@@ -16,7 +16,7 @@ from arena.host.timeouts import HostTimeouts
 from arena.network.flusher import Flusher
 from match_room import Room
 from protocol.messages import Error, Turn
-from referee.effects import Played, Resigned
+from referee.effects import MoveReceived, Resignation
 from referee.record import Ply
 from referee_table import A_MOVE
 from timeouts import WITHIN
@@ -63,8 +63,8 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
 def ends_turns(journal: Journal) -> Recorder:
     """A recorder that commits when the turn of the loop has ended, as a server's does."""
     flusher = Flusher(asyncio.get_running_loop())
-    made = Recorder(flusher.end_soon, journal.log)
-    flusher.before = made.commit
+    made = Recorder(flusher.schedule_flush, journal.log)
+    flusher.before_flush = made.commit
     return made
 
 
@@ -82,7 +82,7 @@ async def test_a_match_is_written_once_a_turn_and_nobody_is_told_before(tmp_path
     (room,) = await begun(tmp_path, 1, synced=False)
     disk.written.clear()
     room.play()
-    room.runner.receive(Resigned(1))
+    room.runner.receive(Resignation(1))
     assert disk.written == []
     assert room.friends[1].told == room.friends[1].told[:1]
     await room.end()
@@ -91,7 +91,7 @@ async def test_a_match_is_written_once_a_turn_and_nobody_is_told_before(tmp_path
 
 async def test_all_matches_of_a_turn_are_on_disk_by_one_sync_and_then_told(tmp_path: Path, disk: Disk) -> None:
     rooms = await begun(tmp_path, 5, synced=True)
-    times = rooms[0].runner._recorder.syncs
+    times = rooms[0].runner._recorder.sync_times
     before = sum(times.counts)
     disk.synced.clear()
     disk.turns.clear()
@@ -122,7 +122,7 @@ async def test_what_comes_while_the_disk_is_slow_is_done_afterwards_and_all_of_i
     await asyncio.sleep(0)
     rooms[1].play()
     rooms[2].play()
-    rooms[0].runner.receive(Played(1, 1, A_MOVE))
+    rooms[0].runner.receive(MoveReceived(1, 1, A_MOVE))
     await asyncio.sleep(0)
     disk.turns.set()
     turns = [await room.friends[1].until(Turn) for room in rooms]
@@ -142,7 +142,7 @@ async def test_the_time_that_a_slow_disk_took_is_given_back_also_to_who_waited_f
     asyncio.get_running_loop().call_later(0.5, disk.turns.set)
     for room in rooms:
         await room.friends[1].until(Turn)
-        shown, running = room.runner.clocks()
+        shown, running = room.runner.get_clocks()
         assert running == 1
         assert shown[1] > 60_000 - 250
 
@@ -151,10 +151,10 @@ async def test_a_listing_says_nothing_that_is_not_on_disk(tmp_path: Path, disk: 
     (room,) = await begun(tmp_path, 1, synced=True)
     disk.turns.clear()
     room.play()
-    assert room.runner.listed().ply == 0
+    assert room.runner.make_listing().ply == 0
     disk.turns.set()
     await room.friends[1].until(Turn)
-    assert room.runner.listed().ply == 1
+    assert room.runner.make_listing().ply == 1
 
 
 async def test_what_waits_when_it_is_closed_is_told_to_nobody_and_nothing_fails(

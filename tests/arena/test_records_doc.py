@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from protocol import VERSION
 from referee import record_reader
-from referee.effects import Resigned
+from referee.effects import Resignation
 from referee_table import Table, header
 
 DOC = (Path(__file__).parents[2] / "docs" / "records.md").read_text()
@@ -48,7 +48,7 @@ def verified_by_hand(packed: bytes, folder: Path) -> subprocess.CompletedProcess
 
 def test_the_example_is_what_this_version_writes_and_it_verifies() -> None:
     shown = block("jsonl").encode()
-    verify(record_reader.read(shown, "the example"))
+    verify_record(record_reader.read_record(shown, "the example"))
     assert shown == gzip.decompress(example().packed()).replace(VERSION.encode(), b"0.1.0", 1)
 
 
@@ -73,7 +73,7 @@ def test_the_few_lines_of_python_verify_the_example_and_a_match_that_was_resigne
     assert "3 plies, win" in verified_by_hand(example().packed(), tmp_path).stdout
     table = Table("nim").begin()
     table.play({"heap": 0, "take": 1})
-    table.send(Resigned(0))
+    table.send(Resignation(0))
     assert "1 plies, resigned" in verified_by_hand(table.packed(), tmp_path).stdout
 
 

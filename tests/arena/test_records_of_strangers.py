@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from arena.commands.replay import load
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from protocol.errors import BadRecord
-from protocol.messages import MOST_MS
+from protocol.messages import MAX_TIME_MS
 from referee import record_reader
-from referee.record import MOST_BYTES, write_line
+from referee.record import MAX_RECORD_BYTES, write_line
 from referee_table import A_MOVE, Table
 
 SIZE = 3 * 1024 * 1024
@@ -24,7 +24,7 @@ SIZE = 3 * 1024 * 1024
 
 def refusal(data: bytes) -> str:
     with pytest.raises(BadRecord) as refused:
-        verify(record_reader.read(data, "x"))
+        verify_record(record_reader.read_record(data, "x"))
     message = str(refused.value)
     assert "\n" not in message
     assert len(message) < 500
@@ -66,19 +66,19 @@ def test_lines_are_decoded_one_at_a_time() -> None:
 
 def test_a_line_that_is_longer_than_any_is_refused_and_not_decoded() -> None:
     header, first, *rest = record()
-    long = first[:-2] + b',"more":"' + b"x" * record_reader.MOST_A_LINE + b'"}\n'
-    said = f"x is not a match record: line 2 has more than {record_reader.MOST_A_LINE} bytes"
+    long = first[:-2] + b',"more":"' + b"x" * record_reader.MAX_LINE_BYTES + b'"}\n'
+    said = f"x is not a match record: line 2 has more than {record_reader.MAX_LINE_BYTES} bytes"
     assert refusal(b"".join([header, long, *rest])) == said
     exact = (
-        first[:-2] + b',"more":"' + b"x" * (record_reader.MOST_A_LINE - len(first) - len(b',"more":""') + 1) + b'"}\n'
+        first[:-2] + b',"more":"' + b"x" * (record_reader.MAX_LINE_BYTES - len(first) - len(b',"more":""') + 1) + b'"}\n'
     )
-    assert len(exact) == record_reader.MOST_A_LINE + 1  # with its line feed
-    verify(record_reader.read(b"".join([header, exact, *rest]), "x"))
+    assert len(exact) == record_reader.MAX_LINE_BYTES + 1  # with its line feed
+    verify_record(record_reader.read_record(b"".join([header, exact, *rest]), "x"))
 
 
 def test_lines_are_what_line_feeds_close() -> None:
-    assert list(record_reader.rows(b"\na\n\nb")) == [b"", b"a", b""]
-    assert list(record_reader.rows(b"")) == []
+    assert list(record_reader.complete_lines(b"\na\n\nb")) == [b"", b"a", b""]
+    assert list(record_reader.complete_lines(b"")) == []
 
 
 def test_a_footer_that_is_damaged_is_refused_by_name_and_number() -> None:
@@ -107,25 +107,25 @@ def test_a_time_that_is_longer_than_any_is_refused(number: int, had: bytes, has:
         lines[number - 1] = lines[number - 1].replace(had, has % milliseconds)
         return b"".join(lines)
 
-    record_reader.read(changed(MOST_MS), "x")
-    for more in (MOST_MS + 1, 10**400):
+    record_reader.read_record(changed(MAX_TIME_MS), "x")
+    for more in (MAX_TIME_MS + 1, 10**400):
         assert refusal(changed(more)).startswith(f"x is not a match record: line {number}: ")
 
 
 def test_a_file_that_is_larger_than_any_record_is_not_read_to_its_end(tmp_path: Path) -> None:
     path = tmp_path / "large.jsonl"
     path.touch()
-    os.truncate(path, 100 * MOST_BYTES)
+    os.truncate(path, 100 * MAX_RECORD_BYTES)
     name, data = load(str(path), "")
-    assert len(data) == MOST_BYTES + 1
-    with pytest.raises(BadRecord, match=f"has more than {MOST_BYTES} bytes: a match record is smaller"):
-        record_reader.read(data, name)
+    assert len(data) == MAX_RECORD_BYTES + 1
+    with pytest.raises(BadRecord, match=f"has more than {MAX_RECORD_BYTES} bytes: a match record is smaller"):
+        record_reader.read_record(data, name)
 
 
 def test_a_record_of_the_most_bytes_is_read_unpacked_too(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"".join(record())
     monkeypatch.setattr(record_reader, "MOST_BYTES", len(data))
-    verify(record_reader.read(data, "x"))
+    verify_record(record_reader.read_record(data, "x"))
 
 
 def test_a_seat_has_no_more_strikes_than_drop_it_out() -> None:
@@ -140,12 +140,12 @@ def test_a_seat_has_no_more_strikes_than_drop_it_out() -> None:
 def test_a_record_can_be_looked_at_more_than_once() -> None:
     table = Table().begin()
     table.play(A_MOVE)
-    read = record_reader.read(table.finish_at_random().packed(), "x")
+    read = record_reader.read_record(table.finish_at_random().packed(), "x")
     assert list(read.lines) == list(read.lines)
     assert len(read.lines) == len(list(read.lines)) == read.footer.plies
     assert next(iter(read.plies)) in read.lines
     assert read.footer not in read.lines
-    assert read.lines == record_reader.read(table.packed(), "y").lines
-    assert read.lines != record_reader.read(b"".join(record()), "x").lines
+    assert read.lines == record_reader.read_record(table.packed(), "y").lines
+    assert read.lines != record_reader.read_record(b"".join(record()), "x").lines
     assert read.lines != list(read.lines)
     assert b"".join(map(write_line, read.lines)).count(b"\n") == len(read.lines)

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from arena.host import host
-from arena.host.runner import Runner
+from arena.host.runner import MatchRunner
 from databases import EVERY_DATABASE
 from protocol.close_codes import RESTARTING
-from referee.effects import Resigned
+from referee.effects import Resignation
 from referee.match import Match
 from timeouts import WITHIN
 
@@ -25,9 +25,9 @@ class Held:
     """Restoring that waits to be let go on."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self._restored = host.recovered
+        self._restored = host.recover_matches
         self._go_on = asyncio.Event()
-        patch.setattr(host, "recovered", self)
+        patch.setattr(host, "recover_matches", self)
 
     async def __call__(self, *arguments: Any) -> Any:
         await self._go_on.wait()
@@ -96,7 +96,7 @@ async def test_a_server_that_is_stopped_while_it_restores_leaves_the_journal(
 async def test_matches_are_refereed_again_beside_the_loop(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     served = await serve()
     await served.begun()
-    recall = Match.recall
+    recall = Match.load_journal
     threads = []
 
     def noting(self: Match, lines: Any) -> Any:
@@ -132,15 +132,15 @@ async def test_a_damaged_journal_is_told_of_and_removed_only_where_nobody_was_to
 # A bot that comes back
 
 
-def give_back_through(hook: Callable[[Runner], None], patch: pytest.MonkeyPatch) -> None:
+def give_back_through(hook: Callable[[MatchRunner], None], patch: pytest.MonkeyPatch) -> None:
     """Call `hook` before a seat is given back."""
-    come_back = Runner.come_back
+    come_back = MatchRunner.return_seat
 
-    def hooked(self: Runner, seat: int, peer: Any, *, follow: bool) -> None:
+    def hooked(self: MatchRunner, seat: int, peer: Any, *, follow: bool) -> None:
         hook(self)
         come_back(self, seat, peer, follow=follow)
 
-    patch.setattr(Runner, "come_back", hooked)
+    patch.setattr(MatchRunner, "come_back", hooked)
 
 
 async def test_a_bot_has_its_seats_back_one_in_a_turn_of_the_loop(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,9 +185,9 @@ async def test_a_seat_that_is_out_before_it_is_given_back_is_told_its_end(
         await client.send(type="unseek", id="none")
         await client.expect("unseeked")
 
-    def resign(runner: Runner) -> None:
+    def resign(runner: MatchRunner) -> None:
         (other,) = (start for start in starts if start["match"] != runner.id)
-        served.arena.host.clients.runners[other["match"]].receive(Resigned(other["seat"]))
+        served.arena.host.clients.runners[other["match"]].receive(Resignation(other["seat"]))
 
     give_back_through(resign, monkeypatch)
     ann = await served.enter("ann", slots=2)

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from arena.operations.names import Delete, Deleted, Rename
+from arena.operations.names import Delete, DeletionResult, Rename
 from arena.store.finish import finish_matches
-from arena.store.registry import add_bots, delete_bot, registered_bot, rename_bot
+from arena.store.registry import add_bots, anonymize_bot, find_registered_bot, rename_bot
 from arena.store.result_queries import iter_results, leaderboard_of, match_failures
 from arena.store.store import Store
 from arena.store.thinning import count_removed
@@ -65,10 +65,10 @@ def test_a_renamed_bot_keeps_its_results_ratings_and_token_and_all_adds_up(arena
     assert done.out == "ANN is Anna now, with the same token and ratings; records of before have ANN\n"
     assert ladder(file) == {"Anna": before["ann"], "bob": before["bob"]}
     with closing(Store.open(file)) as store:
-        known = store.read(registered_bot, "anna")
+        known = store.read(find_registered_bot, "anna")
         assert known is not None
         assert known.token_hash == "ab" * 32
-        assert store.read(registered_bot, "ann") is None
+        assert store.read(find_registered_bot, "ann") is None
         finish_one(store, "m-2")  # of whoever is called ann now
     assert arena("db", "check").code == 0
     assert set(ladder(file)) == {"Anna", "ann", "bob"}
@@ -189,7 +189,7 @@ async def test_a_bot_is_changed_by_one_at_a_time(serve: Any) -> None:
     await served.enter("ann")
     asked = (served.perform(Delete(name=name)) for name in ("ann", "ANN"))
     done, refused = await asyncio.gather(*asked, return_exceptions=True)
-    assert isinstance(done, Deleted)
+    assert isinstance(done, DeletionResult)
     assert (type(refused), str(refused)) == (UsageFault, "ANN is being renamed or deleted: try again in a moment")
     await served.enter("ann")
 
@@ -199,14 +199,14 @@ async def test_a_bot_that_is_deleted_loses_its_matches_and_is_nobody(serve: Any)
     first, second, start = await served.begun()
     loser, winner = start["seats"][0]["bot"], second
     done = await served.perform(Delete(name=loser, records=True))
-    assert isinstance(done, Deleted)
+    assert isinstance(done, DeletionResult)
     assert done.records == 1
     end = await winner.expect("end")
     assert end["ranks"] == [2, 1]
     assert (await first.expect("error"))["message"] == f"the operator deleted {loser}"
     stored = next(served.store.iterate(iter_results))
     assert stored.seats[0].bot == done.placeholder
-    assert served.store.read(registered_bot, loser) is None
+    assert served.store.read(find_registered_bot, loser) is None
     assert served.store.read(count_removed) == 1
     await served.enter(loser)
 
@@ -221,7 +221,7 @@ async def test_a_bot_that_is_deleted_loses_a_match_for_which_others_still_get_re
 
 def test_deleting_twice_changes_nothing(file: Path) -> None:
     with closing(Store.open(file)) as store:
-        assert store.write(delete_bot, "ann") == store.write(delete_bot, "deleted-1") == "deleted-1"
+        assert store.write(anonymize_bot, "ann") == store.write(anonymize_bot, "deleted-1") == "deleted-1"
 
 
 def test_what_the_program_of_a_deleted_bot_said_is_forgotten_and_that_of_its_opponent_is_not(file: Path) -> None:
@@ -229,5 +229,5 @@ def test_what_the_program_of_a_deleted_bot_said_is_forgotten_and_that_of_its_opp
     with closing(Store.open(file)) as store:
         match = finished(Table(match="m-2", rated=True).begin().finish_at_random())
         store.write(finish_matches, [match._replace(failures=failures)])
-        store.write(delete_bot, match.result.seats[0].bot)
+        store.write(anonymize_bot, match.result.seats[0].bot)
         assert store.read(match_failures, "m-2") == {1: "no plan"}

@@ -11,20 +11,20 @@ import pytest
 from msgspec.structs import replace
 
 import rerun_bots
-from arena.rerun.fork import Action, Continuation, Followed, Side, follow, go_on
-from arena.rerun.worth import Worth, described, totals, worth_of
+from arena.rerun.fork import Action, Continuation, RecordAgreement, BranchPlayers, follow_record, play_continuation
+from arena.rerun.worth import Worth, describe_difference, total_worths, measure_worth
 from arena.store.result_queries import record_of
 from arena.store.store import Store
-from arena.tournament.in_process import players_of
+from arena.tournament.in_process import make_players
 from bots import Bot, play
-from bots.playing.local_match import Alarm, LocalClient
+from bots.playing.local_match import CodeTimer, LocalClient
 from library import SILENCE, Entrant, Library
-from measuring.value_registry import value_of
+from measuring.value_registry import load_value
 from protocol.bot_launch import parse_bot_spec
-from protocol.games import load, rules_of
+from protocol.games import load_game, shared_game
 from protocol.games.base import Game
 from referee import record_reader
-from referee.in_process import InProcess, Listener
+from referee.in_process import InProcessPlayers, SeatPlayer
 from referee.record import Ply, Record, Sealed
 
 FILE = Path(rerun_bots.__file__)
@@ -47,25 +47,25 @@ def recorded(game: str, bots: list[str], config: dict[str, Any] | None = None, s
     return play(made, game, seed=seed, config=config).record
 
 
-def players(record: Record, bots: list[str]) -> InProcess:
+def players(record: Record, bots: list[str]) -> InProcessPlayers:
     specs = [parse_bot_spec(named(f"bot-{seat}", bot), "s") for seat, bot in enumerate(bots)]
-    return players_of(specs, rules_of(record.header.game, record.header.config), strict=True)
+    return make_players(specs, shared_game(record.header.game, record.header.config), strict=True)
 
 
-def followed(record: Record, seat: int, bot: str) -> Followed:
+def followed(record: Record, seat: int, bot: str) -> RecordAgreement:
     name = record.header.seats[seat].bot
     made = own(name, bot)
     assert made is not None
 
-    def listen(seed: str) -> Listener:
+    def listen(seed: str) -> SeatPlayer:
         client = LocalClient(made, name, seed, game_of(record), print)
-        return lambda message: [said for _, said in client.hear(message, Alarm())]
+        return lambda message: [said for _, said in client.send(message, CodeTimer())]
 
-    return follow(record, seat, listen, [name, "another"])
+    return follow_record(record, seat, listen, [name, "another"])
 
 
 def game_of(record: Record) -> Game[Any, Any]:
-    return rules_of(record.header.game, record.header.config)
+    return shared_game(record.header.game, record.header.config)
 
 
 def moves_of(record: Record) -> Counter[int]:
@@ -83,9 +83,9 @@ def continued(
 ) -> list[Continuation]:
     fork = followed(record, seat, new[seat]).fork
     assert fork is not None
-    by = value_of(game_of(record), value)
-    on_old, on_new = Side(players(record, old), "old"), Side(players(record, new), "new")
-    return [go_on(fork, number, "1", on_old, on_new, by) for number in range(many)]
+    by = load_value(game_of(record), value)
+    on_old, on_new = BranchPlayers(players(record, old), "old"), BranchPlayers(players(record, new), "new")
+    return [play_continuation(fork, number, "1", on_old, on_new, by) for number in range(many)]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def continued(
     ids=lambda given: given if isinstance(given, str) else "",
 )
 def test_the_very_same_bot_is_told_the_same_and_makes_every_move_again(game: str, config: dict[str, Any]) -> None:
-    seats = load(game, config).seats
+    seats = load_game(game, config).seats
     for seed in range(2):
         rerun_bots.HEARD.clear()
         record = recorded(game, ["Noting"] * seats, config, seed)
@@ -116,25 +116,25 @@ def test_the_very_same_bot_is_told_the_same_and_makes_every_move_again(game: str
 def test_of_whom_it_is_not_known_what_it_drew_lots_by_that_is_said() -> None:
     record = recorded("nim", ["random", "random"])
     name = record.header.seats[0].bot
-    listen = players(record, ["random", "random"]).listen
-    assert not follow(record, 0, lambda seed: listen(name, f"not {seed}"), [name]).same_chance
+    listen = players(record, ["random", "random"]).join_seat
+    assert not follow_record(record, 0, lambda seed: listen(name, f"not {seed}"), [name]).has_recorded_randomness
 
 
 def test_a_seat_without_a_seed_is_refused() -> None:
     record = recorded("nim", ["First", "First"])
     with pytest.raises(ValueError, match=r"^seat 1 has no seed: its bot needs one$"):
-        follow(record, 1, lambda seed: pytest.fail("no seed, no bot"), [])
+        follow_record(record, 1, lambda seed: pytest.fail("no seed, no bot"), [])
 
 
 def test_a_difference_is_told_with_both_moves_and_what_each_came_to() -> None:
     record = recorded("nim", ["First", "First"], {"heaps": [1, 2]})
     again = followed(record, 0, "Last")
     assert again.fork is not None
-    assert (again.moves, again.fork.ply, again.fork.recorded.move, again.fork.made) == (0, 0, (0, 1), Action((1, 2)))
+    assert (again.moves, again.fork.ply, again.fork.recorded_action.move, again.fork.new_action) == (0, 0, (0, 1), Action((1, 2)))
     # 1-2: after "1 of heap 0" first moves are 1 of heap 1, then the last: won. After "2 of heap 1" the other wins.
     found = continued(record, 0, ["Last", "First"], ["First", "First"], 10)
     game = game_of(record)
-    worth = worth_of(described(record.header, 0, game, again, {}), found, value_of(game), game)
+    worth = measure_worth(describe_difference(record.header, 0, game, again, {}), found, load_value(game), game)
     assert (worth.old, worth.new, worth.worth.mean) == (1.0, 0.0, -1.0)
     assert worth.kinds["theory"] == "won"
 
@@ -156,8 +156,8 @@ def test_both_ways_are_played_on_with_the_right_bots_and_fresh_coins_whose_luck_
         2 * sum(mine[a] * cooperates[b] * pays[a][b][0] for a in (0, 1) for b in (0, 1))
         for mine in (cooperates, defects)
     )
-    first = described(record.header, 0, game, followed(record, 0, "Last"), {})
-    measured = worth_of(first, found, value_of(game), game)
+    first = describe_difference(record.header, 0, game, followed(record, 0, "Last"), {})
+    measured = measure_worth(first, found, load_value(game), game)
     assert measured.value == "mean-1"
     assert abs(measured.raw.mean - (new - old)) < 3 * measured.raw.error
     assert measured.worth.mean == pytest.approx(
@@ -186,10 +186,10 @@ def test_where_the_recorded_bot_left_the_new_one_plays_on(tmp_path: Path, ends: 
     match = Library(store).play("nim", [one, other], {"heaps": [1, 1, 1]})
     body = store.read(record_of, match)
     assert body is not None
-    record = record_reader.read(body, match)
+    record = record_reader.read_record(body, match)
     fork = followed(record, 0, "First").fork
     assert fork is not None
-    assert (fork.ply, fork.recorded.out, fork.made) == (2, record.footer.reason, Action((2, 1)))
+    assert (fork.ply, fork.recorded_action.out, fork.new_action) == (2, record.footer.reason, Action((2, 1)))
     both = ["First", "First"]
     assert [(each.old, each.new) for each in continued(record, 0, both, both, 2)] == [(0.0, 1.0)] * 2
     assert followed(record, 0, "GivesUp").fork is None  # it is lost either way
@@ -199,7 +199,7 @@ def test_a_bot_that_leaves_has_lost_from_there_on() -> None:
     record = recorded("nim", ["First", "First"], {"heaps": [1, 1, 1]})
     fork = followed(record, 0, "GivesUp").fork
     assert fork is not None
-    assert fork.made == Action(out="resigned")
+    assert fork.new_action == Action(out="resigned")
     found = continued(record, 0, ["GivesUp", "First"], ["First", "First"], 1)
     assert [(each.old, each.new) for each in found] == [(1.0, 0.0)]
 
@@ -230,14 +230,14 @@ def worth(mean: float, kind: str, match: str = "m") -> Worth:
     found = [Continuation(0.0, mean, 0.0, 0.0) for _ in range(10)]
     record = recorded("nim", ["First", "First"], {"heaps": [1]})
     game = game_of(record)
-    first = described(record.header, 0, game, followed(record, 0, "First"), {})
+    first = describe_difference(record.header, 0, game, followed(record, 0, "First"), {})
     if not kind:
-        return worth_of(first, [], value_of(game), game)
-    return worth_of(replace(first, match=match, ply=0, kinds={"phase": kind}), found, value_of(game), game)
+        return measure_worth(first, [], load_value(game), game)
+    return measure_worth(replace(first, match=match, ply=0, kinds={"phase": kind}), found, load_value(game), game)
 
 
 def test_matches_are_summed_by_kind_of_position_the_best_first() -> None:
-    (total,) = totals([worth(-1.0, "late"), worth(0.5, "early"), worth(1.0, "early"), worth(0.0, "")])
+    (total,) = total_worths([worth(-1.0, "late"), worth(0.5, "early"), worth(1.0, "early"), worth(0.0, "")])
     assert (total.matches, total.same, total.better, total.worse, total.worth.mean) == (4, 1, 2, 1, 0.5)
     assert [(row.kind, row.matches, row.better, row.worse, row.worth.mean) for row in total.kinds] == [
         ("early", 2, 2, 0, 1.5),

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from arena.processes.process import LONGEST_WAIT, keep_running
+from arena.processes.process import MAX_RESTART_DELAY_S, keep_running
 from virtual_time import passing
 
 
@@ -22,8 +22,8 @@ class Enough(Exception):
     ("lasted", "waits"),
     [
         ([0] * 8, [1, 2, 4, 8, 16, 32, 60, 60]),
-        ([0, 0, LONGEST_WAIT, 0], [1, 2, 1, 2]),
-        ([0, 0, LONGEST_WAIT - 0.01, 0], [1, 2, 4, 8]),
+        ([0, 0, MAX_RESTART_DELAY_S, 0], [1, 2, 1, 2]),
+        ([0, 0, MAX_RESTART_DELAY_S - 0.01, 0], [1, 2, 4, 8]),
     ],
 )
 async def test_the_waits_double_up_to_the_longest_until_the_program_ran_for_long(

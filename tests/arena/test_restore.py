@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from arena.store.registry import delete_bot
+from arena.store.registry import anonymize_bot
 from arena.store.result_queries import record_of
 from arena.store.store import Store
 from arena.store.thinning import Retention, find_removable, remove_all, remove_records
@@ -81,7 +81,7 @@ def test_a_damaged_record_is_replaced(data: Path, damage: object) -> None:
 def test_what_was_annulled_renamed_and_rated_anew_since_is_put_back(data: Path) -> None:
     assert call("arena", "match", "annul", "one", "--data", str(data)).code == 0
     with closing(Store.open(data / "arena.db")) as store:
-        store.write(delete_bot, ANN.name)
+        store.write(anonymize_bot, ANN.name)
     assert restore(data, *MATCHES).code == 0
     assert removed(data) == 0
 

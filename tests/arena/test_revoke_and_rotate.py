@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from arena.network.admission import Access
-from arena.operations.administration import operations
-from arena.operator.changes import Approve, Dismissed, Revoke, Rotate
-from arena.operator.client import Operator, connected, connected_to
+from arena.operations.administration import all_handlers
+from arena.operator.changes import Approve, DisconnectedBots, Revoke, Rotate
+from arena.operator.client import OperatorConnection, connect_to_url, connect_to_folder
 from arena.operator.status import ServerStatus, StatusRequest
 from arena.server.auth import Registration
 from arena.store.registry import add_bots, revoke_bots
@@ -26,11 +26,11 @@ TOKEN = "secret"
 
 
 async def operated(serve: Any, **options: Any) -> Any:
-    return await serve(access=Access(operator=TOKEN), operations=operations, **options)
+    return await serve(access=Access(operator_token=TOKEN), operations=all_handlers, **options)
 
 
 def operator_of(served: Any) -> Any:
-    return connected(f"ws://127.0.0.1:{served.port}", TOKEN)
+    return connect_to_url(f"ws://127.0.0.1:{served.port}", TOKEN)
 
 
 async def refused(served: Any, **hello: str) -> str:
@@ -41,8 +41,8 @@ async def refused(served: Any, **hello: str) -> str:
     return f"{told['code']}: {told['message']}"
 
 
-async def revoke(operator: Operator, *names: str) -> list[str]:
-    return (await operator.ask(Revoke(names=list(names)), Dismissed)).bots
+async def revoke(operator: OperatorConnection, *names: str) -> list[str]:
+    return (await operator.ask(Revoke(names=list(names)), DisconnectedBots)).bots
 
 
 async def test_a_revoked_bot_is_told_why_and_its_connection_ends(serve: Any) -> None:
@@ -73,7 +73,7 @@ async def test_a_rotated_bot_comes_back_to_its_match_with_its_new_token(serve: A
     first, _, start = await served.begun()
     name = start["seats"][0]["bot"]
     async with operator_of(served) as operator:
-        told = await operator.ask(Rotate(name=name, token_hash=hash_token("n" * 16)), Dismissed)
+        told = await operator.ask(Rotate(name=name, token_hash=hash_token("n" * 16)), DisconnectedBots)
     assert told.bots == [name]
     assert (await first.expect("error"))["message"] == f"the operator gave {name} a new token: bring that one"
     assert await first.closed() == 4001
@@ -124,7 +124,7 @@ async def test_what_is_no_hash_of_a_token_is_refused(serve: Any) -> None:
     async with operator_of(served) as operator:
         for token_hash in ("ä" * 64, "0" * 63, "A" * 64, "0" * 64 + "\n"):
             with pytest.raises(UsageFault, match=r"^rotate: token_hash is "):
-                await operator.ask(Rotate(name="ann", token_hash=token_hash), Dismissed)
+                await operator.ask(Rotate(name="ann", token_hash=token_hash), DisconnectedBots)
     assert await served.enter("ann")
 
 
@@ -150,7 +150,7 @@ async def test_an_approval_counts_for_the_next_match(serve: Any) -> None:
 
 async def _on_line(data: Path, *names: str) -> None:
     """Return once these bots are connected."""
-    async with asyncio.timeout(WITHIN), connected_to(data) as operator:
+    async with asyncio.timeout(WITHIN), connect_to_folder(data) as operator:
         while {bot.bot for bot in (await operator.ask(StatusRequest(), ServerStatus)).bots} < {*names}:
             pass
 

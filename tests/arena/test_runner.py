@@ -11,11 +11,11 @@ import pytest
 import uvloop
 
 from arena.host.broadcast import EncodedMessages
-from arena.host.runner import Runner
+from arena.host.runner import MatchRunner
 from match_room import Friend, Room
 from protocol.errors import BadRecord
 from protocol.messages import End, Error, FromServer, Rejected, Start, Turn
-from referee.effects import Effect, Forfeited, Held, Played, Resigned, Show, Voided
+from referee.effects import Effect, Forfeit, Pause, MoveReceived, Resignation, SendToWatchers, Abort
 from referee.record import Ply
 from referee.state import Phase
 from referee_table import A_MOVE, Dibs
@@ -49,7 +49,7 @@ async def test_what_is_told_is_in_the_journal_before(tmp_path: Path) -> None:
                 seen.append(message.ply)
 
     for seat in (0, 1):
-        room.runner.sit(seat, Reader(), follow=True)
+        room.runner.seat_peer(seat, Reader(), follow=True)
     room.begin()
     for _ in range(4):
         room.play()
@@ -68,10 +68,10 @@ async def test_seats_that_follow_are_shown_one_turn_which_is_encoded_once(tmp_pa
 
         def show(self, told: EncodedMessages) -> None:
             shown.append((self.seat, told))
-            super().show(told)
+            super().send_shared(told)
 
     for seat in range(3):
-        room.runner.sit(seat, Follower(seat), follow=True)
+        room.runner.seat_peer(seat, Follower(seat), follow=True)
     room.begin()
     shown.clear()
     for _ in range(2):
@@ -157,10 +157,10 @@ async def pipe() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
 async def test_a_connection_that_is_lost_and_comes_back_is_told_where_the_match_stands(tmp_path: Path) -> None:
     room = Room(tmp_path).begin()
     older = room.friends[0]
-    room.runner.lose(0, older)
+    room.runner.remove_peer(0, older)
     newer = Friend()
-    room.runner.come_back(0, newer, follow=True)
-    room.runner.lose(0, older)  # news of the older connection's end, late
+    room.runner.return_seat(0, newer, follow=True)
+    room.runner.remove_peer(0, older)  # news of the older connection's end, late
     assert [type(message) for message in newer.told] == [Start, Turn]
     assert newer.told[0].resumed
     room.play()
@@ -170,9 +170,9 @@ async def test_a_connection_that_is_lost_and_comes_back_is_told_where_the_match_
 
 async def test_a_seat_that_is_forfeited_loses(tmp_path: Path) -> None:
     room = Room(tmp_path).begin()
-    room.runner.lose(1, room.friends[1])
-    room.runner.receive(Forfeited(1))
-    room.runner.sit(1, room.friends[1], follow=False)
+    room.runner.remove_peer(1, room.friends[1])
+    room.runner.receive(Forfeit(1))
+    room.runner.seat_peer(1, room.friends[1], follow=False)
     assert [seat.reason for seat in (await room.end())[0].seats] == ["win", "disconnected"]
 
 
@@ -183,11 +183,11 @@ async def test_a_watcher_sees_the_turn_as_it_is_then_every_turn_then_the_end(tmp
     reported: list[FromServer] = []
     room.runner.watch(watcher)
     room.runner.report_to(reported.append)
-    room.runner.audience.rounds.subscribers[news] = None
+    room.runner.audience.broadcaster.subscribers[news] = None
     room.runner.watch(gone)
     room.runner.unwatch(gone)
     room.play()
-    room.runner.receive(Resigned(0))
+    room.runner.receive(Resignation(0))
     await room.end()
     await watcher.until(End)
     assert [type(message) for message in watcher.told] == [Start, Turn, Turn]
@@ -223,7 +223,7 @@ async def test_newcomers_are_shown_the_same_view_until_the_next_ply(tmp_path: Pa
 
 async def test_a_watcher_before_the_first_turn_sees_the_start_alone(tmp_path: Path) -> None:
     room = Room(tmp_path)
-    room.runner.open()
+    room.runner.start()
     watcher = Friend()
     room.runner.watch(watcher)
     assert [type(message) for message in watcher.told] == [Start]
@@ -236,14 +236,14 @@ async def test_who_follows_all_matches_hears_of_start_and_end_once_whether_it_wa
     room = Room(tmp_path)
     both, back, gone = Friend(), Friend(), Friend()
     for friend in (both, back, gone):
-        room.runner.audience.rounds.subscribers[friend] = None
-    room.runner.audience.rounds.subscribers.pop(gone)
+        room.runner.audience.broadcaster.subscribers[friend] = None
+    room.runner.audience.broadcaster.subscribers.pop(gone)
     room.begin()
     for friend in (both, back, gone):
         room.runner.watch(friend)
     room.runner.unwatch(back)
     room.runner.unwatch(gone)
-    room.runner.receive(Resigned(0))
+    room.runner.receive(Resignation(0))
     await room.end()
     await back.until(End)
     assert [type(message) for message in both.told] == [Start, Start, Turn, End]
@@ -258,11 +258,11 @@ async def test_no_turn_is_made_for_nobody(tmp_path: Path, monkeypatch: pytest.Mo
 
     def observed(*args: Any) -> list[Effect]:
         effects = receive(*args)
-        shown.append(any(isinstance(effect, Show) for effect in effects))
+        shown.append(any(isinstance(effect, SendToWatchers) for effect in effects))
         return effects
 
     monkeypatch.setattr(room.match, "receive", observed)
-    room.runner.audience.rounds.subscribers[Friend()] = None
+    room.runner.audience.broadcaster.subscribers[Friend()] = None
     room.begin()
     first, second = Friend(), Friend()
     room.runner.watch(first)
@@ -289,7 +289,7 @@ async def test_rules_that_fail_void_the_match_and_are_logged(
 
     monkeypatch.setattr(Dibs, fails, fail)
     if fails == "remove_seat":
-        room.runner.receive(Resigned(2))
+        room.runner.receive(Resignation(2))
     else:
         for _ in range(6):
             if room.finishes == 0:
@@ -302,14 +302,14 @@ async def test_rules_that_fail_void_the_match_and_are_logged(
 
 
 async def test_a_failure_while_the_last_effects_are_carried_out_ends_the_match_all_the_same(tmp_path: Path) -> None:
-    def fail(runner: Runner, seat: int) -> None:
+    def fail(runner: MatchRunner, seat: int) -> None:
         raise RuntimeError("a bug in the handler")
 
     room = Room(tmp_path, "dibs")
     room.runner._release = fail
-    room.runner.open()
-    room.runner.receive(Resigned(0))
-    room.runner.receive(Resigned(1))
+    room.runner.start()
+    room.runner.receive(Resignation(0))
+    room.runner.receive(Resignation(1))
     await asyncio.wait_for(room.finished.wait(), WITHIN)
     assert room.finishes == 1
 
@@ -330,7 +330,7 @@ async def test_a_peer_that_fails_is_its_own_trouble_alone(tmp_path: Path, caplog
             raise ConnectionError("gone")
 
     room = Room(tmp_path)
-    room.runner.sit(0, Broken(), follow=False)
+    room.runner.seat_peer(0, Broken(), follow=False)
     room.begin()
     room.play()
     assert (await room.friends[1].until(Turn)).ply == 1
@@ -345,7 +345,7 @@ async def test_turns_are_made_for_who_reports_a_match_whoever_stops_watching_it(
     room.begin()
     watcher = Friend()
     room.runner.watch(watcher)
-    assert room.runner.listed().watchers == 1
+    assert room.runner.make_listing().watchers == 1
     room.runner.unwatch(watcher)
     room.play()
     assert [type(message) for message in reported] == [Start, Turn, Turn]
@@ -356,7 +356,7 @@ async def test_a_fault_after_the_end_does_not_end_the_match_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     room = Room(tmp_path).begin()
-    room.runner.receive(Resigned(0))
+    room.runner.receive(Resignation(0))
 
     def fail(*args: Any) -> Any:
         raise RuntimeError("a bug")
@@ -373,7 +373,7 @@ async def test_a_runner_that_was_stopped_hears_no_more_and_leaves_the_journal_as
     before = room.journal.read("m-1")
     room.runner.stop()
     room.play()
-    room.runner.receive(Voided())
+    room.runner.receive(Abort())
     assert room.finishes == 0
     assert room.journal.read("m-1") == before
     assert room.runner._timer is None
@@ -381,7 +381,7 @@ async def test_a_runner_that_was_stopped_hears_no_more_and_leaves_the_journal_as
 
 async def test_a_move_after_the_end_is_rejected_even_while_the_result_is_stored(tmp_path: Path) -> None:
     room = Room(tmp_path).begin()
-    room.runner.receive(Resigned(0))
+    room.runner.receive(Resignation(0))
     room.runner.stop()
     room.play()
     assert (await room.friends[0].until(Rejected)).code == "no_such_match"
@@ -391,18 +391,18 @@ async def test_a_match_goes_on_from_its_journal_with_the_seats_that_are_here_alr
     room = Room(tmp_path).begin()
     room.play()
     room.runner.stop()
-    again = room.made(room.journal.proceed("m-1"))
+    again = room.made(room.journal.reopen("m-1"))
     early = Friend()
-    again.sit(1, early, follow=False)
-    again.resume(room.match.recall(room.journal.read("m-1")[2:]))
+    again.seat_peer(1, early, follow=False)
+    again.resume(room.match.load_journal(room.journal.read("m-1")[2:]))
     assert [type(message) for message in early.told] == [Start, Turn]
     late = Friend()
-    again.come_back(0, late, follow=False)
-    again.receive(Played(1, 1, A_MOVE))
+    again.return_seat(0, late, follow=False)
+    again.receive(MoveReceived(1, 1, A_MOVE))
     assert late.told[-1].ply == 2
     room.runner = again
     room.friends = [late, early]
-    again.receive(Resigned(0))
+    again.receive(Resignation(0))
     assert [end.reason for end in await room.end()] == ["resigned", "resigned"]
 
 
@@ -411,9 +411,9 @@ async def test_a_journal_that_does_not_follow_from_the_rules_is_refused(tmp_path
     room.play()
     room.runner.stop()
     lines = room.journal.read("m-1")[2:]
-    room.made(room.journal.proceed("m-1")).stop()
+    room.made(room.journal.reopen("m-1")).stop()
     with pytest.raises(BadRecord):
-        room.match.recall([*lines, lines[-1]])
+        room.match.load_journal([*lines, lines[-1]])
 
 
 async def test_a_deadline_that_moved_is_waited_for(tmp_path: Path) -> None:
@@ -422,6 +422,6 @@ async def test_a_deadline_that_moved_is_waited_for(tmp_path: Path) -> None:
     room = Room(tmp_path, bank=0.05, increment=0).begin()
     while loop.time() < began + 0.03:
         pass  # the loop stands, as it did while the match was held
-    room.runner.receive(Held(0.03))
+    room.runner.receive(Pause(0.03))
     await room.end()
     assert loop.time() - began >= 0.08

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from arena.tournament import sandbox_users
-from arena.tournament.sandbox_users import drawn_users
+from arena.tournament.sandbox_users import reserved_users
 from protocol.errors import ArenaFault
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs programs as other users")
@@ -22,28 +22,28 @@ def locks(tmp_path: Path) -> Path:
 
 
 def test_two_tournaments_at_the_same_time_have_no_user_in_common(locks: Path) -> None:
-    with drawn_users(3, locks) as ours:
-        with drawn_users(3, locks) as theirs:
+    with reserved_users(3, locks) as ours:
+        with reserved_users(3, locks) as theirs:
             assert len({*ours, *theirs}) == 6
-        with drawn_users(3, locks) as again:
+        with reserved_users(3, locks) as again:
             assert again == theirs
     assert sorted(map(int, os.listdir(locks))) == sorted({*ours, *theirs})
 
 
 def test_a_user_with_a_process_is_not_drawn(locks: Path) -> None:
-    with drawn_users(1, locks) as (user,):
+    with reserved_users(1, locks) as (user,):
         pass
     process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, user=user, group=user, extra_groups=[])
-    with process, drawn_users(1, locks) as (other,):
+    with process, reserved_users(1, locks) as (other,):
         assert other != user
 
 
 def test_more_users_than_there_are_are_refused(locks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with drawn_users(20, locks) as users:
+    with reserved_users(20, locks) as users:
         pass
-    monkeypatch.setattr(sandbox_users, "USERS", users)
+    monkeypatch.setattr(sandbox_users, "USER_IDS", users)
     says = "18 bots in sandboxes want a user each: 17 are free on this machine"
-    with drawn_users(3, locks), pytest.raises(ArenaFault, match=says), drawn_users(18, locks):
+    with reserved_users(3, locks), pytest.raises(ArenaFault, match=says), reserved_users(18, locks):
         pass
 
 
@@ -56,17 +56,17 @@ def test_locks_are_in_no_folder_of_others(locks: Path, kind: str) -> None:
         locks.chmod(0o777)
     else:
         locks.touch()
-    with pytest.raises(ArenaFault, match=f"the locks of sandboxes can't be in {locks}: "), drawn_users(1, locks):
+    with pytest.raises(ArenaFault, match=f"the locks of sandboxes can't be in {locks}: "), reserved_users(1, locks):
         pass
 
 
 def test_a_lock_follows_no_link(locks: Path, tmp_path: Path) -> None:
-    with drawn_users(1, locks) as (user,):
+    with reserved_users(1, locks) as (user,):
         pass
     (locks / str(user)).unlink()
     (locks / str(user)).symlink_to(tmp_path / "elsewhere")
     says = f"the lock of a sandbox's user {user} can't be made"
-    with pytest.raises(ArenaFault, match=says), drawn_users(1, locks):
+    with pytest.raises(ArenaFault, match=says), reserved_users(1, locks):
         pass
     assert not (tmp_path / "elsewhere").exists()
 
@@ -93,7 +93,7 @@ def test_what_a_user_left_is_removed_and_nothing_of_others(locks: Path) -> None:
     public.chmod(0o777)
     try:
         (public / "ours").touch()
-        with drawn_users(1, locks) as (user,):
+        with reserved_users(1, locks) as (user,):
             command = ["sh", "-ec", LEAVES, "sh", name, public.name]
             subprocess.run(command, user=user, group=user, extra_groups=[], check=True, stdout=subprocess.DEVNULL)
             assert len(objects_of(user)) == 3

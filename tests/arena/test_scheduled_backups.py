@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from arena.operations import backups
-from arena.operations.backups import Schedule, back_up_once, due_in, keep_backing_up
+from arena.operations.backups import BackupSchedule, back_up_once, seconds_until_due, run_backups
 from arena.server.warnings import Warnings
 from arena.store.archives import all_archives
-from arena.store.archiving import Old, leave_out_removed, move_all
+from arena.store.archiving import OldRecordFilter, purge_removed_records, move_all
 from arena.store.backup import back_up
 from arena.store.result_queries import iter_results, record_of
 from arena.store.sqlite_database import SqliteDatabase
@@ -22,7 +22,7 @@ from arena.store.store import Reader, Store
 from arena.store.thinning import RecordsOfBot, remove_all
 from commands import call
 from library import ANN, BOB, Library
-from machine.event_loop import running
+from machine.event_loop import background_task
 from processes import serving
 from protocol.errors import ArenaFault
 from seasons import season
@@ -48,7 +48,7 @@ async def test_a_new_backup_is_whole_and_the_oldest_go(database: Path, tmp_path:
     folder = tmp_path / "backups"
     old = [named(folder, days=days) for days in (3, 2, 1)]
     (folder / "mine.db").touch()
-    assert await back_up_once(database, Schedule(folder, 24, 2)) is None
+    assert await back_up_once(database, BackupSchedule(folder, 24, 2)) is None
     made = max(set(folder.iterdir()) - {folder / "mine.db"})
     assert set(folder.iterdir()) == {folder / "mine.db", old[2], made}
     assert made.stat().st_mode & 0o777 == 0o600
@@ -63,8 +63,8 @@ class Told(Warnings):
         super().__init__()
         self.told: asyncio.Queue[str | None] = asyncio.Queue()
 
-    def tell(self, kind: str, text: str | None) -> None:
-        super().tell(kind, text)
+    def update(self, kind: str, text: str | None) -> None:
+        super().update(kind, text)
         self.told.put_nowait(text)
 
 
@@ -76,15 +76,15 @@ async def test_one_that_fails_removes_none_and_is_told_until_one_is_made(
     old = named(folder, days=3)
     os.rename(database, tmp_path / "away")
     warnings = Told()
-    async with running(keep_backing_up(database, Schedule(folder, 1, 1), warnings)):
+    async with background_task(run_backups(database, BackupSchedule(folder, 1, 1), warnings)):
         fault = f"no backup was made in {folder}: no arena data in {database}: start `arena serve` or"
         assert (await warnings.told.get() or "").startswith(fault)
-        assert len(warnings.all()) == 1
+        assert len(warnings.current()) == 1
         assert list(folder.iterdir()) == [old]
         os.rename(tmp_path / "away", database)
-        await advance(backups.RETRY)
+        await advance(backups.RETRY_DELAY_S)
         assert await warnings.told.get() is None
-    assert warnings.all() == []
+    assert warnings.current() == []
     assert len(list(folder.iterdir())) == 1
     assert old not in folder.iterdir()
     assert [one.levelname for one in caplog.records if "no backup" in one.getMessage()] == ["WARNING"]
@@ -92,7 +92,7 @@ async def test_one_that_fails_removes_none_and_is_told_until_one_is_made(
 
 async def test_a_folder_that_cannot_be_made_is_a_line(database: Path) -> None:
     with pytest.raises(ArenaFault, match=f"^{database}/in: Not a directory$"):
-        await back_up_once(database, Schedule(database / "in", 24, 7))
+        await back_up_once(database, BackupSchedule(database / "in", 24, 7))
 
 
 def moved(data: Path, *matches: str) -> Path:
@@ -100,11 +100,11 @@ def moved(data: Path, *matches: str) -> Path:
     with closing(Store.open(data / "arena.db")) as store:
         for match in matches:
             Library(store).play("nim", [ANN, BOB], match=match, rated=False)
-        move_all(store, Old(until="2026-02"), data / "archive")
+        move_all(store, OldRecordFilter(until="2026-02"), data / "archive")
         return max(one.path for one in store.read(all_archives))
 
 
-def back_up_here(database: Path, schedule: Schedule) -> None:
+def back_up_here(database: Path, schedule: BackupSchedule) -> None:
     """Do what `back_up_once` does, without a process of its own."""
     schedule.folder.mkdir(exist_ok=True)
     back_up(SqliteDatabase(database), schedule.folder / datetime.now(UTC).strftime("arena-%Y-%m-%dT%H%M%SZ.db"))
@@ -112,14 +112,14 @@ def back_up_here(database: Path, schedule: Schedule) -> None:
 
 
 def test_with_the_oldest_go_the_files_of_old_records_that_only_they_need(database: Path, tmp_path: Path) -> None:
-    schedule = Schedule(tmp_path / "backups", 24, 1)
+    schedule = BackupSchedule(tmp_path / "backups", 24, 1)
     first = moved(tmp_path, "a")
     back_up_here(database, schedule)
     (made,) = schedule.folder.glob("*.db")
     made.rename(named(schedule.folder, days=1))
     with closing(Store.open(database)) as store:
         remove_all(store, RecordsOfBot("ann").remove)
-        leave_out_removed(store)
+        purge_removed_records(store)
     second = moved(tmp_path, "b")
     back_up_here(database, schedule)
     assert first.name != second.name
@@ -133,7 +133,7 @@ def test_with_the_oldest_go_the_files_of_old_records_that_only_they_need(databas
 def test_a_file_of_old_records_stays_that_another_copy_in_the_folder_may_need(
     database: Path, tmp_path: Path, other: str
 ) -> None:
-    schedule = Schedule(tmp_path / "backups", 24, 1)
+    schedule = BackupSchedule(tmp_path / "backups", 24, 1)
     needed = moved(tmp_path, "a")
     back_up_here(database, schedule)
     (made,) = schedule.folder.glob("*.db")
@@ -147,7 +147,7 @@ def test_a_file_of_old_records_stays_that_another_copy_in_the_folder_may_need(
     made.rename(named(schedule.folder, days=1))
     with closing(Store.open(database)) as store:
         remove_all(store, RecordsOfBot("ann").remove)
-        leave_out_removed(store)
+        purge_removed_records(store)
     back_up_here(database, schedule)
     assert len(list(schedule.folder.glob("arena-*.db"))) == 1
     assert [path.name for path in (schedule.folder / "archive").iterdir()] == [needed.name]
@@ -158,9 +158,9 @@ async def test_a_backup_without_a_file_of_old_records_that_is_missing_is_made_an
 ) -> None:
     file = moved(tmp_path, "a")
     file.rename(tmp_path / "away")
-    schedule = Schedule(tmp_path / "backups", 24, 7)
+    schedule = BackupSchedule(tmp_path / "backups", 24, 7)
     warnings = Told()
-    async with running(keep_backing_up(database, schedule, warnings)):
+    async with background_task(run_backups(database, schedule, warnings)):
         told = await warnings.told.get()
     (made,) = schedule.folder.glob("*.db")
     assert told == f"the backup {made} lacks old records, whose files are missing: {file}"
@@ -173,14 +173,14 @@ def test_a_database_on_a_server_is_backed_up_by_its_own_tools(tmp_path: Path) ->
 
 
 def test_the_next_is_due_so_long_after_the_newest(tmp_path: Path) -> None:
-    schedule = Schedule(tmp_path / "backups", 24, 7)
-    assert due_in(schedule) == 0.0
+    schedule = BackupSchedule(tmp_path / "backups", 24, 7)
+    assert seconds_until_due(schedule) == 0.0
     named(schedule.folder, hours=30)
-    assert due_in(schedule) == 0.0
+    assert seconds_until_due(schedule) == 0.0
     named(schedule.folder, hours=20)
-    assert due_in(schedule) == pytest.approx(4 * 3600, abs=WITHIN_A_MINUTE)
+    assert seconds_until_due(schedule) == pytest.approx(4 * 3600, abs=WITHIN_A_MINUTE)
     named(schedule.folder, hours=-1000)
-    assert due_in(schedule) == 24 * 3600, "whatever a clock was set to"
+    assert seconds_until_due(schedule) == 24 * 3600, "whatever a clock was set to"
 
 
 WITHIN_A_MINUTE = 60

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from arena.host.runner import WATCHED
-from arena.replay.verify import verify
+from arena.host.runner import ALREADY_WATCHING_MESSAGE
+from arena.replay.verify import verify_record
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.result_queries import record_of
 from referee import record_reader
@@ -132,7 +132,7 @@ async def test_a_game_for_three_begins_when_three_seek_it(serve: Any, dibs: None
     assert {player["bot"] for player in start["seats"]} == {"ann", "bob", "cid"}
     ends = await asyncio.gather(*(client.play() for client in seats))
     assert [sorted(end["ranks"]) for end in ends] == [[1, 2, 2]] * 3
-    verify(record_reader.read(served.store.read(record_of, start["match"]), "record"))
+    verify_record(record_reader.read_record(served.store.read(record_of, start["match"]), "record"))
 
 
 async def test_a_seat_that_drops_out_of_three_is_told_one_end_and_is_free_at_once(serve: Any, dibs: None) -> None:
@@ -197,7 +197,7 @@ async def test_a_client_that_answers_all_it_watches_is_taught_and_not_shut_out(s
         await naive.send(type="watch", match=match)
         await naive.send(type="ready", match=match)
     said = {(await naive.expect("error"))["message"] for _ in range(26)}
-    assert said == {WATCHED, f"ready: you have no seat in '{match}': spectators do not send ready"}
+    assert said == {ALREADY_WATCHING_MESSAGE, f"ready: you have no seat in '{match}': spectators do not send ready"}
 
 
 async def test_a_watcher_of_everything_hears_starts_and_ends_only(serve: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from arena.host.timeouts import HostTimeouts
 from arena.network.binding import PortFault
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from arena.store.result_queries import iter_results, leaderboard_of, record_of
 from databases import EVERY_DATABASE
 from protocol.messages import Clock
@@ -33,8 +33,8 @@ async def test_a_match_is_played_rated_and_recorded(serve: Any) -> None:
     assert sorted(end["ranks"]) == [1, 2]
     assert end["digest"] == other["digest"]
     assert all(seat["sigma_after"] < seat["sigma_before"] for seat in end["seats"])
-    record = record_reader.read(served.store.read(record_of, end["match"]), "record")
-    verify(record)
+    record = record_reader.read_record(served.store.read(record_of, end["match"]), "record")
+    verify_record(record)
     assert record.footer.seed == end["seed"]
     assert [row.bot for row in served.store.read(leaderboard_of, "nim/classic")] == [
         seat["bot"] for seat in sorted(end["seats"], key=lambda seat: seat["rank"])
@@ -180,7 +180,7 @@ async def test_a_match_goes_on_after_the_server_was_restarted(serve: Any) -> Non
     }
     ends = await asyncio.gather(back[0].play(), _answer(back[1], again))
     assert ends[0]["reason"] == "win"
-    verify(record_reader.read(served.store.read(record_of, start["match"]), "record"))
+    verify_record(record_reader.read_record(served.store.read(record_of, start["match"]), "record"))
 
 
 async def test_after_a_restart_start_tells_the_ratings_that_the_seats_bring(serve: Any) -> None:

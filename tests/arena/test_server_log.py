@@ -24,7 +24,7 @@ from arena.host.event_log import EventLog
 from arena.store.database import StoreUnavailable
 from commands import call
 from machine import log_output
-from machine.log_output import JsonLines, LeftOut, LineLimit, TextLines, about
+from machine.log_output import JsonLines, SuppressedLineCounter, LineLimit, TextLines, log_fields
 from processes import serving
 from timeouts import WITHIN
 
@@ -96,13 +96,13 @@ async def test_who_is_refused_is_told_with_the_reason(serve: Any, written: Any) 
 async def test_a_flood_of_refusals_is_written_in_part_and_then_counted(written: Any) -> None:
     told = EventLog(partial(asyncio.sleep, 0), lambda: 0.0)
     for _ in range(1000):
-        told.refused("10.0.0.1", "it connects too often")
-    told.came("ann", "", "", "10.0.0.2")
+        told.log_refused("10.0.0.1", "it connects too often")
+    told.log_connected("ann", "", "", "10.0.0.2")
     await told.close()
-    assert (len(of(written, "refused")), len(of(written, "came"))) == (event_log.OF_ADDRESS, 1)
+    assert (len(of(written, "refused")), len(of(written, "came"))) == (event_log.ADDRESS_LINES_BURST, 1)
     [left_out] = of(written, "left_out")
-    assert left_out.fields == {"refused": 1000 - event_log.OF_ADDRESS}
-    assert len(told.failures) == event_log.KEPT_FAILURES
+    assert left_out.fields == {"refused": 1000 - event_log.ADDRESS_LINES_BURST}
+    assert len(told.failures) == event_log.MAX_FAILURES
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_what_strangers_have_libraries_say_is_counted_with_what_they_do_themselv
     logger.name = library
     for number in range(200):
         logger.warning("invalid request %d", number)
-    assert len(lines()) == log_output.AT_ONCE
+    assert len(lines()) == log_output.STRANGER_LINE_BURST
     logger.name = "arena.serve"
     logger.info("this is the arena's own")
     assert lines()[-1] == "arena: this is the arena's own"
@@ -148,29 +148,29 @@ def test_what_strangers_have_libraries_say_is_counted_with_what_they_do_themselv
     logger.name = library
     for number in range(200):
         logger.warning("invalid request %d", number)
-    assert len(lines()) == log_output.AT_ONCE + 1 + log_output.PER_SECOND
+    assert len(lines()) == log_output.STRANGER_LINE_BURST + 1 + log_output.STRANGER_LINES_PER_SECOND
 
 
 def test_what_strangers_had_no_line_for_is_counted_and_told(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "arena.log")
     limit = LineLimit(lambda: 0.0)
     for event in ("came", "left"):
-        for _ in range(log_output.AT_ONCE):
+        for _ in range(log_output.STRANGER_LINE_BURST):
             record = logging.LogRecord("arena.events", logging.INFO, "", 0, "", (), None)
             record.event, record.of_stranger = event, True
             limit.filter(record)
-    limit.left_out.tell()
-    limit.left_out.tell()
+    limit.suppressed.report()
+    limit.suppressed.report()
     [left_out] = of(caplog, "left_out")
-    assert left_out.fields == {"left": log_output.AT_ONCE}
+    assert left_out.fields == {"left": log_output.STRANGER_LINE_BURST}
 
 
 def test_how_much_was_left_out_is_told_after_a_while_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_output, "SUM_UP_AFTER", 0.0)
+    monkeypatch.setattr(log_output, "SUMMARY_DELAY_S", 0.0)
     told: queue.Queue[logging.LogRecord] = queue.Queue()
     to = logging.Logger("to", logging.INFO)
     to.addHandler(QueueHandler(told))
-    left_out = LeftOut(to)
+    left_out = SuppressedLineCounter(to)
     for number in range(2):
         left_out.add(f"event {number}")
         assert told.get(timeout=WITHIN).getMessage().endswith(f"left out here: 1 event {number}")
@@ -185,7 +185,7 @@ def test_a_line_is_cut_where_it_is_too_long_and_says_so(form: logging.Formatter)
     record = logging.LogRecord("arena", logging.INFO, "", 0, "%s", ("\x1b" * 10**5,), trouble)
     record.fields = {"version": "y" * 10**5, "map": {"name": ["\U000e0041" * 10**5]}, "plies": 7}
     text = form.format(record)
-    assert len(text) < 30 * log_output.MOST
+    assert len(text) < 30 * log_output.MAX_TEXT_CHARS
     assert "characters more)" in text
     if isinstance(form, JsonLines):
         assert json.loads(text)["fields"]["plies"] == 7
@@ -232,7 +232,7 @@ async def test_the_log_of_a_server_may_be_an_object_a_line_from_a_level_on(tmp_p
 
 def test_a_line_names_the_node_and_the_match_that_it_is_about() -> None:
     record = logging.LogRecord("arena.host", logging.WARNING, "", 0, "match %s is called off", ("m-1",), None)
-    record.__dict__.update(about(match="m-1"))
+    record.__dict__.update(log_fields(match="m-1"))
     line = json.loads(JsonLines("a").format(record))
     assert (line["node"], line["fields"], line["message"]) == ("a", {"match": "m-1"}, "match m-1 is called off")
     assert TextLines("a").format(record) == "arena a: match m-1 is called off"

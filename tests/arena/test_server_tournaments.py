@@ -10,7 +10,7 @@ import pytest
 from arena.operator.tournaments import ListTournaments, StartTournament, StopTournament, TournamentStatus
 from arena.store.result_queries import tournament_results
 from arena.store.tournaments import tournaments_page
-from arena.tournament.schedule_limits import MOST_BESIDE
+from arena.tournament.schedule_limits import MAX_SERVER_MATCHES
 from databases import EVERY_DATABASE
 from protocol.errors import BadConfig, Fault, UsageFault
 
@@ -86,7 +86,7 @@ async def test_a_server_that_is_about_to_stop_plays_no_more_of_it_and_says_so(se
         (StartTournament(bots=BOTS, game="nim", format="cup"), UsageFault, "format is 'cup': one of round-robin"),
         (StartTournament(bots=BOTS, game="nim", rounds=0), UsageFault, "rounds is 0: it is 1 to 100000"),
         (
-            StartTournament(bots=BOTS, game="nim", rounds=MOST_BESIDE + 1),
+            StartTournament(bots=BOTS, game="nim", rounds=MAX_SERVER_MATCHES + 1),
             UsageFault,
             "makes 20,001 matches: at most 20,",
         ),

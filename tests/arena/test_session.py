@@ -15,7 +15,7 @@ from websockets.protocol import State
 from arena.host.timeouts import HostTimeouts
 from arena.network import connection
 from arena.network.admission import Access
-from arena.network.connection_limits import Bounds
+from arena.network.connection_limits import ConnectionBounds
 from timeouts import WITHIN
 from virtual_time import advance
 
@@ -85,7 +85,7 @@ async def test_a_frame_that_is_too_large_closes_the_connection(serve: Any) -> No
 
 
 async def test_more_connections_than_allowed_are_refused_and_told_to_come_back(serve: Any) -> None:
-    served = await serve(access=Access(bounds=Bounds(connections=1)))
+    served = await serve(access=Access(bounds=ConnectionBounds(connections=1)))
     await served.enter("ann")
     with pytest.raises(InvalidStatus) as refused:
         await served.connect()
@@ -114,7 +114,7 @@ async def test_json_is_spoken_in_text_frames(serve: Any) -> None:
 async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "MOST_UNREAD", 64 * 1024)
+    monkeypatch.setattr(connection, "MAX_WRITE_BUFFER_BYTES", 64 * 1024)
     served = await serve()
     watcher = await served.connect(max_queue=1)
     await watcher.send(type="hello")
@@ -145,8 +145,8 @@ async def turns_until(condition: Callable[[], Any]) -> None:
 async def test_of_those_that_do_not_read_the_greedy_are_dropped_when_all_together_leave_too_much(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "MOST_UNREAD_OF_ALL", 256 * 1024)
-    monkeypatch.setattr(connection, "FAIR_SHARE", 64 * 1024)
+    monkeypatch.setattr(connection, "MAX_TOTAL_WRITE_BUFFER_BYTES", 256 * 1024)
+    monkeypatch.setattr(connection, "SOFT_WRITE_BUFFER_BYTES", 64 * 1024)
     served = await serve()
     watchers = [await served.connect(max_queue=1) for _ in range(8)]
     for watcher in watchers:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from arena.commands.sprt import SprtOptions, one_by_one, read_options
+from arena.commands.sprt import SprtOptions, split_by_opponent, read_options
 from commands import call
 
 DUEL = ("greedy", "random", "--game", "risk-duel")
@@ -109,7 +109,7 @@ def test_what_is_asked_is_kept_in_the_arguments_and_how_many_pairs_at_most_is_no
 
 def test_against_several_each_test_has_its_share_of_the_errors() -> None:
     options = SprtOptions(**{**COMMON, "bots": ["greedy", "random", "equal=random", "perfect"], "game": "nim"})
-    tests = [read_options(each) for each in one_by_one(options)]
+    tests = [read_options(each) for each in split_by_opponent(options)]
     assert [[one.name for one in setup.contestants] for setup, _ in tests] == [
         ["greedy", "random"],
         ["greedy", "equal"],

@@ -25,7 +25,7 @@ ROW = rf"(\S+) +(0\.\d{{4}}) +h0  {ENDS}\n +h1  {ENDS}"
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resampling, "TESTS", 10)
+    monkeypatch.setattr(resampling, "MAX_TESTS", 10)
 
 
 def planned(done: Done) -> dict[str, float]:

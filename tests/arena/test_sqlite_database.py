@@ -16,11 +16,11 @@ from sqlalchemy.exc import OperationalError
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store.database import DatabaseNotFound, StoreError, StoreUnavailable, UnrecognizedDatabase
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.registry import add_bots
 from arena.store.result_queries import iter_results
-from arena.store.schema import APPLICATION_ID, REVISIONS
+from arena.store.schema import APPLICATION_ID, SCHEMA_REVISIONS
 from arena.store.store import Store
 from arena.store.upgrade import migrate
 from referee.result import Ratings
@@ -44,23 +44,23 @@ def test_a_new_file_is_marked_as_ours_and_syncs_every_commit(store: Store) -> No
     assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
-    with database_at(store.database.file).connect().connect() as ours:
+    with open_database_url(store.database.file).connect().connect() as ours:
         assert ours.exec_driver_sql("PRAGMA synchronous").scalar() == 2
         assert ours.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
 
 
 def test_a_new_file_has_exactly_what_the_migrations_make(tmp_path: Path) -> None:
     fresh, led = tmp_path / "fresh.db", tmp_path / "led.db"
-    database_at(fresh).create()
+    open_database_url(fresh).create()
     old = sqlite3.connect(led)
     old.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     old.commit()
     old.close()
-    engine = database_at(led).connect()
+    engine = open_database_url(led).connect()
     migrate(engine)
     engine.dispose()
     assert tables(led) == tables(fresh)
-    assert database_at(led).revision() == database_at(fresh).revision() == REVISIONS[-1]
+    assert open_database_url(led).revision() == open_database_url(fresh).revision() == SCHEMA_REVISIONS[-1]
 
 
 def tables(file: Path) -> dict[str, object]:
@@ -128,9 +128,9 @@ def test_a_url_of_another_kind_is_refused_without_telling_its_password(where: st
 
 
 def test_a_url_names_a_relative_or_an_absolute_file(tmp_path: Path) -> None:
-    assert database_at("sqlite:///arena-data/arena.db").file == Path("arena-data/arena.db")
-    assert database_at(f"sqlite:///{tmp_path}/arena.db").file == tmp_path / "arena.db"
-    assert database_at("arena.db").file == Path("arena.db")
+    assert open_database_url("sqlite:///arena-data/arena.db").file == Path("arena-data/arena.db")
+    assert open_database_url(f"sqlite:///{tmp_path}/arena.db").file == tmp_path / "arena.db"
+    assert open_database_url("arena.db").file == Path("arena.db")
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     with pytest.raises(DatabaseNotFound):
         Store.open(file, create=False)
     Store.open(file).close()
-    assert database_at(file).revision() == REVISIONS[-1]
+    assert open_database_url(file).revision() == SCHEMA_REVISIONS[-1]
 
 
 def test_a_damaged_file_of_ours_is_one_line(store: Store) -> None:
@@ -203,5 +203,5 @@ def test_what_was_written_as_the_database_was_removed_does_not_count(store: Stor
 
 
 def test_an_error_without_a_word_is_told_by_its_kind(store: Store) -> None:
-    fault = store.database.fault(OperationalError("", {}, sqlite3.OperationalError()))
+    fault = store.database.to_fault(OperationalError("", {}, sqlite3.OperationalError()))
     assert (type(fault), str(fault)) == (StoreUnavailable, f"{store.database}: OperationalError")

@@ -13,7 +13,7 @@ import pytest
 from websockets.frames import Frame, Opcode
 
 from arena.host.broadcast import EncodedMessages
-from arena.host.runner import Runner
+from arena.host.runner import MatchRunner
 from protocol.messages import Clock, FromServer, Turn
 from referee.record import Ply
 from timeouts import WITHIN
@@ -45,7 +45,7 @@ class Table:
         return cls(served, (first, second), start["match"], before)
 
     @property
-    def runner(self) -> Runner:
+    def runner(self) -> MatchRunner:
         return self.arena.host.clients.runners[self.match]
 
     def send(self, seat: int, ply: int) -> None:
@@ -113,7 +113,7 @@ class Stalling:
     def send(self, message: FromServer) -> None:
         """It has no seat."""
 
-    def show(self, shown: EncodedMessages) -> None:
+    def send_shared(self, shown: EncodedMessages) -> None:
         if isinstance(shown.messages[0], Turn):
             stall()
 

@@ -26,18 +26,18 @@ from arena.host.journal import Journal
 from arena.network.binding import PortFault, port_of
 from arena.network.listener import Listener
 from arena.server.arena import Arena
-from arena.store.data_folder import Locked, lock
+from arena.store.data_folder import DataFolderInUse, lock
 from arena.store.database import StoreError
 from arena.store.finish import StorableMatch
-from arena.tournament.contestants import contestants
-from arena.tournament.dispatch import referee
+from arena.tournament.contestants import parse_contestants
+from arena.tournament.dispatch import referee_matches
 from arena.tournament.host import TournamentHost
 from arena.tournament.job import Aborted, MatchJob, MatchReport
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BotEnvironment
 from commands import children
 from protocol.errors import ArenaFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import Clock
 from referee.record import Secret, write_line
 from referee_table import SEED, header
@@ -58,13 +58,13 @@ def settings(data: Path, **changes: Any) -> ServerSettings:
 
 
 async def serve_in(data: Path) -> None:
-    with serve.listening(settings(data)) as ports:
+    with serve.bind_ports(settings(data)) as ports:
         await serve.serve(settings(data), data, ports)
 
 
 def unfinished(data: Path) -> None:
     """A match in the journal, for which the server asks its store when it starts."""
-    journal = Journal(data / "journal").begin("m-1")
+    journal = Journal(data / "journal").create("m-1")
     journal.write(write_line(Secret(seed=SEED.hex())) + write_line(header("nim", None)))
     journal.close()
 
@@ -137,10 +137,10 @@ async def test_what_can_not_be_closed_keeps_nothing_else_open(tmp_path: Path, mo
 async def test_a_server_on_a_full_disk_says_so_to_whoever_comes_and_starts_when_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(disk_room, "TRY_AGAIN", 0.01)
+    monkeypatch.setattr(disk_room, "CHECK_INTERVAL_S", 0.01)
     caplog.set_level(logging.INFO, "arena")
     asked = settings(tmp_path, mqtt=None)
-    with serve.listening(asked) as ports, monkeypatch.context() as patch:
+    with serve.bind_ports(asked) as ports, monkeypatch.context() as patch:
         patch.setattr(os, "write", full)
         serving = asyncio.create_task(serve.serve(asked, tmp_path, ports))
         port = port_of(ports.arena)
@@ -159,7 +159,7 @@ async def test_a_server_on_a_full_disk_says_so_to_whoever_comes_and_starts_when_
 
 async def test_a_server_that_waits_for_room_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = settings(tmp_path, mqtt=None)
-    with serve.listening(asked) as ports:
+    with serve.bind_ports(asked) as ports:
         monkeypatch.setattr(os, "write", full)
         serving = asyncio.create_task(serve.serve(asked, tmp_path, ports))
         assert "503" in await probed(port_of(ports.arena), "/readyz")
@@ -175,7 +175,7 @@ def test_a_folder_is_held_also_where_there_is_no_room_to_say_by_whom(
     monkeypatch.setattr(os, "pwrite", full)
     with (
         lock(tmp_path),
-        pytest.raises(Locked, match=f"{tmp_path} is in use by process unknown: stop it"),
+        pytest.raises(DataFolderInUse, match=f"{tmp_path} is in use by process unknown: stop it"),
         lock(tmp_path),
     ):
         pass
@@ -264,8 +264,8 @@ def table_terms(logs: Path) -> MatchJob:
     plan = Plan(
         id="t0123456789",
         seed="1",
-        contestants=tuple(contestants(["random", "perfect"], {})),
-        rules=load("nim"),
+        contestants=tuple(parse_contestants(["random", "perfect"], {})),
+        rules=load_game("nim"),
         format="round-robin",
         rounds=1,
         paired=False,
@@ -282,7 +282,7 @@ async def test_a_worker_that_can_not_listen_closes_what_it_opened(
 
     monkeypatch.setattr(Listener, "open", fails)
     job = table_terms(tmp_path / "logs")
-    (failed,) = await asyncio.to_thread(referee, job, job.plan.schedule(())[:1])
+    (failed,) = await asyncio.to_thread(referee_matches, job, job.plan.schedule(())[:1])
     assert isinstance(failed, Aborted)
     assert str(failed.fault) == "no port"
     assert left(tmp_path) == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commands import call
-from referee.effects import Resigned
+from referee.effects import Resignation
 from referee_table import Table, header
 from terminals import Terminal
 
@@ -30,7 +30,7 @@ def record(tmp_path: Path) -> Path:
     table = Table("risk-duel", {"preset": "south-america"}).begin()
     for _ in range(2):
         table.play(table.last(table.to_move).legal[0], info={"note": "mine\nis better"})
-    table.send(Resigned(0))
+    table.send(Resignation(0))
     file = tmp_path / "m-1.jsonl.gz"
     file.write_bytes(table.packed())
     return file
@@ -83,7 +83,7 @@ def campaign(tmp_path: Path) -> Path:
     table = Table(header=opening).begin(bytes(16) for _ in bots)
     table.play(table.last(table.to_move).legal[0])
     for seat in range(1, 6):
-        table.send(Resigned(seat))
+        table.send(Resignation(seat))
     file = tmp_path / "m-6.jsonl.gz"
     file.write_bytes(table.packed())
     return file

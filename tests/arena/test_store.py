@@ -13,12 +13,12 @@ import pytest
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
-from arena.store.data_folder import Locked, lock
+from arena.store.data_folder import DataFolderInUse, lock
 from arena.store.database import SchemaMismatch, StoreError
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.rating_rebuild import rebuild_ratings
-from arena.store.registry import NameInUse, add_bots, all_bots, is_known_bot, registered_bot, revoke_bots, rotate_token
+from arena.store.registry import NameInUse, add_bots, all_bots, is_known_bot, find_registered_bot, revoke_bots, rotate_token
 from arena.store.result_queries import (
     iter_results,
     leaderboard_of,
@@ -27,11 +27,11 @@ from arena.store.result_queries import (
     standings_of,
     tournament_results,
 )
-from arena.store.schema import REVISIONS
+from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.store import Store
-from arena.store.tokens import hash_token, new_token
-from arena.store.tournament_state import finish_tournament, open_tournament, stored_seeds, tournaments_alike
-from arena.store.upgrade import MIGRATIONS, upgrade
+from arena.store.tokens import hash_token, generate_token
+from arena.store.tournament_state import finish_tournament, open_tournament, find_seeds, find_similar_tournaments
+from arena.store.upgrade import MIGRATIONS_FOLDER, upgrade_database
 from databases import EVERY_DATABASE, SQLITE_ALONE, alter, asked
 from protocol.errors import ArenaFault, UsageFault
 from referee.result import Ratings, Result
@@ -245,20 +245,20 @@ def test_of_unfinished_tournaments_the_newest_goes_on_whichever_way_its_time_is_
 
 def test_tournaments_that_belong_together_go_on_under_a_seed_that_some_lack_or_have_not_finished(store: Store) -> None:
     parts = ['{"bots":["a","b"]}', '{"bots":["a","c"]}']
-    assert store.read(stored_seeds, parts) == (None, None)
+    assert store.read(find_seeds, parts) == (None, None)
     for seed in ("1", "2"):
         store.write(finish_tournament, store.write(open_tournament, parts[0], seed)[0])
-    assert store.read(stored_seeds, parts) == ("2", None)
+    assert store.read(find_seeds, parts) == ("2", None)
     last = store.write(open_tournament, parts[1], "2")[0]
-    assert store.read(stored_seeds, parts) == ("2", None)
+    assert store.read(find_seeds, parts) == ("2", None)
     store.write(finish_tournament, last)
-    assert store.read(stored_seeds, parts) == ("1", "2")
-    assert store.read(stored_seeds, parts[:1]) == (None, "2")
+    assert store.read(find_seeds, parts) == ("1", "2")
+    assert store.read(find_seeds, parts[:1]) == (None, "2")
 
 
 def test_every_time_in_the_database_is_written_alike(store: Store) -> None:
     store.write(finish_matches, [finished(result("m1"))])
-    store.write(add_bots, {"cid": hash_token(new_token())})
+    store.write(add_bots, {"cid": hash_token(generate_token())})
     store.write(finish_tournament, store.write(open_tournament, "{}", None)[0])
     times = [row["created"] for row in asked(store.database, "SELECT created FROM bots")]
     times += asked(store.database, "SELECT started, finished FROM tournaments")[0].values()
@@ -287,13 +287,13 @@ def test_tournaments_alike_but_for_some_arguments_are_found_the_newest_first(sto
     store.write(open_tournament, '{"bots": ["a", "c"], "rounds": 1}', "1")
     store.write(finish_matches, [finished(result("m1", tournament=ids[1], place=0))])
     store.write(finish_tournament, ids[0])
-    found = store.read(tournaments_alike, told[2], ("rounds",))
+    found = store.read(find_similar_tournaments, told[2], ("rounds",))
     assert found == [
         (ids[0], "1", told[1], 0, True),
         (ids[1], "2", told[2], 1, False),
         (ids[2], "3", told[3], 0, False),
     ]
-    assert store.read(tournaments_alike, told[2], ()) == [found[1]]
+    assert store.read(find_similar_tournaments, told[2], ()) == [found[1]]
 
 
 def test_the_same_arguments_and_seed_give_the_same_id_in_any_database(store: Store, tmp_path: Path) -> None:
@@ -303,47 +303,47 @@ def test_the_same_arguments_and_seed_give_the_same_id_in_any_database(store: Sto
 
 
 def test_a_bot_is_known_by_its_name_in_any_case_and_its_token_by_a_hash_only(store: Store) -> None:
-    token = new_token()
+    token = generate_token()
     store.write(add_bots, {"Ann": hash_token(token)})
-    known = store.read(registered_bot, "aNN")
+    known = store.read(find_registered_bot, "aNN")
     assert known is not None
     assert (known.name, known.token_hash, known.revoked) == ("Ann", hash_token(token), False)
     assert token not in str(asked(store.database, "SELECT * FROM bots"))
-    assert store.read(registered_bot, "bob") is None
+    assert store.read(find_registered_bot, "bob") is None
     with pytest.raises(NameInUse, match="a bot is called ANN already"):
-        store.write(add_bots, {"ANN": hash_token(new_token())})
+        store.write(add_bots, {"ANN": hash_token(generate_token())})
 
 
 def test_tokens_are_long_and_never_the_same() -> None:
-    assert len({new_token() for _ in range(50)}) == 50
-    assert 16 <= len(new_token()) <= 128
+    assert len({generate_token() for _ in range(50)}) == 50
+    assert 16 <= len(generate_token()) <= 128
 
 
 def test_no_token_looks_like_an_option_of_a_command() -> None:
-    assert "-" not in {new_token()[0] for _ in range(2000)}
+    assert "-" not in {generate_token()[0] for _ in range(2000)}
 
 
 def test_a_revoked_bot_has_no_token_until_it_gets_a_new_one(store: Store) -> None:
     store.write(add_bots, {"ann": "a" * 64})
     store.write(revoke_bots, ["ANN"])
-    revoked = store.read(registered_bot, "ann")
+    revoked = store.read(find_registered_bot, "ann")
     assert revoked is not None
     assert (revoked.revoked, revoked.token_hash) == (True, None)
     with pytest.raises(NameInUse):
         store.write(add_bots, {"ann": "b" * 64})
     store.write(rotate_token, "ann", "c" * 64)
-    back = store.read(registered_bot, "ann")
+    back = store.read(find_registered_bot, "ann")
     assert back is not None
     assert (back.revoked, back.token_hash) == (False, "c" * 64)
 
 
 def test_a_bot_that_only_played_in_tournaments_may_be_registered_and_keeps_its_rating(store: Store) -> None:
     store.write(finish_matches, [finished(result("m1"))])
-    assert store.read(registered_bot, "ann") is None
+    assert store.read(find_registered_bot, "ann") is None
     assert store.read(is_known_bot, "ANN")
     assert [bot.token_hash for bot in store.read(all_bots)] == [None, None]
     store.write(add_bots, {"Ann": "a" * 64})
-    assert store.read(registered_bot, "ann") is not None
+    assert store.read(find_registered_bot, "ann") is not None
     assert store.read(standings_of, "ann")["nim/classic"].matches == 1
     assert [bot.name for bot in store.read(all_bots)] == ["Ann", "bob"]
 
@@ -372,7 +372,7 @@ def test_bots_may_be_added_beside_a_running_server(store: Store) -> None:
     beside = Store.open(store.database, create=False, checkpoint=False)
     beside.write(add_bots, {"ann": "a" * 64})
     beside.close()
-    assert store.read(registered_bot, "ann") is not None
+    assert store.read(find_registered_bot, "ann") is not None
     store.write(finish_matches, [finished(result("m1"))])
 
 
@@ -381,9 +381,9 @@ def test_the_known_revisions_are_those_of_the_migrations() -> None:
     from alembic.script import ScriptDirectory
 
     config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
+    config.set_main_option("script_location", str(MIGRATIONS_FOLDER))
     walked = ScriptDirectory.from_config(config).walk_revisions()
-    assert tuple(script.revision for script in walked)[::-1] == REVISIONS
+    assert tuple(script.revision for script in walked)[::-1] == SCHEMA_REVISIONS
 
 
 def test_a_newer_schema_is_refused_saying_what_to_do(store: Store) -> None:
@@ -393,9 +393,9 @@ def test_a_newer_schema_is_refused_saying_what_to_do(store: Store) -> None:
 
 
 def test_an_older_schema_is_refused_saying_what_to_do(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    newer = (*REVISIONS, "9999")
+    newer = (*SCHEMA_REVISIONS, "9999")
     monkeypatch.setattr("arena.store.database.REVISIONS", newer)
-    with pytest.raises(SchemaMismatch, match=f"schema {REVISIONS[-1]}, older .*: run `arena db upgrade`"):
+    with pytest.raises(SchemaMismatch, match=f"schema {SCHEMA_REVISIONS[-1]}, older .*: run `arena db upgrade`"):
         Store.open(store.database)
 
 
@@ -405,16 +405,16 @@ def test_an_older_schema_is_upgraded_and_keeps_its_rows(
     store.write(finish_matches, [finished(result("m1"))])
     store.close()
     later = tmp_path / "migrations"
-    shutil.copytree(MIGRATIONS, later)
+    shutil.copytree(MIGRATIONS_FOLDER, later)
     (later / "versions" / "9999_nicknames.py").write_text(
         "import sqlalchemy as sa\nfrom alembic import op\n"
-        f"revision, down_revision, branch_labels, depends_on = '9999', '{REVISIONS[-1]}', None, None\n"
+        f"revision, down_revision, branch_labels, depends_on = '9999', '{SCHEMA_REVISIONS[-1]}', None, None\n"
         "def upgrade():\n    op.add_column('bots', sa.Column('nickname', sa.Text()))\n"
     )
-    monkeypatch.setattr("arena.store.upgrade.MIGRATIONS", later)
+    monkeypatch.setattr("arena.store.upgrade.MIGRATIONS_FOLDER", later)
     for module in ("database", "upgrade"):
-        monkeypatch.setattr(f"arena.store.{module}.REVISIONS", (*REVISIONS, "9999"))
-    assert upgrade(store.database) == (REVISIONS[-1], "9999")
+        monkeypatch.setattr(f"arena.store.{module}.REVISIONS", (*SCHEMA_REVISIONS, "9999"))
+    assert upgrade_database(store.database) == (SCHEMA_REVISIONS[-1], "9999")
     assert asked(store.database, "SELECT DISTINCT nickname FROM bots") == [{"nickname": None}]
     upgraded = Store.open(store.database)
     assert [found.match for found in list(upgraded.iterate(iter_results))] == ["m1"]
@@ -423,7 +423,7 @@ def test_an_older_schema_is_upgraded_and_keeps_its_rows(
 
 
 def test_a_database_up_to_date_is_not_upgraded(store: Store) -> None:
-    assert upgrade(store.database) == (REVISIONS[-1], REVISIONS[-1])
+    assert upgrade_database(store.database) == (SCHEMA_REVISIONS[-1], SCHEMA_REVISIONS[-1])
 
 
 def test_a_damaged_row_is_one_line(store: Store) -> None:
@@ -434,7 +434,7 @@ def test_a_damaged_row_is_one_line(store: Store) -> None:
 
 
 def test_a_second_holder_of_a_data_folder_is_refused_naming_the_first(tmp_path: Path) -> None:
-    refused = pytest.raises(Locked, match=f"in use by process {os.getpid()}: stop it")
+    refused = pytest.raises(DataFolderInUse, match=f"in use by process {os.getpid()}: stop it")
     with lock(tmp_path / "data"), refused, lock(tmp_path / "data"):
         pass
     with lock(tmp_path / "data"):

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from arena.host.timeouts import HostTimeouts
-from arena.replay.verify import verify
-from arena.server.matchmaking import LOOK_AGAIN
+from arena.replay.verify import verify_record
+from arena.server.matchmaking import PAIRING_INTERVAL_S
 from arena.store import sqlite_database
-from arena.store.async_store import MAX_RETRY_DELAY
+from arena.store.async_store import MAX_RETRY_DELAY_S
 from arena.store.registry import all_bots
 from arena.store.result_queries import iter_results, record_of
 from referee import record_reader
@@ -30,7 +30,7 @@ UNSTORED_NOTICE_DELAY_S = HostTimeouts().unstored_notice_delay_s
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A database that another process has locked is given up soon: SQLite waits in real time."""
-    monkeypatch.setattr(sqlite_database, "BUSY_MS", 1)
+    monkeypatch.setattr(sqlite_database, "BUSY_TIMEOUT_MS", 1)
 
 
 async def asked(served: Any, path: str) -> tuple[int, str]:
@@ -59,7 +59,7 @@ async def test_seeks_wait_while_no_journal_can_be_made(serve: Any) -> None:
     await served.matched(*clients)
     assert "No such file" in await held(served)
     (served.data / "elsewhere").rename(served.data / "journal")
-    await advance(RETRY_DELAY_S + LOOK_AGAIN)
+    await advance(RETRY_DELAY_S + PAIRING_INTERVAL_S)
     starts = [await client.expect("start") for client in clients]
     assert [start["seek"] for start in starts] == ["s1", "s1"]
     assert await held(served, wanted=False) == "ok\n"
@@ -85,7 +85,7 @@ async def test_no_match_begins_while_another_is_held_and_both_are_played_to_thei
         told = await second.expect("error")
         assert (told["code"], told["ref"]) == ("unavailable", start["match"])
         assert list((served.data / "journal").iterdir()) == [served.data / "journal" / f"{start['match']}.jsonl"]
-    await advance(RETRY_DELAY_S + LOOK_AGAIN)
+    await advance(RETRY_DELAY_S + PAIRING_INTERVAL_S)
     ends = await asyncio.gather(*(client.play() for client in (first, second, *others)))
     assert [end["reason"] for end in ends] == ["win"] * 4
     assert len(list(served.store.iterate(iter_results))) == 2
@@ -131,7 +131,7 @@ async def test_a_result_that_can_not_be_stored_is_told_with_its_ratings_when_it_
         for client in others:
             await client.send(type="seek", id="s2", game="nim")
         await served.matched(*others)
-    await advance(MAX_RETRY_DELAY)
+    await advance(MAX_RETRY_DELAY_S)
     ends = [await client.expect("end") for client in (first, second)]
     assert all("mu_after" in seat for end in ends for seat in end["seats"])
     assert [result.match for result in list(served.store.iterate(iter_results))] == [start["match"]]
@@ -165,7 +165,7 @@ async def test_a_journal_that_was_deleted_keeps_no_match_from_being_stored(serve
     (served.data / "journal" / f"{start['match']}.jsonl").unlink()
     ends = await asyncio.gather(first.play(), second.play())
     assert [end["reason"] for end in ends] == ["win"] * 2
-    verify(record_reader.read(served.store.read(record_of, start["match"]), "record"))
+    verify_record(record_reader.read_record(served.store.read(record_of, start["match"]), "record"))
 
 
 async def test_a_database_that_was_moved_away_holds_play_until_it_is_back(serve: Any) -> None:
@@ -180,7 +180,7 @@ async def test_a_database_that_was_moved_away_holds_play_until_it_is_back(serve:
     await second.expect("error")
     for name in ("arena.db", "arena.db-wal", "arena.db-shm"):
         (served.data / f"{name}.away").rename(served.data / name)
-    await advance(MAX_RETRY_DELAY)
+    await advance(MAX_RETRY_DELAY_S)
     end = await second.expect("end")
     assert all("mu_after" in seat for seat in end["seats"])
     assert [result.match for result in list(served.store.iterate(iter_results))] == [start["match"]]

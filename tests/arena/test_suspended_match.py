@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from arena.host.journal import JournalFault
-from arena.host.runner import MOST_KEPT
+from arena.host.runner import MAX_QUEUED_PER_SEAT
 from arena.host.timeouts import HostTimeouts
 from match_room import Friend, Room
 from protocol.messages import Error, Rejected, Start, Turn
-from referee.effects import Forfeited, Played, Readied, Resigned, Voided
+from referee.effects import Forfeit, MoveReceived, SeatReady, Resignation, Abort
 from referee.record import Ply, Void
 from referee_table import A_MOVE
 from virtual_time import advance
@@ -58,7 +58,7 @@ async def test_while_the_disk_is_full_a_match_is_held_and_then_it_goes_on_as_if_
     room.play()
     assert (await room.friends[1].until(Turn)).ply == 1
     assert (await room.friends[1].until(Turn)).clock[0] == 500  # none of it for being held
-    room.runner.receive(Resigned(0))
+    room.runner.receive(Resignation(0))
     assert [end.reason for end in await room.end()] == ["resigned"] * 2
 
 
@@ -79,11 +79,11 @@ async def test_what_comes_in_while_a_match_is_held_is_done_afterwards(tmp_path: 
     newer, watcher, gone, brief = Friend(), Friend(), Friend(), Friend()
     with full_disk():
         room.play()
-        room.runner.receive(Played(0, 2, A_MOVE))
-        room.runner.lose(1, room.friends[1])
-        room.runner.come_back(1, brief, follow=False)
-        room.runner.lose(1, brief)
-        room.runner.come_back(1, newer, follow=False)
+        room.runner.receive(MoveReceived(0, 2, A_MOVE))
+        room.runner.remove_peer(1, room.friends[1])
+        room.runner.return_seat(1, brief, follow=False)
+        room.runner.remove_peer(1, brief)
+        room.runner.return_seat(1, newer, follow=False)
         for peer in (watcher, gone):
             room.runner.watch(peer)
         room.runner.unwatch(gone)
@@ -102,11 +102,11 @@ async def test_a_seat_that_floods_a_match_that_is_held_is_not_kept_for_ever(tmp_
     with full_disk():
         room.play()
         for ply in range(100):
-            room.runner.receive(Played(0, ply, A_MOVE))
-        room.runner.receive(Resigned(1))
+            room.runner.receive(MoveReceived(0, ply, A_MOVE))
+        room.runner.receive(Resignation(1))
     await advance(RETRY_DELAY_S)
     assert [end.reason for end in await room.end()] == ["resigned"] * 2
-    assert len([message for message in room.friends[0].told if isinstance(message, Rejected)]) <= MOST_KEPT
+    assert len([message for message in room.friends[0].told if isinstance(message, Rejected)]) <= MAX_QUEUED_PER_SEAT
 
 
 async def test_a_match_may_be_held_again_by_what_it_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,8 +122,8 @@ async def test_a_match_may_be_held_again_by_what_it_kept(tmp_path: Path, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", few)
         room.play()
-        room.runner.receive(Played(1, 1, A_MOVE))
-        room.runner.receive(Played(0, 2, A_MOVE))
+        room.runner.receive(MoveReceived(1, 1, A_MOVE))
+        room.runner.receive(MoveReceived(0, 2, A_MOVE))
         left[0] = 1
         await advance(RETRY_DELAY_S)
         turn = await room.friends[1].until(Turn)
@@ -146,7 +146,7 @@ async def test_a_match_that_is_held_and_stopped_goes_on_from_what_was_recorded(t
     assert len(room.held) == 1
 
 
-@pytest.mark.parametrize("kind", [Resigned, Forfeited])
+@pytest.mark.parametrize("kind", [Resignation, Forfeit])
 async def test_an_end_that_can_not_be_recorded_is_told_when_it_is(tmp_path: Path, kind: Any) -> None:
     room = Room(tmp_path).begin()
     with full_disk():
@@ -160,7 +160,7 @@ async def test_an_end_that_can_not_be_recorded_is_told_when_it_is(tmp_path: Path
 async def test_a_match_is_not_told_void_before_that_is_recorded(tmp_path: Path) -> None:
     room = Room(tmp_path).begin()
     with full_disk():
-        room.runner.receive(Voided())
+        room.runner.receive(Abort())
         await advance(RETRY_DELAY_S)
         assert room.finishes == 0
     await advance(RETRY_DELAY_S)
@@ -170,10 +170,10 @@ async def test_a_match_is_not_told_void_before_that_is_recorded(tmp_path: Path) 
 
 async def test_a_disk_that_is_full_when_all_are_ready_holds_the_match(tmp_path: Path) -> None:
     room = Room(tmp_path, "nim", {"heaps": [9, 9], "start": "p-position"})
-    room.runner.open()
+    room.runner.start()
     with full_disk():
-        room.runner.receive(Readied(0, b""))
-        room.runner.receive(Readied(1, b""))
+        room.runner.receive(SeatReady(0, b""))
+        room.runner.receive(SeatReady(1, b""))
     await advance(RETRY_DELAY_S)
     assert (await room.friends[0].until(Turn)).events[0].ply == 0  # the deal
     room.runner.stop()
@@ -182,6 +182,6 @@ async def test_a_disk_that_is_full_when_all_are_ready_holds_the_match(tmp_path: 
 async def test_a_disk_that_is_full_at_the_beginning_is_a_fault_and_nobody_is_told_anything(tmp_path: Path) -> None:
     room = Room(tmp_path)
     with full_disk(), pytest.raises(JournalFault, match="No space left on device"):
-        room.runner.open()
+        room.runner.start()
     assert [friend.told for friend in room.friends] == [[], []]
     assert room.runner._timer is None

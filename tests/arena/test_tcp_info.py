@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from arena.network.connection import lain_unread, least_round_trip
+from arena.network.connection import seconds_unread, min_round_trip_s
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="other kernels don't say")
 RUN = [pytest.param(asyncio.run, id="asyncio"), pytest.param(uvloop.run, id="uvloop")]
@@ -40,7 +40,7 @@ def test_the_kernel_knows_how_long_what_is_read_late_had_lain_there(run: Run) ->
         peer.send(b"2")
         time.sleep(0.1)  # noqa: ASYNC251
         await reader.readexactly(1)
-        waited = lain_unread(writer.transport)
+        waited = seconds_unread(writer.transport)
         peer.close()
         writer.close()
         return waited
@@ -60,7 +60,7 @@ def test_what_was_sent_at_the_end_of_a_stall_had_not_lain_there(run: Run) -> Non
         sent = time.monotonic()
         peer.send(b"2")
         await reader.readexactly(2)
-        waited, most = lain_unread(writer.transport), time.monotonic() - sent
+        waited, most = seconds_unread(writer.transport), time.monotonic() - sent
         peer.close()
         writer.close()
         return most, waited
@@ -75,7 +75,7 @@ def test_what_was_sent_at_the_end_of_a_stall_had_not_lain_there(run: Run) -> Non
 def test_the_kernel_knows_a_round_trip_before_the_peer_has_said_anything(run: Run) -> None:
     async def connect() -> float:
         _, writer, peer = await connected()
-        measured = least_round_trip(writer.transport)
+        measured = min_round_trip_s(writer.transport)
         peer.close()
         writer.close()
         return measured
@@ -91,7 +91,7 @@ def test_of_what_is_no_tcp_connection_and_of_one_that_is_closed_nothing_is_known
         _, writer, peer = await connected()
         writer.transport.abort()
         await writer.wait_closed()
-        answers = [ask(end.transport) for end in (local, writer) for ask in (lain_unread, least_round_trip)]
+        answers = [ask(end.transport) for end in (local, writer) for ask in (seconds_unread, min_round_trip_s)]
         local.close()
         there.close()
         peer.close()

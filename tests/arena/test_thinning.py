@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from arena.commands.config import retention, settings
+from arena.commands.config import retention_of, read_settings
 from arena.operations import thinning
 from arena.store.annulment import annul_matches
 from arena.store.async_store import AsyncStore
@@ -24,13 +24,13 @@ from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.result_queries import RecordRemoved, iter_results, leaderboard_of, record_of, result_of
-from arena.store.retention_clock import is_steady, look_at_clock
+from arena.store.retention_clock import is_steady, check_clock
 from arena.store.store import Store
 from arena.store.thinning import (
     MIB,
     RecordsOfBot,
-    Removable,
-    Removed,
+    RemovalCutoffs,
+    RemovalTotals,
     Retention,
     count_removed,
     find_removable,
@@ -39,8 +39,8 @@ from arena.store.thinning import (
 )
 from commands import Done, call
 from databases import EVERY_DATABASE, SQLITE_ALONE, alter
-from machine.event_loop import running
-from machine.timestamps import utc
+from machine.event_loop import background_task
+from machine.timestamps import utc_now
 from seasons import result
 from stored_matches import stored
 from virtual_time import advance
@@ -57,7 +57,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     """Each kind of match at each age: `rated-9` was rated and ended nine days ago."""
     with closing(Store.open(tmp_path / "arena.db")) as opened:
         for days in (90, 40, 20, 0):
-            ended = utc(days_ago=days)
+            ended = utc_now(days_ago=days)
             keep(opened, f"rated-{days}", finished=ended)
             keep(opened, f"unrated-{days}", rated=False, finished=ended)
             keep(opened, f"annulled-{days}", finished=ended)
@@ -113,20 +113,20 @@ def test_the_oldest_unrated_records_go_where_all_of_them_are_too_much(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "removal", [lambda: partial(remove_records, old=Removable("3", "")), lambda: RecordsOfBot("Ann").remove]
+    "removal", [lambda: partial(remove_records, cutoffs=RemovalCutoffs("3", "")), lambda: RecordsOfBot("Ann").remove]
 )
 def test_a_batch_is_small_whatever_the_records_have(
-    tmp_path: Path, removal: Callable[[], Callable[[Connection], Removed]]
+    tmp_path: Path, removal: Callable[[], Callable[[Connection], RemovalTotals]]
 ) -> None:
     remove = removal()
     with closing(Store.open(tmp_path / "arena.db")) as store:
         for number, size in enumerate((2 * MIB, MIB // 2, MIB // 2, MIB // 2)):
             keep(store, f"m{number}", size, rated=False, finished=f"2026-01-01T00:0{number}:00.000Z")
         assert [store.write(remove) for _ in range(4)] == [
-            Removed(records=1, bytes=2 * MIB),
-            Removed(records=2, bytes=MIB),
-            Removed(records=1, bytes=MIB // 2),
-            Removed(),
+            RemovalTotals(records=1, bytes=2 * MIB),
+            RemovalTotals(records=2, bytes=MIB),
+            RemovalTotals(records=1, bytes=MIB // 2),
+            RemovalTotals(),
         ]
 
 
@@ -197,14 +197,14 @@ def test_a_wrong_number_of_days_is_one_line(arena: Call) -> None:
 
 
 def test_what_is_kept_by_default_is_said_in_one_place() -> None:
-    assert retention(settings({}, None, {})) == Retention()
+    assert retention_of(read_settings({}, None, {})) == Retention()
 
 
 async def test_a_running_server_removes_them_when_it_is_asked(serve: Any) -> None:
     served = await serve()
     keep(served.store, "old", rated=False)
     request = thinning.Thin(unrated_days=30, rated_days=0, max_unrated_mib=0)
-    assert await served.perform(request) == Removed(records=1, bytes=100)
+    assert await served.perform(request) == RemovalTotals(records=1, bytes=100)
     assert not has_record(served.store, "old")
 
 
@@ -213,17 +213,17 @@ async def test_a_running_server_removes_them_when_it_is_asked(serve: Any) -> Non
 async def test_nothing_is_removed_for_its_age_for_a_day_after_the_clock_has_jumped(
     store: Store, caplog: pytest.LogCaptureFixture, days_ago: float
 ) -> None:
-    store.write(look_at_clock)
-    alter(store.database, f"UPDATE retention_clock SET looked = '{utc(days_ago=days_ago)}'")
+    store.write(check_clock)
+    alter(store.database, f"UPDATE retention_clock SET looked = '{utc_now(days_ago=days_ago)}'")
     archive = AsyncStore(store)
     warned: list[str | None] = []
-    async with running(thinning.keep_thin(archive, Retention(), warned.append)):
-        await advance(thinning.EVERY)
+    async with background_task(thinning.run_retention(archive, Retention(), warned.append)):
+        await advance(thinning.REMOVAL_INTERVAL_S)
         assert (warned[-1] or "").startswith("the clock of the database was set, or no server ran for more than 1 day")
         assert not store.read(is_steady)
         assert has_record(store, "unrated-90")
-        alter(store.database, f"UPDATE retention_clock SET steady_since = '{utc(days_ago=1)}'")
-        await advance(thinning.EVERY)
+        alter(store.database, f"UPDATE retention_clock SET steady_since = '{utc_now(days_ago=1)}'")
+        await advance(thinning.REMOVAL_INTERVAL_S)
     await archive.drain()
     assert warned[-1] is None
     assert store.read(is_steady)
@@ -232,13 +232,13 @@ async def test_nothing_is_removed_for_its_age_for_a_day_after_the_clock_has_jump
 
 @pytest.mark.virtual_time
 async def test_what_is_too_much_goes_whatever_the_clock_says(store: Store) -> None:
-    keep(store, "large", size=MIB, rated=False, finished=utc(days_ago=50))
-    keep(store, "larger", size=MIB, rated=False, finished=utc(days_ago=45))
-    store.write(look_at_clock)
-    alter(store.database, f"UPDATE retention_clock SET looked = '{utc(days_ago=40)}'")
+    keep(store, "large", size=MIB, rated=False, finished=utc_now(days_ago=50))
+    keep(store, "larger", size=MIB, rated=False, finished=utc_now(days_ago=45))
+    store.write(check_clock)
+    alter(store.database, f"UPDATE retention_clock SET looked = '{utc_now(days_ago=40)}'")
     archive = AsyncStore(store)
-    async with running(thinning.keep_thin(archive, Retention(max_unrated_mib=1))):
-        await advance(thinning.EVERY)
+    async with background_task(thinning.run_retention(archive, Retention(max_unrated_mib=1))):
+        await advance(thinning.REMOVAL_INTERVAL_S)
     await archive.drain()
     assert not has_record(store, "large")
     assert has_record(store, "unrated-40")
@@ -249,11 +249,11 @@ async def test_it_does_so_by_itself_and_goes_on_after_a_fault(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     archive = AsyncStore(store)
-    done: asyncio.Future[Removed] = asyncio.get_running_loop().create_future()
+    done: asyncio.Future[RemovalTotals] = asyncio.get_running_loop().create_future()
     faults = [ZeroDivisionError(), StoreError("the disk is full")]
-    real = thinning.thin
+    real = thinning.remove_old_records
 
-    async def thin(*words: Any, **options: Any) -> Removed:
+    async def thin(*words: Any, **options: Any) -> RemovalTotals:
         if faults:
             raise faults.pop()
         removed = await real(*words, **options)
@@ -261,10 +261,10 @@ async def test_it_does_so_by_itself_and_goes_on_after_a_fault(
             done.set_result(removed)
         return removed
 
-    monkeypatch.setattr(thinning, "thin", thin)
-    async with running(thinning.keep_thin(archive, Retention())):
-        await advance(2 * thinning.EVERY)
-        assert done.result() == Removed(records=2, bytes=200)
+    monkeypatch.setattr(thinning, "remove_old_records", thin)
+    async with background_task(thinning.run_retention(archive, Retention())):
+        await advance(2 * thinning.REMOVAL_INTERVAL_S)
+        assert done.result() == RemovalTotals(records=2, bytes=200)
     await archive.drain()
     assert [one.getMessage() for one in caplog.records] == [
         "records of old matches can't be removed: the disk is full",

@@ -19,11 +19,11 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidMessage, InvalidStatus
 
-from arena.commands.certificate import encryption_of
+from arena.commands.certificate import set_up_encryption
 from arena.commands.settings import ServerSettings
 from arena.network import tls
 from arena.network.admission import Access
-from arena.network.connection_limits import Bounds
+from arena.network.connection_limits import ConnectionBounds
 from arena.network.tls import CertificateFault, Encryption
 from certificates import Pair, make
 from commands import call
@@ -54,7 +54,7 @@ async def answered(served: Any, certificate: Path) -> bytes:
 
 
 async def test_a_connection_is_encrypted_and_counted(serve: Any, pair: Pair) -> None:
-    served = await serve(encryption=Encryption(*pair), access=Access(bounds=Bounds(per_address=2)))
+    served = await serve(encryption=Encryption(*pair), access=Access(bounds=ConnectionBounds(per_address=2)))
     async with encrypted(served, pair.certificate), encrypted(served, pair.certificate):
         with pytest.raises(InvalidStatus, match="HTTP 503"):
             await answered(served, pair.certificate)
@@ -94,7 +94,7 @@ async def test_a_request_that_comes_in_one_piece_with_the_end_of_the_handshake_i
 
 
 async def test_who_does_not_shake_hands_is_cut_off_and_keeps_nobody_out(serve: Any, pair: Pair) -> None:
-    bounds = Bounds(waiting=1, waiting_per_address=1)
+    bounds = ConnectionBounds(waiting=1, waiting_per_address=1)
     timeouts = patient_host(tls_handshake_timeout_s=0.1)
     served = await serve(encryption=Encryption(*pair), access=Access(bounds=bounds), timeouts=timeouts)
     for said in (b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01"):
@@ -157,21 +157,21 @@ async def test_that_a_certificate_ends_soon_is_said_at_the_start_and_in_the_stat
 
 async def test_the_end_of_a_certificate_is_said_again_every_day(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     said: asyncio.Queue[str] = asyncio.Queue()
-    monkeypatch.setattr("arena.commands.certificate.LOOK_EVERY", 0.001)
+    monkeypatch.setattr("arena.commands.certificate.CHECK_INTERVAL_S", 0.001)
     monkeypatch.setattr("arena.commands.certificate.log.warning", lambda form, *words: said.put_nowait(form % words))
-    encryption_of(ServerSettings(tls_cert=str(pair.certificate), tls_key=str(pair.key)), [], ServiceManager({}))
+    set_up_encryption(ServerSettings(tls_cert=str(pair.certificate), tls_key=str(pair.key)), [], ServiceManager({}))
     for _ in range(3):
         assert "the certificate ends at " in await asyncio.wait_for(said.get(), WITHIN)
 
 
 def test_the_end_of_a_certificate_is_said_from_two_weeks_before_it(pair: Pair) -> None:
     encryption = Encryption(*pair)
-    ends = time.time() + tls.DAY
-    assert encryption.ending(ends - 14.1 * tls.DAY) is None
+    ends = time.time() + tls.DAY_S
+    assert encryption.expiry_warning(ends - 14.1 * tls.DAY_S) is None
     assert re.fullmatch(
-        r"the certificate ends at .* UTC, in 13\.9 days", encryption.ending(ends - 13.9 * tls.DAY) or ""
+        r"the certificate ends at .* UTC, in 13\.9 days", encryption.expiry_warning(ends - 13.9 * tls.DAY_S) or ""
     )
-    assert (encryption.ending(ends + 60) or "").startswith("the certificate ended at ")
+    assert (encryption.expiry_warning(ends + 60) or "").startswith("the certificate ended at ")
 
 
 async def test_sighup_without_a_certificate_is_said_and_play_goes_on(tmp_path: Path) -> None:
@@ -200,8 +200,8 @@ async def test_a_bot_trusts_a_private_authority_by_its_environment(tmp_path: Pat
 
 
 def test_a_certificate_that_has_expired_is_noticed(tmp_path: Path, pair: Pair) -> None:
-    assert Encryption(*pair).trouble() is None
-    assert Encryption(*make(tmp_path, "old", expired=True)).trouble() == "certificate has expired"
+    assert Encryption(*pair).validity_problem() is None
+    assert Encryption(*make(tmp_path, "old", expired=True)).validity_problem() == "certificate has expired"
 
 
 def test_what_can_not_be_used_is_one_clear_line(tmp_path: Path, pair: Pair) -> None:
@@ -234,7 +234,7 @@ def test_files_are_read_as_editors_save_them(
         text = f"{mark}Chloé's, of the arena\n{file.read_text()}".replace("\n", "\r\n")
         file.write_bytes(text.encode(encoding))
     encryption = Encryption(*pair)
-    assert encryption.trouble() is None
+    assert encryption.validity_problem() is None
     encryption.reload()
 
 

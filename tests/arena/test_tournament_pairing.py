@@ -10,8 +10,8 @@ import pytest
 
 from arena.ratings.tournament_pairing import (
     Pairing,
-    byes,
-    count,
+    count_byes,
+    count_matches,
     gauntlet,
     round_robin,
     swiss,
@@ -144,7 +144,7 @@ def test_half_points_count_in_a_swiss_round() -> None:
 
 def test_byes_go_round_before_anyone_has_a_second() -> None:
     played = swiss_tournament(BOTS, 5)
-    assert byes(BOTS, played) == Counter(dict.fromkeys(BOTS, 1))
+    assert count_byes(BOTS, played) == Counter(dict.fromkeys(BOTS, 1))
 
 
 def test_the_first_bye_goes_to_the_lowest_score() -> None:
@@ -167,4 +167,4 @@ def test_paired_swiss_matches_share_a_start() -> None:
 def test_the_number_of_matches_is_known_before_the_schedule(seats: int, paired: bool) -> None:
     for form, everyone in (("round-robin", round_robin), ("gauntlet", gauntlet)):
         schedule = everyone(BOTS, 3, Random(1), seats=seats, paired=paired)
-        assert count(form, len(BOTS), 3, seats=seats, paired=paired) == len(schedule)
+        assert count_matches(form, len(BOTS), 3, seats=seats, paired=paired) == len(schedule)

@@ -6,7 +6,7 @@ import pytest
 
 from arena.ratings.tournament_pairing import Pairing
 from plans import plan
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.theory.impartial import outcome_class
 from referee.result import Result
 from seasons import result
@@ -28,7 +28,7 @@ def test_everything_follows_from_the_seed_and_the_id() -> None:
     [("round-robin", False, 12), ("round-robin", True, 24), ("gauntlet", False, 6), ("swiss", False, 4)],
 )
 def test_the_count_of_matches_is_known_beforehand(form: str, paired: bool, count: int) -> None:
-    assert plan(format=form, paired=paired).count == count
+    assert plan(format=form, paired=paired).match_count == count
 
 
 def test_a_swiss_tournament_knows_the_next_round_when_a_round_is_over() -> None:
@@ -63,7 +63,7 @@ def test_a_bot_that_sits_out_of_a_swiss_round_has_its_point() -> None:
 
 
 def test_paired_matches_start_from_the_same_position_in_both_seat_orders() -> None:
-    rules = load("nim", {"heaps": [9, 9, 9, 9], "start": "p-position"})
+    rules = load_game("nim", {"heaps": [9, 9, 9, 9], "start": "p-position"})
     paired = plan("ab", paired=True, rules=rules, rounds=5)
     matches = paired.schedule(())
     dealt = [tuple(paired.game_of(match).config["heaps"]) for match in matches]
@@ -75,18 +75,18 @@ def test_paired_matches_start_from_the_same_position_in_both_seat_orders() -> No
 
 
 def test_paired_matches_of_a_preset_are_rated_although_their_deal_is_settled() -> None:
-    paired = plan("ab", paired=True, rules=load("risk-campaign"))
+    paired = plan("ab", paired=True, rules=load_game("risk-campaign"))
     match, back = paired.schedule(())[:2]
     assert paired.game_of(match).config == paired.game_of(back).config
     assert paired.game_of(match).preset is None
     assert paired.pool == "risk-campaign/grid-fair"
-    assert plan(rules=load("nim", {"heaps": [9]})).pool is None
+    assert plan(rules=load_game("nim", {"heaps": [9]})).pool is None
 
 
 def test_a_test_is_pairs_of_both_seat_orders_and_unrated() -> None:
     test = plan("ab", format="test", rounds=3, paired=True)
     matches = test.schedule(())
-    assert [match.place for match in matches] == list(range(6)) == list(range(test.count))
+    assert [match.place for match in matches] == list(range(6)) == list(range(test.match_count))
     assert [match.start for match in matches] == [0, 0, 1, 1, 2, 2]
     assert [set(match.seats) for match in matches] == [{"a", "b"}] * 6
     assert [match.seats for match in matches[::2]] == [match.seats[::-1] for match in matches[1::2]]

@@ -16,7 +16,7 @@ from commands import on_terminal
 from measuring.pair_scores import MIN_UNITS
 from plans import plan
 from protocol.errors import ArenaFault
-from protocol.games import load
+from protocol.games import load_game
 from referee.result import Result
 from seasons import result
 
@@ -137,7 +137,7 @@ def test_of_a_program_that_failed_in_many_ways_the_most_frequent_are_told(capsys
 
 
 def test_of_six_seats_the_places_are_shown_within_80_columns() -> None:
-    entered = plan(LONG[:6], "risk-campaign", rules=load("risk-campaign", {"players": 6}), paired=True)
+    entered = plan(LONG[:6], "risk-campaign", rules=load_game("risk-campaign", {"players": 6}), paired=True)
     results = [
         result(f"t1-{match.place:05d}", match.seats, [1 + entered.names.index(bot) for bot in match.seats])
         for match in entered.schedule(())

@@ -12,9 +12,9 @@ from alembic import command
 from alembic.config import Config
 
 from arena.commands.serve import upgrade_if_older
-from arena.store.database_url import database_at
-from arena.store.schema import APPLICATION_ID, REVISIONS
-from arena.store.upgrade import MIGRATIONS
+from arena.store.database_url import open_database_url
+from arena.store.schema import APPLICATION_ID, SCHEMA_REVISIONS
+from arena.store.upgrade import MIGRATIONS_FOLDER
 from commands import call
 from processes import serving
 
@@ -27,8 +27,8 @@ def data(tmp_path: Path) -> Path:
     with closing(sqlite3.connect(folder / "arena.db")) as marked:
         marked.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    engine = database_at(folder / "arena.db").connect()
+    config.set_main_option("script_location", str(MIGRATIONS_FOLDER))
+    engine = open_database_url(folder / "arena.db").connect()
     with engine.execution_options(begin="BEGIN IMMEDIATE").begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "0007")
@@ -40,11 +40,11 @@ def data(tmp_path: Path) -> Path:
 def test_it_is_copied_before_and_only_if_there_is_anything_to_do(data: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     done = call("arena", "db", "upgrade", "--data", str(data), "--backup", str(copy))
-    assert done == (0, f"{data}/arena.db has schema {REVISIONS[-1]}, upgraded from 0007; as it was: {copy}\n", "")
-    assert database_at(copy).revision() == "0007"
+    assert done == (0, f"{data}/arena.db has schema {SCHEMA_REVISIONS[-1]}, upgraded from 0007; as it was: {copy}\n", "")
+    assert open_database_url(copy).revision() == "0007"
     other = tmp_path / "other.db"
     done = call("arena", "db", "upgrade", "--data", str(data), "--backup", str(other))
-    assert done.out == f"{data}/arena.db has schema {REVISIONS[-1]}: nothing to do, and no backup made\n"
+    assert done.out == f"{data}/arena.db has schema {SCHEMA_REVISIONS[-1]}: nothing to do, and no backup made\n"
     assert not other.exists()
 
 
@@ -53,7 +53,7 @@ def test_without_its_copy_nothing_is_upgraded(data: Path, tmp_path: Path) -> Non
     done = call("arena", "db", "upgrade", "--data", str(data), "--backup", str(tmp_path / "copy.db"))
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "already exists" in done.err
-    assert database_at(data / "arena.db").revision() == "0007"
+    assert open_database_url(data / "arena.db").revision() == "0007"
 
 
 def test_a_server_does_not_start_where_it_may_not_upgrade_or_not_copy(data: Path, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_server_does_not_start_where_it_may_not_upgrade_or_not_copy(data: Path
         1,
         "arena: the folder for backups /proc/no can't be made: No such file or directory",
     )
-    assert database_at(data / "arena.db").revision() == "0007"
+    assert open_database_url(data / "arena.db").revision() == "0007"
 
 
 @pytest.mark.parametrize("folder", ["data", "backups"])
@@ -76,14 +76,14 @@ def test_it_is_copied_beside_itself_or_into_the_folder_for_backups_once(
     caplog.set_level(logging.INFO)
     backup_to = None if folder == "data" else str(tmp_path / folder)
     for _ in range(2):
-        upgrade_if_older(database_at(data / "arena.db"), backup_to)
+        upgrade_if_older(open_database_url(data / "arena.db"), backup_to)
     (copy,) = copies(tmp_path / folder)
-    assert database_at(copy).revision() == "0007"
-    assert database_at(data / "arena.db").revision() == REVISIONS[-1]
+    assert open_database_url(copy).revision() == "0007"
+    assert open_database_url(data / "arena.db").revision() == SCHEMA_REVISIONS[-1]
     said = [record.getMessage() for record in caplog.records if record.name == "arena"]
     assert said == [
         "the database has schema 0007, older than this version's: it is copied and upgraded",
-        f"the database has schema {REVISIONS[-1]} now; as it was: {copy}",
+        f"the database has schema {SCHEMA_REVISIONS[-1]} now; as it was: {copy}",
     ]
 
 
@@ -91,7 +91,7 @@ async def test_a_server_that_may_upgrade_does_so_and_starts(data: Path, tmp_path
     async with serving(data, "--upgrade", "--backup-to", str(tmp_path / "backups")) as served:
         said = "".join(served.said)
     (copy,) = copies(tmp_path / "backups")
-    assert f"the database has schema {REVISIONS[-1]} now; as it was: {copy}" in said
+    assert f"the database has schema {SCHEMA_REVISIONS[-1]} now; as it was: {copy}" in said
 
 
 def copies(folder: Path) -> list[Path]:

@@ -18,7 +18,7 @@ from arena.store.seasons import start_season
 from arena.store.store import Store
 from arena.store.tournament_state import open_tournament
 from databases import EVERY_DATABASE, alter, asked
-from referee.result import points
+from referee.result import match_points
 from seasons import finish, result, season
 
 pytestmark = EVERY_DATABASE
@@ -88,7 +88,7 @@ def test_the_view_of_the_seats_has_points_where_a_match_counts(store: Store) -> 
         seats = [row for row in rows if row["match"] == stored.match]
         assert [row["bot"] for row in seats] == [seat.bot for seat in stored.seats]
         assert [row["rank"] for row in seats] == [seat.rank for seat in stored.seats]
-        expected = [None] * len(seats) if stored.reason == "void" else points(stored)
+        expected = [None] * len(seats) if stored.reason == "void" else match_points(stored)
         assert [row["points"] for row in seats] == expected
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from arena.processes import warmup_notice
-from arena.processes.warmup_notice import tell_warm_ups
+from arena.processes.warmup_notice import announce_warmups
 from timeouts import WITHIN
 
 
@@ -28,7 +28,7 @@ class Heard(io.StringIO):
 
 
 def listening(monkeypatch: pytest.MonkeyPatch) -> Heard:
-    monkeypatch.setattr(warmup_notice, "LOOK_EVERY", 0.001)
+    monkeypatch.setattr(warmup_notice, "CHECK_INTERVAL_S", 0.001)
     heard = Heard()
     monkeypatch.setattr("sys.stderr", heard)
     return heard
@@ -36,7 +36,7 @@ def listening(monkeypatch: pytest.MonkeyPatch) -> Heard:
 
 def looking_threads() -> list[str]:
     """Return the names of the threads that look at logs; other tests may have left threads of their own."""
-    return [thread.name for thread in threading.enumerate() if warmup_notice._look.__name__ in thread.name]
+    return [thread.name for thread in threading.enumerate() if warmup_notice._watch_logs.__name__ in thread.name]
 
 
 def test_a_bot_that_warms_up_is_told_once_and_not_what_was_said_earlier(
@@ -45,7 +45,7 @@ def test_a_bot_that_warms_up_is_told_once_and_not_what_was_said_earlier(
     heard = listening(monkeypatch)
     log, other = tmp_path / "uct.log", tmp_path / "2" / "ga.log"
     log.write_text("uct: warming up for nim\nuct: played\n")
-    with tell_warm_ups(tmp_path):
+    with announce_warmups(tmp_path):
         with log.open("a") as file:
             file.write("uct: warming up for risk-duel; it takes long\n")
         assert heard.line.wait(WITHIN)
@@ -56,7 +56,7 @@ def test_a_bot_that_warms_up_is_told_once_and_not_what_was_said_earlier(
 
 def test_nothing_is_told_once_a_match_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     heard = listening(monkeypatch)
-    with tell_warm_ups(tmp_path) as enough:
+    with announce_warmups(tmp_path) as enough:
         enough.set()
         (tmp_path / "uct.log").write_text("uct: warming up for nim\n")
     assert (heard.getvalue(), looking_threads()) == ("", [])

@@ -15,7 +15,7 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from arena.commands import output, watch
-from arena.commands.watch import Nodes, Spectator, _url_of, _watch
+from arena.commands.watch import SpectatorPool, Spectator, _url_of, _watch
 from arena.operator.client import NoServer
 from commands import call
 from in_process import hosting
@@ -82,7 +82,7 @@ async def test_with_nothing_under_way_it_says_what_it_waits_for(
     serve: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     served = await serve()
-    monkeypatch.setattr(watch, "PATIENCE", 0.0)
+    monkeypatch.setattr(watch, "RECONNECT_TIMEOUT_S", 0.0)
     watching = asyncio.create_task(_watch(f"ws://127.0.0.1:{served.port}", None, follow=True))
     out = screen(monkeypatch)
     for _ in range(2):  # it goes on with the next match
@@ -106,13 +106,13 @@ async def test_of_a_match_that_is_over_it_says_how_to_see_it(serve: Any) -> None
 async def test_of_a_listed_match_that_is_over_already_the_next_is_shown(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, newest, found = screen(monkeypatch), watch._newest, iter(["over"])
+    out, newest, found = screen(monkeypatch), watch._wait_for_match, iter(["over"])
 
-    async def listed(nodes: Nodes, url: str, seen: str) -> tuple[Spectator, str]:
+    async def listed(nodes: SpectatorPool, url: str, seen: str) -> tuple[Spectator, str]:
         over = next(found, None)
-        return await newest(nodes, url, seen) if over is None else (await nodes.at(url), over)
+        return await newest(nodes, url, seen) if over is None else (await nodes.get(url), over)
 
-    monkeypatch.setattr(watch, "_newest", listed)
+    monkeypatch.setattr(watch, "_wait_for_match", listed)
     match = await shown_whole(await serve(), out)
     assert match in out.getvalue()
 

@@ -19,7 +19,7 @@ from websockets.typing import Subprotocol
 from protocol import messages
 from protocol.codec import MSGPACK
 from protocol.dice import Dice
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import FromClient, FromServer
 from timeouts import WITHIN
 
@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 
 
 T = TypeVar("T", bound=FromClient)
-RULES = load("nim")
+RULES = load_game("nim")
 
 
 class Script:
@@ -170,7 +170,7 @@ async def port(tmp_path: Path) -> AsyncIterator[int]:
     clock = messages.Clock(bank_ms=60_000, increment_ms=500)
     auth = Authenticator(archive, Registration())
     arena = Arena(archive, Journal(tmp_path / "journal"), auth, clock, timeouts=patient_host())
-    yield await arena.host.listener.open("127.0.0.1", 0)
+    yield await arena.host.listener.listen("127.0.0.1", 0)
     await arena.close()
     await archive.drain()
     store.close()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bots.agents.page import NoPage, Page, check_page
+from bots.agents.page import PageError, PageClient, check_page
 from bots.agents.replays import read_grades
 from protocol.errors import UsageFault
 
@@ -51,34 +51,34 @@ def test_the_arena_says_where_its_page_is(answering: Any) -> None:
             return 426, {"Link": f'<http://{host}/>; rel="alternate"'}, b"this is an arena"
         return 200, {}, b'"' + path.encode() + b'"'
 
-    page = Page(f"ws://{answering(arena_and_page)}")
-    assert page.ask("matches", "../m", limit=3, bot=None) == "/api/v1/matches/..%2Fm?limit=3"
+    page = PageClient(f"ws://{answering(arena_and_page)}")
+    assert page.fetch("matches", "../m", limit=3, bot=None) == "/api/v1/matches/..%2Fm?limit=3"
 
 
 def test_a_page_on_another_host_is_not_gone_to_because_an_arena_names_it(answering: Any) -> None:
     arena = answering(lambda host, path: (426, {"Link": '<http://169.254.169.254/>; rel="alternate"'}, b""))
-    with pytest.raises(NoPage, match=r"names no page: start with --page"):
-        Page(f"ws://{arena}").ask("matches")
+    with pytest.raises(PageError, match=r"names no page: start with --page"):
+        PageClient(f"ws://{arena}").fetch("matches")
 
 
 def test_what_is_no_page_of_an_arena_is_told_in_one_line(answering: Any) -> None:
     other = f"http://{answering(lambda host, path: (200, {}, b'<html>'))}"
-    with pytest.raises(NoPage, match=r"/api/v1/matches is no page of an arena: it answers HTTP 200 without JSON$"):
-        Page("ws://127.0.0.1:1", other).ask("matches")
+    with pytest.raises(PageError, match=r"/api/v1/matches is no page of an arena: it answers HTTP 200 without JSON$"):
+        PageClient("ws://127.0.0.1:1", other).fetch("matches")
 
 
 def test_what_the_page_says_of_an_error_is_told_in_its_words(answering: Any) -> None:
     body = b'{"error": {"message": "no match \\u001b[2J here"}}'
     page = f"http://{answering(lambda host, path: (404, {}, body))}"
-    with pytest.raises(NoPage, match=r"^no match \\x1b\[2J here$"):
-        Page("ws://127.0.0.1:1", page).ask("matches")
+    with pytest.raises(PageError, match=r"^no match \\x1b\[2J here$"):
+        PageClient("ws://127.0.0.1:1", page).fetch("matches")
 
 
 def test_the_grades_of_a_seat_that_made_no_move_have_no_mean(answering: Any) -> None:
     seats = [{"seat": 0, "bot": "ann", "moves": 1, "mean": 0.5}, {"seat": 1, "bot": "bob", "moves": 0, "mean": None}]
     body = json.dumps({"moves": [], "seats": seats}).encode()
-    page = Page("ws://127.0.0.1:1", f"http://{answering(lambda host, path: (200, {}, body))}")
-    told = read_grades(page, "m-1").words().splitlines()
+    page = PageClient("ws://127.0.0.1:1", f"http://{answering(lambda host, path: (200, {}, body))}")
+    told = read_grades(page, "m-1").format_text().splitlines()
     assert told[:2] == ["ann: 1 move gave away 0.500 on average", "bob: made no move"]
     assert told[2] == "in expected results, -1 to +1: 2.000 is a win given away"
 
@@ -94,8 +94,8 @@ def test_what_moves_of_poker_gave_away_is_told_an_agent_in_chips(answering: Any)
     move = {"ply": 2, "bot": "ann", "notation": "fold", "best_notation": "call", "gave_away": 3.0}
     seats = [{"seat": 0, "bot": "ann", "moves": 1, "mean": 3.0}]
     body = json.dumps({"moves": [move], "seats": seats, "unit": "chips"}).encode()
-    page = Page("ws://127.0.0.1:1", f"http://{answering(lambda host, path: (200, {}, body))}")
-    assert read_grades(page, "m-1").words().splitlines() == [
+    page = PageClient("ws://127.0.0.1:1", f"http://{answering(lambda host, path: (200, {}, body))}")
+    assert read_grades(page, "m-1").format_text().splitlines() == [
         "ann: 1 move gave away 3.000 chips on average",
         "2. ann: fold gave away 3.000 chips; best was call",
     ]

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from bots.analysis.heaps import ABOUT, Contest, TooLarge, position_facts
+from bots.analysis.heaps import STRATEGY_DESCRIPTIONS, Contest, GameTooLarge, position_facts
 from bots.analysis.searches import SearchComparison, SearchRun, measure_extent
 from bots.commands import analyze
 from bots.commands.output import print_table
-from bots.search.base import SEARCHED
+from bots.search.base import SEARCHABLE_GAMES
 from commands import call, on_terminal
-from machine.compiled import FAST
+from machine.compiled import HAS_NUMBA
 from machine.exact import (  # noqa: F401 - their code is compiled for all tests, not for the cache of one
     duel_rows,
     duel_sweeps,
@@ -25,14 +25,14 @@ from machine.exact import (  # noqa: F401 - their code is compiled for all tests
 )
 from machine.exact.duel import solve
 from protocol.dice import Dice
-from protocol.games import NAMES, load
+from protocol.games import NAMES, load_game
 from protocol.games.base import NO_DICE
 from protocol.games.risk.maps import load_map
-from protocol.games.theory.heaps import SPLIT, nim_rule
-from protocol.games.theory.impartial import Difficulty, value
+from protocol.games.theory.heaps import GRUNDY_RULE, nim_rule
+from protocol.games.theory.impartial import Difficulty, win_fraction
 from volumes import examples
 
-needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")
+needs_numba = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 
 
 def read(*words: str) -> Any:
@@ -158,7 +158,7 @@ def test_compare_explains_the_rows_that_it_prints_and_those_that_it_does_not(
 def test_compare_names_the_games_that_it_takes() -> None:
     code, out, _ = call("arena-bot", "compare", "--help")
     assert code == 0
-    assert all((f" {game}" in out) == (game in SEARCHED) for game in NAMES)
+    assert all((f" {game}" in out) == (game in SEARCHABLE_GAMES) for game in NAMES)
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,12 @@ def test_what_cannot_be_compared_is_refused_in_one_line(args: list[str], message
 def test_the_branching_factor_of_a_regular_tree_is_its_own() -> None:
     search = SearchRun("minimax", 1 + 3 + 9 + 27, 27, 0.0, 0.1)
     comparison = SearchComparison(3, 3, [search])
-    assert comparison.branching(search) == pytest.approx(3)
-    assert comparison.share(search) == 1
+    assert comparison.branching_factor(search) == pytest.approx(3)
+    assert comparison.node_ratio(search) == 1
 
 
 def test_the_extent_of_a_tree_stops_before_it_is_too_large() -> None:
-    rules = load("tictactoe")
+    rules = load_game("tictactoe")
     root = rules.initial(NO_DICE)[0]
     assert measure_extent(rules, root, 200, 549_946) == (9, True, False)
     assert measure_extent(rules, root, 200, 1000) == (3, False, False)
@@ -198,8 +198,8 @@ def test_the_extent_of_a_tree_stops_before_it_is_too_large() -> None:
 def test_strategies_are_compared_from_lost_positions() -> None:
     told = read("analyze", "nim", "5,5,5", "--strategies")
     shares = told["shares"]
-    assert list(shares) == list(ABOUT)
-    assert all(shares[row]["hardest"] == 0 for row in ABOUT)
+    assert list(shares) == list(STRATEGY_DESCRIPTIONS)
+    assert all(shares[row]["hardest"] == 0 for row in STRATEGY_DESCRIPTIONS)
     assert shares["hardest"]["half"] > shares["theory"]["half"] > shares["random"]["half"]
     assert shares["deeper"]["half"] >= shares["hardest"]["half"]
     code, out, _ = call("arena-bot", "analyze", "nim", "5,5,5", "--strategies")
@@ -212,16 +212,16 @@ def test_an_exact_share_is_that_of_a_game_worked_by_hand() -> None:
     # From (1, 1) the mover takes one and the other takes the last: the mover never wins.
     # From (2, 2) at random it wins where the random replier errs.
     contest = Contest(nim_rule(None))
-    assert contest.share("random", "random", {(1, 1): 1}) == 0
+    assert contest.win_rate("random", "random", {(1, 1): 1}) == 0
     # (1, 2) or (0, 2) with even chance; from (0, 2): the replier takes all (1/2) or leaves one, which loses;
     # from (1, 2): of three moves (1, 1) wins for it, (0, 2) gives ½ each, (0, 1) loses.
-    assert contest.share("random", "random", {(2, 2): 1}) == pytest.approx(0.5 * 0.5 + 0.5 * (0 + 0.5 + 1) / 3)
+    assert contest.win_rate("random", "random", {(2, 2): 1}) == pytest.approx(0.5 * 0.5 + 0.5 * (0 + 0.5 + 1) / 3)
 
 
 def test_the_starts_of_a_contest_are_weighted_as_they_are_dealt() -> None:
     starts = Contest(nim_rule(None)).lost_positions((1, 2, 3))
     assert starts == {(0, 1, 1): 3, (0, 2, 2): 1, (1, 2, 3): 1}
-    rules = load("nim", {"heaps": [1, 2, 3], "start": "p-position"})
+    rules = load_game("nim", {"heaps": [1, 2, 3], "start": "p-position"})
     dealt = {rules.initial(Dice(bytes([i]), 0))[0].heaps for i in range(100)}
     assert {tuple(sorted(heaps)) for heaps in dealt} == set(starts)
     assert len(dealt) == sum(starts.values())
@@ -229,23 +229,23 @@ def test_the_starts_of_a_contest_are_weighted_as_they_are_dealt() -> None:
 
 @pytest.mark.parametrize(("heaps", "rule"), [((10, 20, 30), nim_rule((1, 2, 3))), ((7, 7, 7), nim_rule(None))])
 def test_two_won_positions_of_equal_value_differ_in_difficulty(heaps: tuple[int, ...], rule: Any) -> None:
-    pair = Contest(rule).pair(heaps)
+    pair = Contest(rule).find_pair(heaps)
     assert pair is not None
-    assert float(value(pair.easier, rule)) == float(value(pair.harder, rule)) == pair.value
+    assert float(win_fraction(pair.easier, rule)) == float(win_fraction(pair.harder, rule)) == pair.value
     difficulty = Difficulty(rule)
-    assert difficulty.error(pair.easier) == pair.easier_difficulty
-    assert difficulty.error(pair.harder) == pair.harder_difficulty
+    assert difficulty.error_probability(pair.easier) == pair.easier_difficulty
+    assert difficulty.error_probability(pair.harder) == pair.harder_difficulty
     assert pair.easier_difficulty < pair.harder_difficulty
 
 
 def test_a_contest_with_too_many_positions_is_refused() -> None:
-    with pytest.raises(TooLarge, match="heaps 1000,1000: too many"):
+    with pytest.raises(GameTooLarge, match="heaps 1000,1000: too many"):
         Contest(nim_rule(None)).lost_positions((1000, 1000))
 
 
 def test_misere_and_grundy_have_contests_too() -> None:
-    for contest, heaps in ((Contest(nim_rule((1, 2)), misere=True), (4, 5)), (Contest(SPLIT), (8, 9))):
-        shares = contest.shares(contest.lost_positions(heaps))
+    for contest, heaps in ((Contest(nim_rule((1, 2)), misere=True), (4, 5)), (Contest(GRUNDY_RULE), (8, 9))):
+        shares = contest.win_rates(contest.lost_positions(heaps))
         assert shares["theory"]["theory"] == 0
         assert 0 < shares["hardest"]["random"] <= 1
 
@@ -287,7 +287,7 @@ def test_analyze_duel_prints_a_narrow_table() -> None:
 
 @needs_numba
 def test_analyze_duel_says_before_a_long_wait_how_many_positions_it_solves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analyze, "_MANY_POSITIONS", 2400)
+    monkeypatch.setattr(analyze, "_SLOW_SOLVE_POSITIONS", 2400)
     code, out, err = call("arena-bot", "analyze", "duel", "australia", "--max-troops", "3", "--json")
     assert (code, json.loads(out)["positions"]) == (0, 2401)
     assert err == "arena-bot: solving 2,401 positions: up to some 20 s a million\n"
@@ -296,7 +296,7 @@ def test_analyze_duel_says_before_a_long_wait_how_many_positions_it_solves(monke
 @needs_numba
 def test_best_play_lasts_and_attacks_as_often_as_games_of_it_do() -> None:
     told = read("analyze", "duel", "south-america", "--max-troops", "4", "--best-play")["best_play"]
-    rules = load("risk-duel", {"max_troops": 4})
+    rules = load_game("risk-duel", {"max_troops": 4})
     table = solve(load_map("south-america"), 4)
     plies, attacks, chosen = [], [], []
     for game in range(examples(100, nightly=400)):

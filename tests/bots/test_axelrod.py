@@ -17,13 +17,13 @@ from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
 from bots import play
 from bots.client.loading import load_bot
-from bots.commands.pipe import Piped
+from bots.commands.pipe import PipedBot
 from bots.playing.matches import Played
 from bots.reference.dilemma_bots import Extort, Generous
 from commands import call
 from protocol.games.dilemma import Dilemma
 from protocol.messages import Clock
-from referee.record_reader import read
+from referee.record_reader import read_record
 from referee.replay import replay
 
 STRATEGIES = Path(__file__).parents[1] / "rivals" / "axelrod_strategies.py"
@@ -138,12 +138,12 @@ def test_reference_bots_get_the_totals_that_axelrods_strategies_get() -> None:
 
 def test_extort_and_generous_have_the_chances_of_axelrods_strategies() -> None:
     for bot, expected in ((Extort("e"), EXTORT), (Generous("g"), GENEROUS)):
-        assert [float(chance) for chance in bot.chances(Dilemma({}), 0).after] == pytest.approx(expected)
+        assert [float(chance) for chance in bot.strategy(Dilemma({}), 0).after] == pytest.approx(expected)
 
 
 @pytest.mark.nightly
 def test_strategies_play_through_the_pipe_as_in_axelrod(axelrod: ModuleType) -> None:
-    piped = Piped("piped", [sys.executable, str(PROGRAM), "Gradual"])
+    piped = PipedBot("piped", [sys.executable, str(PROGRAM), "Gradual"])
     try:
         for other in ("Alternator", "BackStabber"):
             seated = [piped, theirs(other)]
@@ -161,7 +161,7 @@ def test_a_tournament_of_reference_bots_has_the_table_that_axelrod_has(axelrod: 
     means: dict[str, list[Fraction]] = defaultdict(list)
     with closing(Store.open(tmp_path / "arena.db", create=False)) as store:
         for result in store.read(lambda connection: list(iter_results(connection))):
-            *_, (_, course) = replay(read(store.read(record_of, result.match), result.match))
+            *_, (_, course) = replay(read_record(store.read(record_of, result.match), result.match))
             for seat, total in zip(result.seats, course.state.payoffs, strict=True):
                 means[seat.bot].append(Fraction(total, ROUNDS))
     assert {len(each) for each in means.values()} == {len(OURS) - 1}

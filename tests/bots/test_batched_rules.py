@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bots.environments.batched.batch import batch_of
+from bots.environments.batched.batch import make_batch
 from bots.environments.lockstep import Difference, Lockstep
 from machine.exact import duel
 from machine.exact.duel_file import MappedValues
-from machine.exact.duel_shape import large_shape_of
+from machine.exact.duel_shape import shape_of
 from machine.exact.duel_solving import solve_mapped
 from protocol.dice import Dice
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from volumes import examples
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ class OneGone(Lockstep):
         for game in games:
             seat = int(game) % self.rules.seats
             position = self.rules.remove_seat(self.batch.position(game), seat)
-            self.batch.write(np.array([game]), position)
+            self.batch.set_position(np.array([game]), position)
             self.referees[game].begin(position)
             self._ended[game, seat] = 1
 
@@ -81,7 +81,7 @@ class OneOff(Lockstep):
 
     def _begin(self, games: Any) -> None:
         super()._begin(games)
-        self.batch.write(games[:1], self.rules.apply(self.batch.position(games[0]), 4, Dice(b"", 0))[0])
+        self.batch.set_position(games[:1], self.rules.apply(self.batch.position(games[0]), 4, Dice(b"", 0))[0])
 
 
 def test_the_proof_tells_the_first_difference_and_what_each_of_both_has() -> None:
@@ -95,20 +95,20 @@ def test_luck_is_measured_by_a_table_that_was_solved_before_as_by_one_that_was_n
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(duel, "cache_folder", lambda: tmp_path)
-    rules = load("risk-duel", {"map": "australia", "max_troops": 3})
-    solve_mapped(large_shape_of(rules.map, 3), tmp_path, 1, lambda sweep: None)
-    duel.table_of.cache_clear()
+    rules = load_game("risk-duel", {"map": "australia", "max_troops": 3})
+    solve_mapped(shape_of(rules.map, 3), tmp_path, 1, lambda sweep: None)
+    duel.cached_table.cache_clear()
     try:
         Lockstep("risk-duel", rules.config, 8, seed=7, luck="exact").run(8)
-        assert isinstance(duel.table_of(rules.map, 3).values, MappedValues)
+        assert isinstance(duel.cached_table(rules.map, 3).values, MappedValues)
     finally:
-        duel.table_of.cache_clear()
+        duel.cached_table.cache_clear()
 
 
 def test_games_may_begin_and_go_on_one_by_one() -> None:
-    batch = batch_of(load("tictactoe"), 3, "none")
+    batch = make_batch(load_game("tictactoe"), 3, "none")
     batch.seed(range(3))
-    batch.begin(np.arange(3))
+    batch.start_games(np.arange(3))
     rewards, ended = np.zeros((3, 2)), np.zeros((3, 2), np.int8)
     assert batch.step(np.array([2, 0]), np.array([4, 8]), rewards, ended) == -1
     assert [batch.rules.ply(batch.position(game)) for game in range(3)] == [1, 0, 1]
@@ -120,11 +120,11 @@ def test_a_game_and_a_value_that_there_is_not_are_refused() -> None:
     with pytest.raises(
         UsageFault, match="leduc is not played in batches: nim, tictactoe, risk-duel, risk-campaign are"
     ):
-        batch_of(load("leduc"), 1, None)
+        make_batch(load_game("leduc"), 1, None)
     with pytest.raises(
         UsageFault, match="risk-duel in batches has no value 'fitted-1': it has exact, features-1, none"
     ):
-        batch_of(load("risk-duel"), 1, "fitted-1")
-    assert batch_of(load("risk-duel"), 1, None).luck == "exact"
-    assert batch_of(load("risk-duel", {"map": "asia"}), 1, None).luck == "features-1"
-    assert batch_of(load("nim"), 1, None).luck == "none"
+        make_batch(load_game("risk-duel"), 1, "fitted-1")
+    assert make_batch(load_game("risk-duel"), 1, None).luck == "exact"
+    assert make_batch(load_game("risk-duel", {"map": "asia"}), 1, None).luck == "features-1"
+    assert make_batch(load_game("nim"), 1, None).luck == "none"

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from bots.client.bot import Bot, Turn
-from bots.client.connection import Connection
+from bots.client.connection import NodeConnection
 from bots.client.run import Client
 from bots.client.settings import Settings
 from bots.client.timeouts import ClientTimeouts
@@ -173,14 +173,14 @@ async def test_a_bot_that_is_ended_while_a_connection_winds_up_does_not_come_bac
 ) -> None:
     winds_up, go_on = asyncio.Event(), asyncio.Event()
 
-    async def write(of: Connection, connection: Any) -> None:
+    async def write(of: NodeConnection, connection: Any) -> None:
         try:
             await asyncio.Event().wait()
         finally:
             winds_up.set()
             await go_on.wait()
 
-    monkeypatch.setattr(Connection, "_write", write)
+    monkeypatch.setattr(NodeConnection, "_write", write)
     playing = begin()
     line = await peer.line()
     await line.connection.close()

@@ -19,7 +19,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection
 
 from bots.client import connecting
-from bots.client.connecting import Away, Refused
+from bots.client.connecting import ArenaUnreachable, ArenaRefused
 from bots.client.run import Client
 from bots.client.settings import Settings
 from bots.client.timeouts import ClientTimeouts
@@ -115,7 +115,7 @@ async def connect(url: str, timeouts: ClientTimeouts = PATIENT_CLIENT) -> Client
 async def test_a_peer_that_is_no_arena_now_may_be_one_later(serve: Serve, why: str) -> None:
     async with serving(serve) as url:
         timeouts = dataclasses.replace(PATIENT_CLIENT, open_timeout_s=0.1) if serve is says_nothing else PATIENT_CLIENT
-        with pytest.raises(Away, match=why):
+        with pytest.raises(ArenaUnreachable, match=why):
             await connect(url, timeouts)
 
 
@@ -131,7 +131,7 @@ async def test_a_bot_is_not_sent_on_to_another_host() -> None:
     for status in ("301 Moved Permanently", "302 Found", "307 Temporary Redirect"):
         async with serving(answers(f"{status}\r\nLocation: ws://localhost:1/taken")) as url:
             with pytest.raises(
-                Refused, match="sends bots on to ws://localhost:1/taken: if that is right, give that URL"
+                ArenaRefused, match="sends bots on to ws://localhost:1/taken: if that is right, give that URL"
             ):
                 await connect(url)
 
@@ -141,21 +141,21 @@ async def test_a_bot_is_sent_on_to_another_path_of_its_host() -> None:
         serving(answers("503 Service Unavailable")) as there,
         serving(answers(f"302 Found\r\nLocation: {there}/socket")) as url,
     ):
-        with pytest.raises(Away, match="HTTP 503"):
+        with pytest.raises(ArenaUnreachable, match="HTTP 503"):
             await connect(url)
 
 
 async def test_tls_that_breaks_off_is_no_reason_to_stop() -> None:
     for serve in (closes, speaks_something_else):
         async with serving(serve) as url:
-            with pytest.raises(Away, match=f"no arena answers at wss.*; if it speaks no TLS, its URL is {url}$"):
+            with pytest.raises(ArenaUnreachable, match=f"no arena answers at wss.*; if it speaks no TLS, its URL is {url}$"):
                 await connect(url.replace("ws", "wss", 1))
 
 
 async def test_a_peer_that_speaks_no_http_may_speak_tls(untrusted: ssl.SSLContext) -> None:
     async with serving(says_nothing, untrusted) as url:
         plain = url.replace("wss", "ws")
-        with pytest.raises(Away, match=f"no arena answers at {plain}: .*; if it speaks TLS, its URL is {url}$"):
+        with pytest.raises(ArenaUnreachable, match=f"no arena answers at {plain}: .*; if it speaks TLS, its URL is {url}$"):
             await connect(plain)
 
 
@@ -173,7 +173,7 @@ def untrusted(tmp_path: Path) -> ssl.SSLContext:
 
 async def test_a_certificate_that_is_not_trusted_stops_the_bot(untrusted: ssl.SSLContext) -> None:
     async with serving(says_nothing, untrusted) as url:
-        with pytest.raises(Refused, match=f"{url}: its certificate is not trusted: self"):
+        with pytest.raises(ArenaRefused, match=f"{url}: its certificate is not trusted: self"):
             await connect(url)
 
 
@@ -183,15 +183,15 @@ async def test_a_certificate_that_is_not_trusted_stops_the_bot(untrusted: ssl.SS
 )
 async def test_a_server_may_say_when_to_come_back(said: str, seconds: float) -> None:
     async with serving(answers(f"503 Service Unavailable\r\nRetry-After: {said}")) as url:
-        with pytest.raises(Away) as away:
+        with pytest.raises(ArenaUnreachable) as away:
             await connect(url)
-    assert away.value.after == seconds
+    assert away.value.retry_after_s == seconds
 
 
 async def test_a_refused_handshake_is_quoted() -> None:
     for status in ("400 Bad Request", "404 Not Found"):
         async with serving(answers(status)) as url:
-            with pytest.raises(Refused, match=f"{url} answered HTTP {status[:3]}"):
+            with pytest.raises(ArenaRefused, match=f"{url} answered HTTP {status[:3]}"):
                 await connect(url)
 
 
@@ -204,7 +204,7 @@ async def test_a_refused_handshake_is_quoted() -> None:
 )
 async def test_of_an_answer_a_sentence_is_quoted_and_a_web_page_is_not(body: str, says: str) -> None:
     async with serving(answers("404 Not Found", body)) as url:
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(ArenaRefused) as refused:
             await connect(url)
     assert str(refused.value) == f"{url} answered HTTP 404{says}"
 
@@ -234,7 +234,7 @@ def hanging_up() -> Iterator[str]:
 
 async def test_a_peer_that_accepts_and_closes_is_away_whenever_it_closes(hanging_up: str) -> None:
     for _ in range(300):
-        with pytest.raises(Away):
+        with pytest.raises(ArenaUnreachable):
             await connect(hanging_up)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bots.client.nodes import Directed
+from bots.client.nodes import RoutedEffect
 from bots.client.run import Client
 from bots.client.settings import Settings
 from bots.client.worker_threads import Choose
@@ -45,7 +45,7 @@ class Sent:
 
 
 class Failing(Client):
-    def _do(self, effect: Directed) -> None:
+    def _perform_other(self, effect: RoutedEffect) -> None:
         if isinstance(effect, Choose):
             raise RuntimeError("a defect")
 

@@ -8,23 +8,23 @@ import pytest
 from msgspec.structs import replace
 
 from bots.client.bot import Bot, Turn
-from bots.client.connecting import Refused
-from bots.client.conversation import Conversation, Say, SeekLater, Stop
+from bots.client.connecting import ArenaRefused
+from bots.client.conversation import Conversation, PrintLine, ScheduleSeek, Stop
 from bots.client.node_urls import MAX_NODES
 from bots.client.nodes import (
     MAX_COMPLAINTS,
-    MOST_SENT_ON,
-    PATIENT,
-    TRIES,
+    MAX_REDIRECTS,
+    ATTEMPTS_BEFORE_FAILOVER,
+    MAX_ATTEMPTS,
     Connect,
-    Directed,
+    RoutedEffect,
     Disconnect,
-    Nodes,
-    NodeTalk,
-    To,
+    NodeRouter,
+    NodeProtocol,
+    SendTo,
 )
 from bots.client.settings import Settings
-from bots.client.worker_threads import Choose, think
+from bots.client.worker_threads import Choose, do_work
 from protocol import messages
 from protocol.close_codes import SUPERSEDED
 from protocol.error_codes import ELSEWHERE, UNAVAILABLE
@@ -44,26 +44,26 @@ class Roaming:
         self.bot = First("mine")
         settings = {"seed": "7", "url": FIRST, "game": "nim", **settings}
         self.conversation = Conversation(self.bot, Settings(**settings), "t" * 20)
-        self.nodes = Nodes(self.conversation, FIRST)
-        self.talks: dict[str, NodeTalk] = {FIRST: self.nodes.at(FIRST)}
+        self.nodes = NodeRouter(self.conversation, FIRST)
+        self.talks: dict[str, NodeProtocol] = {FIRST: self.nodes.protocol_for(FIRST)}
 
-    def hear(self, url: str, message: messages.FromServer) -> list[Directed]:
+    def hear(self, url: str, message: messages.FromServer) -> list[RoutedEffect]:
         return self.does(self.talks[url].receive(message, 0.0))
 
-    def does(self, effects: list[Directed]) -> list[Directed]:
+    def does(self, effects: list[RoutedEffect]) -> list[RoutedEffect]:
         for effect in effects:
             if isinstance(effect, Connect):
-                self.talks[effect.url] = self.nodes.at(effect.url)
+                self.talks[effect.url] = self.nodes.protocol_for(effect.url)
         return effects
 
 
-def sent(effects: list[Directed]) -> list[tuple[str, str]]:
+def sent(effects: list[RoutedEffect]) -> list[tuple[str, str]]:
     """Where what was sent."""
-    return [(effect.url, type(effect.message).__name__) for effect in effects if isinstance(effect, To)]
+    return [(effect.url, type(effect.message).__name__) for effect in effects if isinstance(effect, SendTo)]
 
 
-def said(effects: list[Directed]) -> str:
-    return "\n".join(effect.line for effect in effects if isinstance(effect, Say))
+def said(effects: list[RoutedEffect]) -> str:
+    return "\n".join(effect.line for effect in effects if isinstance(effect, PrintLine))
 
 
 def elsewhere(url: str, ref: str | None = "s1") -> messages.Error:
@@ -88,8 +88,8 @@ def test_a_seek_goes_to_the_node_that_plays_its_game_and_the_match_is_played_the
     assert sent(roaming.hear(B, script.start(seek="s1"))) == [(B, "Ready")]
     (choose,) = roaming.hear(B, script.turn())
     assert isinstance(choose, Choose)
-    thought = think(roaming.bot, choose)
-    assert sent(roaming.nodes.take(lambda: roaming.conversation.thought(thought))) == [(B, "Move")]
+    thought = do_work(roaming.bot, choose)
+    assert sent(roaming.nodes.run_step(lambda: roaming.conversation.handle_result(thought))) == [(B, "Move")]
     assert sent(roaming.hear(B, script.end())) == [(B, "Seek")]
 
 
@@ -97,14 +97,14 @@ def test_of_a_single_server_nothing_is_any_different(script: Any) -> None:
     roaming = Roaming()
     assert sent(roaming.hear(FIRST, script.welcome())) == [(FIRST, "Seek")]
     roaming.hear(FIRST, script.start(seek="s1"))
-    assert "lost" not in said(roaming.does(roaming.talks[FIRST].lost(1006)))
+    assert "lost" not in said(roaming.does(roaming.talks[FIRST].handle_lost(1006)))
     assert "m-1 ended while the connection was down" in said(roaming.hear(FIRST, script.welcome()))
 
 
 def test_a_match_goes_on_while_another_connection_is_lost_and_made_again(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
-    roaming.does(roaming.talks[FIRST].lost(1006))
+    roaming.does(roaming.talks[FIRST].handle_lost(1006))
     assert "ended" not in said(roaming.hear(FIRST, replace(script.welcome(), url=A)))
     assert len(roaming.hear(B, script.turn())) == 1
 
@@ -113,7 +113,7 @@ def test_a_match_that_the_arena_says_goes_on_elsewhere_is_not_taken_for_ended(ro
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
     for url in (B, FIRST):
-        roaming.does(roaming.talks[url].lost(1006))
+        roaming.does(roaming.talks[url].handle_lost(1006))
     heard = roaming.hear(FIRST, replace(script.welcome(), url=A, elsewhere=[B]))
     assert "ended" not in said(heard)
     assert sent(roaming.hear(B, replace(script.welcome("m-1"), url=B))) == []
@@ -125,7 +125,7 @@ def test_a_match_that_the_arena_knows_nowhere_has_ended(roaming: Roaming, script
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
     for url in (B, FIRST):
-        roaming.does(roaming.talks[url].lost(1006))
+        roaming.does(roaming.talks[url].handle_lost(1006))
     heard = roaming.hear(FIRST, replace(script.welcome(), url=A))
     assert "m-1 ended while the connection was down" in said(heard)
 
@@ -147,29 +147,29 @@ def test_a_bot_goes_where_it_is_called_and_does_not_say_so(script: Any) -> None:
 
 def test_the_seeks_of_a_node_that_is_lost_are_sought_anew(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
-    lost = roaming.does(roaming.talks[B].lost(1006))
-    assert [type(effect) for effect in lost] == [Say, SeekLater]
-    assert roaming.nodes.take(lambda: roaming.conversation.seek("nim")) == []  # it is sought there, once it is back
+    lost = roaming.does(roaming.talks[B].handle_lost(1006))
+    assert [type(effect) for effect in lost] == [PrintLine, ScheduleSeek]
+    assert roaming.nodes.run_step(lambda: roaming.conversation.retry_seek("nim")) == []  # it is sought there, once it is back
     assert sent(roaming.hear(B, replace(script.welcome(), url=B))) == [(B, "Seek")]
 
 
 def test_where_a_node_cannot_be_reached_the_first_is_asked_again(roaming: Roaming) -> None:
-    tries = [roaming.talks[B].unreached() for _ in range(TRIES)]
-    assert tries[:-1] == [[]] * (TRIES - 1)
+    tries = [roaming.talks[B].handle_failed_attempt() for _ in range(MAX_ATTEMPTS)]
+    assert tries[:-1] == [[]] * (MAX_ATTEMPTS - 1)
     assert Disconnect(B) in tries[-1]
-    assert sent(roaming.nodes.take(lambda: roaming.conversation.seek("nim"))) == [(FIRST, "Seek")]
+    assert sent(roaming.nodes.run_step(lambda: roaming.conversation.retry_seek("nim"))) == [(FIRST, "Seek")]
 
 
 def test_a_bot_whose_first_node_stays_away_plays_at_others_that_it_had_named(script: Any) -> None:
     roaming = Roaming()
     roaming.hear(FIRST, replace(script.welcome(), url=A, nodes=[B, C]))
-    roaming.does(roaming.talks[FIRST].lost(1006))
-    tries = [roaming.does(roaming.talks[FIRST].unreached()) for _ in range(TRIES + 1)]
-    assert tries == [[]] * (TRIES - 1) + [[Connect(B)], []]
-    assert [roaming.talks[B].unreached() for _ in range(TRIES)][-1] == [Disconnect(B)]
-    assert roaming.does(roaming.talks[FIRST].unreached()) == [Connect(C)]
+    roaming.does(roaming.talks[FIRST].handle_lost(1006))
+    tries = [roaming.does(roaming.talks[FIRST].handle_failed_attempt()) for _ in range(MAX_ATTEMPTS + 1)]
+    assert tries == [[]] * (MAX_ATTEMPTS - 1) + [[Connect(B)], []]
+    assert [roaming.talks[B].handle_failed_attempt() for _ in range(MAX_ATTEMPTS)][-1] == [Disconnect(B)]
+    assert roaming.does(roaming.talks[FIRST].handle_failed_attempt()) == [Connect(C)]
     assert sent(roaming.hear(C, replace(script.welcome(), url=C, nodes=[A, B]))) == [(C, "Seek")]
-    assert roaming.does(roaming.talks[FIRST].unreached()) == []
+    assert roaming.does(roaming.talks[FIRST].handle_failed_attempt()) == []
     roaming.hear(C, script.start(seek="s2"))
     assert "ended" not in said(roaming.hear(FIRST, replace(script.welcome(), url=A, nodes=[B, C])))
     assert len(roaming.hear(C, script.turn())) == 1
@@ -178,16 +178,16 @@ def test_a_bot_whose_first_node_stays_away_plays_at_others_that_it_had_named(scr
 def test_a_node_with_a_match_is_tried_for_ever(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
-    roaming.does(roaming.talks[B].lost(1006))
-    assert not any(isinstance(effect, Disconnect) for _ in range(9) for effect in roaming.talks[B].unreached())
+    roaming.does(roaming.talks[B].handle_lost(1006))
+    assert not any(isinstance(effect, Disconnect) for _ in range(9) for effect in roaming.talks[B].handle_failed_attempt())
 
 
 def test_while_a_node_with_its_match_stays_away_a_bot_plays_others(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
-    roaming.does(roaming.talks[B].lost(1006))
-    tries = [sent(roaming.talks[B].unreached()) for _ in range(PATIENT + 2)]
-    assert tries == [[]] * (PATIENT - 1) + [[(FIRST, "Seek")], [], []]
+    roaming.does(roaming.talks[B].handle_lost(1006))
+    tries = [sent(roaming.talks[B].handle_failed_attempt()) for _ in range(ATTEMPTS_BEFORE_FAILOVER + 2)]
+    assert tries == [[]] * (ATTEMPTS_BEFORE_FAILOVER - 1) + [[(FIRST, "Seek")], [], []]
     assert sent(roaming.hear(B, replace(script.welcome("m-1"), url=B))) == []
     roaming.hear(B, script.start(resumed=True))
     assert len(roaming.hear(B, script.turn())) == 1
@@ -196,22 +196,22 @@ def test_while_a_node_with_its_match_stays_away_a_bot_plays_others(roaming: Roam
 def test_a_node_that_refuses_a_bot_with_a_match_there_is_away_as_well(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
-    roaming.does(roaming.talks[B].lost(1006))
-    tries = [sent(roaming.talks[B].refused(Refused(f"{B} answered HTTP 404"))) for _ in range(PATIENT)]
+    roaming.does(roaming.talks[B].handle_lost(1006))
+    tries = [sent(roaming.talks[B].handle_refusal(ArenaRefused(f"{B} answered HTTP 404"))) for _ in range(ATTEMPTS_BEFORE_FAILOVER)]
     assert [effect for one in tries for effect in one] == [(FIRST, "Seek")]
 
 
 def test_a_seek_that_is_sent_to_and_fro_is_tried_again_later(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
-    for _ in range(MOST_SENT_ON - 1):
+    for _ in range(MAX_REDIRECTS - 1):
         assert sent(roaming.hear(B, elsewhere(B))) == [(B, "Seek")]
     heard = roaming.hear(B, elsewhere(B))
-    assert any(isinstance(effect, SeekLater) for effect in heard)
+    assert any(isinstance(effect, ScheduleSeek) for effect in heard)
 
 
 def test_a_connection_that_another_process_of_the_bot_took_over_ends_it(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
-    assert Stop(1) in roaming.talks[B].lost(SUPERSEDED)
+    assert Stop(1) in roaming.talks[B].handle_lost(SUPERSEDED)
 
 
 @pytest.mark.parametrize("told", ["welcome first", "close first"])
@@ -220,10 +220,10 @@ def test_where_the_first_url_leads_to_a_node_of_which_there_is_a_connection_one_
 ) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
-    roaming.does(roaming.talks[FIRST].lost(1006))
+    roaming.does(roaming.talks[FIRST].handle_lost(1006))
     steps = {
         "welcome": lambda: roaming.hear(FIRST, replace(script.welcome("m-1"), url=B)),
-        "close": lambda: roaming.does(roaming.talks[B].lost(SUPERSEDED)),
+        "close": lambda: roaming.does(roaming.talks[B].handle_lost(SUPERSEDED)),
     }
     effects = [effect for step in (steps if told == "welcome first" else reversed(steps)) for effect in steps[step]()]
     assert Disconnect(B) in effects
@@ -236,35 +236,35 @@ def test_what_was_sought_of_a_node_goes_on_over_the_first_url_where_that_leads_t
     roaming: Roaming, script: Any
 ) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
-    roaming.does(roaming.talks[FIRST].lost(1006))
+    roaming.does(roaming.talks[FIRST].handle_lost(1006))
     assert sent(roaming.hear(FIRST, replace(script.welcome(), url=B))) == [(FIRST, "Seek")]
-    roaming.does(roaming.talks[B].lost(SUPERSEDED))
+    roaming.does(roaming.talks[B].handle_lost(SUPERSEDED))
     assert sent(roaming.hear(FIRST, script.start(seek="s1"))) == [(FIRST, "Ready")]
 
 
 def test_a_connection_that_was_about_to_be_made_may_take_over_the_first_one(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
     for url in (FIRST, B):
-        roaming.does(roaming.talks[url].lost(1006))
+        roaming.does(roaming.talks[url].handle_lost(1006))
     roaming.hear(FIRST, replace(script.welcome(), url=B))
-    assert Stop(1) not in roaming.talks[FIRST].lost(SUPERSEDED)
+    assert Stop(1) not in roaming.talks[FIRST].handle_lost(SUPERSEDED)
     roaming.hear(FIRST, replace(script.welcome(), url=B))
-    assert Stop(1) in roaming.talks[FIRST].lost(SUPERSEDED)
+    assert Stop(1) in roaming.talks[FIRST].handle_lost(SUPERSEDED)
 
 
 def test_a_seek_is_taken_back_where_it_is(script: Any) -> None:
     roaming = Roaming(open=True, game=None, slots=2)
     roaming.hear(FIRST, replace(script.welcome(), url=A))
     roaming.hear(FIRST, elsewhere(B))
-    taken = roaming.nodes.take(lambda: [messages.Unseek(id="s1"), messages.Unseek(id="s2")])
+    taken = roaming.nodes.run_step(lambda: [messages.Unseek(id="s1"), messages.Unseek(id="s2")])
     assert sent(taken)[-1] == (FIRST, "Unseek")
     roaming.hear(B, replace(script.welcome(), url=B))
-    assert sent(roaming.nodes.take(lambda: [messages.Unseek(id="s2")])) == [(FIRST, "Unseek")]
+    assert sent(roaming.nodes.run_step(lambda: [messages.Unseek(id="s2")])) == [(FIRST, "Unseek")]
 
 
 def test_all_nodes_that_are_connected_are_told_for_which_games_a_bot_warms_up(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
-    told = roaming.nodes.take(lambda: [messages.Warming(games=["nim"])])
+    told = roaming.nodes.run_step(lambda: [messages.Warming(games=["nim"])])
     assert sorted(sent(told)) == sorted([(FIRST, "Warming"), (B, "Warming")])
 
 
@@ -293,15 +293,15 @@ BAD_URLS = [
 ]
 
 
-def connections(effects: list[Directed]) -> list[str]:
+def connections(effects: list[RoutedEffect]) -> list[str]:
     return [effect.url for effect in effects if isinstance(effect, Connect)]
 
 
-def named_by(script: Any, first: str, *urls: str, hosts: tuple[str, ...] = ()) -> list[Directed]:
+def named_by(script: Any, first: str, *urls: str, hosts: tuple[str, ...] = ()) -> list[RoutedEffect]:
     """What a bot does that was welcomed at `first`, and told that its matches go on at these URLs."""
     conversation = Conversation(First("mine"), Settings(seed="7", url=first, game="nim"), "t" * 20)
-    nodes = Nodes(conversation, first, hosts=hosts)
-    return nodes.at(first).receive(replace(script.welcome(), url=first, nodes=[*urls], elsewhere=[*urls]), 0.0)
+    nodes = NodeRouter(conversation, first, hosts=hosts)
+    return nodes.protocol_for(first).receive(replace(script.welcome(), url=first, nodes=[*urls], elsewhere=[*urls]), 0.0)
 
 
 @pytest.mark.parametrize("url", BAD_URLS)
@@ -312,7 +312,7 @@ def test_a_url_that_is_none_is_not_followed_whoever_names_it(script: Any, url: s
     sent_on = roaming.hear(FIRST, elsewhere(url))
     assert connections(sent_on) == []
     assert "a node that the arena names is left out" in said(sent_on)
-    assert any(isinstance(effect, SeekLater) for effect in sent_on), "its seek is tried again"
+    assert any(isinstance(effect, ScheduleSeek) for effect in sent_on), "its seek is tried again"
     assert connections(roaming.hear(FIRST, elsewhere(url, ref=None))) == []
 
 
@@ -358,6 +358,6 @@ def test_a_server_that_names_thousands_of_nodes_is_followed_to_some_and_told_of_
 def test_a_node_that_is_not_followed_is_not_tried_when_the_first_is_away_either(script: Any) -> None:
     roaming = Roaming()
     roaming.hear(FIRST, replace(script.welcome(), nodes=["ws://evil", "ws://[::1", B]))
-    roaming.does(roaming.talks[FIRST].lost(1006))
-    tried = [roaming.does(roaming.talks[FIRST].unreached()) for _ in range(TRIES + 2)]
+    roaming.does(roaming.talks[FIRST].handle_lost(1006))
+    tried = [roaming.does(roaming.talks[FIRST].handle_failed_attempt()) for _ in range(MAX_ATTEMPTS + 2)]
     assert {url for effects in tried for url in connections(effects)} == {B}

@@ -11,17 +11,17 @@ from msgspec.structs import replace
 
 from bots.client.bot import Bot
 from bots.client.conversation import Conversation
-from bots.client.options import from_command_line
-from bots.client.settings import OPEN_SLOTS, Given, Settings, settle
-from bots.client.talk import Effect, Say, SeekLater, Stop, WarmUp
-from bots.playing.players import bot_of
+from bots.client.options import read_command_line
+from bots.client.settings import DEFAULT_OPEN_SLOTS, PartialSettings, Settings, merge_settings
+from bots.client.talk import Effect, PrintLine, ScheduleSeek, Stop, WarmUp
+from bots.playing.players import build_bot
 from bots.reference.random_bot import RandomBot
 from conftest import free_port
 from processes import run, serving
 from protocol import messages
 from protocol.bot_launch import parse_bot_spec
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import Game
 from timeouts import WITHIN
 
@@ -73,7 +73,7 @@ def test_with_enough_to_play_it_takes_its_other_seeks_back_and_stops_without_the
 def test_after_a_lost_connection_all_seeks_are_made_again(script: Any) -> None:
     talk = conversation()
     talk.receive(script.welcome(), 0.0)
-    talk.lost(1006)
+    talk.handle_lost(1006)
     assert sought(talk.receive(script.welcome(), 0.0)) == ["nim", "tictactoe"]
 
 
@@ -81,9 +81,9 @@ def test_while_a_game_cannot_be_had_it_seeks_the_others(script: Any) -> None:
     talk = conversation(slots=3)
     talk.receive(script.welcome(slots=3), 0.0)
     refused = talk.receive(messages.Error(code="unavailable", message="not now", ref="s1"), 0.0)
-    assert [effect for effect in refused if isinstance(effect, SeekLater)] == [SeekLater(2.0, "nim")]
+    assert [effect for effect in refused if isinstance(effect, ScheduleSeek)] == [ScheduleSeek(2.0, "nim")]
     assert sought(talk.receive(script.start("m-1", seek="s2", game="tictactoe", config={}), 0.0)) == ["tictactoe"]
-    assert sought(talk.seek("nim")) == ["nim"]
+    assert sought(talk.retry_seek("nim")) == ["nim"]
 
 
 def test_a_game_is_sought_when_the_bot_is_warm_for_it_and_one_that_it_can_not_play_never(
@@ -96,18 +96,18 @@ def test_a_game_is_sought_when_the_bot_is_warm_for_it_and_one_that_it_can_not_pl
     assert [effect for effect in effects if isinstance(effect, WarmUp)] == [WarmUp("nim")]
     assert warming(effects) == [["nim", "grundy", "tictactoe"]]
     assert sought(effects) == []
-    assert talk.warmed("nim", None)[0] == WarmUp("grundy")
-    talk.lost(1006)
+    assert talk.on_warmed_up("nim", None)[0] == WarmUp("grundy")
+    talk.handle_lost(1006)
     again = talk.receive(script.welcome(), 0.0)
     assert sought(again) == ["nim"]
     assert warming(again) == [["grundy", "tictactoe"]]
     assert not any(isinstance(effect, WarmUp) for effect in again)
-    assert talk.warmed("grundy", "no table") == [
+    assert talk.on_warmed_up("grundy", "no table") == [
         WarmUp("tictactoe"),
         messages.Warming(games=["tictactoe"]),
-        Say("house: it does not play grundy: no table", trouble=True),
+        PrintLine("house: it does not play grundy: no table", is_error=True),
     ]
-    last = talk.warmed("tictactoe", None)
+    last = talk.on_warmed_up("tictactoe", None)
     assert (sought(last), warming(last)) == (["tictactoe"], [[]])
     assert warming(talk.receive(script.welcome(), 0.0)) == []
 
@@ -117,22 +117,22 @@ def test_a_bot_that_can_play_nothing_stops(script: Any) -> None:
     bot.games = ["nim"]
     talk = conversation(bot)
     talk.receive(script.welcome(), 0.0)
-    assert Stop(1) in talk.warmed("nim", "no table")
+    assert Stop(1) in talk.on_warmed_up("nim", "no table")
 
 
 def test_it_has_slots_for_its_seeks_and_some_matches_unless_it_says_otherwise() -> None:
-    open_to_all = from_command_line(RandomBot("house"), ["--open"])
-    assert settle(open_to_all).slots == OPEN_SLOTS
-    assert settle(open_to_all, Given(slots=2)).slots == 2
-    assert settle(from_command_line(RandomBot("house"), [])).open is False
+    open_to_all = read_command_line(RandomBot("house"), ["--open"])
+    assert merge_settings(open_to_all).slots == DEFAULT_OPEN_SLOTS
+    assert merge_settings(open_to_all, PartialSettings(slots=2)).slots == 2
+    assert merge_settings(read_command_line(RandomBot("house"), [])).open is False
 
 
 @pytest.mark.parametrize(
-    "asked", [Given(game="nim", config={"preset": "classic"}), Given(opponent="ann"), Given(rated=False)]
+    "asked", [PartialSettings(game="nim", config={"preset": "classic"}), PartialSettings(opponent="ann"), PartialSettings(rated=False)]
 )
-def test_who_is_open_asks_for_nothing_else(asked: Given) -> None:
+def test_who_is_open_asks_for_nothing_else(asked: PartialSettings) -> None:
     with pytest.raises(UsageFault, match="who is open takes what others seek"):
-        settle(Given(open=True), asked)
+        merge_settings(PartialSettings(open=True), asked)
 
 
 @pytest.mark.ci
@@ -167,7 +167,7 @@ PLAYED = {
 
 @pytest.mark.parametrize("name", PLAYED)
 def test_an_open_seek_names_the_presets_that_the_bot_plays_where_it_does_not_play_all(script: Any, name: str) -> None:
-    talk = conversation(bot_of(parse_bot_spec(name, "")), game="dilemma")
+    talk = conversation(build_bot(parse_bot_spec(name, "")), game="dilemma")
     welcome = replace(script.welcome(), games=["dilemma"])
     seeks = [each for each in talk.receive(welcome, 0.0) if isinstance(each, messages.Seek)]
     assert [seek.presets for seek in seeks] == [PLAYED[name]]
@@ -184,7 +184,7 @@ def test_a_game_of_which_a_bot_plays_nothing_is_not_sought_and_told(script: Any)
     talk = conversation(Fussy("house"))
     effects = talk.receive(script.welcome(), 0.0)
     assert sought(effects) == ["tictactoe"]
-    assert "house: it does not play nim: house plays no heaps" in [e.line for e in effects if isinstance(e, Say)]
+    assert "house: it does not play nim: house plays no heaps" in [e.line for e in effects if isinstance(e, PrintLine)]
     alone = conversation(Fussy("house"), game="nim").receive(script.welcome(), 0.0)
     assert sought(alone) == []
     assert alone[-1] == Stop(1)
@@ -203,9 +203,9 @@ def test_a_bot_that_plays_no_game_of_the_arena_stops(script: Any) -> None:
 
 
 def test_a_config_that_the_bot_does_not_play_is_given_up_in_a_line_and_the_bot_goes_on(script: Any) -> None:
-    talk = conversation(bot_of(parse_bot_spec("tit-for-tat", "")), game="dilemma")
+    talk = conversation(build_bot(parse_bot_spec("tit-for-tat", "")), game="dilemma")
     talk.receive(replace(script.welcome(), games=["dilemma"]), 0.0)
-    config = load("dilemma", {"payoffs": [[[1, 1]] * 3] * 3, "rounds": 3}).config
+    config = load_game("dilemma", {"payoffs": [[[1, 1]] * 3] * 3, "rounds": 3}).config
     for number in range(5):
         start = script.start(f"m-{number}", seek=f"s{number + 1}", game="dilemma", config=config)
         effects = talk.receive(start, 0.0)

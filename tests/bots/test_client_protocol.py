@@ -14,8 +14,8 @@ from bots.client import progress_report
 from bots.client.bot import Bot, Choice, GiveUp, Turn
 from bots.client.conversation import Conversation
 from bots.client.settings import Settings
-from bots.client.talk import Effect, LookLater, Say, SeekLater, Stop
-from bots.client.worker_threads import Choose, Conclude, Prepare, think
+from bots.client.talk import Effect, ScheduleListing, PrintLine, ScheduleSeek, Stop
+from bots.client.worker_threads import Choose, Conclude, Prepare, do_work
 from protocol import messages
 from protocol.codec import MSGPACK
 
@@ -37,11 +37,11 @@ class Talk:
 
     def thinks(self, effects: list[Effect]) -> list[Effect]:
         work = next(e for e in effects if isinstance(e, Choose | Prepare | Conclude))
-        return self.conversation.thought(think(self.bot, work))
+        return self.conversation.handle_result(do_work(self.bot, work))
 
 
 def lines(effects: list[Effect]) -> list[str]:
-    return [effect.line for effect in effects if isinstance(effect, Say)]
+    return [effect.line for effect in effects if isinstance(effect, PrintLine)]
 
 
 def of(kind: type[Any], effects: list[Effect]) -> list[Any]:
@@ -96,7 +96,7 @@ def test_a_bot_whose_matches_are_assigned_never_seeks(script: Any) -> None:
     assert talk.hears(script.welcome()) == []
     assert of(messages.Ready, talk.hears(script.start()))
     assert of(messages.Seek, talk.hears(script.end())) == []
-    assert talk.conversation.lost(1001) == [Stop(0)]
+    assert talk.conversation.handle_lost(1001) == [Stop(0)]
 
 
 def test_a_bot_stops_where_the_arena_plays_none_of_its_games(script: Any) -> None:
@@ -234,10 +234,10 @@ def test_thinking_that_cannot_be_kept_leaves_the_move_standing_and_is_told(
 def test_a_rejected_move_is_explained_and_chosen_again(talk: Talk, script: Any) -> None:
     talk.thinks(at_its_turn(talk, script))
     said, again = talk.hears(script.rejected())
-    assert said == Say(
+    assert said == PrintLine(
         'mine: move {"heap": 0, "take": 1} rejected at ply 0 of m-1: '
         "heap 0 holds 3: 9 cannot be taken (2 strikes left)",
-        trouble=True,
+        is_error=True,
     )
     assert isinstance(again, Choose)
     assert again.rejected == script.rejected()
@@ -262,7 +262,7 @@ def test_an_error_in_the_authors_code_is_shown_and_loses_that_match_only(script:
     line = Broken.choose.__code__.co_firstlineno + 1
     failure = f"raised KeyError: 'no such key', in test_client_protocol.py line {line}"
     assert resign == messages.Resign(match="m-1", failure=failure)
-    assert isinstance(said, Say)
+    assert isinstance(said, PrintLine)
     assert said.line.startswith("mine: its code failed at ply 0 of m-1; the match is lost\nTraceback")
     assert 'return turn.state["no such key"]' in said.line
     assert "thinking.py" not in said.line
@@ -298,7 +298,7 @@ def test_after_three_matches_in_a_row_in_which_its_code_failed_a_bot_stops(scrip
         assert of(Stop, ended) == []
         assert STOPS not in lines(ended)
     last = play_out(talk, script, "m-3")
-    assert last[-2:] == [Say(STOPS, trouble=True), Stop(1)]
+    assert last[-2:] == [PrintLine(STOPS, is_error=True), Stop(1)]
 
 
 def test_a_bot_whose_last_three_matches_failed_ends_with_1_though_all_are_played(script: Any) -> None:
@@ -320,7 +320,7 @@ def test_failures_are_counted_over_a_lost_connection(script: Any) -> None:
     play_out(talk, script, "m-1")
     talk.hears(script.start("m-2", seek="s2"))
     talk.thinks(talk.hears(script.turn("m-2")))
-    talk.conversation.lost(1006)
+    talk.conversation.handle_lost(1006)
     talk.hears(script.welcome())
     assert of(Stop, play_out(talk, script, "m-3")) == [Stop(1)]
 
@@ -360,22 +360,22 @@ def test_a_traceback_that_was_just_told_is_told_in_a_line(script: Any) -> None:
 def test_matches_under_way_are_told_with_the_time_to_come_back(script: Any) -> None:
     talk = Talk(FailsIn("m-3"), slots=4)
     talk.hears(script.welcome())
-    assert talk.conversation.interrupted() == []
+    assert talk.conversation.on_interrupt() == []
     talk.hears(script.start("m-1", away_ms=60_000))
-    (said,) = talk.conversation.interrupted()
-    assert said == Say("mine: 1 match under way: start it again within 60 s to go on with it", trouble=True)
+    (said,) = talk.conversation.on_interrupt()
+    assert said == PrintLine("mine: 1 match under way: start it again within 60 s to go on with it", is_error=True)
     talk.hears(script.start("m-2", away_ms=2_500))
     talk.hears(script.start("m-3", away_ms=60_000))
     talk.thinks(talk.hears(script.turn("m-3")))
-    (said,) = talk.conversation.interrupted()
-    assert said == Say("mine: 2 matches under way: start it again within 2.5 s to go on with them", trouble=True)
+    (said,) = talk.conversation.on_interrupt()
+    assert said == PrintLine("mine: 2 matches under way: start it again within 2.5 s to go on with them", is_error=True)
 
 
 def test_where_only_the_clock_ends_an_absence_that_is_what_is_told(script: Any) -> None:
     talk = Talk(First("mine"))
     talk.hears(script.welcome())
     talk.hears(script.start("m-1", away_ms=0))
-    (said,) = lines(talk.conversation.interrupted())
+    (said,) = lines(talk.conversation.on_interrupt())
     assert said == "mine: 1 match under way: start it again before its clock ends to go on with it"
 
 
@@ -383,7 +383,7 @@ def test_a_bot_whose_matches_are_assigned_says_nothing_of_coming_back(script: An
     talk = Talk(First("mine"), assigned=True)
     talk.hears(script.welcome())
     talk.hears(script.start("m-1", away_ms=60_000))
-    assert talk.conversation.interrupted() == []
+    assert talk.conversation.on_interrupt() == []
 
 
 @pytest.mark.parametrize(
@@ -429,10 +429,10 @@ def test_a_result_says_whose_program_failed_and_how(script: Any) -> None:
     ended = script.end(ranks=(2, 1), reason="failed")
     ended.seats[1] = msgspec.structs.replace(ended.seats[1], reason="win")
     assert lines(talk.hears(ended))[0].startswith("mine: lost m-1 against random (choose returned None), ")
-    assert progress_report.result(script.start(), 0, ended).startswith(
+    assert progress_report.format_result(script.start(), 0, ended).startswith(
         "mine: lost m-1 against random (its program failed), "
     )
-    assert progress_report.result(script.start(), 1, ended).startswith(
+    assert progress_report.format_result(script.start(), 1, ended).startswith(
         "random: won m-1 against mine (the program of mine failed), "
     )
 
@@ -541,7 +541,7 @@ def test_places_among_many_and_unrated_or_void_matches_are_told(talk: Talk, scri
 
 def test_a_move_chosen_while_the_connection_was_down_is_sent_when_the_turn_comes_again(talk: Talk, script: Any) -> None:
     thinking = at_its_turn(talk, script)
-    assert talk.conversation.lost(1006) == []
+    assert talk.conversation.handle_lost(1006) == []
     assert talk.thinks(thinking) == []
     talk.hears(script.welcome("m-1"))
     assert talk.hears(script.start(resumed=True)) == []
@@ -551,7 +551,7 @@ def test_a_move_chosen_while_the_connection_was_down_is_sent_when_the_turn_comes
 
 def test_a_turn_told_again_while_it_is_being_thought_about_is_thought_about_once(talk: Talk, script: Any) -> None:
     thinking = at_its_turn(talk, script)
-    talk.conversation.lost(1006)
+    talk.conversation.handle_lost(1006)
     talk.hears(script.welcome("m-1"))
     talk.hears(script.start(resumed=True))
     assert talk.hears(script.turn()) == []
@@ -561,11 +561,11 @@ def test_a_turn_told_again_while_it_is_being_thought_about_is_thought_about_once
 def test_ready_is_sent_again_only_where_no_turn_has_come(talk: Talk, script: Any) -> None:
     talk.hears(script.welcome())
     talk.hears(script.start())
-    talk.conversation.lost(1006)
+    talk.conversation.handle_lost(1006)
     talk.hears(script.welcome("m-1"))
     assert of(messages.Ready, talk.hears(script.start(resumed=True)))
     talk.hears(script.turn())
-    talk.conversation.lost(1006)
+    talk.conversation.handle_lost(1006)
     talk.hears(script.welcome("m-1"))
     assert talk.hears(script.start(resumed=True)) == []
 
@@ -585,7 +585,7 @@ def test_a_resignation_made_while_the_connection_was_down_is_sent_later(script: 
 
     talk = Talk(Quitter("mine"))
     thinking = at_its_turn(talk, script)
-    talk.conversation.lost(1006)
+    talk.conversation.handle_lost(1006)
     assert talk.thinks(thinking) == []
     talk.hears(script.welcome("m-1"))
     assert talk.hears(script.start(resumed=True)) == [messages.Resign(match="m-1")]
@@ -593,7 +593,7 @@ def test_a_resignation_made_while_the_connection_was_down_is_sent_later(script: 
 
 def test_a_match_that_ended_while_the_connection_was_down_is_dropped_and_told(talk: Talk, script: Any) -> None:
     at_its_turn(talk, script)
-    talk.conversation.lost(1006)
+    talk.conversation.handle_lost(1006)
     effects = talk.hears(script.welcome())
     assert "mine: m-1 ended while the connection was down" in lines(effects)
     assert of(messages.Seek, effects)
@@ -609,7 +609,7 @@ def test_a_bot_is_told_after_its_last_thought_of_a_match_that_ended_while_the_co
 
     talk = Talk(Curious("mine"))
     thinking = at_its_turn(talk, script)
-    talk.conversation.lost(1006)
+    talk.conversation.handle_lost(1006)
     assert of(Conclude, talk.hears(script.welcome())) == []
     finishing = talk.thinks(thinking)
     assert of(messages.Move, finishing) == []
@@ -625,23 +625,23 @@ def test_a_match_of_an_earlier_process_holds_its_slot_and_is_played_on(talk: Tal
 
 @pytest.mark.parametrize("code", [4000, 4001, 4003])
 def test_a_close_code_that_forbids_coming_back_stops_the_bot(talk: Talk, code: int) -> None:
-    said, stop = talk.conversation.lost(code)
-    assert isinstance(said, Say)
+    said, stop = talk.conversation.handle_lost(code)
+    assert isinstance(said, PrintLine)
     assert said.line.startswith("mine: ")
     assert stop == Stop(1)
 
 
 @pytest.mark.parametrize("code", [1000, 1001, 1006, 1012, 4002, 4004, 4005])
 def test_after_any_other_close_code_the_bot_comes_back(talk: Talk, code: int) -> None:
-    assert talk.conversation.lost(code) == []
+    assert talk.conversation.handle_lost(code) == []
 
 
 def test_a_refused_name_stops_the_bot_with_advice(talk: Talk) -> None:
     error = messages.Error(code="name_taken", message="the name mine is taken", fatal=True)
     assert talk.hears(error) == [
-        Say(
+        PrintLine(
             "mine: the name mine is taken (name_taken); --name gives another name, --token or ARENA_TOKEN its token",
-            trouble=True,
+            is_error=True,
         ),
         Stop(1),
     ]
@@ -650,26 +650,26 @@ def test_a_refused_name_stops_the_bot_with_advice(talk: Talk) -> None:
 def test_a_seek_that_cannot_be_granted_now_is_made_again_later(talk: Talk, script: Any) -> None:
     talk.hears(script.welcome())
     effects = talk.hears(messages.Error(code="unavailable", message="perfect is not here", ref="s1"))
-    assert of(SeekLater, effects) == [SeekLater(2.0, "nim")]
-    assert [seek.id for seek in of(messages.Seek, talk.conversation.seek("nim"))] == ["s2"]
+    assert of(ScheduleSeek, effects) == [ScheduleSeek(2.0, "nim")]
+    assert [seek.id for seek in of(messages.Seek, talk.conversation.retry_seek("nim"))] == ["s2"]
 
 
 def test_a_seek_that_is_refused_again_and_again_is_made_ever_more_seldom_until_a_match_begins(
     talk: Talk, script: Any
 ) -> None:
     def refused() -> float:
-        (seek,) = of(messages.Seek, talk.conversation.seek("nim"))
-        (later,) = of(SeekLater, talk.hears(messages.Error(code="unavailable", message="not now", ref=seek.id)))
+        (seek,) = of(messages.Seek, talk.conversation.retry_seek("nim"))
+        (later,) = of(ScheduleSeek, talk.hears(messages.Error(code="unavailable", message="not now", ref=seek.id)))
         return later.seconds
 
     talk.hears(script.welcome())
     talk.hears(messages.Error(code="unavailable", message="not now", ref="s1"))
     assert [refused() for _ in range(6)] == [4, 8, 16, 32, 60, 60]
-    (seek,) = of(messages.Seek, talk.conversation.seek("nim"))
+    (seek,) = of(messages.Seek, talk.conversation.retry_seek("nim"))
     talk.hears(script.start(seek=seek.id))
     ending = talk.hears(script.end())
     (seek,) = of(messages.Seek, ending)
-    assert of(SeekLater, talk.hears(messages.Error(code="unavailable", message="not now", ref=seek.id)))[0].seconds == 2
+    assert of(ScheduleSeek, talk.hears(messages.Error(code="unavailable", message="not now", ref=seek.id)))[0].seconds == 2
 
 
 def test_a_seek_that_can_never_be_granted_stops_the_bot(talk: Talk, script: Any) -> None:
@@ -682,7 +682,7 @@ def test_a_seek_that_can_never_be_granted_stops_the_bot(talk: Talk, script: Any)
 def test_other_errors_are_told_and_the_bot_plays_on(talk: Talk, script: Any) -> None:
     talk.hears(script.welcome())
     effects = talk.hears(messages.Error(code="bad_message", message="info: note is too long", ref="m-1"))
-    assert effects == [Say("mine: info: note is too long (bad_message)", trouble=True)]
+    assert effects == [PrintLine("mine: info: note is too long (bad_message)", is_error=True)]
 
 
 def test_a_game_that_this_version_does_not_know_is_lost(talk: Talk, script: Any) -> None:
@@ -764,39 +764,39 @@ def test_an_author_is_told_whom_a_match_waits_for(
     script: Any, opponent: str | None, told: messages.Listing, says: str
 ) -> None:
     talk = Talk(First("mine"), game="nim", opponent=opponent)
-    assert of(LookLater, talk.hears(script.welcome())) == [LookLater(3.0)]
-    assert talk.conversation.look() == [messages.List(), LookLater(15.0)]
-    assert talk.hears(told) == [Say(f"mine: waiting {says if says == HELD else f'for {says}'}")]
+    assert of(ScheduleListing, talk.hears(script.welcome())) == [ScheduleListing(3.0)]
+    assert talk.conversation.request_listing() == [messages.List(), ScheduleListing(15.0)]
+    assert talk.hears(told) == [PrintLine(f"mine: waiting {says if says == HELD else f'for {says}'}")]
     assert talk.hears(told) == []
 
 
 def test_who_goes_on_waiting_is_told_again_now_and_then(script: Any) -> None:
     talk = Talk(First("mine"), game="nim")
     talk.hears(script.welcome())
-    later = [of(LookLater, talk.conversation.look())[0].seconds for _ in range(5)]
+    later = [of(ScheduleListing, talk.conversation.request_listing())[0].seconds for _ in range(5)]
     assert later == [15.0, 75.0, 375.0, 600.0, 600.0]
 
 
 def test_a_wait_after_a_match_is_told_as_the_first_was(script: Any) -> None:
     talk = Talk(First("mine"), game="nim")
     talk.hears(script.welcome())
-    talk.conversation.look()
+    talk.conversation.request_listing()
     talk.hears(script.start(seek="s1"))
     assert talk.hears(listing()) == [], "what was asked before the match"
-    assert of(LookLater, talk.hears(script.end())) == [], "one is due"
-    assert talk.conversation.look() == [LookLater(3.0)], "a match began meanwhile"
-    assert talk.conversation.look()[0] == messages.List()
+    assert of(ScheduleListing, talk.hears(script.end())) == [], "one is due"
+    assert talk.conversation.request_listing() == [ScheduleListing(3.0)], "a match began meanwhile"
+    assert talk.conversation.request_listing()[0] == messages.List()
 
 
 def test_who_waits_is_looked_up_again_after_a_connection_was_lost(script: Any) -> None:
     talk = Talk(First("mine"), game="nim")
     talk.hears(script.welcome())
-    talk.conversation.lost(1006)
-    assert talk.conversation.look() == []
-    assert of(LookLater, talk.hears(script.welcome())) == [LookLater(3.0)]
-    assert talk.conversation.look()[0] == messages.List()
+    talk.conversation.handle_lost(1006)
+    assert talk.conversation.request_listing() == []
+    assert of(ScheduleListing, talk.hears(script.welcome())) == [ScheduleListing(3.0)]
+    assert talk.conversation.request_listing()[0] == messages.List()
 
 
 @pytest.mark.parametrize("settings", [{"open": True}, {"assigned": True}])
 def test_who_seeks_nobody_looks_for_nobody(script: Any, settings: Any) -> None:
-    assert of(LookLater, Talk(First("mine"), **settings).hears(script.welcome())) == []
+    assert of(ScheduleListing, Talk(First("mine"), **settings).hears(script.welcome())) == []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.client.tokens import BadTokenFile, default_path, handed, token_for
+from bots.client.tokens import BadTokenFile, default_path, read_handed_token, find_or_make_token
 
 
 @pytest.fixture
@@ -19,9 +19,9 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_token_is_made_once_and_found_again(path: Path) -> None:
-    token = token_for("ws://arena:8765", "mine", path)
+    token = find_or_make_token("ws://arena:8765", "mine", path)
     assert 16 <= len(token) <= 128
-    assert token_for("ws://arena:8765/somewhere", "MINE", path) == token
+    assert find_or_make_token("ws://arena:8765/somewhere", "MINE", path) == token
 
 
 def test_each_arena_and_each_name_has_a_token_of_its_own(path: Path) -> None:
@@ -32,21 +32,21 @@ def test_each_arena_and_each_name_has_a_token_of_its_own(path: Path) -> None:
         ("wss://a", "mine"),
         ("ws://a", "mine"),
     ]
-    assert len({token_for(url, bot, path) for url, bot in places}) == 5
+    assert len({find_or_make_token(url, bot, path) for url, bot in places}) == 5
 
 
 def test_only_the_owner_can_read_the_file(path: Path) -> None:
-    token_for("ws://a:1", "mine", path)
+    find_or_make_token("ws://a:1", "mine", path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     path.chmod(0o644)
-    token_for("ws://a:1", "mine", path)
+    find_or_make_token("ws://a:1", "mine", path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_bots_that_start_together_lose_no_token(path: Path) -> None:
     with ThreadPoolExecutor(8) as threads:
-        made = list(threads.map(lambda n: token_for("ws://a:1", f"bot{n % 8}", path), range(32)))
+        made = list(threads.map(lambda n: find_or_make_token("ws://a:1", f"bot{n % 8}", path), range(32)))
     saved = json.loads(path.read_text())["a:1"]
     assert [saved[f"bot{n % 8}"] for n in range(32)] == made
 
@@ -57,7 +57,7 @@ def test_a_file_that_holds_no_tokens_is_left_alone(path: Path, text: str) -> Non
     content = text.encode("utf-8", "surrogateescape")
     path.write_bytes(content)
     with pytest.raises(BadTokenFile, match="not a file of tokens"):
-        token_for("ws://a:1", "mine", path)
+        find_or_make_token("ws://a:1", "mine", path)
     assert path.read_bytes() == content
 
 
@@ -69,19 +69,19 @@ def test_the_file_is_in_the_users_configuration_folder() -> None:
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadTokenFile, match="give the token with --token"):
-        token_for("ws://a:1", "mine", tmp_path / "file" / "tokens.json")
+        find_or_make_token("ws://a:1", "mine", tmp_path / "file" / "tokens.json")
 
 
 def test_a_token_that_is_handed_over_is_read_to_the_end_of_its_line() -> None:
     ours, theirs = os.pipe()
     os.write(theirs, b"abcdefghijklmnop\nwhat follows")
-    assert handed(ours) == "abcdefghijklmnop"
+    assert read_handed_token(ours) == "abcdefghijklmnop"
     assert os.read(ours, 100) == b"what follows"
     os.close(theirs)
-    assert handed(ours) == ""
+    assert read_handed_token(ours) == ""
     os.close(ours)
 
 
 def test_a_descriptor_that_is_not_there_is_told_in_one_line() -> None:
     with pytest.raises(BadTokenFile, match="there is no token on file descriptor 987: Bad file descriptor"):
-        handed(987)
+        read_handed_token(987)

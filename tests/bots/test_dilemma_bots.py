@@ -11,18 +11,18 @@ import pytest
 
 from bots import play as play_match
 from bots.client.bot import Bot
-from bots.client.installed import installed
+from bots.client.installed import find_installed
 from bots.playing.matches import Played
 from bots.reference.dilemma_bots import Extort, Generous, MemoryOneBot
 from bots.reference.exact_bots import Equilibrium, Perfect
-from machine.exact.hand_strategies import equilibrium_of, knowledge
-from machine.exact.matrix_equilibrium import equilibria, equilibrium, expected
+from machine.exact.hand_strategies import equilibrium_of, knowledge_of
+from machine.exact.matrix_equilibrium import equilibria, equilibrium, expected_payoffs
 from machine.exact.memory_one import MemoryOne, memory_one
 from protocol.dice import Dice
 from protocol.errors import UsageFault
-from protocol.games import load
-from protocol.games.dilemma import Dilemma, Rounds
-from protocol.games.poker import ANTE, Table
+from protocol.games import load_game
+from protocol.games.dilemma import Dilemma, DilemmaState
+from protocol.games.poker import ANTE, PokerState
 from turns import move_of, play, turn
 from volumes import examples
 
@@ -34,7 +34,7 @@ LOPSIDED = [[[4, 5], [-2, 6]], [[7, -1], [1, 2]]]
 
 
 def bot(name: str) -> Any:
-    return installed()[name].load()(name)
+    return find_installed()[name].load()(name)
 
 
 def choices(played: Played, seat: int) -> str:
@@ -83,7 +83,7 @@ def test_with_noise_it_is_what_was_played_that_is_answered_and_not_what_was_mean
 
 
 def test_grim_remembers_a_defection_that_came_between_two_of_its_turns() -> None:
-    rules = load("dilemma")
+    rules = load_game("dilemma")
     first = rules.resolve(rules.initial(Dice(b"", 0))[0], {0: C, 1: D}, Dice(b"", 0))
     then = rules.resolve(first[0], {0: C, 1: C}, Dice(b"", 1))
     told = turn(rules, then[0], seat=0, events=[first[1], then[1]])
@@ -92,9 +92,9 @@ def test_grim_remembers_a_defection_that_came_between_two_of_its_turns() -> None
 
 def test_the_literatures_numbers_come_out_of_axelrods_payoffs() -> None:
     rules = Dilemma({"payoffs": TEMPTING})
-    assert Extort("e").chances(rules, 0) == memory_one(1, Fraction(8, 9), Fraction(1, 2), Fraction(1, 3), 0)
-    assert Generous("g").chances(rules, 0).after[1] == Generous("g").chances(rules, 1).after[3] == Fraction(1, 3)
-    assert Generous("g").chances(Dilemma({"preset": "prison"}), 0).after[1] == Fraction(3, 5)
+    assert Extort("e").strategy(rules, 0) == memory_one(1, Fraction(8, 9), Fraction(1, 2), Fraction(1, 3), 0)
+    assert Generous("g").strategy(rules, 0).after[1] == Generous("g").strategy(rules, 1).after[3] == Fraction(1, 3)
+    assert Generous("g").strategy(Dilemma({"preset": "prison"}), 0).after[1] == Fraction(3, 5)
 
 
 def stationary(own: MemoryOne, other: MemoryOne) -> list[Fraction]:
@@ -124,7 +124,7 @@ def stationary(own: MemoryOne, other: MemoryOne) -> list[Fraction]:
 @pytest.mark.parametrize("seat", [0, 1])
 def test_extort_gains_twice_what_the_other_gains_over_defection_whatever_that_plays(payoffs: Any, seat: int) -> None:
     rules = Dilemma({"payoffs": payoffs})
-    extort = Extort("e").chances(rules, seat)
+    extort = Extort("e").strategy(rules, seat)
     for numbers in ((9, 2, 7, 3), (1, 8, 5, 9), (5, 5, 5, 5)):
         often = stationary(extort, memory_one(1, *(Fraction(number, 10) for number in numbers)))
         cells = [(a, b) if seat == 0 else (b, a) for a in (C, D) for b in (C, D)]
@@ -139,7 +139,7 @@ def test_extort_gains_twice_what_the_other_gains_over_defection_whatever_that_pl
 @pytest.mark.parametrize("payoffs", [TEMPTING, LOPSIDED, [[[-2, -2], [-10, 0]], [[0, -10], [-5, -5]]]])
 @pytest.mark.parametrize("seat", [0, 1])
 def test_who_is_forgiven_gains_nothing_by_defecting_for_ever(payoffs: Any, seat: int) -> None:
-    forgives = Generous("g").chances(Dilemma({"payoffs": payoffs}), seat).after[1]
+    forgives = Generous("g").strategy(Dilemma({"payoffs": payoffs}), seat).after[1]
     cells = [payoffs[D][D], payoffs[C][D] if seat == 0 else payoffs[D][C]]
     defecting = (1 - forgives) * cells[0][1 - seat] + forgives * cells[1][1 - seat]
     assert 0 < forgives < 1
@@ -147,8 +147,8 @@ def test_who_is_forgiven_gains_nothing_by_defecting_for_ever(payoffs: Any, seat:
 
 
 def test_a_mixed_choice_comes_as_often_as_its_chance_says() -> None:
-    rules = load("dilemma")
-    after = Rounds(1, (0, 5), (C, D), over=False)
+    rules = load_game("dilemma")
+    after = DilemmaState(1, (0, 5), (C, D), over=False)
     for name, least, most in (("extort", 420, 580), ("generous", 260, 410)):
         strategy = bot(name)
         turns = (turn(rules, after, seed=str(at), seat=0) for at in range(1000))
@@ -186,11 +186,11 @@ def test_nobody_gains_by_leaving_an_equilibrium_of_any_matrix() -> None:
         one, two = equilibrium(payoffs)
         assert sum(one) == sum(two) == 1
         assert min(*one, *two) >= 0
-        got = expected(payoffs, one, two)
+        got = expected_payoffs(payoffs, one, two)
         for row in range(len(one)):
-            assert expected(payoffs, tuple(Fraction(row == at) for at in range(len(one))), two)[0] <= got[0]
+            assert expected_payoffs(payoffs, tuple(Fraction(row == at) for at in range(len(one))), two)[0] <= got[0]
         for column in range(len(two)):
-            assert expected(payoffs, one, tuple(Fraction(column == at) for at in range(len(two))))[1] <= got[1]
+            assert expected_payoffs(payoffs, one, tuple(Fraction(column == at) for at in range(len(two))))[1] <= got[1]
 
 
 def test_of_equilibria_that_lie_between_others_none_is_listed() -> None:
@@ -202,7 +202,7 @@ def test_of_equilibria_that_lie_between_others_none_is_listed() -> None:
 def test_all_equilibria_of_a_zero_sum_matrix_are_worth_the_same() -> None:
     for payoffs in matrices()[: examples(12, nightly=30)]:
         zero_sum = tuple(tuple((one, -one) for one, _ in row) for row in payoffs)
-        assert len({expected(zero_sum, *pair) for pair in equilibria(zero_sum)}) == 1
+        assert len({expected_payoffs(zero_sum, *pair) for pair in equilibria(zero_sum)}) == 1
 
 
 @pytest.mark.parametrize("name", [*MEMORY_ONE, "grim"])
@@ -252,22 +252,22 @@ def test_every_one_of_them_plays_every_other_from_both_seats_to_the_end() -> Non
 
 
 def test_the_pure_strategies_have_the_chances_that_they_are_known_by() -> None:
-    rules = load("dilemma")
+    rules = load_game("dilemma")
     known = {"tit-for-tat": (1, 1, 0, 1, 0), "pavlov": (1, 1, 0, 0, 1), "always-defect": (0, 0, 0, 0, 0)}
     for name, chances in known.items():
         strategy = bot(name)
         assert isinstance(strategy, MemoryOneBot)
         assert isinstance(rules, Dilemma)
-        assert strategy.chances(rules, 1) == memory_one(*chances)
+        assert strategy.strategy(rules, 1) == memory_one(*chances)
 
 
 @pytest.mark.parametrize("game", ["kuhn", "leduc"])
 def test_perfect_plays_poker_from_either_seat_as_often_as_the_equilibrium_says(game: str) -> None:
-    rules = load(game, {"hands": 2})
+    rules = load_game(game, {"hands": 2})
     for hand in (0, 1):
         cards = (0, len(rules.ranks_of_cards) * rules.alike - 1)  # type: ignore[attr-defined]
-        dealt = Table(1, hand, (0, 0), cards if hand == 0 else cards[::-1], None, ("",), (ANTE, ANTE), hand)
-        first = knowledge(rules, dealt)
+        dealt = PokerState(1, hand, (0, 0), cards if hand == 0 else cards[::-1], None, ("",), (ANTE, ANTE), hand)
+        first = knowledge_of(rules, dealt)
         assert first == (0, (0, None, ("",)))
         bets = sum(
             move_of(Perfect("p").choose(turn(rules, dealt, seed=str(at)))) == {"do": "bet"} for at in range(2000)
@@ -276,13 +276,13 @@ def test_perfect_plays_poker_from_either_seat_as_often_as_the_equilibrium_says(g
 
 
 def test_perfect_says_nothing_of_what_its_hand_is_worth() -> None:
-    rules = load("kuhn")
+    rules = load_game("kuhn")
     chosen = Perfect("p").choose(turn(rules, rules.initial(Dice(b"", 0))[0]))
     assert (chosen.value, chosen.depth, chosen.nodes, chosen.note) == (None, None, None, None)
 
 
 def test_perfect_takes_chips_from_random_moves_over_many_hands() -> None:
     for game in ("kuhn", "leduc"):
-        rules = load(game, {"hands": examples(1000, nightly=3000)})
+        rules = load_game(game, {"hands": examples(1000, nightly=3000)})
         state, _ = play(rules, [Perfect("p"), bot("random")], rules.initial(Dice(b"x", 0))[0], key=b"x")
         assert rules.returns(state)[0] > rules.config["hands"] / 10  # type: ignore[index]

@@ -20,10 +20,10 @@ import bots.environments
 from bots.environments import encoding_of, env, parallel_env
 from bots.environments.environment import Environment
 from measuring.luck import luck_along
-from measuring.value_registry import value_of
+from measuring.value_registry import load_value
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, UnknownGame, UsageFault
-from protocol.games import NAMES, game_class, load
+from protocol.games import NAMES, game_class, load_game
 from protocol.games.risk.campaign import Attack, Draft, End
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE
@@ -130,7 +130,7 @@ def test_resets_without_a_seed_go_on_from_the_last_one() -> None:
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=examples(1, nightly=3))
 def test_a_number_is_one_move_and_every_vector_is_of_one_size(name: str, config: Mapping[str, Any], seed: int) -> None:
-    rules = load(name, config)
+    rules = load_game(name, config)
     encoding = encoding_of(rules)
     draw = random.Random(seed)
     key = draw.randbytes(32)
@@ -156,7 +156,7 @@ def test_a_number_is_one_move_and_every_vector_is_of_one_size(name: str, config:
         move, dice = draw.choice(list(moves.values())), Dice(key, rules.ply(state))
         if isinstance(rules, SimultaneousGame):
             others = {seat: draw.choice(rules.legal_moves_of(state, seat)) for seat in rules.movers(state)}
-            state, _ = rules.resolve(state, {**others, mover: move}, dice)
+            state, _ = rules.resolve_round(state, {**others, mover: move}, dice)
         else:
             state, _ = rules.apply(state, move, dice)
 
@@ -222,7 +222,7 @@ def test_with_luck_taken_off_a_return_is_the_result_less_the_luck_of_the_game(ga
     for seed in range(3):
         moves = Recorder(plain, at_random(seed))
         results = play(plain, moves, seed)
-        luck = luck_along(plain.unwrapped.rules, value_of(plain.unwrapped.rules, "features-1"), moves.plies())
+        luck = luck_along(plain.unwrapped.rules, load_value(plain.unwrapped.rules, "features-1"), moves.plies())
         assert any(luck.total)
         returns = play(freed, at_random(seed), seed)
         for agent, points in zip(results, luck.total, strict=True):
@@ -258,7 +258,7 @@ def test_an_observation_is_the_seats_own_view() -> None:
 
 
 def test_a_campaign_has_numbers_for_drafts_attacks_and_the_end() -> None:
-    rules = load("risk-campaign", {"map": "south-america", "deal": "0" * 32, "initial_units": 3})
+    rules = load_game("risk-campaign", {"map": "south-america", "deal": "0" * 32, "initial_units": 3})
     encoding = encoding_of(rules)
     state, _ = rules.initial(Dice(bytes(32), 0))
     own = [at for at, holder in enumerate(state.owner) if holder == 0]
@@ -322,9 +322,9 @@ def test_no_agent_sees_what_another_chose_before_all_have() -> None:
 
 
 def test_an_observation_in_poker_has_the_agents_own_card_and_not_the_others() -> None:
-    encoding = encoding_of(load("leduc"))
+    encoding = encoding_of(load_game("leduc"))
     for other in (2, 4):
-        state = load("leduc").decode_state(
+        state = load_game("leduc").decode_state(
             {"hand": 0, "chips": [0, 0], "cards": [1, other], "public": 3, "bets": ["kbrc", ""], "paid": [5, 5]}
             | {"to_move": 0, "ply": 6}
         )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.tuning.genetic import Gene, Generation, Meeting, Method, first_genes, fitness, fittest, next_genes, schedule
+from bots.tuning.genetic import Gene, Generation, ScheduledGame, Method, draw_first_genes, compute_fitness, fittest_index, breed_genes, schedule_games
 from protocol.errors import UsageFault
 
 REPORT = Method()
@@ -32,19 +32,19 @@ def distance(gene: Gene) -> float:
 
 def played(method: Method, seed: str, number: int, genes: tuple[Gene, ...]) -> Generation:
     """A generation after its tournaments in the made-up game."""
-    meetings = schedule(method, seed, number)
+    meetings = schedule_games(method, seed, number)
     scores = [closer(genes[meeting.first], genes[meeting.second]) for meeting in meetings]
-    return Generation(number, genes, fitness(method, meetings, scores))
+    return Generation(number, genes, compute_fitness(method, meetings, scores))
 
 
 def evolved(method: Method, seed: str) -> list[Generation]:
-    generations = [played(method, seed, 1, first_genes(method, seed))]
+    generations = [played(method, seed, 1, draw_first_genes(method, seed))]
     for number in range(2, method.generations + 1):
-        generations.append(played(method, seed, number, next_genes(method, seed, generations[-1])))
+        generations.append(played(method, seed, number, breed_genes(method, seed, generations[-1])))
     return generations
 
 
-def tournaments(meetings: tuple[Meeting, ...], genes: int) -> set[frozenset[int]]:
+def tournaments(meetings: tuple[ScheduledGame, ...], genes: int) -> set[frozenset[int]]:
     """Who met whom, each with itself."""
     met = {gene: {gene} for gene in range(genes)}
     for meeting in meetings:
@@ -80,15 +80,15 @@ seeds = st.text(max_size=4)
 def test_the_numbers_are_those_of_the_report() -> None:
     REPORT.check()
     assert (REPORT.games, REPORT.total) == (450, 1800)
-    meetings = schedule(REPORT, "s", 1)
+    meetings = schedule_games(REPORT, "s", 1)
     assert len(meetings) == 450
     assert Counter(gene for meeting in meetings for gene in meeting[:2]) == dict.fromkeys(range(100), 9)
     assert sorted(map(len, tournaments(meetings, 100))) == [10] * 10
 
 
 def test_fifteen_new_genes_take_the_place_of_the_fifteen_least_fit() -> None:
-    generation = played(REPORT, "s", 1, first_genes(REPORT, "s"))
-    following = next_genes(REPORT, "s", generation)
+    generation = played(REPORT, "s", 1, draw_first_genes(REPORT, "s"))
+    following = breed_genes(REPORT, "s", generation)
     replaced = {i for i in range(100) if following[i] != generation.genes[i]}
     assert len(replaced) == 15
     assert max(generation.fitness[i] for i in replaced) <= min(
@@ -97,14 +97,14 @@ def test_fifteen_new_genes_take_the_place_of_the_fifteen_least_fit() -> None:
 
 
 def test_children_and_mutants_come_from_the_three_best_of_each_tournament() -> None:
-    generation = played(REPORT, "s", 1, first_genes(REPORT, "s"))
+    generation = played(REPORT, "s", 1, draw_first_genes(REPORT, "s"))
     parents = {
         generation.genes[i]
-        for members in tournaments(schedule(REPORT, "s", 1), 100)
+        for members in tournaments(schedule_games(REPORT, "s", 1), 100)
         for i in sorted(members, key=lambda i: (-generation.fitness[i], i))[:3]
     }
     averages = {tuple(round((a + b) / 2, 3) for a, b in zip(*pair, strict=True)) for pair in combinations(parents, 2)}
-    born = set(next_genes(REPORT, "s", generation)) - set(generation.genes)
+    born = set(breed_genes(REPORT, "s", generation)) - set(generation.genes)
     children = born & averages
     assert (len(parents), len(children)) == (30, 12)
     for mutant in born - children:
@@ -113,11 +113,11 @@ def test_children_and_mutants_come_from_the_three_best_of_each_tournament() -> N
 
 def test_mutants_come_nearer_to_their_parents_with_every_generation() -> None:
     method = replace(SMALL, children=0, mutants=8, best=3, step=0.5)
-    genes = first_genes(method, "s")
+    genes = draw_first_genes(method, "s")
     farthest = []
     for number in (1, 3, 9):
         generation = Generation(number, genes, tuple(i / 20 for i in range(12)))
-        born = [gene for gene in next_genes(method, "s", generation) if gene not in genes]
+        born = [gene for gene in breed_genes(method, "s", generation) if gene not in genes]
         steps = [min(max(abs(a - b) for a, b in zip(one, parent, strict=True)) for parent in genes) for one in born]
         farthest.append(max(steps))
         assert all(step <= method.highest * 0.5 ** (number - 1) + 0.0005 for step in steps)
@@ -126,33 +126,33 @@ def test_mutants_come_nearer_to_their_parents_with_every_generation() -> None:
 
 def test_of_equally_fit_genes_the_lower_index_is_the_fitter() -> None:
     method = replace(SMALL, children=0, mutants=5)
-    generation = Generation(1, first_genes(method, "s"), (0.5,) * 12)
-    following = next_genes(method, "s", generation)
-    assert fittest(generation) == 0
+    generation = Generation(1, draw_first_genes(method, "s"), (0.5,) * 12)
+    following = breed_genes(method, "s", generation)
+    assert fittest_index(generation) == 0
     assert following[:7] == generation.genes[:7]
     assert not set(following[7:]) & set(generation.genes)
 
 
 def test_fitness_is_the_share_of_games_won_a_draw_being_half() -> None:
     method = Method(genes=3, tournaments=1)
-    meetings = (Meeting(0, 1, "a"), Meeting(1, 2, "b"), Meeting(2, 0, "c"), Meeting(0, 1, "d"))
-    assert fitness(method, meetings, [1.0, 0.5, 0.0, 1.0]) == (1.0, 0.166667, 0.25)
-    assert fittest(Generation(1, first_genes(method, "s"), (0.25, 0.5, 0.5))) == 1
+    meetings = (ScheduledGame(0, 1, "a"), ScheduledGame(1, 2, "b"), ScheduledGame(2, 0, "c"), ScheduledGame(0, 1, "d"))
+    assert compute_fitness(method, meetings, [1.0, 0.5, 0.0, 1.0]) == (1.0, 0.166667, 0.25)
+    assert fittest_index(Generation(1, draw_first_genes(method, "s"), (0.25, 0.5, 0.5))) == 1
 
 
 def test_every_game_has_a_score() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        fitness(SMALL, schedule(SMALL, "s", 1), [1.0])
+        compute_fitness(SMALL, schedule_games(SMALL, "s", 1), [1.0])
 
 
 def test_who_sits_where_is_drawn() -> None:
-    first = sum(meeting.first < meeting.second for meeting in schedule(REPORT, "s", 1))
+    first = sum(meeting.first < meeting.second for meeting in schedule_games(REPORT, "s", 1))
     assert 180 < first < 270
 
 
 def test_with_both_seat_orders_a_pair_plays_every_start_twice() -> None:
     method = replace(SMALL, seats="both", starts=2)
-    meetings = schedule(method, "s", 1)
+    meetings = schedule_games(method, "s", 1)
     assert len(meetings) == method.games == 3 * 6 * 2 * 2
     by_start = Counter((frozenset(meeting[:2]), meeting.start) for meeting in meetings)
     assert set(by_start.values()) == {2}
@@ -162,30 +162,30 @@ def test_with_both_seat_orders_a_pair_plays_every_start_twice() -> None:
 
 def test_both_games_of_a_start_have_dice_of_their_own_where_luck_is_taken_out() -> None:
     method = replace(SMALL, seats="both", starts=2)
-    freed = schedule(replace(method, fitness="adjusted"), "s", 1)
-    assert [meeting[:3] for meeting in freed] == [meeting[:3] for meeting in schedule(method, "s", 1)]
+    freed = schedule_games(replace(method, fitness="adjusted"), "s", 1)
+    assert [meeting[:3] for meeting in freed] == [meeting[:3] for meeting in schedule_games(method, "s", 1)]
     assert len({meeting.dice for meeting in freed}) == len(freed)
-    assert {meeting.dice for meeting in schedule(method, "s", 1)} == {None}
+    assert {meeting.dice for meeting in schedule_games(method, "s", 1)} == {None}
 
 
 def test_no_start_is_met_twice_in_a_seed_and_none_in_another() -> None:
-    starts = [meeting.start for seed in "st" for number in (1, 2) for meeting in schedule(SMALL, seed, number)]
+    starts = [meeting.start for seed in "st" for number in (1, 2) for meeting in schedule_games(SMALL, seed, number)]
     assert len(set(starts)) == len(starts) == 4 * SMALL.games
 
 
 def test_the_same_seed_gives_the_same_evolution_and_another_seed_another() -> None:
     again, other = evolved(SMALL, "s"), evolved(SMALL, "t")
     assert evolved(SMALL, "s") == again
-    assert [schedule(SMALL, "s", number) for number in (1, 2)] == [schedule(SMALL, "s", number) for number in (1, 2)]
+    assert [schedule_games(SMALL, "s", number) for number in (1, 2)] == [schedule_games(SMALL, "s", number) for number in (1, 2)]
     assert other[0].genes != again[0].genes
-    assert [meeting[:2] for meeting in schedule(SMALL, "s", 1)] != [meeting[:2] for meeting in schedule(SMALL, "t", 1)]
+    assert [meeting[:2] for meeting in schedule_games(SMALL, "s", 1)] != [meeting[:2] for meeting in schedule_games(SMALL, "t", 1)]
 
 
 def test_what_is_drawn_is_the_same_on_every_machine() -> None:
-    genes = first_genes(SMALL, "s")
+    genes = draw_first_genes(SMALL, "s")
     assert genes[0] == (7.738, 7.707, 6.124, 2.783)
-    assert schedule(SMALL, "s", 2)[:2] == (Meeting(9, 2, "s/2/2-9/0"), Meeting(10, 2, "s/2/2-10/0"))
-    following = next_genes(SMALL, "s", Generation(1, genes, tuple(i / 20 for i in range(12))))
+    assert schedule_games(SMALL, "s", 2)[:2] == (ScheduledGame(9, 2, "s/2/2-9/0"), ScheduledGame(10, 2, "s/2/2-10/0"))
+    following = breed_genes(SMALL, "s", Generation(1, genes, tuple(i / 20 for i in range(12))))
     assert following[:5] == (
         (1.341, 2.288, 2.773, 3.649),
         (6.22, 4.662, 2.744, 5.949),
@@ -196,7 +196,7 @@ def test_what_is_drawn_is_the_same_on_every_machine() -> None:
 
 
 def test_every_generation_has_tournaments_of_its_own() -> None:
-    first, second = (tournaments(schedule(SMALL, "s", number), 12) for number in (1, 2))
+    first, second = (tournaments(schedule_games(SMALL, "s", number), 12) for number in (1, 2))
     assert first != second
 
 
@@ -210,8 +210,8 @@ def test_generations_come_nearer_to_what_wins(seed: str) -> None:
 @pytest.mark.parametrize("seed", ["a", "b", "c", "d"])
 def test_the_fittest_of_the_last_generation_is_better_than_most_that_are_drawn(seed: str) -> None:
     last = evolved(REPORT, seed)[-1]
-    drawn = sorted(map(distance, first_genes(REPORT, "others")))
-    assert distance(last.genes[fittest(last)]) < drawn[25]
+    drawn = sorted(map(distance, draw_first_genes(REPORT, "others")))
+    assert distance(last.genes[fittest_index(last)]) < drawn[25]
 
 
 @settings(max_examples=60)
@@ -220,7 +220,7 @@ def test_any_sound_method_plays_as_announced_and_keeps_its_genes_sound(method: M
     method.check()
     generations = evolved(method, seed)
     for number, generation in enumerate(generations, 1):
-        meetings = schedule(method, seed, number)
+        meetings = schedule_games(method, seed, number)
         assert len(meetings) == method.games
         assert len(tournaments(meetings, method.genes)) == method.tournaments
         assert len(generation.genes) == method.genes
@@ -234,16 +234,16 @@ def test_any_sound_method_plays_as_announced_and_keeps_its_genes_sound(method: M
 def test_the_fittest_survives_where_not_all_are_replaced(method: Method, seed: str) -> None:
     for generation in evolved(method, seed):
         if method.children + method.mutants < method.genes:
-            best = fittest(generation)
-            assert next_genes(method, seed, generation)[best] == generation.genes[best]
+            best = fittest_index(generation)
+            assert breed_genes(method, seed, generation)[best] == generation.genes[best]
             assert generation.fitness[best] == max(generation.fitness)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_gene_is_all_zero_even_where_nearly_all_weights_are(seed: int) -> None:
     method = Method(genes=40, tournaments=4, children=10, mutants=30, highest=0.001)
-    generation = Generation(1, first_genes(method, str(seed)), (0.5,) * 40)
-    assert all(any(gene) for gene in (*generation.genes, *next_genes(method, str(seed), generation)))
+    generation = Generation(1, draw_first_genes(method, str(seed)), (0.5,) * 40)
+    assert all(any(gene) for gene in (*generation.genes, *breed_genes(method, str(seed), generation)))
 
 
 @pytest.mark.parametrize(

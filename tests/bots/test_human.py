@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from bots.client.bot import GiveUp, Turn, seeded
-from bots.reference.human import Human, before, read_move
+from bots.client.bot import GiveUp, Turn, make_turn_rng
+from bots.reference.human import Human, format_turn, read_move
 from protocol.dice import Dice
 from protocol.errors import BotFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import End, Event, Player
 
 
 def turn_of(game: str, state: dict[str, Any], **fields: Any) -> Turn:
-    rules = load(game)
+    rules = load_game(game)
     position = rules.decode_state(state)
     legal, options = rules.legal_moves_for_turn(position)
     given: dict[str, Any] = {"legal": legal, "options": options, "events": [], **fields}
@@ -31,7 +31,7 @@ def turn_of(game: str, state: dict[str, Any], **fields: Any) -> Turn:
         increment_ms=0,
         rules=rules,
         position=position,
-        random=seeded("", "m-1", 0),
+        random=make_turn_rng("", "m-1", 0),
         **given,
     )
 
@@ -47,15 +47,15 @@ def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 
 def test_a_person_sees_the_opponents_move_the_board_and_the_moves(nim: Turn) -> None:
-    seen = before(nim)
+    seen = format_turn(nim)
     assert seen.startswith("m-1: you are seat 0, perfect is seat 1\n")
     assert "perfect: 5 from heap 2" in seen
-    assert nim.rules.board(nim.position) in seen
+    assert nim.rules.draw_board(nim.position) in seen
     assert seen.endswith("1) 1 from heap 0  2) 1 from heap 2  3) 2 from heap 2")
 
 
 def test_nothing_is_wider_than_a_terminal() -> None:
-    seen = before(turn_of("nim", {"heaps": [20, 20, 20], "ply": 0, "to_move": 0}))
+    seen = format_turn(turn_of("nim", {"heaps": [20, 20, 20], "ply": 0, "to_move": 0}))
     assert max(map(len, seen.splitlines())) <= 80
     assert seen.endswith("and 30 more")
 
@@ -88,19 +88,19 @@ def test_where_moves_are_numbers_themselves_they_are_typed_as_they_are() -> None
     assert read_move(grid, "2") == {"cell": 2}
     with pytest.raises(BotFault, match="cell 1 holds"):
         read_move(grid, "1")
-    assert before(grid).endswith("2  3  4  5  6  7  8")
+    assert format_turn(grid).endswith("2  3  4  5  6  7  8")
 
 
 def test_moves_beyond_the_list_are_given_as_they_are_written() -> None:
     turn = turn_of("nim", {"heaps": [600], "ply": 0, "to_move": 0})
-    assert before(turn).endswith("and others, like 2 from heap 1, or 2 1")
+    assert format_turn(turn).endswith("and others, like 2 from heap 1, or 2 1")
     assert read_move(turn, "600 from heap 0") == {"heap": 0, "take": 600}
     assert read_move(turn, '{"heap": 0, "take": 600}') == {"heap": 0, "take": 600}
 
 
 @pytest.fixture
 def campaign() -> Turn:
-    rules = load("risk-campaign")
+    rules = load_game("risk-campaign")
     state = rules.initial(Dice(bytes(32), 0))[0]
     return turn_of("risk-campaign", dict(rules.encode_state(state)))
 
@@ -128,16 +128,16 @@ def test_after_ones_own_move_only_what_changed_is_shown(campaign: Turn) -> None:
     owner = campaign.position.owner
     at, to = next((a, b) for a, b in rules.map.borders if (owner[a], owner[b]) == (0, 1))
     drafted = after(campaign, f"draft {at} 16")
-    seen = before(drafted, campaign)
+    seen = format_turn(drafted, campaign)
     assert seen.splitlines()[0] == f"{rules.map.label(at)}: A 17"
     assert "A 18 territories with 34, B 18 with 18; you draft 18 a round" in seen
     name = [place.name for place in rules.map.territories]
     fought = after(drafted, f"{name[at]} > {name[to]} 9")
-    first, second, *_ = before(fought, drafted).splitlines()
+    first, second, *_ = format_turn(fought, drafted).splitlines()
     assert first.startswith(f"you: {name[at]} > {name[to]} 9: ")
     assert first.endswith("left")
     assert rules.map.label(to) in second
-    assert rules.board(fought.position) not in before(fought, drafted)
+    assert rules.draw_board(fought.position) not in format_turn(fought, drafted)
 
 
 @pytest.mark.parametrize("text", ["", "?", "help"])
@@ -155,7 +155,7 @@ def test_board_and_moves_are_shown_again_on_demand(nim: Turn, monkeypatch: pytes
     typed(monkeypatch, "Board\nmoves\n2\n")
     Human("me").choose(nim)
     told = capsys.readouterr().out
-    assert told.count(nim.rules.board(nim.position)) == 2
+    assert told.count(nim.rules.draw_board(nim.position)) == 2
     assert told.count("1) 1 from heap 0") == 2
 
 
@@ -193,4 +193,4 @@ def test_the_last_board_is_shown(nim: Turn, monkeypatch: pytest.MonkeyPatch, cap
             record="",
         )
     )
-    assert capsys.readouterr().out == nim.rules.board(nim.rules.decode_state(state)) + "\n"
+    assert capsys.readouterr().out == nim.rules.draw_board(nim.rules.decode_state(state)) + "\n"

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from bots.playing.matches import play_all
-from bots.reference.level_bot import Level, Mixture, mixture_for, tables
+from bots.reference.level_bot import Level, Mixture, find_mixture, load_tables
 from bots.reference.random_bot import RandomBot
-from measuring.isotonic import evenly_apart
-from protocol.bot_launch import LEVELS, parse_bot_spec
+from measuring.isotonic import evenly_spaced
+from protocol.bot_launch import MAX_LEVEL, parse_bot_spec
 from protocol.dice import Dice
 from protocol.errors import UsageFault
-from protocol.games import NAMES, game_class, load
+from protocol.games import NAMES, game_class, load_game
 from protocol.games.base import Game
 from turns import turn
 
@@ -48,14 +48,14 @@ def test_a_level_that_there_is_not_is_refused_in_one_line(level: str) -> None:
 
 def test_who_asks_for_a_level_of_the_dilemma_hears_what_has_some() -> None:
     with pytest.raises(UsageFault, match=r"level-3 does not play dilemma, .+ levels are for nim, grundy, tictactoe"):
-        Level("level-3", level=3).check_game(load("dilemma"))
+        Level("level-3", level=3).check_game(load_game("dilemma"))
 
 
 def test_a_mixture_that_is_given_is_played_in_whatever_game_its_bot_plays() -> None:
-    given = Level("x", mixture=Mixture("tit-for-tat", [0.5] * LEVELS))
-    given.check_game(load("dilemma"))
+    given = Level("x", mixture=Mixture("tit-for-tat", [0.5] * MAX_LEVEL))
+    given.check_game(load_game("dilemma"))
     with pytest.raises(UsageFault, match="x does not play nim"):
-        given.check_game(load("nim"))
+        given.check_game(load_game("nim"))
 
 
 def test_the_bot_that_is_mixed_hears_of_its_matches_all_that_a_bot_hears(
@@ -64,7 +64,7 @@ def test_the_bot_that_is_mixed_hears_of_its_matches_all_that_a_bot_hears(
     heard: list[tuple[Any, ...]] = []
     for what in ("prepare", "rejected", "ended", "missed"):
         monkeypatch.setattr(RandomBot, what, lambda bot, told, what=what: heard.append((what, told)))
-    level = Level("x", mixture=Mixture("random", [0.5] * LEVELS))
+    level = Level("x", mixture=Mixture("random", [0.5] * MAX_LEVEL))
     start, rejected, end = script.start("m-1"), script.rejected("m-1"), script.end("m-1")
     level.prepare(start)
     level.prepare(script.start("m-2"))
@@ -77,14 +77,14 @@ def test_the_bot_that_is_mixed_hears_of_its_matches_all_that_a_bot_hears(
 
 def test_every_game_but_the_dilemma_has_levels_from_moves_random_share_to_none() -> None:
     assert set(Level.games) == set(NAMES) - {"dilemma"}
-    for mixture in [*tables().measured.values(), *tables().unmeasured]:
-        assert len(mixture.random_share) == LEVELS
+    for mixture in [*load_tables().measured.values(), *load_tables().unmeasured]:
+        assert len(mixture.random_share) == MAX_LEVEL
         assert (mixture.random_share[0], mixture.random_share[-1]) == (1.0, 0.0)
         assert all(weaker > stronger for weaker, stronger in pairwise(mixture.random_share))
 
 
 def test_what_is_measured_is_of_games_and_pools_that_there_are_and_never_bound_by_time() -> None:
-    for where, mixture in tables().measured.items():
+    for where, mixture in load_tables().measured.items():
         game, _, preset = where.partition("/")
         assert preset in ("", *game_class(game).presets)
         spec = parse_bot_spec(mixture.bot, "")
@@ -92,14 +92,14 @@ def test_what_is_measured_is_of_games_and_pools_that_there_are_and_never_bound_b
 
 
 def test_a_preset_with_levels_of_its_own_goes_before_its_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = Mixture("perfect", [0.5] * LEVELS)
-    monkeypatch.setitem(tables().measured, "nim/sticks", own)  # type: ignore[arg-type]
-    assert mixture_for("nim", "nim/sticks") is own
-    assert mixture_for("nim", "nim/classic") is tables().measured["nim"]
+    own = Mixture("perfect", [0.5] * MAX_LEVEL)
+    monkeypatch.setitem(load_tables().measured, "nim/sticks", own)  # type: ignore[arg-type]
+    assert find_mixture("nim", "nim/sticks") is own
+    assert find_mixture("nim", "nim/classic") is load_tables().measured["nim"]
 
 
 def test_the_lowest_level_plays_random_share_and_the_highest_as_the_bot_itself() -> None:
-    rules = load("nim")
+    rules = load_game("nim")
     state = rules.initial(Dice(b"", 0))[0]
     lowest, highest = Level("low", level=1), Level("high", level=8)
     random_share = {str(lowest.choose(turn(rules, state, seed=str(n)))) for n in range(40)}
@@ -115,11 +115,11 @@ def test_the_same_seed_gives_the_same_match() -> None:
 
 
 def test_how_likely_a_level_plays_each_move_of_poker_is_told() -> None:
-    rules = load("kuhn")
+    rules = load_game("kuhn")
     state = rules.initial(Dice(b"", 0))[0]
     asked = turn(rules, state)
     lot, best = (list(map(float, Level("x", level=level).move_probabilities(asked) or ())) for level in (1, 8))
-    half = Level("x", mixture=Mixture("perfect", [0.5] * LEVELS)).move_probabilities(asked) or ()
+    half = Level("x", mixture=Mixture("perfect", [0.5] * MAX_LEVEL)).move_probabilities(asked) or ()
     assert [float(chance) for chance in half] == pytest.approx(
         [(one + other) / 2 for one, other in zip(lot, best, strict=True)]
     )
@@ -146,11 +146,11 @@ def test_the_program_prints_the_shares_that_are_evenly_apart_on_the_curve_that_i
     (row,) = tomllib.loads(table).values()
     assert len(points) == 12
     assert row["bot"] == "perfect"
-    assert row["random_share"] == pytest.approx(evenly_apart(points, LEVELS), abs=0.01)
+    assert row["random_share"] == pytest.approx(evenly_spaced(points, MAX_LEVEL), abs=0.01)
 
 
 def test_random_is_what_the_lots_are_drawn_as() -> None:
-    rules = load("risk-campaign")
+    rules = load_game("risk-campaign")
     state = rules.initial(Dice(b"", 0))[0]
     asked, same = (turn(rules, state, seed="7") for _ in range(2))
     same.random.random()  # that which decides on the lot
@@ -161,7 +161,7 @@ def test_the_level_that_moves_at_random_alone_warms_nothing_up(monkeypatch: pyte
     warmed: list[str] = []
     monkeypatch.setattr(Level, "_strong_in", lambda self, rules: Warmed(self.name, warmed))
     for level in (1, 2):
-        Level(f"level-{level}", level=level).warm_up(load("risk-duel"))
+        Level(f"level-{level}", level=level).warm_up(load_game("risk-duel"))
     assert warmed == ["level-2"]
 
 

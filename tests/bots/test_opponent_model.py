@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bots.search.risk.campaign_uct import START, OpponentModel
-from bots.search.risk.policies import POLICIES, RAID, RUSH, CampaignRaid
+from bots.search.risk.campaign_uct import PRIOR_RUSH_TRUST, OpponentModel
+from bots.search.risk.policies import POLICY_COUNT, RAID, RUSH, RaidPolicy
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
 from protocol.messages import Event
@@ -41,20 +41,20 @@ def rushing(rules: Campaign) -> Player:
 
 def at_random(rules: Campaign) -> Player:
     rng = random.Random(3)
-    return lambda state: rules.sample(state, rng.randrange)
+    return lambda state: rules.sample_move(state, rng.randrange)
 
 
 def watched(rules: Campaign, players: list[Player], seat: int, turns: int, lost: int = -1) -> OpponentModel:
     """What a seat learns in its first turns; from the one numbered `lost` on it has to begin anew."""
-    habits, dice = OpponentModel(CampaignRaid(rules)), Dice(KEY, 0)
+    habits, dice = OpponentModel(RaidPolicy(rules)), Dice(KEY, 0)
     state, deal = rules.initial(dice)
     news: list[Event] = [] if deal is None else [deal]
     while turns and rules.to_move(state) is not None:
         if state.seat == seat:
             turns -= 1
             if turns == lost:
-                habits = OpponentModel(CampaignRaid(rules))
-            habits.watch(state, news)
+                habits = OpponentModel(RaidPolicy(rules))
+            habits.learn(state, news)
             news = []
         state, event = rules.apply(state, players[state.seat](state), Dice(KEY, rules.ply(state)))
         news.append(event)
@@ -64,18 +64,18 @@ def watched(rules: Campaign, players: list[Player], seat: int, turns: int, lost:
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 def test_the_policy_that_a_seat_plays_is_trusted_most(config: dict[str, Any]) -> None:
     rules = Campaign(config)
-    players = [rushing(rules), CampaignRaid(rules).move, rushing(rules)][: rules.seats]
+    players = [rushing(rules), RaidPolicy(rules).choose_move, rushing(rules)][: rules.seats]
     for seat, turns in ((1, 6), (0, 20)):
         habits = watched(rules, players, seat, turns)
         for other, policy in ((0, RUSH), (1, RAID), (2, RUSH)):
             if other < rules.seats and other != seat:
                 assert habits.trust[other][policy] > (0.4 if policy == RUSH else 0.85), (seat, other)
-        assert habits.trust[seat] == [1 - START, START]
+        assert habits.trust[seat] == [1 - PRIOR_RUSH_TRUST, PRIOR_RUSH_TRUST]
 
 
 def test_a_first_turn_is_enough_to_tell_a_rush_from_a_raid() -> None:
     rules = Campaign({})
-    for player, policy in ((rushing(rules), RUSH), (CampaignRaid(rules).move, RAID)):
+    for player, policy in ((rushing(rules), RUSH), (RaidPolicy(rules).choose_move, RAID)):
         assert watched(rules, [player, at_random(rules)], 1, 1).trust[0][policy] > (0.5 if policy == RUSH else 0.85)
 
 
@@ -91,6 +91,6 @@ def test_who_comes_back_without_memory_learns_from_then_on() -> None:
 
 
 def test_limits_are_sums_of_the_trust() -> None:
-    habits = OpponentModel(CampaignRaid(Campaign({})))
+    habits = OpponentModel(RaidPolicy(Campaign({})))
     habits.trust[0], habits.trust[1] = [0.5, 0.5], [0.25, 0.75]
-    assert list(habits.limits())[: 2 * POLICIES] == [0.5, 1.0, 0.25, 1.0]
+    assert list(habits.cumulative_trust())[: 2 * POLICY_COUNT] == [0.5, 1.0, 0.25, 1.0]

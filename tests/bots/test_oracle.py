@@ -10,22 +10,22 @@ from typing import Any
 
 import pytest
 
-from bots.client.bot import Choice, GiveUp, Turn, seeded
-from bots.reference.exact_bots import Oracle, table_for
+from bots.client.bot import Choice, GiveUp, Turn, make_turn_rng
+from bots.reference.exact_bots import Oracle, load_table
 from commands import run
-from machine.compiled import FAST
+from machine.compiled import HAS_NUMBA
 from machine.exact import duel, duel_shape
-from machine.exact.duel_shape import large_shape_of
+from machine.exact.duel_shape import shape_of
 from machine.exact.duel_solving import solve_mapped
 from protocol.dice import Dice
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import NO_DICE, Game
 from protocol.games.risk.duel import Position
 from protocol.messages import Clock, Player, Start
 
-pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed")
-SMALL = load("risk-duel", {"map": "australia", "max_troops": 4})
+pytestmark = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
+SMALL = load_game("risk-duel", {"map": "australia", "max_troops": 4})
 
 
 def turn(rules: Game[Any, Any], state: Position, seed: str) -> Turn:
@@ -42,7 +42,7 @@ def turn(rules: Game[Any, Any], state: Position, seed: str) -> Turn:
         increment_ms=0,
         rules=rules,
         position=state,
-        random=seeded(seed, "m-1", state.at),
+        random=make_turn_rng(seed, "m-1", state.at),
     )
 
 
@@ -74,7 +74,7 @@ def result(seat: int, seed: int) -> int:
 
 
 def test_the_oracle_plays_each_of_the_best_moves_and_no_other_and_tells_what_to_expect() -> None:
-    oracle, table = Oracle("oracle"), table_for(SMALL)
+    oracle, table = Oracle("oracle"), load_table(SMALL)
     chance = random.Random(1)
     for _ in range(50):
         holders = [chance.randrange(2) for _ in range(3)]
@@ -92,7 +92,7 @@ def test_the_oracle_plays_each_of_the_best_moves_and_no_other_and_tells_what_to_
 def test_the_oracle_scores_no_worse_than_its_table_predicts_and_well_against_random_moves(seat: int) -> None:
     results = [result(seat, seed) for seed in range(150)]
     sigma = stdev(results) / len(results) ** 0.5
-    assert mean(results) > table_for(SMALL).start[seat] - 3 * sigma
+    assert mean(results) > load_table(SMALL).start[seat] - 3 * sigma
     assert mean(results) > 0.2
 
 
@@ -100,19 +100,19 @@ def test_the_oracle_scores_no_worse_than_its_table_predicts_and_well_against_ran
 def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder for tables with none in it, and none in memory; what a test leaves in memory is forgotten."""
     monkeypatch.setattr(duel, "cache_folder", lambda: tmp_path)
-    duel.table_of.cache_clear()
+    duel.cached_table.cache_clear()
     yield tmp_path
-    duel.table_of.cache_clear()
+    duel.cached_table.cache_clear()
 
 
 def test_the_oracle_warms_up_with_the_preset_where_no_game_is_named(tables: Path) -> None:
     Oracle("oracle").warm_up(None)
-    assert table_for(load("risk-duel")).positions == 194_481
+    assert load_table(load_game("risk-duel")).positions == 194_481
     assert [path.stat().st_size > 8 * 194_481 for path in tables.iterdir()] == [True]
 
 
 def test_a_map_that_is_too_large_ends_the_warm_up_and_costs_the_match() -> None:
-    africa = load("risk-duel", {"map": "africa"})
+    africa = load_game("risk-duel", {"map": "africa"})
     with pytest.raises(UsageFault, match="africa with 10 troops is too large to solve"):
         Oracle("oracle").warm_up(africa)
     with pytest.raises(GiveUp, match="africa with 10 troops is too large to solve"):
@@ -123,12 +123,12 @@ def test_a_map_that_is_too_large_ends_the_warm_up_and_costs_the_match() -> None:
 def test_the_oracle_plays_a_table_that_was_made_before_where_it_would_make_none(
     tables: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(duel_shape, "MOST_POSITIONS", 10_000)
-    africa = load("risk-duel", {"map": "africa", "max_troops": 3})
+    monkeypatch.setattr(duel_shape, "MAX_POSITIONS_ON_DEMAND", 10_000)
+    africa = load_game("risk-duel", {"map": "africa", "max_troops": 3})
     command = "`arena-bot solve risk-duel --config map=africa --config max_troops=3` makes its table, once"
     with pytest.raises(GiveUp, match=command):
         Oracle("oracle").prepare(start(africa.config))
-    solve_mapped(large_shape_of(africa.map, 3), tables, 1, lambda sweep: None)
+    solve_mapped(shape_of(africa.map, 3), tables, 1, lambda sweep: None)
     oracle = Oracle("oracle")
     oracle.prepare(start(africa.config))
     choice = oracle.choose(turn(africa, africa.initial(NO_DICE)[0], "s"))

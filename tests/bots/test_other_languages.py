@@ -17,12 +17,12 @@ import pytest
 from bots.client.bot import Turn
 from bots.client.seat import Seat
 from bots.client.worker_threads import Choose
-from bots.commands.pipe import answer, asked, told
+from bots.commands.pipe import parse_answer, encode_turn, encode_message
 from bots.reference.random_bot import RandomBot
 from commands import REPOSITORY, run
 from programs import program
 from protocol import messages
-from protocol.games import load
+from protocol.games import load_game
 from timeouts import WITHIN
 
 EXAMPLES = REPOSITORY / "docs" / "examples"
@@ -125,7 +125,7 @@ def read() -> Turn:
     """The turn of the document, as a bot is given it."""
     start = msgspec.json.decode(START, type=messages.Start)
     turn = msgspec.convert({**json.loads(TURN), "digest": "0" * 64}, messages.Turn)
-    (work,) = Seat(RandomBot("mine"), start, 0, load(start.game, start.config), "").turned(turn, 0.0)
+    (work,) = Seat(RandomBot("mine"), start, 0, load_game(start.game, start.config), "").handle_turn(turn, 0.0)
     assert isinstance(work, Choose)
     return work.turn
 
@@ -136,16 +136,16 @@ def read() -> Turn:
 def test_the_messages_of_the_document_are_lines_as_a_program_reads_them(
     line: str, kind: type[messages.Start | messages.Rejected | messages.End]
 ) -> None:
-    assert told(msgspec.json.decode(line, type=kind)) == f"{line}\n".encode()
+    assert encode_message(msgspec.json.decode(line, type=kind)) == f"{line}\n".encode()
 
 
 def test_the_turn_of_the_document_is_a_line_as_a_program_reads_it() -> None:
-    assert asked(read()) == f"{TURN}\n".encode()
+    assert encode_turn(read()) == f"{TURN}\n".encode()
 
 
 def test_the_answers_of_the_document_are_moves() -> None:
     turn = read()
-    bare, move = (answer(line.encode(), turn) for line in (BARE, MOVE))
+    bare, move = (parse_answer(line.encode(), turn) for line in (BARE, MOVE))
     assert bare is not None
     assert move is not None
     assert (bare.move, move.move, move.note) == ({"heap": 0, "take": 4}, turn.legal[0], "lost")

@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from bots.client.bot import Choice, GiveUp, Turn, seeded
+from bots.client.bot import Choice, GiveUp, Turn, make_turn_rng
 from bots.commands import pipe
-from bots.commands.pipe import Piped, asked
+from bots.commands.pipe import PipedBot, encode_turn
 from commands import descendants, ends
 from protocol import messages
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import Event
 
-RULES = load("nim")
+RULES = load_game("nim")
 FIRST = {"heap": 0, "take": 1}
 ANSWER = """echo '{"heap":0,"take":1}'"""
 PLAYS = f"while read -r line; do case $line in *legal*) {ANSWER};; esac; done"
@@ -43,15 +43,15 @@ def turn(ply: int = 0, clock: int = 60_000, events: Sequence[Event] = ()) -> Tur
         increment_ms=0,
         rules=RULES,
         position=position,
-        random=seeded("", "m-1", ply),
+        random=make_turn_rng("", "m-1", ply),
     )
 
 
 @contextmanager
-def piped(program: str, start: messages.Start) -> Iterator[Piped]:
+def piped(program: str, start: messages.Start) -> Iterator[PipedBot]:
     """A shell's program as a bot, with a match begun."""
-    bot = Piped("mine", ["sh", "-c", program])
-    bot.begin()
+    bot = PipedBot("mine", ["sh", "-c", program])
+    bot.start()
     bot.prepare(start)
     try:
         yield bot
@@ -66,7 +66,7 @@ def start(script: Any) -> messages.Start:
 
 
 def test_a_turn_begins_with_its_type_and_the_legal_moves_and_has_no_line_feed_within() -> None:
-    line = asked(turn(ply=2))
+    line = encode_turn(turn(ply=2))
     assert line.startswith(b'{"type":"turn","legal":[{"heap":0,"take":1},')
     assert line.index(b"\n") == len(line) - 1
     said = json.loads(line)
@@ -304,7 +304,7 @@ def test_a_program_does_not_see_the_token(
 def test_a_keeper_that_somebody_stopped_does_not_hold_up_the_end(
     start: messages.Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipe, "KILL_WITHIN", 0.1)
+    monkeypatch.setattr(pipe, "KILL_TIMEOUT_S", 0.1)
     before = set(descendants(os.getpid()))
     with piped(PLAYS, start):
         (keeper, *others) = [pid for pid in descendants(os.getpid()) if pid not in before]

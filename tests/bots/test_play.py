@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from bots import Bot, Choice, GiveUp, Played, Turn, play, play_all
 from bots.client.bot import Bot as AnyBot
 from bots.playing import matches
-from bots.playing.local_match import GRACE, LocalClient, LocalMatch, LocalTimeouts
+from bots.playing.local_match import STOP_GRACE_S, LocalClient, LocalMatch, LocalTimeouts
 from dask_cluster import cluster
 from protocol.errors import BadConfig, Fault, UnknownGame, UsageFault
 from protocol.messages import Clock, End, Rejected, Start
@@ -88,7 +88,7 @@ def reasons(played: Played) -> list[str]:
 def test_two_bots_a_game_and_a_seed_are_a_record_that_verifies() -> None:
     played = play([First("one"), Chance], "nim", seed=7)
     assert [seat.bot for seat in played.record.header.seats] == ["one", "chance"]
-    verify(played.record)
+    verify_record(played.record)
     assert played.result.digest == played.record.footer.digest
     assert sorted(seat.rank for seat in played.result.seats) == [1, 2]
 
@@ -212,7 +212,7 @@ def test_a_record_is_written_as_a_file_has_it(tmp_path: Path) -> None:
     played = play(["random", "greedy"], "nim", seed=1)
     file = tmp_path / "m.jsonl.gz"
     file.write_bytes(played.packed)
-    assert record_reader.read(file.read_bytes(), "m") == played.record
+    assert record_reader.read_record(file.read_bytes(), "m") == played.record
 
 
 # What bots do wrong
@@ -284,7 +284,7 @@ def test_three_illegal_moves_lose_and_each_is_told_and_asked_anew() -> None:
     assert len([line for line in played.record.lines if isinstance(line, Strike)]) == 3
     assert [rejected.strikes_left for rejected in told] == [2, 1]
     assert "heap 0 holds 3: 99 cannot be taken" in said[0]
-    verify(played.record)
+    verify_record(played.record)
 
 
 def test_what_no_frame_holds_is_no_answer_and_loses_by_time() -> None:
@@ -313,7 +313,7 @@ def test_nothing_that_a_bot_changes_in_what_it_is_given_changes_the_match() -> N
             end.state.clear()
 
     played, _ = quiet(Vandal("chance"), "random")
-    verify(played.record)
+    verify_record(played.record)
     assert played.result.digest == quiet(Chance, "random")[0].result.digest
 
 
@@ -326,7 +326,7 @@ def test_a_bot_that_drops_out_of_many_leaves_the_others_to_play_on() -> None:
     assert reasons(played)[1] == "resigned"
     assert played.result.seats[1].rank == 3
     assert played.result.reason != "resigned"
-    verify(played.record)
+    verify_record(played.record)
 
 
 # Time
@@ -352,7 +352,7 @@ def test_with_a_clock_a_bot_that_thinks_for_too_long_loses_by_time(thought: Thou
     played, _ = quiet(sleepy(thought), First, clock=CLOCK)
     assert reasons(played) == ["timeout", "win"]
     assert [line.event.out for line in played.record.plies][-1] == "timeout"
-    verify(played.record)
+    verify_record(played.record)
 
 
 def test_a_move_that_comes_too_late_finds_the_others_playing_on(thought: ThoughtClock) -> None:
@@ -372,7 +372,7 @@ def test_a_move_that_comes_too_late_finds_the_others_playing_on(thought: Thought
     )
     assert reasons(played)[1] == "timeout"
     assert played.result.reason != "timeout"
-    verify(played.record)
+    verify_record(played.record)
 
 
 def test_in_another_thread_than_the_main_one_time_counts_as_well(thought: ThoughtClock) -> None:
@@ -388,7 +388,7 @@ def test_a_bot_that_never_returns_is_stopped_and_loses_by_time(where: str, thoug
             while at == where:
                 thought.think(THOUGHT_S)
                 seconds, _ = signal.getitimer(signal.ITIMER_REAL)
-                assert 0 < seconds <= {"prepare": 10.0, "choose": BANK_S, "ended": 10.0}[where] + GRACE
+                assert 0 < seconds <= {"prepare": 10.0, "choose": BANK_S, "ended": 10.0}[where] + STOP_GRACE_S
                 try:
                     signal.raise_signal(signal.SIGALRM)  # now instead of then
                 except Exception:
@@ -412,7 +412,7 @@ def test_a_bot_that_never_returns_is_stopped_and_loses_by_time(where: str, thoug
     ]
     assert "signal.raise_signal(" in said[0]
     assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)) == (before, (0.0, 0.0))
-    verify(played.record)
+    verify_record(played.record)
 
 
 def test_an_alarm_that_was_set_before_a_match_rings_after_it(thought: ThoughtClock) -> None:

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
 from commands import run
 from protocol.bot_launch import PLAYERS, BotSpec
-from protocol.games import load
+from protocol.games import load_game
 from referee import record_reader
-from referee.footer import Closed
+from referee.footer import ClosedMatch
 from referee.record import Ply, Record, Strike
 
 SEED = "7"
@@ -86,10 +86,10 @@ def as_processes(folder: Path, *words: str) -> list[Record]:
         }
     finally:
         store.close()
-    return [record_reader.read(body, match) for match, body in sorted(bodies.items()) if body is not None]
+    return [record_reader.read_record(body, match) for match, body in sorted(bodies.items()) if body is not None]
 
 
-def in_process(records: list[Record], specs: dict[str, tuple[str, dict[str, str]]]) -> list[Closed]:
+def in_process(records: list[Record], specs: dict[str, tuple[str, dict[str, str]]]) -> list[ClosedMatch]:
     """The same matches, played by what an arena finds in the group of players."""
     (entry,) = entry_points(group=PLAYERS)
     first = records[0].header
@@ -103,7 +103,7 @@ def in_process(records: list[Record], specs: dict[str, tuple[str, dict[str, str]
         )
         for name, (bot, settings) in specs.items()
     ]
-    players = entry.load()(made, load(first.game, first.config), lambda bot, line: None)
+    players = entry.load()(made, load_game(first.game, first.config), lambda bot, line: None)
     nobody = [[replace(seat, version="") for seat in record.header.seats] for record in records]
     return [
         players.play(replace(record.header, seats=seats), bytes.fromhex(record.footer.seed))
@@ -130,9 +130,9 @@ def test_reference_bots_play_the_records_that_they_play_as_processes(
     words = [f"{name}={bot}:{_listed(settings)}".rstrip(":") for name, (bot, settings) in bots.items()]
     records = as_processes(tmp_path, *words, "--game", game, *sets, "--rounds", "2")
     closed = in_process(records, bots)
-    assert [told(record_reader.read(one.record(), "it")) for one in closed] == [told(record) for record in records]
+    assert [told(record_reader.read_record(one.pack_record(), "it")) for one in closed] == [told(record) for record in records]
     for one, record in zip(closed, records, strict=True):
-        verify(record_reader.read(one.record(record.footer.ratings), "it"))
+        verify_record(record_reader.read_record(one.pack_record(record.footer.ratings), "it"))
 
 
 def test_a_bot_of_a_file_plays_gives_up_and_is_struck_as_it_is_as_a_process(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_bot_of_a_file_plays_gives_up_and_is_struck_as_it_is_as_a_process(tmp_
     assert {record.footer.reason for record in records} == {"win", "resigned", "failed"}
     assert any(told(record).strikes for record in records)
     closed = in_process(records, {"random": ("random", {}), "odd": (str(mine), {})})
-    assert [told(record_reader.read(one.record(), "it")) for one in closed] == [told(record) for record in records]
+    assert [told(record_reader.read_record(one.pack_record(), "it")) for one in closed] == [told(record) for record in records]
     results = [one.result for one in closed]
     assert [result.reason for result in results] == [record.footer.reason for record in records]
     assert {seat.bot: seat.version for seat in results[0].seats} == {"random": "", "odd": "2.1"}

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from bots.client.bot import Bot, Choice
-from bots.evaluation import evaluation
+from bots.evaluation import load_evaluation
 from bots.reference.exact_bots import Perfect
 from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import AlphaBeta, Greedy, Minimax
-from bots.search.base import SEARCHED, Tree
-from machine.compiled import FAST
+from bots.search.base import SEARCHABLE_GAMES, SearchTree
+from machine.compiled import HAS_NUMBA
 from machine.exact.heaps import theory_of
 from protocol.dice import Dice
 from protocol.errors import UsageFault
-from protocol.games import NAMES, game_class, load
+from protocol.games import NAMES, game_class, load_game
 from protocol.games.base import Game
 from protocol.games.nim import Position
 from protocol.games.theory.impartial import outcome
@@ -49,7 +49,7 @@ def every_bot() -> list[Bot]:
     ],
 )
 def test_a_reference_bot_plays_every_preset_to_its_end(bot: Bot, game: str, preset: str) -> None:
-    rules = load(game, {"preset": preset, **SHORTER.get(game, {})})
+    rules = load_game(game, {"preset": preset, **SHORTER.get(game, {})})
     others = [RandomBot("random")] * (rules.seats - 1)
     state, moves = play(rules, [bot, *others], rules.initial(Dice(b"", 0))[0])
     assert moves
@@ -58,7 +58,7 @@ def test_a_reference_bot_plays_every_preset_to_its_end(bot: Bot, game: str, pres
 
 @pytest.mark.parametrize("seed", ["a", "b", "c"])
 def test_bots_bound_by_nodes_or_depth_play_the_same_game_twice(seed: str) -> None:
-    rules = load("nim")
+    rules = load_game("nim")
     games = []
     for _ in range(2):
         bots = (AlphaBeta("alphabeta", nodes="200"), Minimax("minimax", nodes="100"))
@@ -67,7 +67,7 @@ def test_bots_bound_by_nodes_or_depth_play_the_same_game_twice(seed: str) -> Non
 
 
 def test_random_is_uniform_over_the_legal_moves() -> None:
-    rules = load("nim", {"heaps": [1, 3]})
+    rules = load_game("nim", {"heaps": [1, 3]})
     state = rules.initial(Dice(b"", 0))[0]
     chosen = Counter(str(move_of(RandomBot("r").choose(turn(rules, state, seed=str(i))))) for i in range(4000))
     assert len(chosen) == 4
@@ -75,7 +75,7 @@ def test_random_is_uniform_over_the_legal_moves() -> None:
 
 
 def test_random_reaches_moves_that_a_turn_does_not_list() -> None:
-    rules = load("nim", {"heaps": [1000, 1000]})
+    rules = load_game("nim", {"heaps": [1000, 1000]})
     state = rules.initial(Dice(b"", 0))[0]
     assert len(turn(rules, state).legal) < 2000
     chosen = [move_of(RandomBot("r").choose(turn(rules, state, seed=str(i)))) for i in range(50)]
@@ -84,7 +84,7 @@ def test_random_reaches_moves_that_a_turn_does_not_list() -> None:
 
 
 def test_random_splits_its_draft_and_attacks_with_any_number_of_units() -> None:
-    rules = load("risk-campaign", {"deal": "0" * 32, "initial_units": 5})
+    rules = load_game("risk-campaign", {"deal": "0" * 32, "initial_units": 5})
     state = rules.initial(Dice(b"", 0))[0]
     bot = RandomBot("r")
     drafts = [move_of(bot.choose(turn(rules, state, seed=str(i)))) for i in range(50)]
@@ -107,7 +107,7 @@ def test_random_splits_its_draft_and_attacks_with_any_number_of_units() -> None:
     ],
 )
 def test_perfect_never_loses_from_a_won_position(game: str, config: dict[str, Any]) -> None:
-    rules, chance = load(game, config), random.Random(4)
+    rules, chance = load_game(game, config), random.Random(4)
     rule, misere = theory_of(rules)
     won = 0
     for i in range(60):
@@ -124,7 +124,7 @@ def test_perfect_never_loses_from_a_won_position(game: str, config: dict[str, An
 
 
 def test_perfect_makes_it_hard_from_a_lost_position() -> None:
-    rules = load("nim", {"heaps": [2, 4, 6]})
+    rules = load_game("nim", {"heaps": [2, 4, 6]})
     chosen = Perfect("p").choose(turn(rules, Position((2, 4, 6), 0, 0)))
     # Three moves leave a single right reply of eleven, and no move leaves fewer: those that take one.
     assert chosen.move == {"heap": 0, "take": 1}
@@ -133,7 +133,7 @@ def test_perfect_makes_it_hard_from_a_lost_position() -> None:
 
 @pytest.mark.parametrize("heaps", [(1000, 1000), (500, 500, 400, 400), tuple(range(1, 61))])
 def test_perfect_answers_the_largest_heaps(heaps: tuple[int, ...]) -> None:
-    rules = load("nim", {"heaps": list(heaps)})
+    rules = load_game("nim", {"heaps": list(heaps)})
     state = rules.initial(Dice(b"", 0))[0]
     move = rules.decode_move(move_of(Perfect("p").choose(turn(rules, state))))
     assert move in rules.legal_moves(state)
@@ -141,29 +141,29 @@ def test_perfect_answers_the_largest_heaps(heaps: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("bot", [Greedy("g"), Minimax("m"), AlphaBeta("a")], ids=lambda bot: bot.name)
 def test_a_bot_that_looks_ahead_takes_a_win_in_one(bot: Bot) -> None:
-    rules = load("tictactoe")
+    rules = load_game("tictactoe")
     move = move_of(bot.choose(turn(rules, Grid((1, 1, 0, 2, 2, 0, 0, 0, 0)))))
     assert move == {"cell": 2}
 
 
 @pytest.mark.parametrize("bot", [Minimax("m"), AlphaBeta("a")], ids=lambda bot: bot.name)
 def test_a_bot_that_looks_at_the_reply_stops_a_loss_in_one(bot: Bot) -> None:
-    rules = load("tictactoe")
+    rules = load_game("tictactoe")
     move = move_of(bot.choose(turn(rules, Grid((1, 1, 0, 2, 0, 0, 0, 0, 0)))))
     assert move == {"cell": 2}
 
 
 def test_alphabeta_does_not_lose_tic_tac_toe() -> None:
-    rules = load("tictactoe")
+    rules = load_game("tictactoe")
     for seed in "abcdef":
         final, _ = play(rules, (RandomBot("r"), AlphaBeta("a", nodes=8000)), rules.initial(Dice(b"", 0))[0], seed)
         assert rules.ranks(final)[1] == 1
 
 
-@pytest.mark.parametrize(("game", "preset"), [each for each in PRESETS if each[0] in SEARCHED])
+@pytest.mark.parametrize(("game", "preset"), [each for each in PRESETS if each[0] in SEARCHABLE_GAMES])
 @pytest.mark.parametrize("bot", [Minimax("m"), AlphaBeta("a")], ids=lambda bot: bot.name)
 def test_a_bot_whose_time_is_up_answers_at_once(bot: Bot, game: str, preset: str) -> None:
-    rules = load(game, {"preset": preset})
+    rules = load_game(game, {"preset": preset})
     state = rules.initial(Dice(b"", 0))[0]
     chosen = bot.choose(turn(rules, state, bank_ms=1, received=-1e15))
     assert isinstance(chosen, Choice)
@@ -174,11 +174,11 @@ def test_a_bot_whose_time_is_up_answers_at_once(bot: Bot, game: str, preset: str
 
 @pytest.mark.parametrize("seed", range(5))
 def test_greedy_expects_of_a_campaign_what_the_rules_say_its_best_move_brings(seed: int) -> None:
-    rules = load("risk-campaign", {"map": "africa", "initial_units": 4, "deal": f"{seed:032x}"})
+    rules = load_game("risk-campaign", {"map": "africa", "initial_units": 4, "deal": f"{seed:032x}"})
     state = drafted(rules, rules.initial(Dice(b"", 0))[0])
-    tree = Tree(rules, state, evaluate=evaluation("risk-campaign", "features"))
+    tree = SearchTree(rules, state, evaluate=load_evaluation("risk-campaign", "features"))
     expected = {
-        move: sum(float(chance) * tree.estimate(drafted(rules, after)) for chance, after in rules.outcomes(state, move))
+        move: sum(float(chance) * tree.evaluate(drafted(rules, after)) for chance, after in rules.outcomes(state, move))
         for move in rules.legal_moves(state)
     }
     chosen = Greedy("g", eval="features").choose(turn(rules, state))
@@ -199,11 +199,11 @@ def test_a_bot_waits_for_numba_only_where_a_kernel_is_played() -> None:
     script += "for game in ('nim', 'risk-campaign'): [bot.warm_up(load(game)) for bot in bots]; "
     script += "print(game, 'numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["nim False", f"risk-campaign {FAST}"]
+    assert done.stdout.splitlines() == ["nim False", f"risk-campaign {HAS_NUMBA}"]
 
 
 def test_a_choice_tells_what_was_thought() -> None:
-    rules = load("nim", {"heaps": [1, 2]})
+    rules = load_game("nim", {"heaps": [1, 2]})
     chosen = AlphaBeta("a").choose(turn(rules, rules.initial(Dice(b"", 0))[0]))
     assert chosen.value is not None
     assert chosen.value > 1000
@@ -227,7 +227,7 @@ def test_weights_that_cannot_be_are_refused_in_one_line(weights: str) -> None:
 
 
 def test_where_battles_are_not_thrown_a_bigger_army_is_thought_to_win() -> None:
-    rules = load("risk-campaign", {"map": "africa", "initial_units": 3})
+    rules = load_game("risk-campaign", {"map": "africa", "initial_units": 3})
     state = drafted(rules, rules.initial(Dice(bytes(32), 0))[0])
     values = [
         AlphaBeta("bot", depth=1, battles=battles, **RULED).choose(turn(rules, state)).value or 0.0
@@ -251,7 +251,7 @@ def test_a_way_to_search_a_campaign_that_there_is_not_is_refused(key: str, says:
 
 
 def test_the_horizon_is_as_many_turns_or_plies_away_or_behind_the_attacks_after_them() -> None:
-    rules = load("risk-campaign", {"map": "africa", "initial_units": 3, "deal": "1" * 32})
+    rules = load_game("risk-campaign", {"map": "africa", "initial_units": 3, "deal": "1" * 32})
     state = drafted(rules, rules.initial(Dice(bytes(32), 0))[0])
     values = [
         AlphaBeta("bot", depth=1, horizon=horizon, **RULED).choose(turn(rules, state)).value or 0.0
@@ -262,7 +262,7 @@ def test_the_horizon_is_as_many_turns_or_plies_away_or_behind_the_attacks_after_
 
 
 def test_a_bot_places_its_draft_as_it_is_set_and_draws_a_random_one_with_its_seed() -> None:
-    rules = load("risk-campaign", {"deal": "1" * 32})
+    rules = load_game("risk-campaign", {"deal": "1" * 32})
     state = rules.initial(Dice(bytes(32), 0))[0]
 
     def places(draft: str, seed: str = "s") -> list[list[int]]:
@@ -279,7 +279,7 @@ def test_weights_are_those_of_the_game_that_is_played() -> None:
     bot = Minimax("bot", depth=1)
     bot.weights = {"features": {"risk-duel": (1, 0, 0, 0)}, "outlook": {"risk-campaign": (0, 0, 5, 0, 0, 1)}}
     for game, same in (("risk-duel", "1/0/0/0"), ("risk-campaign", "0/0/5/0/0/1")):
-        rules = load(game)
+        rules = load_game(game)
         state = rules.initial(Dice(bytes(32), 0))[0]
         for _ in range(4):
             state = rules.apply(state, rules.legal_moves(state)[0], Dice(bytes(32), rules.ply(state)))[0]
@@ -302,5 +302,5 @@ def test_every_setting_can_be_given_as_text(cls: Any) -> None:
     values = {"depth": "2", "nodes": "100", "eval": "none", "weights": "1/2/3/4"}
     values |= {"battles": "sure", "horizon": "calm", "draft": "front"}
     bot = cls("bot", **{key: values[key] for key in cls.settings})
-    rules = load("nim")
+    rules = load_game("nim")
     assert bot.choose(turn(rules, rules.initial(Dice(b"", 0))[0]))

@@ -13,17 +13,17 @@ from typing import Any, get_args
 
 import pytest
 
-from bots.evaluation.risk import features, score, unam_bound
-from bots.search import WIN, Limit
-from bots.search.base import opinion
+from bots.evaluation.risk import features, unam_score, unam_bound
+from bots.search import WIN_VALUE, SearchLimit
+from bots.search.base import evaluation_scale
 from bots.search.kernels import Algorithm
 from bots.search.risk import campaign_search
-from bots.search.risk.campaign_search import MOST_PLIES, CampaignSearch
-from bots.search.risk.flat_position import FEATURES, scale_values, state_of
+from bots.search.risk.campaign_search import MAX_PLIES, CampaignSearch
+from bots.search.risk.flat_position import FEATURES, scale_values, make_state
 from bots.search.risk.settings import CampaignSettings, Horizon
-from bots.search.risk.work_buffers import begin
+from bots.search.risk.work_buffers import reset_counts
 from kept_code import kept
-from machine.compiled import FAST, floats, zeros
+from machine.compiled import HAS_NUMBA, floats, zeros
 from protocol.dice import Dice
 from protocol.errors import IllegalMove
 from protocol.games.base import NO_DICE
@@ -31,7 +31,7 @@ from protocol.games.risk.battle import battle_odds
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
 from volumes import examples
 
-size_of = kept(campaign_search.size_of)
+size_of = kept(campaign_search.attack_size)
 SMALL = ("south-america", "australia", "africa", "europe", "north-america", "asia")
 LARGE = ("world", "grid-6x6", "grid-10x10")
 EXEMPLARY = ("south-america", "africa", "world")
@@ -130,7 +130,7 @@ class Plain:
     def search(self, state: Position, depth: int) -> float:
         self.seat = state.seat
         income = len(state.owner) + 3 + sum(continent.bonus for continent in self.rules.map.continents)
-        units = sum(state.troops) + MOST_PLIES * income
+        units = sum(state.troops) + MAX_PLIES * income
         self.bound = unam_bound(self.rules.map, units // len(state.owner) + 1)
         return self.value(state, min(self.attacks, state.attacks_left), depth, 0)
 
@@ -183,13 +183,13 @@ class Plain:
     def over(self, state: Position, ply: int) -> float | None:
         if self.seat in state.out:
             self.ends["out"] += 1
-            return ply - WIN
+            return ply - WIN_VALUE
         if self.rules.to_move(state) is not None:
             return None
         ranks = self.rules.ranks(state)
         shared = ranks.count(1) > 1
         self.ends["draw" if shared and ranks[self.seat] == 1 else f"rank {ranks[self.seat]}"] += 1
-        return ply - WIN if ranks[self.seat] > 1 else 0.0 if shared else WIN - ply
+        return ply - WIN_VALUE if ranks[self.seat] > 1 else 0.0 if shared else WIN_VALUE - ply
 
     def calm(self, state: Position, more: int, ply: int) -> float:
         found = [self.estimate(state)]
@@ -205,8 +205,8 @@ class Plain:
         if self.evaluation == "features":
             share = features(self.rules, state, self.seat, (1, 2, 3, 4))
         elif self.evaluation == "unam":
-            share = score(self.rules, state, self.seat) / self.bound
-        return opinion(self.rules) * share
+            share = unam_score(self.rules, state, self.seat) / self.bound
+        return evaluation_scale(self.rules) * share
 
 
 def searches(seed: int, count: int, maps: tuple[str, ...]) -> Iterator[tuple[CampaignSearch, Position, dict[str, Any]]]:
@@ -252,11 +252,11 @@ def test_the_tree_is_that_of_the_rules() -> None:
             how |= {"candidates": True, "battles": "sure" if how["battles"] == "dice" else how["battles"]}
             depth = 1
         found = search.search(
-            state, depth=depth, algorithm="expectiminimax", weights=(1, 2, 3, 4), limit=Limit(), **options(how)
+            state, depth=depth, algorithm="expectiminimax", weights=(1, 2, 3, 4), limit=SearchLimit(), **options(how)
         )
         plain = Plain(search.rules, **how)
         assert found.value == pytest.approx(plain.search(state, found.depth), rel=1e-6, abs=1e-1), (state, how)
-        assert found.depth == depth or found.complete or abs(found.value) > WIN - 9
+        assert found.depth == depth or found.complete or abs(found.value) > WIN_VALUE - 9
         ends += plain.ends
     assert min(ends[end] for end in ("out", "draw", "rank 1", "rank 2")) > 5, "every way to end was met"
 
@@ -271,15 +271,15 @@ def test_the_deepest_search_of_six_seats_on_a_hundred_territories_is_that_of_the
     state = Position((0, *out, 1), (3, 1, *[200] * 97, 1), "attack", 0, 1, 1, (2, 3, 4, 5), 0, 9)
     found = search.search(
         state,
-        depth=MOST_PLIES,
+        depth=MAX_PLIES,
         algorithm=algorithm,
         weights=(1, 2, 3, 4),
         settings=CampaignSettings(horizon=horizon),
-        limit=Limit(),
+        limit=SearchLimit(),
     )
     plain = Plain(search.rules, battles="means", horizon=horizon, candidates=True, evaluation="features")
-    assert found.value == pytest.approx(plain.search(state, MOST_PLIES), rel=1e-6, abs=1e-1)
-    assert (found.depth, found.deepest) == (MOST_PLIES, MOST_PLIES)
+    assert found.value == pytest.approx(plain.search(state, MAX_PLIES), rel=1e-6, abs=1e-1)
+    assert (found.depth, found.max_ply) == (MAX_PLIES, MAX_PLIES)
 
 
 @pytest.mark.parametrize(
@@ -289,9 +289,9 @@ def test_alphabeta_has_the_value_of_expectiminimax(maps: tuple[str, ...], seed: 
     for i, (search, state, how) in enumerate(searches(seed, examples(150, nightly=500), maps)):
         depth = 1 + i % deep if how["candidates"] else 1 + i % 2
         whole = search.search(
-            state, depth=depth, algorithm="expectiminimax", limit=Limit(nodes=100_000), **options(how)
+            state, depth=depth, algorithm="expectiminimax", limit=SearchLimit(nodes=100_000), **options(how)
         )
-        pruned = search.search(state, depth=whole.depth, algorithm="alphabeta", limit=Limit(), **options(how))
+        pruned = search.search(state, depth=whole.depth, algorithm="alphabeta", limit=SearchLimit(), **options(how))
         assert pruned.value == pytest.approx(whole.value, rel=1e-9, abs=1e-3), (state, how)
         assert pruned.depth == whole.depth
 
@@ -300,7 +300,7 @@ def test_positions_that_differ_by_thousands_of_units_are_told_apart() -> None:
     search = kernel(map="south-america", battle="deterministic")
     state = Position((1, 1, 1, 0), (1, 3, 1, 16_383), "attack", 0, 3, 1, (), 0, 9)
     values = [  # to 1 and then to 2, and the other way round: 4,096 units more on one, and fewer on the other
-        search.search(state, depth=2, algorithm=algorithm, settings=PLIES, weights=(0, 1, 5, 0), limit=Limit()).value
+        search.search(state, depth=2, algorithm=algorithm, settings=PLIES, weights=(0, 1, 5, 0), limit=SearchLimit()).value
         for algorithm in get_args(Algorithm)
     ]
     assert values[0] == pytest.approx(values[1], abs=1e-3)
@@ -310,7 +310,7 @@ def test_a_narrow_window_gives_the_value_or_a_sound_bound() -> None:
     rng = random.Random(6)
     for search, state, how in searches(6, examples(100, nightly=200), SMALL[:4]):
         how |= {"evaluation": "features", "battles": "dice", "horizon": rng.choice(("plies", "calm"))}
-        whole = search.search(state, depth=2, algorithm="expectiminimax", limit=Limit(nodes=30_000), **options(how))
+        whole = search.search(state, depth=2, algorithm="expectiminimax", limit=SearchLimit(nodes=30_000), **options(how))
         value, depth = whole.value, whole.depth
         for _ in range(5):
             alpha = value + rng.uniform(-2e5, 2e5)
@@ -328,24 +328,24 @@ def pruned(
     search: CampaignSearch, state: Position, depth: int, alpha: float, beta: float, how: dict[str, Any]
 ) -> float:
     """Alpha-beta by features with this window."""
-    play = search._play(state, depth, CampaignSettings(how["battles"], how["horizon"]), how["candidates"])
-    begin(play, None)
-    scale = floats(scale_values(search.rules.map, (1, 1, 1, 1), opinion(search.rules)))
+    play = search._make_play_array(state, depth, CampaignSettings(how["battles"], how["horizon"]), how["candidates"])
+    reset_counts(play, None)
+    scale = floats(scale_values(search.rules.map, (1, 1, 1, 1), evaluation_scale(search.rules)))
     arrays = (
         search._board,
-        state_of(search._board, state, state.seat, FEATURES),
+        make_state(search._board, state, state.seat, FEATURES),
         play,
         search._keys,
         scale,
         zeros(10_000, float),
     )
-    return float(campaign_search.prune(*arrays, *search._memory, len(state.owner), depth, 0, alpha, beta))
+    return float(campaign_search.search_alpha_beta(*arrays, *search._table, len(state.owner), depth, 0, alpha, beta))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_line_is_legal_and_begins_with_the_move(algorithm: Any) -> None:
     for search, state, how in searches(4, 60, (*SMALL, "world")):
-        found = search.search(state, depth=3, algorithm=algorithm, limit=Limit(nodes=20_000), **options(how))
+        found = search.search(state, depth=3, algorithm=algorithm, limit=SearchLimit(nodes=20_000), **options(how))
         assert found.line[0] == found.move
         for move in found.line:
             assert search.rules.to_move(state) is not None
@@ -355,11 +355,11 @@ def test_the_line_is_legal_and_begins_with_the_move(algorithm: Any) -> None:
 def test_a_draft_is_answered_by_the_rule_at_once() -> None:
     search = kernel(map="grid-6x6")
     state = search.rules.initial(Dice(bytes(32), 0))[0]
-    limit = Limit(nodes=10)
+    limit = SearchLimit(nodes=10)
     found = search.search(state, depth=9, algorithm="alphabeta", limit=limit)
     assert isinstance(found.move, Draft)
     assert [found.move] == list(search.rules.legal_moves(state))
-    assert limit.spent == found.nodes == 1
+    assert limit.nodes_spent == found.nodes == 1
 
 
 def test_a_finished_game_has_no_move() -> None:
@@ -368,7 +368,7 @@ def test_a_finished_game_has_no_move() -> None:
         Position((0, 0, 0, 0), (1, 1, 1, 1), "attack", 0, 2, 3, (1,), 0, 9),
         Position((0, 0, 1, 1), (1, 1, 1, 1), "draft", 2, 3, 101, (), 0, 400),
     ):
-        assert search.search(state, depth=3, algorithm="alphabeta", limit=Limit()).move is None
+        assert search.search(state, depth=3, algorithm="alphabeta", limit=SearchLimit()).move is None
         assert [search.perft(state, depth) for depth in range(3)] == [1, 0, 0]
 
 
@@ -376,7 +376,7 @@ def test_a_finished_game_has_no_move() -> None:
 def test_a_search_without_time_or_nodes_still_has_a_legal_move(limit: dict[str, Any]) -> None:
     search = kernel(map="grid-6x6", initial_units=3)
     state = drafted(search.rules, search.rules.initial(Dice(bytes(32), 0))[0])
-    found = search.search(state, depth=9, algorithm="alphabeta", limit=Limit(**limit))
+    found = search.search(state, depth=9, algorithm="alphabeta", limit=SearchLimit(**limit))
     assert found.depth < 9
     assert legal(search.rules, state, found.move)
 
@@ -394,13 +394,13 @@ def legal(rules: Campaign, state: Position, move: Move | None) -> bool:
 def test_a_deadline_ends_a_search_and_keeps_what_was_found() -> None:
     search = kernel(map="grid-6x6", initial_units=3)
     state = drafted(search.rules, search.rules.initial(Dice(bytes(32), 0))[0])
-    search.search(state, depth=1, algorithm="expectiminimax", limit=Limit())
-    limit = Limit(deadline=time.monotonic() + 0.2)
+    search.search(state, depth=1, algorithm="expectiminimax", limit=SearchLimit())
+    limit = SearchLimit(deadline=time.monotonic() + 0.2)
     found = search.search(
-        state, depth=MOST_PLIES, algorithm="expectiminimax", settings=CampaignSettings("dice"), limit=limit
+        state, depth=MAX_PLIES, algorithm="expectiminimax", settings=CampaignSettings("dice"), limit=limit
     )
-    assert found.depth < MOST_PLIES
-    assert found.nodes == limit.spent > 0
+    assert found.depth < MAX_PLIES
+    assert found.nodes == limit.nodes_spent > 0
     assert legal(search.rules, state, found.move)
 
 
@@ -408,7 +408,7 @@ def test_a_search_that_ends_before_its_deadline_leaves_no_thread() -> None:
     search = kernel(map="south-america")
     state = drafted(search.rules, search.rules.initial(Dice(bytes(32), 0))[0])
     before = set(threading.enumerate())
-    search.search(state, depth=1, algorithm="alphabeta", limit=Limit(deadline=time.monotonic() + 1000))
+    search.search(state, depth=1, algorithm="alphabeta", limit=SearchLimit(deadline=time.monotonic() + 1000))
     for thread in set(threading.enumerate()) - before:
         thread.join(10)
         assert not thread.is_alive()
@@ -418,7 +418,7 @@ def test_a_node_budget_gives_the_same_answer_every_time() -> None:
     first, second = CampaignSearch(Campaign({})), CampaignSearch(Campaign({}))
     state = drafted(first.rules, first.rules.initial(Dice(bytes(32), 0))[0])
     answers = [
-        search.search(state, depth=60, algorithm="alphabeta", limit=Limit(nodes=5_000))
+        search.search(state, depth=60, algorithm="alphabeta", limit=SearchLimit(nodes=5_000))
         for search in (first, second, first)
     ]
     assert answers[0] == answers[1] == answers[2]
@@ -428,8 +428,8 @@ def test_a_win_is_seen_and_taken() -> None:
     search = kernel(map="south-america", battle="deterministic", max_attacks=3)
     start = Position((0, 0, 1, 1), (9, 2, 1, 2), "attack", 0, 3, 1, (), 0, 2)
     for algorithm in ALGORITHMS:
-        found = search.search(start, depth=4, algorithm=algorithm, limit=Limit())  # type: ignore[arg-type]
-        assert found.value == WIN - 2
+        found = search.search(start, depth=4, algorithm=algorithm, limit=SearchLimit())  # type: ignore[arg-type]
+        assert found.value == WIN_VALUE - 2
         state = start
         for move in found.line:
             state = search.rules.apply(state, move, NO_DICE)[0]
@@ -449,11 +449,11 @@ def answers() -> list[Any]:
     found: list[Any] = []
     for search, state, how in searches(5, examples(15, nightly=40), (*SMALL, "world")):
         for algorithm in ALGORITHMS:
-            result = search.search(state, depth=2, algorithm=algorithm, limit=Limit(nodes=3_000), **options(how))  # type: ignore[arg-type]
+            result = search.search(state, depth=2, algorithm=algorithm, limit=SearchLimit(nodes=3_000), **options(how))  # type: ignore[arg-type]
             found.append([result.value, repr(result.line), result.nodes, result.leaves])
         found.append(search.perft(state, 2))
     search, state = kernel(map="south-america"), Position((0, 0, 1, 1), (2000, 1, 1, 1), "attack", 0, 3, 1, (), 0, 9)
-    found.append(search.search(state, depth=1, algorithm="alphabeta", limit=Limit(nodes=100)).value)
+    found.append(search.search(state, depth=1, algorithm="alphabeta", limit=SearchLimit(nodes=100)).value)
     return found
 
 
@@ -461,12 +461,12 @@ def test_plain_python_finds_the_same_to_the_bit(without_numba: Any) -> None:
     assert without_numba(answers) == answers()
 
 
-@pytest.mark.skipif(not FAST, reason="nothing is compiled")
+@pytest.mark.skipif(not HAS_NUMBA, reason="nothing is compiled")
 def test_a_recursive_kernel_has_one_signature() -> None:
     """Numba keeps on disk a call to another signature of the same function as an address that is gone on loading."""
     search = kernel(map="south-america")
     search.warm_up()
     search.perft(search.rules.initial(Dice(bytes(32), 0))[0], 3)
-    searches: tuple[Any, ...] = (campaign_search.expect, campaign_search.prune, campaign_search.calm)
+    searches: tuple[Any, ...] = (campaign_search.search_expectiminimax, campaign_search.search_alpha_beta, campaign_search.search_quiescence)
     for function in (*searches, campaign_search.perft):
         assert len(function.signatures) <= 1, function.__name__

@@ -8,17 +8,17 @@ from typing import Any, get_args
 
 import pytest
 
-from bots.evaluation.base import EQUAL
+from bots.evaluation.base import EQUAL_WEIGHTS
 from bots.evaluation.risk import features
-from bots.search import Limit
-from bots.search.base import opinion
+from bots.search import SearchLimit
+from bots.search.base import evaluation_scale
 from bots.search.risk.campaign_search import CampaignSearch
-from bots.search.risk.settings import CampaignSettings, Drafting
+from bots.search.risk.settings import CampaignSettings, DraftMode
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
 from protocol.games.risk.campaign import Attack, Campaign, Draft, Move, Position
 
-DRAFTS = get_args(Drafting)
+DRAFTS = get_args(DraftMode)
 MAPS = ("south-america", "africa", "world", "grid-6x6")
 
 
@@ -36,7 +36,7 @@ def drafts(seed: int, count: int) -> Iterator[tuple[CampaignSearch, Position, tu
         )
         state = rules.initial(Dice(rng.randbytes(32), 0))[0]
         for _ in range(rng.randrange(60)):
-            after = rules.apply(state, rules.sample(state, rng.randrange), Dice(rng.randbytes(32), 0))[0]
+            after = rules.apply(state, rules.sample_move(state, rng.randrange), Dice(rng.randbytes(32), 0))[0]
             if rules.to_move(after) is None:
                 break
             state = after
@@ -46,9 +46,9 @@ def drafts(seed: int, count: int) -> Iterator[tuple[CampaignSearch, Position, tu
             yield CampaignSearch(rules), state, tuple(round(rng.uniform(0, 10), 3) for _ in range(4))
 
 
-def draft(search: CampaignSearch, state: Position, how: Any, weights: Sequence[float] = EQUAL) -> Move:
+def draft(search: CampaignSearch, state: Position, how: Any, weights: Sequence[float] = EQUAL_WEIGHTS) -> Move:
     below = random.Random(7).randrange
-    limit = Limit(nodes=10)
+    limit = SearchLimit(nodes=10)
     settings = CampaignSettings(draft=how)
     options: dict[str, Any] = {"weights": weights, "settings": settings, "below": below}
     found = search.search(state, depth=1, algorithm="alphabeta", limit=limit, **options)
@@ -64,7 +64,7 @@ def after(rules: Campaign, state: Position, move: Move) -> Position:
 @pytest.mark.parametrize("how", DRAFTS)
 def test_a_draft_is_legal_and_told_with_what_the_position_after_it_looks_like(how: Any) -> None:
     for search, state, weights in drafts(1, 20):
-        limit = Limit(nodes=10)
+        limit = SearchLimit(nodes=10)
         found = search.search(
             state,
             depth=9,
@@ -76,8 +76,8 @@ def test_a_draft_is_legal_and_told_with_what_the_position_after_it_looks_like(ho
         )
         assert found.move is not None
         looks = features(search.rules, after(search.rules, state, found.move), state.seat, weights)
-        assert found.value == pytest.approx(opinion(search.rules) * looks, abs=1)
-        assert (found.line, found.nodes, limit.spent) == ((found.move,), 1, 1)
+        assert found.value == pytest.approx(evaluation_scale(search.rules) * looks, abs=1)
+        assert (found.line, found.nodes, limit.nodes_spent) == ((found.move,), 1, 1)
 
 
 def test_by_the_rule_it_is_the_draft_rules() -> None:
@@ -87,14 +87,14 @@ def test_by_the_rule_it_is_the_draft_rules() -> None:
 
 def test_a_random_draft_is_drawn_as_the_rules_draw_one() -> None:
     for search, state, _ in drafts(3, 8):
-        assert draft(search, state, "random") == search.rules.sample(state, random.Random(7).randrange)
+        assert draft(search, state, "random") == search.rules.sample_move(state, random.Random(7).randrange)
 
 
 def test_a_random_draft_without_anything_to_draw_it_with_is_an_error() -> None:
     search, state, _ = next(drafts(4, 1))
     settings = CampaignSettings(draft="random")
     with pytest.raises(ValueError, match="a random draft needs below"):
-        search.search(state, depth=1, algorithm="alphabeta", settings=settings, limit=Limit())
+        search.search(state, depth=1, algorithm="alphabeta", settings=settings, limit=SearchLimit())
 
 
 def test_a_greedy_draft_puts_every_unit_where_the_evaluation_gains_most() -> None:
@@ -126,7 +126,7 @@ def unit_by_unit(rules: Campaign, state: Position, weights: Sequence[float]) -> 
 def test_without_an_evaluation_all_greedy_drafts_are_equal_and_the_first_territory_gets_the_units() -> None:
     search, state, _ = next(drafts(6, 1))
     options: dict[str, Any] = {"evaluation": "none", "settings": CampaignSettings(draft="greedy")}
-    found = search.search(state, depth=1, algorithm="alphabeta", limit=Limit(nodes=10), **options)
+    found = search.search(state, depth=1, algorithm="alphabeta", limit=SearchLimit(nodes=10), **options)
     assert found.move == Draft(((state.owner.index(state.seat), state.units),))
 
 
@@ -152,7 +152,7 @@ def test_how_the_own_draft_is_placed_changes_nothing_in_the_tree() -> None:
     for search, state, _ in drafts(8, 4):
         attacking = after(search.rules, state, search.rules.legal_moves(state)[0])
         found = [
-            search.search(attacking, depth=3, algorithm="alphabeta", settings=settings, limit=Limit(nodes=900))
+            search.search(attacking, depth=3, algorithm="alphabeta", settings=settings, limit=SearchLimit(nodes=900))
             for settings in (CampaignSettings(horizon="plies", draft=how) for how in DRAFTS)
         ]
         assert found == [found[0]] * len(DRAFTS)

@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from bots.evaluation import evaluation
+from bots.evaluation import load_evaluation
 from bots.evaluation.risk import features
-from bots.search import WIN, Limit, expectiminimax
+from bots.search import WIN_VALUE, SearchLimit, expectiminimax
 from bots.search.risk import duel_search as flat
 from bots.search.risk import flat_position
 from bots.search.risk.duel_search import DuelSearch
-from bots.search.risk.flat_position import FEATURES, MODES, cell, estimate, scale_values, state_of
-from bots.search.risk.work_buffers import STOP, begin, random_numbers
+from bots.search.risk.flat_position import FEATURES, MODES, cell_of, evaluate, scale_values, make_state
+from bots.search.risk.work_buffers import STOP, reset_counts, make_random_numbers
 from kept_code import kept
 from machine.compiled import floats, ints
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import Action, Duel, Position
 from volumes import examples
 
-peek, put = kept(flat_position.peek), kept(flat_position.put)
+peek, put = kept(flat_position.evaluate_change), kept(flat_position.set_cell)
 SMALL = ("south-america", "australia", "africa", "europe", "north-america", "asia")
 LARGE = ("world", "grid-6x6", "grid-10x10")
 EVALUATIONS = ("features", "unam", "none")
@@ -68,17 +68,17 @@ def random_searches(count: int, maps: tuple[str, ...], seed: int) -> list[tuple[
 
 @pytest.mark.parametrize("name", EVALUATIONS)
 def test_expectiminimax_finds_and_counts_what_the_generic_search_does(name: str) -> None:
-    evaluate = evaluation("risk-duel", name)
+    evaluate = load_evaluation("risk-duel", name)
     for i, (search, position) in enumerate(random_searches(examples(50, nightly=100), SMALL[:4], seed=1)):
         depth = 1 + i % 3
-        found = search.search(position, depth=depth, algorithm="expectiminimax", evaluation=name, limit=Limit())
+        found = search.search(position, depth=depth, algorithm="expectiminimax", evaluation=name, limit=SearchLimit())
         generic = [
             expectiminimax(search.rules, position, depth=at, evaluate=evaluate) for at in range(1, found.depth + 1)
         ]
         assert found.value == pytest.approx(generic[-1].value, rel=1e-6, abs=1e-2)
         assert found.nodes == sum(each.nodes for each in generic)
         assert found.leaves == sum(each.leaves for each in generic)
-        assert (found.deepest, found.complete) == (generic[-1].deepest, generic[-1].complete)
+        assert (found.max_ply, found.complete) == (generic[-1].max_ply, generic[-1].complete)
         assert found.depth == depth or found.complete or abs(found.value) > 0.95e6
 
 
@@ -87,14 +87,14 @@ def test_alphabeta_finds_the_value_of_expectiminimax() -> None:
         random_searches(examples(250, nightly=1000), ("south-america", "africa", "europe"), seed=2)
     ):
         depth, name = 1 + i % (4 if search.rules.map.name == "europe" else 5), EVALUATIONS[i % 3]
-        plain = search.search(position, depth=depth, algorithm="expectiminimax", evaluation=name, limit=Limit())
-        pruned = search.search(position, depth=depth, algorithm="alphabeta", evaluation=name, limit=Limit())
+        plain = search.search(position, depth=depth, algorithm="expectiminimax", evaluation=name, limit=SearchLimit())
+        pruned = search.search(position, depth=depth, algorithm="alphabeta", evaluation=name, limit=SearchLimit())
         assert pruned.value == pytest.approx(plain.value, rel=1e-9, abs=1e-6), (position, depth, name)
 
 
 def test_alphabeta_plays_a_move_of_the_greatest_value() -> None:
     for search, position in random_searches(50, ("africa",), seed=3):
-        found = search.search(position, depth=3, algorithm="alphabeta", limit=Limit())
+        found = search.search(position, depth=3, algorithm="alphabeta", limit=SearchLimit())
         if found.depth == 3:
             assert found.move is not None
             assert after_move(search, position, found.move, depth=2) == pytest.approx(found.value, rel=1e-6, abs=2)
@@ -108,7 +108,7 @@ def after_move(search: DuelSearch, position: Position, move: Action, depth: int)
 
     def value(result: Position) -> float:
         if search.rules.to_move(result) is None:
-            return WIN if search.rules.ranks(result)[position.seat] < search.rules.ranks(result)[result.seat] else 0.0
+            return WIN_VALUE if search.rules.ranks(result)[position.seat] < search.rules.ranks(result)[result.seat] else 0.0
         return -expectiminimax(search.rules, result, depth=depth, evaluate=evaluate).value
 
     return sum(float(chance) * value(result) for chance, result in search.rules.outcomes(position, move))
@@ -119,7 +119,7 @@ def test_alphabeta_visits_at_most_a_tenth_six_plies_deep_on_africa(plies: int) -
     search = kernel("africa")
     position = random_position(search.rules, random.Random(plies), plies)
     nodes = {
-        algorithm: [search.search(position, depth=depth, algorithm=algorithm, limit=Limit()).nodes for depth in (5, 6)]
+        algorithm: [search.search(position, depth=depth, algorithm=algorithm, limit=SearchLimit()).nodes for depth in (5, 6)]
         for algorithm in ("expectiminimax", "alphabeta")
     }
     plain, pruned = (before_last[1] - before_last[0] for before_last in nodes.values())
@@ -169,7 +169,7 @@ def test_the_number_of_paths_ends_with_the_game() -> None:
 def test_a_won_game_is_worth_a_win_in_as_many_plies_and_looked_at_no_deeper(algorithm: Any) -> None:
     search = DuelSearch(Duel({"map": PAIR}))
     position = Position((0, -1), (3, 0), 0, 5)
-    found = search.search(position, depth=6, algorithm=algorithm, limit=Limit())
+    found = search.search(position, depth=6, algorithm=algorithm, limit=SearchLimit())
     assert (found.value, found.depth, found.complete) == (999_999.0, 1, True)
     assert found.move == search.rules.legal_moves(position)[0]
 
@@ -178,14 +178,14 @@ def test_a_won_game_is_worth_a_win_in_as_many_plies_and_looked_at_no_deeper(algo
 def test_the_ply_limit_is_a_draw(algorithm: Any) -> None:
     search = kernel("africa", 10, 13)
     found = search.search(
-        random_position(search.rules, random.Random(5), 12), depth=9, algorithm=algorithm, limit=Limit()
+        random_position(search.rules, random.Random(5), 12), depth=9, algorithm=algorithm, limit=SearchLimit()
     )
     assert (found.value, found.depth, found.complete) == (0.0, 1, True)
 
 
 def test_a_finished_game_has_no_move() -> None:
     search = DuelSearch(Duel({"map": PAIR}))
-    found = search.search(Position((0, 0), (3, 1), 1, 7), depth=3, algorithm="alphabeta", limit=Limit())
+    found = search.search(Position((0, 0), (3, 1), 1, 7), depth=3, algorithm="alphabeta", limit=SearchLimit())
     assert (found.move, found.value) == (None, 0.0)
 
 
@@ -194,12 +194,12 @@ def test_a_finished_game_has_no_move() -> None:
 def test_a_search_out_of_nodes_answers_with_a_lesser_depth(algorithm: Any, nodes: int) -> None:
     search = kernel("europe")
     position = random_position(search.rules, random.Random(6), 15)
-    limit = Limit(nodes=nodes)
+    limit = SearchLimit(nodes=nodes)
     found = search.search(position, depth=1000, algorithm=algorithm, limit=limit)
     assert found.move in search.rules.legal_moves(position)
     assert found.depth < 1000
-    assert found.nodes == limit.spent < nodes + 60
-    full = search.search(position, depth=max(found.depth, 1), algorithm=algorithm, limit=Limit())
+    assert found.nodes == limit.nodes_spent < nodes + 60
+    full = search.search(position, depth=max(found.depth, 1), algorithm=algorithm, limit=SearchLimit())
     assert found.depth == 0 or (found.value, found.line) == (full.value, full.line)
 
 
@@ -208,7 +208,7 @@ def test_a_search_out_of_time_answers_with_a_lesser_depth(algorithm: Any) -> Non
     search = kernel("world")
     position = random_position(search.rules, random.Random(7), 60)
     for seconds in (-1.0, 0.0, 0.1):
-        limit = Limit(deadline=time.monotonic() + seconds)
+        limit = SearchLimit(deadline=time.monotonic() + seconds)
         found = search.search(position, depth=60, algorithm=algorithm, limit=limit)
         assert found.move in search.rules.legal_moves(position)
 
@@ -217,7 +217,7 @@ def test_the_line_is_played_by_the_rules_up_to_the_first_throw() -> None:
     for search, position in random_searches(60, SMALL[:4], seed=8):
         state = position
         for algorithm in ("expectiminimax", "alphabeta"):
-            found = search.search(position, depth=4, algorithm=algorithm, limit=Limit())
+            found = search.search(position, depth=4, algorithm=algorithm, limit=SearchLimit())
             state = position
             for i, move in enumerate(found.line):
                 assert move in search.rules.legal_moves(state)
@@ -230,11 +230,11 @@ def test_a_stopped_search_leaves_its_position_as_it_was() -> None:
     board = ints(flat.duel_board(search.rules))
     count = len(search.rules.map)
     position = Position(tuple(at % 2 for at in range(count)), (3,) * count, 0, 0)
-    state = state_of(board, position, 0, FEATURES)
+    state = make_state(board, position, 0, FEATURES)
     before = list(state)
-    work = flat.work_array(flat.duel_board(search.rules), 8, 0)
-    begin(work, 1000)
-    flat.expect(board, state, floats([*scale_values(search.rules.map, (1, 1, 1, 1), 1.0), 1.0]), work, 8, 0)
+    work = flat.make_work_array(flat.duel_board(search.rules), 8, 0)
+    reset_counts(work, 1000)
+    flat.search_expectiminimax(board, state, floats([*scale_values(search.rules.map, (1, 1, 1, 1), 1.0), 1.0]), work, 8, 0)
     assert work[STOP] == 1
     assert list(state) == before
 
@@ -245,20 +245,20 @@ def test_a_position_that_is_only_looked_at_is_worth_what_it_is_when_entered(name
     rules = Duel({"map": "africa"})
     map_, board = rules.map, ints(flat.duel_board(rules))
     scale = floats(scale_values(map_, (1, 2, 3, 4), 1.0, 10))
-    state = state_of(board, rules.initial(NO_DICE)[0], 2, MODES[name])
+    state = make_state(board, rules.initial(NO_DICE)[0], 2, MODES[name])
     for _ in range(500):
-        at, owner = cell(rng.randrange(len(map_))), rng.randrange(-1, 4)
+        at, owner = cell_of(rng.randrange(len(map_))), rng.randrange(-1, 4)
         troops = rng.randint(1, 10) if owner >= 0 else 0
         looked, before = peek(board, state, scale, at, owner, troops), list(state)
         put(board, state, at, owner, troops)
-        assert estimate(board, state, scale) == looked
+        assert evaluate(board, state, scale) == looked
         if rng.random() < 0.3:
             put(board, state, at, before[at], before[at + 1])
             assert list(state) == before
 
 
 def test_the_random_numbers_of_the_table_are_those_of_splitmix64() -> None:
-    assert [number % 2**64 for number in random_numbers(2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
+    assert [number % 2**64 for number in make_random_numbers(2)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4]
 
 
 def answers() -> list[Any]:
@@ -272,7 +272,7 @@ def answers() -> list[Any]:
                 algorithm=algorithm,
                 evaluation=EVALUATIONS[i % 3],
                 weights=(1, 2, 4, 8),
-                limit=Limit(),
+                limit=SearchLimit(),
             )
             found.append([result.value.hex(), list(map(list, result.line)), result.nodes, result.leaves])
         found.append(search.perft(position, 3))

@@ -10,25 +10,25 @@ import pytest
 
 from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import Uct
-from bots.search import Limit
+from bots.search import SearchLimit
 from bots.search.risk import duel_uct as flat
-from bots.search.risk.duel_search import BORDERS, action_of, duel_board
+from bots.search.risk.duel_search import BORDERS, decode_move, duel_board
 from bots.search.risk.duel_uct import DuelUct
-from bots.search.risk.flat_position import NONE, cell, state_of
+from bots.search.risk.flat_position import NO_EVALUATION, cell_of, make_state
 from kept_code import kept
 from machine.compiled import ints
-from machine.generator import seeded
+from machine.generator import seed_state
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import Action, Duel, Position
 from turns import play
 from volumes import examples
 
-play_move = kept(flat.play)
+play_move = kept(flat.play_move)
 
 
 def searched(rules: Duel, state: Position, sims: int) -> Action:
-    move = DuelUct(rules).search(state, below=random.Random(state.at).randrange, limit=Limit(nodes=sims)).move
+    move = DuelUct(rules).search(state, below=random.Random(state.at).randrange, limit=SearchLimit(nodes=sims)).move
     assert move is not None
     return move
 
@@ -40,7 +40,7 @@ def test_actions_are_legal_wherever_a_game_gets_to(map_: str) -> None:
     for _ in range(4):
         state = rules.initial(NO_DICE)[0]
         while rules.to_move(state) is not None and state.at < 60:
-            found = uct.search(state, below=rng.randrange, limit=Limit(nodes=rng.choice((1, 20, 200))))
+            found = uct.search(state, below=rng.randrange, limit=SearchLimit(nodes=rng.choice((1, 20, 200))))
             assert found.move in rules.legal_moves(state)
             assert 0.0 <= found.value <= 1.0
             seen[found.move.do] += 1
@@ -51,18 +51,18 @@ def test_actions_are_legal_wherever_a_game_gets_to(map_: str) -> None:
 
 def test_a_move_on_the_arrays_has_the_results_of_the_rules() -> None:
     rules, rng = Duel({"map": "africa"}), random.Random(4)
-    values, luck = duel_board(rules), ints(seeded(99))
+    values, luck = duel_board(rules), ints(seed_state(99))
     board = ints(values)
     for _ in range(examples(8, nightly=30)):
         state = rules.initial(NO_DICE)[0]
         while rules.to_move(state) is not None and state.at < 40:
             move = rng.choice(rules.legal_moves(state))
-            flat_state = state_of(board, state, 0, NONE)
-            codes = [code for code in codes_of(rules) if action_of(values, state, code) == move]
+            flat_state = make_state(board, state, 0, NO_EVALUATION)
+            codes = [code for code in codes_of(rules) if decode_move(values, state, code) == move]
             won = play_move(board, flat_state, luck, state.seat, codes[0])
             results = [after for _, after in rules.outcomes(state, move)]
             after = results[0] if len(results) == 1 or won else results[1]
-            cells = [cell(at) for at in range(len(rules.map))]
+            cells = [cell_of(at) for at in range(len(rules.map))]
             assert [int(flat_state[at]) for at in cells] == list(after.owner)
             assert [int(flat_state[at + 1]) for at in cells] == list(after.troops)
             state = after
@@ -71,7 +71,7 @@ def test_a_move_on_the_arrays_has_the_results_of_the_rules() -> None:
 def codes_of(rules: Duel) -> list[int]:
     """The kernel's numbers of all places to draft to and borders to attack across."""
     board = duel_board(rules)
-    return [*map(cell, range(len(rules.map))), *range(board[BORDERS], board[BORDERS] + 2 * len(rules.map.borders))]
+    return [*map(cell_of, range(len(rules.map))), *range(board[BORDERS], board[BORDERS] + 2 * len(rules.map.borders))]
 
 
 def moves_of_searches() -> list[str]:
@@ -109,4 +109,4 @@ def test_it_wins_more_than_it_loses_against_moves_at_random() -> None:
 
 def test_a_game_that_is_over_has_no_move() -> None:
     over = Position((0, 0, 0, 0), (1, 1, 1, 1), 1, 9)
-    assert DuelUct(Duel({})).search(over, below=random.Random(1).randrange, limit=Limit()).move is None
+    assert DuelUct(Duel({})).search(over, below=random.Random(1).randrange, limit=SearchLimit()).move is None

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bots.evaluation import evaluation, names_of
-from bots.evaluation.risk import features, score, unam, walk
-from bots.search.risk.flat_position import MODES, board_values, estimate, scale_values, state_of
+from bots.evaluation import load_evaluation, names_of
+from bots.evaluation.risk import features, unam_score, unam, breadth_first_pairs
+from bots.search.risk.flat_position import MODES, board_values, evaluate, scale_values, make_state
 from machine.compiled import floats, ints
-from measuring.risk.features import measure
+from measuring.risk.features import measure_features
 from protocol.games.risk.duel import Duel, Position
 from protocol.games.risk.maps import load_map
 
@@ -29,7 +29,7 @@ MIXED = Position((0, 1, 0, -1), (4, 2, 6, 0), 0, 9)
 
 
 def test_the_four_features_of_a_small_position() -> None:
-    share, army, strength, compactness = measure(RULES, MIXED, 0)
+    share, army, strength, compactness = measure_features(RULES, MIXED, 0)
     assert share == 2 / 4
     assert army == 10 / 12
     assert strength == pytest.approx((4 / 6 + 6 / 8) / 2)
@@ -38,13 +38,13 @@ def test_the_four_features_of_a_small_position() -> None:
 
 def test_a_territory_without_enemy_neighbours_is_strong() -> None:
     alone = Position((-1, 0, -1, -1), (0, 3, 0, 0), 0, 1)
-    assert measure(RULES, alone, 0) == (1 / 4, 1, 1, 1)
+    assert measure_features(RULES, alone, 0) == (1 / 4, 1, 1, 1)
 
 
 def test_a_seat_without_territories_has_nothing() -> None:
     for owner in ((-1, -1, -1, -1), (1, 1, -1, 1)):
         state = Position(owner, tuple(3 * (held >= 0) for held in owner), 0, 1)
-        assert measure(RULES, state, 0) == (0, 0, 0, 0)
+        assert measure_features(RULES, state, 0) == (0, 0, 0, 0)
         assert -1 < features(RULES, state, 0) < -0.99
 
 
@@ -58,27 +58,27 @@ UNITS = [tuple(float(i == j) for j in range(4)) for i in range(4)]
 
 
 def test_the_walk_of_unam_scores_every_territory_once_and_the_first_from_its_neighbour() -> None:
-    assert walk(RULES.map) == [(0, 1), (0, 2), (1, 0), (1, 3)]
+    assert breadth_first_pairs(RULES.map) == [(0, 1), (0, 2), (1, 0), (1, 3)]
 
 
 def test_the_score_of_unam_by_hand() -> None:
     # b seen from a: −2 − 1, twice −1 as a is MAX's, +1 as 4 > 2; c from a: 6 + 1, −1 as 4 < 6;
     # a from b: 4 + 1, −1; d from b: the score is not below its degree 2, +1 as 2 > 0.
-    assert score(RULES, MIXED, 0) == (-3 - 2 + 1) + (7 - 1) + (5 - 1) + 1
+    assert unam_score(RULES, MIXED, 0) == (-3 - 2 + 1) + (7 - 1) + (5 - 1) + 1
     # From seat 1: 3 + 1; −7 − 1; −5, twice −1, −1; d is free and the score below 2: + 2 + 1.
-    assert score(RULES, MIXED, 1) == 4 - 8 - 8 + 3
+    assert unam_score(RULES, MIXED, 1) == 4 - 8 - 8 + 3
 
 
 def test_unam_gives_the_empty_map_the_degrees_until_the_score_is_as_great() -> None:
     empty = Position((-1,) * 4, (0,) * 4, 0, 0)
-    assert score(RULES, empty, 0) == 3  # b gives its 3; none of the others has more
+    assert unam_score(RULES, empty, 0) == 3  # b gives its 3; none of the others has more
 
 
 @pytest.mark.parametrize("map_", ["africa", "world"])
 @pytest.mark.parametrize("name", ["features", "unam"])
 def test_evaluations_stay_strictly_between_a_loss_and_a_win(map_: str, name: str) -> None:
     rules = Duel({"map": map_, "max_troops": 100})
-    evaluate = evaluation("risk-duel", name)
+    evaluate = load_evaluation("risk-duel", name)
     count = len(rules.map)
     for owner, troops in (
         ((0,) * count, (100,) * count),
@@ -102,7 +102,7 @@ def test_the_flat_arrays_agree_with_the_features_whatever_the_number_of_seats(ma
             troops = [rng.randint(1, 200) if held >= 0 else 0 for held in owner]
             position = SimpleNamespace(owner=owner, troops=troops)
             readable = features(rules, position, seat, weights)
-            assert estimate(flat, state_of(flat, position, seat, MODES["features"]), scale) == pytest.approx(
+            assert evaluate(flat, make_state(flat, position, seat, MODES["features"]), scale) == pytest.approx(
                 readable, abs=1e-7
             )
 
@@ -114,11 +114,11 @@ def test_the_flat_arrays_agree_with_unam() -> None:
     for _ in range(100):
         owner = tuple(rng.randrange(-1, 2) for _ in range(len(rules.map)))
         position = Position(owner, tuple(rng.randint(1, 7) if held >= 0 else 0 for held in owner), rng.randrange(2), 9)
-        state = state_of(flat, position, position.seat, MODES["unam"])
-        assert estimate(flat, state, scale) == pytest.approx(unam(rules, position, position.seat), abs=1e-12)
+        state = make_state(flat, position, position.seat, MODES["unam"])
+        assert evaluate(flat, state, scale) == pytest.approx(unam(rules, position, position.seat), abs=1e-12)
 
 
 def test_risk_evaluations_are_found_by_name_and_the_best_is_the_default() -> None:
     assert names_of("risk-duel") == ("features", "unam", "none")
     assert names_of("risk-campaign") == ("outlook", "features", "none")
-    assert evaluation("risk-duel") is features
+    assert load_evaluation("risk-duel") is features

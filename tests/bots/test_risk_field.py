@@ -12,10 +12,10 @@ import pytest
 from bots.search.risk import battle_odds as table
 from bots.search.risk import field as flat
 from bots.search.risk import policies
-from bots.search.risk.battle_odds import EDGE, ENOUGH, odds_table
+from bots.search.risk.battle_odds import MAX_TABLE_UNITS, SUFFICIENT_PROBABILITY, odds_table
 from bots.search.risk.campaign_board import campaign_board
-from bots.search.risk.flat_position import cell
-from bots.search.risk.policies import RAID, CampaignRaid
+from bots.search.risk.flat_position import cell_of
+from bots.search.risk.policies import RAID, RaidPolicy
 from kept_code import kept
 from machine.compiled import ints, zeros
 from protocol.dice import Dice
@@ -23,8 +23,8 @@ from protocol.games.risk.battle import battle_odds, battle_without_dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, Move, Position
 from volumes import examples
 
-attack, fight, score = kept(flat.attack), kept(flat.fight), kept(flat.score)
-enough, odds_of, play_turn = kept(table.enough), kept(table.odds_of), kept(policies.play_turn)
+attack, fight, score = kept(flat.attack), kept(flat.fight), kept(flat.write_first_place_shares)
+enough, odds_of, play_turn = kept(table.find_sufficient), kept(table.look_up_odds), kept(policies.play_turn)
 CONFIGS: list[dict[str, Any]] = [
     {"players": 2},
     {"players": 2, "battle": "deterministic", "initial_units": 3},
@@ -40,11 +40,11 @@ def do(board: Any, field: Any, move: Move) -> None:
     """A move of the rules on the field."""
     if isinstance(move, Draft):
         for at, units in move.units:
-            flat.do(board, field, cell(at), flat.NOWHERE, units, 0)
+            flat.apply_move(board, field, cell_of(at), flat.NO_CELL, units, 0)
     elif isinstance(move, Attack):
-        attack(board, field, cell(move.source), cell(move.to), move.units)
+        attack(board, field, cell_of(move.source), cell_of(move.to), move.units)
     else:
-        flat.do(board, field, flat.NOWHERE, flat.NOWHERE, 0, 0)
+        flat.apply_move(board, field, flat.NO_CELL, flat.NO_CELL, 0, 0)
 
 
 def shares(board: Any, field: Any, seats: int) -> list[float]:
@@ -56,7 +56,7 @@ def shares(board: Any, field: Any, seats: int) -> list[float]:
 def played(rules: Campaign, state: Position, move: Move, field: Any) -> Position | None:
     """What the rules make of the move, the result that the field shows; None where it shows none."""
     territories = range(len(rules.map))
-    shown = [int(field[cell(at)]) for at in territories], [int(field[cell(at) + 1]) for at in territories]
+    shown = [int(field[cell_of(at)]) for at in territories], [int(field[cell_of(at) + 1]) for at in territories]
     results = (after for _, after in rules.outcomes(state, move))
     return next((after for after in results if (list(after.owner), list(after.troops)) == shown), None)
 
@@ -67,17 +67,17 @@ def test_a_field_stays_what_a_new_one_of_the_rules_position_would_be(config: dic
     board, ended = ints(campaign_board(rules)), 0
     for _ in range(examples(2, nightly=4)):
         state = rules.initial(Dice(rng.randbytes(32), 0))[0]
-        field = flat.field_of(rules, state, rng.randrange(2**31))
+        field = flat.make_field(rules, state, rng.randrange(2**31))
         for _ in range(150):
             if rng.random() < 0.01 and len(state.out) < rules.seats - 2:
                 state = rules.remove_seat(
                     state, rng.choice([seat for seat in range(rules.seats) if seat not in state.out])
                 )
-                field = flat.field_of(rules, state, rng.randrange(2**31))
+                field = flat.make_field(rules, state, rng.randrange(2**31))
                 if rules.to_move(state) is None:  # the last of the last round
                     break
             attacks = [move for move in rules.legal_moves(state) if isinstance(move, Attack)]
-            move = rng.choice(attacks) if attacks and rng.random() < 0.8 else rules.sample(state, rng.randrange)
+            move = rng.choice(attacks) if attacks and rng.random() < 0.8 else rules.sample_move(state, rng.randrange)
             do(board, field, move)
             after = played(rules, state, move, field)
             assert after is not None, (state, move)
@@ -88,14 +88,14 @@ def test_a_field_stays_what_a_new_one_of_the_rules_position_would_be(config: dic
                 assert shares(board, field, rules.seats) == [(rank == 1) / ranks.count(1) for rank in ranks]
                 ended += 1
                 break
-            fresh = flat.field_of(rules, state, 0)
-            assert list(field[flat.POSITION :]) == list(fresh[flat.POSITION :])
+            fresh = flat.make_field(rules, state, 0)
+            assert list(field[flat.POSITION_BEGIN :]) == list(fresh[flat.POSITION :])
     assert ended or config.get("max_rounds") is None
 
 
 @pytest.mark.parametrize(("attackers", "defenders"), [(1, 1), (2, 1), (1, 2), (3, 2), (7, 5), (4, 8)])
 def test_battles_end_as_often_as_their_odds_say(attackers: int, defenders: int) -> None:
-    field, count = flat.field_of(Campaign({}), Campaign({}).initial(Dice(bytes(32), 0))[0], 12345), 10_000
+    field, count = flat.make_field(Campaign({}), Campaign({}).initial(Dice(bytes(32), 0))[0], 12345), 10_000
     ends = Counter(int(fight(field, attackers, defenders, 1)) for _ in range(count))
     odds = {left or -held: float(chance) for chance, left, held in battle_odds(attackers, defenders)}
     assert ends.keys() <= odds.keys()
@@ -116,10 +116,10 @@ def test_the_table_of_odds_is_exact(attackers: int, defenders: int) -> None:
 
 
 def test_beyond_its_edge_the_table_is_scaled() -> None:
-    chance, left, held = odds_of(odds_table(True), 3 * EDGE, 2 * EDGE)
+    chance, left, held = odds_of(odds_table(True), 3 * MAX_TABLE_UNITS, 2 * MAX_TABLE_UNITS)
     assert chance > 0.99
-    assert left == pytest.approx(3 * EDGE - 0.86 * 2 * EDGE, rel=0.03)
-    assert odds_of(odds_table(False), 5 * EDGE, EDGE)[:2] == (1.0, 4 * EDGE)
+    assert left == pytest.approx(3 * MAX_TABLE_UNITS - 0.86 * 2 * MAX_TABLE_UNITS, rel=0.03)
+    assert odds_of(odds_table(False), 5 * MAX_TABLE_UNITS, MAX_TABLE_UNITS)[:2] == (1.0, 4 * MAX_TABLE_UNITS)
     assert held >= 0
 
 
@@ -128,28 +128,28 @@ def test_enough_units_are_the_fewest_that_win_nearly_always(dice: bool) -> None:
     odds = odds_table(dice)
     for defenders in (1, 2, 5, 13, 40):
         units = int(enough(odds, 1000, defenders))
-        assert odds_of(odds, units, defenders)[0] >= ENOUGH > odds_of(odds, units - 1, defenders)[0]
+        assert odds_of(odds, units, defenders)[0] >= SUFFICIENT_PROBABILITY > odds_of(odds, units - 1, defenders)[0]
         assert enough(odds, units - 1, defenders) == units - 1
-    assert enough(odds, 500, EDGE + 1) == 500
+    assert enough(odds, 500, MAX_TABLE_UNITS + 1) == 500
 
 
 @pytest.mark.parametrize("config", [{}, {"map": "world", "players": 3, "draft": "classic"}], ids=str)
 def test_the_raider_fares_on_a_field_as_it_does_by_the_rules(config: dict[str, Any]) -> None:
     rules = Campaign({**config, "deal": "5eed" * 8, "max_rounds": 6})
-    player, start = CampaignRaid(rules), rules.initial(Dice(bytes(32), 0))[0]
+    player, start = RaidPolicy(rules), rules.initial(Dice(bytes(32), 0))[0]
     units: dict[str, list[int]] = {"rules": [], "field": []}
     for number in range(games := examples(50, nightly=150)):
         state = start
         while rules.to_move(state) is not None:
             dice = Dice(number.to_bytes(32, "big"), rules.ply(state))
-            state = rules.apply(state, player.move(state), dice)[0]
+            state = rules.apply(state, player.choose_move(state), dice)[0]
         units["rules"].append(
             sum(troops for owner, troops in zip(state.owner, state.troops, strict=True) if owner == 0)
         )
-        field = flat.field_of(rules, start, 7919 * number)
+        field = flat.make_field(rules, start, 7919 * number)
         while not field[flat.OVER]:
             play_turn(player.board, field, player.odds, player.weights, player.path, RAID)
-        cells = map(cell, range(len(rules.map)))
+        cells = map(cell_of, range(len(rules.map)))
         units["field"].append(sum(int(field[at + 1]) for at in cells if field[at] == 0))
     error = (pvariance(units["rules"]) / (games / 2)) ** 0.5
     assert error > 0.1

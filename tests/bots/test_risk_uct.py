@@ -9,9 +9,9 @@ import pytest
 
 from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import Raider, Uct
-from bots.search import Limit
+from bots.search import SearchLimit
 from bots.search.risk.campaign_uct import CampaignUct
-from bots.search.risk.policies import CampaignRaid
+from bots.search.risk.policies import RaidPolicy
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
 from turns import play, turn
@@ -27,7 +27,7 @@ CONFIGS: list[dict[str, Any]] = [
 
 
 def searched(rules: Campaign, state: Position, sims: int, seed: int = 1) -> Move:
-    move = CampaignUct(rules).search(state, below=random.Random(seed).randrange, limit=Limit(nodes=sims)).move
+    move = CampaignUct(rules).search(state, below=random.Random(seed).randrange, limit=SearchLimit(nodes=sims)).move
     assert move is not None
     return move
 
@@ -35,7 +35,7 @@ def searched(rules: Campaign, state: Position, sims: int, seed: int = 1) -> Move
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 def test_moves_are_legal_wherever_a_game_gets_to_and_whoever_drops_out(config: dict[str, Any]) -> None:
     rules, rng = Campaign(config), random.Random(str(config))
-    uct, raider = CampaignUct(rules), CampaignRaid(rules)
+    uct, raider = CampaignUct(rules), RaidPolicy(rules)
     seen: set[type[Move]] = set()
     for _ in range(examples(3, nightly=6)):
         state = rules.initial(Dice(rng.randbytes(32), 0))[0]
@@ -46,11 +46,11 @@ def test_moves_are_legal_wherever_a_game_gets_to_and_whoever_drops_out(config: d
                 )
             if rules.to_move(state) is None:
                 break
-            found = uct.search(state, below=rng.randrange, limit=Limit(nodes=rng.choice((1, 10, 200))))
+            found = uct.search(state, below=rng.randrange, limit=SearchLimit(nodes=rng.choice((1, 10, 200))))
             assert found.move is not None
             assert 0.0 <= found.value <= 1.0
             seen.add(type(found.move))
-            choices = found.move, raider.move(state), rules.sample(state, rng.randrange)
+            choices = found.move, raider.choose_move(state), rules.sample_move(state, rng.randrange)
             after = [rules.apply(state, move, Dice(rng.randbytes(32), 0))[0] for move in choices]
             state = rng.choice(after)
     assert seen >= {Draft, Attack}
@@ -59,14 +59,14 @@ def test_moves_are_legal_wherever_a_game_gets_to_and_whoever_drops_out(config: d
 def test_a_game_that_is_over_has_no_move() -> None:
     rules = Campaign({"map": "africa"})
     over = rules.initial(Dice(bytes(32), 0))[0]._replace(out=(1,))
-    assert CampaignUct(rules).search(over, below=random.Random(1).randrange, limit=Limit()).move is None
+    assert CampaignUct(rules).search(over, below=random.Random(1).randrange, limit=SearchLimit()).move is None
 
 
 def test_a_search_without_time_plays_as_the_raider() -> None:
     rules = Campaign({})
     state = rules.initial(Dice(bytes(32), 0))[0]
-    found = CampaignUct(rules).search(state, below=random.Random(1).randrange, limit=Limit(nodes=0))
-    assert found.move == CampaignRaid(rules).move(state)
+    found = CampaignUct(rules).search(state, below=random.Random(1).randrange, limit=SearchLimit(nodes=0))
+    assert found.move == RaidPolicy(rules).choose_move(state)
 
 
 def moves_of_searches() -> list[str]:
@@ -99,7 +99,7 @@ def test_nobody_who_plays_at_random_survives(bot: Any) -> None:
 def test_a_win_at_hand_is_taken() -> None:
     rules = Campaign({"map": "south-america"})
     state = Position((0, 0, 1, 0), (1, 1, 2, 30), "attack", 0, 3, 5, (), 0, 9)
-    assert searched(rules, state, 100) == Attack(2, 3, 29) == CampaignRaid(rules).move(state)
+    assert searched(rules, state, 100) == Attack(2, 3, 29) == RaidPolicy(rules).choose_move(state)
 
 
 def test_a_sure_win_is_not_put_off() -> None:
@@ -121,7 +121,7 @@ def test_who_is_short_of_time_plays_as_the_raider(config: dict[str, Any], bank_m
     rules = Campaign(config)
     state = rules.initial(Dice(bytes(32), 0))[0]
     chosen = Uct("uct").choose(turn(rules, state, bank_ms=bank_ms, received=-1e15))
-    assert rules.decode_move(chosen.move) == CampaignRaid(rules).move(state)
+    assert rules.decode_move(chosen.move) == RaidPolicy(rules).choose_move(state)
 
 
 def test_a_value_is_told_only_where_there_was_a_choice() -> None:

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import pytest
 
-from bots.evaluation import evaluation
-from bots.evaluation.small_games import lines
+from bots.evaluation import load_evaluation
+from bots.evaluation.small_games import open_line_difference
 from bots.search import (
-    WIN,
-    Found,
-    HasChance,
-    Limit,
+    WIN_VALUE,
+    SearchResult,
+    ChanceNotSupported,
+    SearchLimit,
     LimitReached,
     TranspositionTable,
     alphabeta,
@@ -24,11 +24,11 @@ from bots.search import (
     minimax,
     negamax,
     star1,
-    status,
+    label_root,
 )
 from protocol.dice import Dice
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import NO_DICE, Game
 from protocol.games.nim import Position
 from protocol.games.tictactoe import Grid
@@ -109,7 +109,7 @@ class DiceRace(Game[Race, int]):
     def decode_move(self, wire: Any) -> int:
         return int(wire["roll"])
 
-    def board(self, state: Race) -> str:
+    def draw_board(self, state: Race) -> str:
         return str(state.squares)
 
     def notation(self, move: int) -> str:
@@ -142,7 +142,7 @@ GAMES = [
 
 @pytest.mark.parametrize(("game", "config", "plies"), GAMES)
 def test_all_searches_agree_on_the_value_of_random_positions(game: str, config: dict[str, Any], plies: int) -> None:
-    rules, chance = load(game, config), random.Random(1)
+    rules, chance = load_game(game, config), random.Random(1)
     for _ in range(8):
         state = walk(rules, plies + chance.randrange(3), chance)
         expected = minimax(rules, state).value
@@ -151,15 +151,15 @@ def test_all_searches_agree_on_the_value_of_random_positions(game: str, config: 
             assert found.value == expected
             assert found.complete
         assert alphabeta(rules, state, table=TranspositionTable()).value == expected
-        assert deepen(rules, state, star1, limit=Limit(), table=TranspositionTable()).value == expected
-        assert status(rules, state).value == (expected > 0) - (expected < 0)
+        assert deepen(rules, state, star1, limit=SearchLimit(), table=TranspositionTable()).value == expected
+        assert label_root(rules, state).value == (expected > 0) - (expected < 0)
 
 
 @pytest.mark.parametrize(("game", "config", "plies"), GAMES)
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_all_searches_agree_at_a_fixed_depth(game: str, config: dict[str, Any], plies: int, depth: int) -> None:
-    rules, chance = load(game, config), random.Random(depth)
-    evaluate = evaluation(game)
+    rules, chance = load_game(game, config), random.Random(depth)
+    evaluate = load_evaluation(game)
     table = TranspositionTable()
     for _ in range(6):
         state = walk(rules, chance.randrange(3), chance)
@@ -191,14 +191,14 @@ def test_a_table_kept_between_moves_does_not_change_values_under_chance() -> Non
     rules, chance, table = DiceRace({}), random.Random(5), TranspositionTable()
     for plies in (0, 2, 4):
         state = Race((plies // 2, 1), plies) if plies < 4 else walk(rules, 0, chance)
-        found = deepen(rules, state, star1, limit=Limit(), deepest=5, evaluate=race_lead, table=table)
+        found = deepen(rules, state, star1, limit=SearchLimit(), max_depth=5, evaluate=race_lead, table=table)
         assert found.value == pytest.approx(expectiminimax(rules, state, depth=5, evaluate=race_lead).value)
 
 
-@pytest.mark.parametrize("search", [minimax, negamax, alphabeta, status])
+@pytest.mark.parametrize("search", [minimax, negamax, alphabeta, label_root])
 def test_a_search_for_games_without_chance_refuses_a_game_with_chance(search: Any) -> None:
     rules = DiceRace({})
-    with pytest.raises(HasChance, match="race has chance"):
+    with pytest.raises(ChanceNotSupported, match="race has chance"):
         search(rules, rules.initial(NO_DICE)[0])
 
 
@@ -207,25 +207,25 @@ def visited(rules: Any, state: Any) -> int:
 
 
 def test_minimax_visits_every_course_of_tic_tac_toe_from_a_position() -> None:
-    rules = load("tictactoe")
+    rules = load_game("tictactoe")
     state = rules.initial(NO_DICE)[0]
     for move in (0, 4):
         state = rules.outcomes(state, rules.legal_moves(state)[move])[0][1]
     found = minimax(rules, state)
     assert found.nodes == visited(rules, state)
-    assert found.deepest == 7
+    assert found.max_ply == 7
 
 
 @pytest.mark.nightly
 def test_minimax_visits_all_549946_positions_of_tic_tac_toe() -> None:
-    rules = load("tictactoe")
+    rules = load_game("tictactoe")
     found = minimax(rules, rules.initial(NO_DICE)[0])
-    assert (found.nodes, found.leaves, found.value, found.deepest) == (549946, 255168, 0, 9)
+    assert (found.nodes, found.leaves, found.value, found.max_ply) == (549946, 255168, 0, 9)
 
 
 @pytest.mark.parametrize("search", PRUNING)
 def test_alphabeta_visits_under_four_percent_of_that(search: Any) -> None:
-    rules = load("tictactoe")
+    rules = load_game("tictactoe")
     root = rules.initial(NO_DICE)[0]
     plain, tabled = search(rules, root), search(rules, root, table=TranspositionTable())
     assert plain.value == tabled.value == 0
@@ -235,22 +235,22 @@ def test_alphabeta_visits_under_four_percent_of_that(search: Any) -> None:
 
 @pytest.mark.parametrize("search", PLAIN)
 def test_the_quicker_of_two_wins_is_chosen(search: Any) -> None:
-    rules = load("tictactoe")
+    rules = load_game("tictactoe")
     found = search(rules, Grid((1, 1, 0, 2, 2, 0, 0, 0, 0)))
     assert (found.move, found.value, found.line) == (2, 9, (2,))
 
 
 @pytest.mark.parametrize("search", PLAIN)
 def test_a_loss_is_put_off_as_long_as_it_can_be(search: Any) -> None:
-    rules = load("nim", {"heaps": [1, 2, 3]})
+    rules = load_game("nim", {"heaps": [1, 2, 3]})
     found = search(rules, Position((1, 2, 3), 0, 0))
-    assert found.value == 6 - WIN
+    assert found.value == 6 - WIN_VALUE
     assert len(found.line) == 6
 
 
 @pytest.mark.parametrize("search", PLAIN)
 def test_the_principal_variation_is_legal_and_leads_to_the_value(search: Any) -> None:
-    rules = load("grundy", {"heaps": [8]})
+    rules = load_game("grundy", {"heaps": [8]})
     state = root = rules.initial(NO_DICE)[0]
     found = search(rules, root)
     for move in found.line:
@@ -259,20 +259,20 @@ def test_the_principal_variation_is_legal_and_leads_to_the_value(search: Any) ->
     assert rules.to_move(state) is None
     assert found.move == found.line[0]
     sign = 1 if rules.ranks(state)[0] == 1 else -1
-    assert found.value == sign * (WIN - len(found.line))
+    assert found.value == sign * (WIN_VALUE - len(found.line))
 
 
 @pytest.mark.parametrize("search", PLAIN)
 def test_a_finished_game_has_no_move(search: Any) -> None:
-    rules = load("nim", {"heaps": [0]})
+    rules = load_game("nim", {"heaps": [0]})
     found = search(rules, rules.initial(NO_DICE)[0])
     assert (found.move, found.nodes, found.leaves) == (None, 1, 1)
 
 
 def test_the_strategy_of_a_won_position_wins_against_every_reply() -> None:
-    rules = load("nim", {"heaps": [2, 3, 3]})
+    rules = load_game("nim", {"heaps": [2, 3, 3]})
     root = rules.initial(NO_DICE)[0]
-    found = status(rules, root)
+    found = label_root(rules, root)
     assert found.label == "won"
     waiting, games = [root], 0
     while waiting:
@@ -288,9 +288,9 @@ def test_the_strategy_of_a_won_position_wins_against_every_reply() -> None:
 
 
 def test_the_strategy_of_a_drawn_position_never_loses() -> None:
-    rules = load("tictactoe")
+    rules = load_game("tictactoe")
     root = rules.initial(NO_DICE)[0]
-    found = status(rules, root)
+    found = label_root(rules, root)
     assert found.label == "drawn"
     waiting = [root]
     while waiting:
@@ -304,76 +304,76 @@ def test_the_strategy_of_a_drawn_position_never_loses() -> None:
 
 
 def test_there_is_no_strategy_for_a_lost_position() -> None:
-    rules = load("grundy", {"heaps": [7]})
-    found = status(rules, rules.initial(NO_DICE)[0])
+    rules = load_game("grundy", {"heaps": [7]})
+    found = label_root(rules, rules.initial(NO_DICE)[0])
     assert (found.label, found.strategy) == ("lost", {})
 
 
 def test_deepening_finds_what_the_deepest_finished_search_finds() -> None:
-    rules = load("nim")
+    rules = load_game("nim")
     root = rules.initial(NO_DICE)[0]
-    found: Found[Any] = deepen(rules, root, minimax, limit=Limit(), deepest=3, evaluate=evaluation("nim"))
-    plain = minimax(rules, root, depth=3, evaluate=evaluation("nim"))
+    found: SearchResult[Any] = deepen(rules, root, minimax, limit=SearchLimit(), max_depth=3, evaluate=load_evaluation("nim"))
+    plain = minimax(rules, root, depth=3, evaluate=load_evaluation("nim"))
     assert (found.value, found.move, found.depth) == (plain.value, plain.move, 3)
     assert found.nodes > plain.nodes
 
 
 def test_deepening_has_a_legal_answer_when_nothing_could_be_searched() -> None:
-    rules = load("nim")
+    rules = load_game("nim")
     root = rules.initial(NO_DICE)[0]
-    found: Found[Any] = deepen(rules, root, star1, limit=Limit(nodes=1))
+    found: SearchResult[Any] = deepen(rules, root, star1, limit=SearchLimit(nodes=1))
     assert found.move in rules.legal_moves(root)
     assert found.depth == 0
 
 
 def test_deepening_ends_at_its_deadline() -> None:
-    rules = load("nim", {"preset": "min-nim"})
+    rules = load_game("nim", {"preset": "min-nim"})
     ticks = iter(range(10_000))
-    limit = Limit(deadline=50, clock=lambda: float(next(ticks)))
-    found: Found[Any] = deepen(rules, rules.initial(NO_DICE)[0], star1, limit=limit)
+    limit = SearchLimit(deadline=50, clock=lambda: float(next(ticks)))
+    found: SearchResult[Any] = deepen(rules, rules.initial(NO_DICE)[0], star1, limit=limit)
     assert found.depth >= 1
     assert next(ticks) == 51
 
 
 def test_deepening_stops_when_the_end_is_forced() -> None:
-    rules = load("tictactoe")
-    found: Found[Any] = deepen(rules, Grid((1, 1, 0, 2, 2, 0, 0, 0, 0)), star1, limit=Limit())
+    rules = load_game("tictactoe")
+    found: SearchResult[Any] = deepen(rules, Grid((1, 1, 0, 2, 2, 0, 0, 0, 0)), star1, limit=SearchLimit())
     assert (found.move, found.depth) == (2, 1)
 
 
 def test_deepening_counts_the_nodes_of_the_depth_it_did_not_finish() -> None:
-    rules = load("nim")
-    found: Found[Any] = deepen(rules, rules.initial(NO_DICE)[0], star1, limit=Limit(nodes=500))
+    rules = load_game("nim")
+    found: SearchResult[Any] = deepen(rules, rules.initial(NO_DICE)[0], star1, limit=SearchLimit(nodes=500))
     assert found.nodes == 501
 
 
 def test_a_search_stops_when_its_nodes_are_spent() -> None:
-    rules = load("nim")
+    rules = load_game("nim")
     with pytest.raises(LimitReached):
-        minimax(rules, rules.initial(NO_DICE)[0], limit=Limit(nodes=100))
+        minimax(rules, rules.initial(NO_DICE)[0], limit=SearchLimit(nodes=100))
 
 
 def test_a_full_table_begins_anew() -> None:
-    rules = load("tictactoe")
-    table = TranspositionTable(most=100)
+    rules = load_game("tictactoe")
+    table = TranspositionTable(max_entries=100)
     assert alphabeta(rules, rules.initial(NO_DICE)[0], table=table).value == 0
     assert len(table) <= 100
 
 
 def test_lines_are_the_open_lines_of_one_side_less_those_of_the_other() -> None:
     corner = Grid((1, 0, 0, 0, 2, 0, 0, 0, 0))
-    assert lines(corner, 0) == 4 - 5
-    assert lines(corner, 1) == -lines(corner, 0)
+    assert open_line_difference(corner, 0) == 4 - 5
+    assert open_line_difference(corner, 1) == -open_line_difference(corner, 0)
 
 
 @pytest.mark.parametrize("game", ["nim", "grundy", "tictactoe"])
 def test_an_evaluation_lies_between_a_loss_and_a_win(game: str) -> None:
-    rules, chance = load(game), random.Random(2)
+    rules, chance = load_game(game), random.Random(2)
     for plies in range(6):
         state = walk(rules, plies, chance)
-        assert all(-1 < evaluation(game)(rules, state, seat) < 1 for seat in (0, 1))
+        assert all(-1 < load_evaluation(game)(rules, state, seat) < 1 for seat in (0, 1))
 
 
 def test_an_unknown_evaluation_is_refused_with_those_there_are() -> None:
     with pytest.raises(UsageFault, match="nim has no evaluation 'lines': one of parity, none"):
-        evaluation("nim", "lines")
+        load_evaluation("nim", "lines")

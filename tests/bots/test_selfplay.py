@@ -14,10 +14,10 @@ from msgspec.structs import asdict
 
 from bots.reference.search_bots import AlphaBeta
 from bots.search.risk.settings import CampaignSettings, DuelSettings
-from bots.tuning.selfplay import KEPT, Seats, Setup, check, play, play_adjusted, play_all, play_freed, ready
-from machine.workers.local import processes
+from bots.tuning.selfplay import CACHED_SETUPS, GameSpec, Setup, check_setup, play, play_adjusted, play_all, play_with_luck, rules_and_kernel
+from machine.workers.local import process_pool
 from measuring.luck import luck_along
-from measuring.value_registry import value_of
+from measuring.value_registry import load_value
 from protocol import VERSION
 from protocol.dice import Dice
 from protocol.errors import ArenaFault, UsageFault
@@ -64,26 +64,26 @@ def bot(setup: Setup, weights: tuple[float, ...]) -> AlphaBeta:
 def answers() -> list[Any]:
     """What is played where it is compiled and where it is not."""
     setups = [DUEL._replace(nodes=60), CAMPAIGN._replace(nodes=60, settings=AT_RANDOM)]
-    return [[str(game.moves), game.score] for setup in setups for game in [play(setup, Seats(ONE, OTHER, "start"))]]
+    return [[str(game.moves), game.score] for setup in setups for game in [play(setup, GameSpec(ONE, OTHER, "start"))]]
 
 
 @pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: "-".join(str(value) for value in setup if value))
 def test_a_game_goes_move_for_move_as_between_two_bots_with_the_same_settings(setup: Setup) -> None:
-    rules = check(setup)
-    one, other = (weights + (1.0,) * (len(setup.usual) - 4) for weights in (ONE, OTHER))
+    rules = check_setup(setup)
+    one, other = (weights + (1.0,) * (len(setup.default_weights) - 4) for weights in (ONE, OTHER))
     bots = bot(setup, one), bot(setup, other)
     for start in ("a", "b")[: examples(1, nightly=2)]:
         state = rules.initial(Dice(key_of(start), 0))[0]
         _, moves = play_bots(rules, bots, state, start, key_of(start))
-        assert play(setup, Seats(one, other, start)).moves == tuple(moves)
+        assert play(setup, GameSpec(one, other, start)).moves == tuple(moves)
 
 
 @pytest.mark.parametrize("setup", [DUEL, CAMPAIGN], ids=lambda setup: setup.game)
 def test_the_score_is_seat_0_s_by_the_ranks_of_the_rules(setup: Setup) -> None:
-    rules = check(setup)
+    rules = check_setup(setup)
     scores = {}
     for start in map(str, range(12)):
-        game = play(setup, Seats(ONE, OTHER, start))
+        game = play(setup, GameSpec(ONE, OTHER, start))
         state = rules.initial(Dice(key_of(start), 0))[0]
         for move in game.moves:
             state = rules.apply(state, move, Dice(key_of(start), rules.ply(state)))[0]
@@ -95,66 +95,66 @@ def test_the_score_is_seat_0_s_by_the_ranks_of_the_rules(setup: Setup) -> None:
 
 def test_a_draw_is_half_a_point() -> None:
     setup = DUEL._replace(config='{"max_plies": 3}')
-    assert play_all(setup, [Seats(ONE, OTHER, "a")], VERSION) == [0.5]
+    assert play_all(setup, [GameSpec(ONE, OTHER, "a")], VERSION) == [0.5]
 
 
 @pytest.mark.parametrize("setup", [DUEL, CAMPAIGN._replace(settings=AT_RANDOM)], ids=lambda setup: setup.game)
 def test_the_start_settles_all_chance(setup: Setup) -> None:
-    games = [play(setup, Seats(ONE, ONE, start)).moves for start in ("a", "a", "b")]
+    games = [play(setup, GameSpec(ONE, ONE, start)).moves for start in ("a", "a", "b")]
     assert games[0] == games[1] != games[2]
 
 
 def test_games_of_one_deal_may_have_dice_of_their_own() -> None:
     dealt = CAMPAIGN._replace(config='{"map": "africa", "max_rounds": 3}')
-    one, other = (play(dealt, Seats(ONE, ONE, "a", dice)) for dice in ("b", "c"))
+    one, other = (play(dealt, GameSpec(ONE, ONE, "a", dice)) for dice in ("b", "c"))
     assert one.states[0] == other.states[0]
     assert one.moves != other.moves
-    assert play(dealt, Seats(ONE, ONE, "a", "a")) == play(dealt, Seats(ONE, ONE, "a"))
+    assert play(dealt, GameSpec(ONE, ONE, "a", "a")) == play(dealt, GameSpec(ONE, ONE, "a"))
 
 
 @pytest.mark.parametrize("setup", [DUEL, CAMPAIGN], ids=lambda setup: setup.game)
 def test_the_luck_of_a_game_is_that_of_its_plies_by_the_value_named(setup: Setup) -> None:
-    games = [Seats(ONE, OTHER, start) for start in ("a", "b")]
-    freed = play_freed(setup, games, VERSION, "features-1")
+    games = [GameSpec(ONE, OTHER, start) for start in ("a", "b")]
+    freed = play_with_luck(setup, games, VERSION, "features-1")
     for seats, (score, luck) in zip(games, freed, strict=True):
         game = play(setup, seats)
         plies = zip(game.states, game.moves, game.states[1:], strict=False)
         assert score == game.score
-        assert luck == luck_along(check(setup), value_of(check(setup), "features-1"), plies).total[0] != 0
-    assert {luck for _, luck in play_freed(setup, games, VERSION, "none")} == {0.0}
+        assert luck == luck_along(check_setup(setup), load_value(check_setup(setup), "features-1"), plies).total[0] != 0
+    assert {luck for _, luck in play_with_luck(setup, games, VERSION, "none")} == {0.0}
 
 
 def test_a_tuning_keeps_the_score_less_luck_to_four_decimals() -> None:
-    games = [Seats(ONE, OTHER, start) for start in ("a", "b")]
-    freed = [game.score - game.luck for game in play_freed(DUEL, games, VERSION, "features-1")]
+    games = [GameSpec(ONE, OTHER, start) for start in ("a", "b")]
+    freed = [game.score - game.luck for game in play_with_luck(DUEL, games, VERSION, "features-1")]
     kept = play_adjusted(DUEL, games, VERSION, "features-1")
     assert kept == pytest.approx(freed, abs=0.00005)
     assert kept == [round(score, 4) for score in kept] != freed
 
 
 def test_games_do_not_depend_on_those_played_before() -> None:
-    games = [(setup, Seats(ONE, OTHER, start)) for start in "ab" for setup in SETUPS[: KEPT + 1]]
+    games = [(setup, GameSpec(ONE, OTHER, start)) for start in "ab" for setup in SETUPS[: CACHED_SETUPS + 1]]
     played = [play(*game) for game in games]
     assert [play(*game) for game in reversed(games)] == played[::-1]
 
 
 def test_a_thread_keeps_a_search_of_its_own() -> None:
     with ThreadPoolExecutor(1) as pool:
-        theirs = [pool.submit(ready, DUEL).result() for _ in range(2)]
+        theirs = [pool.submit(rules_and_kernel, DUEL).result() for _ in range(2)]
     assert theirs[0] is theirs[1]
-    assert theirs[0][1] is not ready(DUEL)[1]
+    assert theirs[0][1] is not rules_and_kernel(DUEL)[1]
 
 
 def test_threads_play_the_same_games_as_one() -> None:
-    games = [(setup, Seats(ONE, OTHER, str(start))) for start in range(8) for setup in (DUEL, CAMPAIGN)]
+    games = [(setup, GameSpec(ONE, OTHER, str(start))) for start in range(8) for setup in (DUEL, CAMPAIGN)]
     with ThreadPoolExecutor(4) as pool:
         played = list(pool.map(lambda game: play(*game), games))
     assert played == [play(*game) for game in games]
 
 
 def test_workers_play_what_is_played_here_and_what_they_refuse_is_told_here() -> None:
-    games = [[Seats(ONE, OTHER, "a")], [Seats(ONE, OTHER, "b"), Seats(OTHER, ONE, "b")]]
-    with processes(1) as crew:
+    games = [[GameSpec(ONE, OTHER, "a")], [GameSpec(ONE, OTHER, "b"), GameSpec(OTHER, ONE, "b")]]
+    with process_pool(1) as crew:
         scores = dict(crew.run(partial(play_all, CAMPAIGN, version=VERSION), games))
         with pytest.raises(UsageFault, match="risk-campaign: depth is '0': an integer from 1 to 64"):
             list(crew.run(partial(play_all, CAMPAIGN._replace(depth=0), version=VERSION), games))
@@ -202,5 +202,5 @@ def test_plain_python_plays_the_same_games(without_numba: Any) -> None:
 )
 def test_a_setup_that_cannot_be_played_is_refused_in_one_line(setup: Setup, says: str) -> None:
     with pytest.raises(UsageFault) as refused:
-        check(setup)
+        check_setup(setup)
     assert str(refused.value) == says

@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 
 from bots.environments import Single
 from bots.environments.encodings import Mask, Vector
-from bots.environments.environment import at_random
+from bots.environments.environment import choose_uniformly
 from protocol.errors import IllegalMove, UsageFault
 
 GAMES = [("tictactoe", {}), ("risk-duel", {}), ("risk-campaign", {"map": "south-america", "players": 4})]
@@ -27,7 +27,7 @@ def play(world: Single, seed: int | None) -> tuple[float, str]:
     total, over = 0.0, False
     while not over:
         assert vector in world.observation_space
-        action = at_random(vector, world.action_masks(), world.np_random)
+        action = choose_uniformly(vector, world.action_masks(), world.np_random)
         vector, reward, over, _, _ = world.step(np.int64(action))
         total += reward
     assert not world.action_masks().any()
@@ -55,14 +55,14 @@ def test_the_learner_gets_what_its_seat_is_worth_and_sits_in_every_one(game: str
     sat = set()
     for seed in range(30):
         total, agent = play(world, seed)
-        ranks = world.world.rules.ranks(world.world.position)
-        seat = world.world.possible_agents.index(agent)
+        ranks = world.environment.rules.ranks(world.environment.position)
+        seat = world.environment.possible_agents.index(agent)
         better = sum(rank < ranks[seat] for rank in ranks)
         worse = sum(rank > ranks[seat] for rank in ranks)
-        if world.world.rules.to_move(world.world.position) is None:
+        if world.environment.rules.to_move(world.environment.position) is None:
             assert total == pytest.approx((worse - better) / (len(ranks) - 1))
         sat.add(agent)
-    assert sat == set(world.world.possible_agents)
+    assert sat == set(world.environment.possible_agents)
 
 
 def test_a_game_that_is_over_before_it_begins_is_refused() -> None:
@@ -92,7 +92,7 @@ def test_luck_in_the_opponents_throws_is_taken_off_too() -> None:
 
 
 def test_the_same_seed_gives_the_same_game_whoever_the_opponent_is() -> None:
-    for opponent in (at_random, first):
+    for opponent in (choose_uniformly, first):
         one, other = (Single("risk-duel", opponent=opponent) for _ in range(2))
         assert [play(one, seed) for seed in (5, None, None)] == [play(other, seed) for seed in (5, None, None)]
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from bots.client.bot import Bot, Turn
-from bots.client.still_running import StillRunning
-from bots.client.worker_threads import Choose, Thought, UnderWay, WorkerThreads
+from bots.client.still_running import SlowChoiceReporter
+from bots.client.worker_threads import Choose, WorkResult, RunningWork, WorkerThreads
 from bots.reference.human import Human
 from protocol.dice import Dice
-from protocol.games import load
+from protocol.games import load_game
 from timeouts import WITHIN
 from turns import turn
 
@@ -28,15 +28,15 @@ class Waiting(Bot):
         return self.answer()
 
 
-def at_work(bot: Bot) -> tuple[WorkerThreads, UnderWay, queue.SimpleQueue[Thought]]:
+def at_work(bot: Bot) -> tuple[WorkerThreads, RunningWork, queue.SimpleQueue[WorkResult]]:
     """Threads of a bot that is in its `choose`."""
-    done: queue.SimpleQueue[Thought] = queue.SimpleQueue()
+    done: queue.SimpleQueue[WorkResult] = queue.SimpleQueue()
     threads = WorkerThreads(bot, done.put)
-    rules = load("nim")
+    rules = load_game("nim")
     threads.submit(Choose("m-1", turn(rules, rules.initial(Dice(b"", 0))[0])))
-    while not threads.at_work():
+    while not threads.running_work():
         threading.Event().wait(0.001)
-    return threads, threads.at_work()[0], done
+    return threads, threads.running_work()[0], done
 
 
 def test_it_is_said_after_five_seconds_and_each_time_twice_as_many_later() -> None:
@@ -48,22 +48,22 @@ def test_it_is_said_after_five_seconds_and_each_time_twice_as_many_later() -> No
 
     threads, one, done = at_work(Waiting("mine", answer))
     assert asked.wait(WITHIN)
-    told = StillRunning()
-    assert [bool(told.look([one], one.began + age)) for age in (4.9, 5.0, 9.9, 10.0, 19.9, 20.0)] == [
+    told = SlowChoiceReporter()
+    assert [bool(told.report([one], one.began + age)) for age in (4.9, 5.0, 9.9, 10.0, 19.9, 20.0)] == [
         *(False, True, False, True, False, True),
     ]
-    (line,) = told.look([one], one.began + 50)
+    (line,) = told.report([one], one.began + 50)
     where = f"test_still_running.py line {answer.__code__.co_firstlineno + 1}"
     assert line.startswith(f"choose is still running at ply 0 of m-1, {where}; ")
     answers.put({"heap": 0, "take": 1})
     assert done.get(timeout=WITHIN).move is not None
-    assert threads.at_work() == []
+    assert threads.running_work() == []
 
 
 def test_of_a_person_who_takes_long_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     typed: queue.SimpleQueue[str] = queue.SimpleQueue()
     monkeypatch.setattr("builtins.input", typed.get)
     _, one, done = at_work(Human("me"))
-    assert StillRunning().look([one], one.began + 100) == []
+    assert SlowChoiceReporter().report([one], one.began + 100) == []
     typed.put("1 from heap 0")
     assert done.get(timeout=WITHIN).move is not None

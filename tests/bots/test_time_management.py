@@ -7,13 +7,13 @@ import random
 import pytest
 
 from bots.client.bot import Turn
-from bots.reference.search_bots import AT_ONCE, MOST_SECONDS, MOST_SECONDS_OF_KERNELS, purse
+from bots.reference.search_bots import NODES_PER_MS, MAX_SEARCH_S, MAX_KERNEL_SEARCH_S, make_limit
 from bots.search.kernels import Kernel
 from bots.search.risk.duel_search import DuelSearch
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.risk.duel import Duel
 
-NIM = load("nim")
+NIM = load_game("nim")
 KERNEL: Kernel = DuelSearch(Duel({}))
 SENDING = 0.001
 """Seconds that a move costs beside its thought."""
@@ -43,7 +43,7 @@ def turn(bank: float, increment: float = 0.0) -> Turn:
 
 def allowed(bank: float, increment: float = 0.0, *, kernel: Kernel | None = KERNEL) -> float:
     """Seconds of thought; 0 where the move is to be made at once."""
-    deadline = purse(turn(bank, increment), nodes=None, kernel=kernel).deadline
+    deadline = make_limit(turn(bank, increment), nodes=None, kernel=kernel).deadline
     return 0.0 if deadline is None else deadline - 100.0
 
 
@@ -57,8 +57,8 @@ def test_a_clock_outlasts_three_hundred_moves(bank: float, increment: float) -> 
 
 
 def test_a_long_clock_is_used_where_there_is_a_kernel_and_hardly_elsewhere() -> None:
-    assert allowed(300) == pytest.approx(MOST_SECONDS_OF_KERNELS)
-    assert allowed(300, kernel=None) == pytest.approx(MOST_SECONDS)
+    assert allowed(300) == pytest.approx(MAX_KERNEL_SEARCH_S)
+    assert allowed(300, kernel=None) == pytest.approx(MAX_SEARCH_S)
 
 
 def test_an_increment_larger_than_what_is_left_is_not_spent_before_it_is_there() -> None:
@@ -66,17 +66,17 @@ def test_an_increment_larger_than_what_is_left_is_not_spent_before_it_is_there()
 
 
 def test_a_short_clock_is_kept_for_making_moves_at_once() -> None:
-    limits = [purse(turn(bank), nodes=None, kernel=KERNEL) for bank in (0.6, 0.3, 0.15, 0.0)]
+    limits = [make_limit(turn(bank), nodes=None, kernel=KERNEL) for bank in (0.6, 0.3, 0.15, 0.0)]
     assert all(limit.deadline is None for limit in limits)
-    at_once = KERNEL.at_once
-    assert [limit.left for limit in limits] == [at_once, at_once // 2, at_once // 4, 1]
+    at_once = KERNEL.nodes_per_ms
+    assert [limit.nodes_left for limit in limits] == [at_once, at_once // 2, at_once // 4, 1]
 
 
 def test_a_second_is_enough_for_the_500_moves_of_a_campaign_on_a_busy_machine() -> None:
     left = 1.0
     for _ in range(500):
-        limit = purse(turn(left), nodes=None, kernel=KERNEL)
-        spent = allowed(left) if limit.left is None else 0.001 * limit.left / KERNEL.at_once
+        limit = make_limit(turn(left), nodes=None, kernel=KERNEL)
+        spent = allowed(left) if limit.nodes_left is None else 0.001 * limit.nodes_left / KERNEL.nodes_per_ms
         left -= spent + BUSY
     assert left > 0
 
@@ -84,14 +84,14 @@ def test_a_second_is_enough_for_the_500_moves_of_a_campaign_on_a_busy_machine() 
 def test_what_a_move_made_at_once_costs_dwindles_with_the_clock_so_that_a_thousand_can_be_made() -> None:
     left = 0.6
     for _ in range(1000):
-        nodes = purse(turn(left), nodes=None).left
+        nodes = make_limit(turn(left), nodes=None).nodes_left
         assert nodes is not None
-        left -= 0.002 * nodes / AT_ONCE
+        left -= 0.002 * nodes / NODES_PER_MS
     assert left > 0
 
 
 def test_nodes_or_depth_go_before_the_clock() -> None:
-    assert purse(turn(0.3), nodes=77).left == 77
-    unbounded = purse(turn(0.3), nodes=None, bounded=True)
-    assert unbounded.left is None
+    assert make_limit(turn(0.3), nodes=77).nodes_left == 77
+    unbounded = make_limit(turn(0.3), nodes=None, bounded=True)
+    assert unbounded.nodes_left is None
     assert unbounded.deadline is None

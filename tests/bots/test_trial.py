@@ -14,12 +14,12 @@ import pytest
 from msgspec.structs import asdict
 
 import bots.tuning.weights
-from bots.commands.trial import Side, play_trial, read_setup, read_side, summed_up
+from bots.commands.trial import Side, play_trial, read_setup, read_side, summarize_games
 from bots.search.risk.settings import CampaignSettings
 from bots.tuning.presets import PRESETS
-from bots.tuning.selfplay import Freed, Seats, play_freed
+from bots.tuning.selfplay import ScoreAndLuck, GameSpec, play_with_luck
 from commands import at_terminal, call, children, ends, run, started
-from machine.workers.local import WorkerPool, processes
+from machine.workers.local import WorkerPool, process_pool
 from protocol import VERSION
 from protocol.errors import UsageFault
 from timeouts import WITHIN
@@ -35,7 +35,7 @@ WORLD = "map=world", "max_rounds=10"
 @pytest.fixture(scope="module")
 def crew() -> Iterator[WorkerPool]:
     """Two workers, which begin sooner as nothing is compiled."""
-    with pytest.MonkeyPatch.context() as patch, processes(2) as crew:
+    with pytest.MonkeyPatch.context() as patch, process_pool(2) as crew:
         patch.setenv("ARENA_PLAIN", "1")
         yield crew
 
@@ -43,7 +43,7 @@ def crew() -> Iterator[WorkerPool]:
 @pytest.fixture(scope="module")
 def alone() -> Iterator[WorkerPool]:
     """One worker, as the two of `crew`."""
-    with pytest.MonkeyPatch.context() as patch, processes(1) as alone:
+    with pytest.MonkeyPatch.context() as patch, process_pool(1) as alone:
         patch.setenv("ARENA_PLAIN", "1")
         yield alone
 
@@ -58,16 +58,16 @@ def test_the_games_are_those_of_each_side_from_either_seat_of_every_start_with_d
 ) -> None:
     one, other = sides("equal:depth=2", "1,0,2,0")
     deals = [f"trial/s/{k}" for k in range(12)]
-    first = [Seats(one.weights, other.weights, deal, f"{deal}/0") for deal in deals]
-    second = [Seats(other.weights, one.weights, deal, f"{deal}/1") for deal in deals]
+    first = [GameSpec(one.weights, other.weights, deal, f"{deal}/0") for deal in deals]
+    second = [GameSpec(other.weights, one.weights, deal, f"{deal}/1") for deal in deals]
     freed = [
-        play_freed(one.setup, first, VERSION, VALUE, other.setup),
-        play_freed(other.setup, second, VERSION, VALUE, one.setup),
+        play_with_luck(one.setup, first, VERSION, VALUE, other.setup),
+        play_with_luck(other.setup, second, VERSION, VALUE, one.setup),
     ]
     assert len({game.score for games in freed for game in games}) > 1
     played: list[None] = []
     found = play_trial(crew, (one, other), "s", 12, VALUE, lambda: played.append(None))
-    assert found == summed_up(*freed, freed=True)
+    assert found == summarize_games(*freed, has_luck=True)
     assert len(played) == 24
 
 
@@ -114,9 +114,9 @@ def test_without_a_value_nothing_is_said_of_luck(crew: WorkerPool) -> None:
 
 
 def test_scores_are_summed_up_from_the_side_s_view() -> None:
-    outcome = summed_up(
-        [Freed(1.0, 0.4), Freed(1.0, 0.5), Freed(0.5, 0.0)], [Freed(0.0, -0.4), Freed(1.0, 0.5), Freed(0.0, -0.6)],
-        freed=True,
+    outcome = summarize_games(
+        [ScoreAndLuck(1.0, 0.4), ScoreAndLuck(1.0, 0.5), ScoreAndLuck(0.5, 0.0)], [ScoreAndLuck(0.0, -0.4), ScoreAndLuck(1.0, 0.5), ScoreAndLuck(0.0, -0.6)],
+        has_luck=True,
     )  # fmt: skip
     assert outcome[:5] == (6, 4, 1, 1, 3.5 / 6)
     assert outcome.score.score == 4.5 / 6

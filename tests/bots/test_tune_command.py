@@ -12,18 +12,18 @@ from xml.etree import ElementTree
 import pytest
 
 from bots.commands.trial import Side, play_trial
-from bots.commands.tune import TuneOptions, fresh
-from bots.tuning.file import alone, read, write
-from bots.tuning.genetic import Generation, Method, middle, schedule
+from bots.commands.tune import TuneOptions, make_tuning
+from bots.tuning.file import lock_tuning, load_tuning, save_tuning
+from bots.tuning.genetic import Generation, Method, median_fitness, schedule_games
 from bots.tuning.presets import PRESETS
-from bots.tuning.selfplay import Seats, play_adjusted
-from bots.tuning.tuning import Running, check_tuning, under_way
-from bots.tuning.weights import WEIGHED, read_weights
+from bots.tuning.selfplay import GameSpec, play_adjusted
+from bots.tuning.tuning import RunningGeneration, check_tuning, begin_generation
+from bots.tuning.weights import WEIGHTED_GAMES, read_weights
 from commands import at_terminal, call, run
-from machine.workers.local import processes
-from measuring.score_format import share
-from measuring.value_registry import names_of
-from protocol.games import load
+from machine.workers.local import process_pool
+from measuring.score_format import format_score_with_interval
+from measuring.value_registry import value_names
+from protocol.games import load_game
 
 TINY = ["genes=4", "tournaments=2", "best=1", "children=1", "mutants=1", "generations=2", "depth=1"]
 SETS = [word for pair in TINY for word in ("--set", pair)]
@@ -60,11 +60,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 def test_a_tuning_makes_weights_for_a_bot(made: Made) -> None:
-    tuning = read(str(made.file))
+    tuning = load_tuning(str(made.file))
     assert tuning.running is None
     assert [generation.number for generation in tuning.generations] == [1, 2]
     assert tuning.best is not None
-    assert read_weights("ga", f"@{made.file}") == dict.fromkeys(WEIGHED, tuning.best[0])
+    assert read_weights("ga", f"@{made.file}") == dict.fromkeys(WEIGHTED_GAMES, tuning.best[0])
 
 
 ADJUSTED = [*(word for pair in TINY for word in ("--set", pair)), "--set", "seats=both", "--set", "step=0.5"]
@@ -75,15 +75,15 @@ LESS_LUCK = ["tune", "risk-duel", "--preset", "adjusted", *ADJUSTED, "--config",
 def test_a_tuning_less_luck_is_the_same_bytes_with_two_workers_and_gone_on_with(tmp_path: Path) -> None:
     one, other = tmp_path / "one.toml", tmp_path / "other.toml"
     assert run("arena-bot", *LESS_LUCK, "--jobs", "1", "--out", str(one)).returncode == 0
-    tuning = read(str(one))
-    assert tuning.value in names_of(load("risk-duel", {"map": "world"}))[:-1]
+    tuning = load_tuning(str(one))
+    assert tuning.value in value_names(load_game("risk-duel", {"map": "world"}))[:-1]
     assert {share for generation in tuning.generations for share in generation.fitness} - {0.0, 0.25, 0.5, 0.75, 1.0}
     genes = tuning.generations[1].genes
-    meetings = schedule(tuning.method, "s", 2)[:2]
-    games = [Seats(genes[meeting.first], genes[meeting.second], meeting.start, meeting.dice) for meeting in meetings]
+    meetings = schedule_games(tuning.method, "s", 2)[:2]
+    games = [GameSpec(genes[meeting.first], genes[meeting.second], meeting.start, meeting.dice) for meeting in meetings]
     first = play_adjusted(tuning.setup, games, tuning.version, str(tuning.value))
-    begun = Running(genes, (*first, None, None))
-    write(replace(tuning, generations=tuning.generations[:1], running=begun), other)
+    begun = RunningGeneration(genes, (*first, None, None))
+    save_tuning(replace(tuning, generations=tuning.generations[:1], running=begun), other)
     done = run("arena-bot", "tune", "risk-duel", "--resume", "--jobs", "2", "--out", str(other), **PLAIN)
     assert done.returncode == 0, done.stderr
     assert "games    8, 2 of them now in " in done.stdout
@@ -100,7 +100,7 @@ def test_the_command_in_the_file_makes_the_same_bytes_on_two_workers_without_a_c
 
 def test_every_generation_is_told_in_a_line_where_there_is_no_terminal(made: Made) -> None:
     lines = [line for line in made.err.splitlines() if line.startswith("generation")]
-    first, second = read(str(made.file)).generations
+    first, second = load_tuning(str(made.file)).generations
     assert lines[0].startswith(f"generation 1 of 2: best {max(first.fitness):.3f}, median ")
     assert lines[1].startswith(f"generation 2 of 2: best {max(second.fitness):.3f}, median ")
     assert all("; 2 games, " in line and line.endswith(" games/s") for line in lines)
@@ -110,8 +110,8 @@ def test_every_generation_is_told_in_a_line_where_there_is_no_terminal(made: Mad
 def test_at_a_terminal_a_bar_tells_how_far_it_is(made: Made, tmp_path: Path) -> None:
     where = ["--jobs", "1", "--out", str(tmp_path / "w.toml")]
     done, shown = at_terminal("arena-bot", *COMMAND, *where, COLUMNS="120", **PLAIN)
-    first = read(str(made.file)).generations[0]
-    told = f"best {max(first.fitness):.3f} median {middle(first):.3f}"
+    first = load_tuning(str(made.file)).generations[0]
+    told = f"best {max(first.fitness):.3f} median {median_fitness(first):.3f}"
     assert done.returncode == 0, shown
     assert re.search(r"generation 1/2 \S+ 0/2 ", shown)
     assert re.search(rf"generation 2/2 \S+ 0/2 {told} [\d.,]+ games/s \d:\d\d:\d\d left", shown)
@@ -119,7 +119,7 @@ def test_at_a_terminal_a_bar_tells_how_far_it_is(made: Made, tmp_path: Path) -> 
 
 
 def test_the_result_is_shown_within_80_columns(made: Made) -> None:
-    best = read(str(made.file)).best
+    best = load_tuning(str(made.file)).best
     assert best is not None
     weights = ", ".join(f"{weight:g}" for weight in best[0])
     lines = made.out.splitlines()
@@ -131,25 +131,25 @@ def test_the_result_is_shown_within_80_columns(made: Made) -> None:
 
 
 def test_what_came_out_is_measured_in_games_that_did_not_choose_it(made: Made) -> None:
-    tuning = read(str(made.file))
+    tuning = load_tuning(str(made.file))
     assert tuning.best is not None
     lines = made.out.splitlines()
     assert f"tuned    {tuning.best[1]:.3f}: the best of 4 by these games, and so the luckiest, too" in lines
-    sides = Side("tuned", tuning.setup, tuning.best[0]), Side("equal", tuning.setup, tuning.setup.usual)
-    with processes(1) as workers:
+    sides = Side("tuned", tuning.setup, tuning.best[0]), Side("equal", tuning.setup, tuning.setup.default_weights)
+    with process_pool(1) as workers:
         again = play_trial(workers, sides, "s", 4, "none")
-    assert f"fresh    {share(again.score)}, in 8 other games against equal weights" in lines
+    assert f"fresh    {format_score_with_interval(again.score)}, in 8 other games against equal weights" in lines
     assert f"measure  arena-bot trial risk-duel @{made.file} equal" in lines
 
 
 def test_of_many_generations_the_last_are_shown(tmp_path: Path) -> None:
     given = {"genes": "2", "tournaments": "1", "best": "1", "children": "0", "mutants": "1", "generations": "120"}
-    tuning = fresh(TuneOptions("risk-duel", "quick", given, {}, "s"))
+    tuning = make_tuning(TuneOptions("risk-duel", "quick", given, {}, "s"))
     while tuning.running is not None:
         number, genes = len(tuning.generations) + 1, tuning.running.genes
         generations = (*tuning.generations, Generation(number, genes, (0.25, 0.75)))
-        tuning = replace(tuning, generations=generations, running=under_way(tuning.method, "s", generations))
-    write(tuning, tmp_path / "w.toml")
+        tuning = replace(tuning, generations=generations, running=begin_generation(tuning.method, "s", generations))
+    save_tuning(tuning, tmp_path / "w.toml")
     lines = call("arena-bot", "tune", "risk-duel", "--resume", "--out", str(tmp_path / "w.toml")).out.splitlines()
     assert lines[1] == "     1-100  are in the file"
     assert [int(line.split()[0]) for line in lines[2:22]] == list(range(101, 121))
@@ -201,7 +201,7 @@ def test_a_picture_that_cannot_be_finished_leaves_none(made: Made, tmp_path: Pat
 def test_a_drawn_seed_is_shown(tmp_path: Path) -> None:
     where = ["--out", str(tmp_path / "w.toml"), "--jobs", "1"]
     done = run("arena-bot", "tune", "risk-duel", "--preset", "quick", *SETS, *where, **PLAIN)
-    seed = read(str(tmp_path / "w.toml")).seed
+    seed = load_tuning(str(tmp_path / "w.toml")).seed
     assert len(seed) == 8
     assert f", seed {seed}\n" in done.stderr
     assert f"seed     {seed}\n" in done.stdout
@@ -209,7 +209,7 @@ def test_a_drawn_seed_is_shown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("preset", "game"), [(preset, game) for preset in PRESETS for game in PRESETS[preset]])
 def test_every_preset_can_be_played_and_kept(preset: str, game: str) -> None:
-    tuning = fresh(TuneOptions(game, preset, {}, {}, "s"))
+    tuning = make_tuning(TuneOptions(game, preset, {}, {}, "s"))
     check_tuning(tuning)
     assert (tuning.method, tuning.setup) == PRESETS[preset][game]
     assert tuning.running is not None
@@ -304,7 +304,7 @@ def test_what_differs_from_the_file_is_refused_by_its_option(
 @pytest.mark.parametrize("options", [[], ["--resume"]], ids=["anew", "--resume"])
 def test_a_file_that_another_process_is_tuning_is_refused(options: list[str], tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
-    with alone(file):
+    with lock_tuning(file):
         code, _, err = call("arena-bot", *COMMAND, *options, "--out", str(file))
     says = f"arena-bot: another process is tuning {file}: wait for its end, or name another --out\n"
     assert (code, err) == (1, says)
@@ -317,8 +317,8 @@ def test_what_is_as_in_the_file_may_be_given_again(made: Made) -> None:
 
 
 def test_another_versions_games_are_not_mixed_with_these(tmp_path: Path) -> None:
-    old = replace(fresh(TuneOptions("risk-duel", "quick", {}, {}, "s")), version="0.0.1")
-    write(old, tmp_path / "w.toml")
+    old = replace(make_tuning(TuneOptions("risk-duel", "quick", {}, {}, "s")), version="0.0.1")
+    save_tuning(old, tmp_path / "w.toml")
     code, _, err = call("arena-bot", "tune", "risk-duel", "--resume", "--out", str(tmp_path / "w.toml"))
     assert code == 2
     assert "w.toml is of bot-arena '0.0.1', this is " in err

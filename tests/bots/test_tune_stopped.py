@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from distributed import LocalCluster
 
-from bots.tuning.file import read
+from bots.tuning.file import load_tuning
 from bots.tuning.tuning import Tuning
 from commands import children, run, started
 from protocol.errors import UsageFault
@@ -53,7 +53,7 @@ def tuning(file: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
 
 def resumed(file: Path) -> bytes:
     """What is in the file when one worker has played the tuning to its end, without playing what it had kept."""
-    missing = 2 * GAMES - read(str(file)).games
+    missing = 2 * GAMES - load_tuning(str(file)).games
     done = run(*COMMAND, "--resume", "--jobs", "1", "--out", str(file), **PLAIN)
     assert done.returncode == 0, done.stderr
     now = f", {missing} of them now" if missing < 2 * GAMES else ""
@@ -77,7 +77,7 @@ def kept(file: Path, when: Callable[[Tuning], bool]) -> Tuning:
 
     def held() -> Tuning | None:
         with contextlib.suppress(UsageFault):  # there is none yet
-            if when(tuning := read(str(file))):
+            if when(tuning := load_tuning(str(file))):
                 return tuning
         return None
 
@@ -102,7 +102,7 @@ def test_a_tuning_that_is_stopped_says_where_and_how_to_go_on(tmp_path: Path) ->
         err.splitlines()[-1],
     )
     assert stopped, err
-    held = read(str(file))
+    held = load_tuning(str(file))
     assert (len(held.generations) + 1, held.games) == (int(stopped[1]), int(stopped[2].replace(",", "")))
 
 
@@ -111,7 +111,7 @@ def test_a_tuning_that_is_told_to_end_between_generations_goes_on_with_the_next(
     file = tmp_path / "w.toml"
     with tuning(file) as process:
         line(process, "generation 1 of 2: ")
-        assert len(read(str(file)).generations) == 1
+        assert len(load_tuning(str(file)).generations) == 1
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=WITHIN)
     assert process.returncode == 130
@@ -148,7 +148,7 @@ def test_a_file_that_can_no_longer_be_written_is_told_and_stays_as_it_was(whole:
     still = f"{file} keeps what it held, and --resume goes on from there"
     assert err.splitlines()[-1] == f"arena-bot: {file} can't be written: File too large; {still}"
     assert list(tmp_path.iterdir()) == [file]
-    assert read(str(file)).games < 2 * GAMES
+    assert load_tuning(str(file)).games < 2 * GAMES
 
 
 def test_a_disk_that_is_full_from_the_beginning_is_told_before_the_first_game(tmp_path: Path) -> None:

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bots.search.risk.settings import CampaignSettings, DuelSettings
-from bots.tuning.file import NotKept, alone, read, write
-from bots.tuning.genetic import Generation, Method, fittest
-from bots.tuning.presets import PRESETS, Preset
+from bots.tuning.file import TuningNotSaved, lock_tuning, load_tuning, save_tuning
+from bots.tuning.genetic import Generation, Method, fittest_index
+from bots.tuning.presets import PRESETS, TuningPreset
 from bots.tuning.selfplay import Setup
-from bots.tuning.tuning import Running, Tuning, command, config_text, under_way
-from bots.tuning.weights import WEIGHED, read_weights
+from bots.tuning.tuning import RunningGeneration, Tuning, format_command, format_config, begin_generation
+from bots.tuning.weights import WEIGHTED_GAMES, read_weights
 from protocol.errors import ArenaFault, UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from volumes import examples
 
 METHOD = Method(genes=4, tournaments=2, starts=3, best=1, children=2, mutants=1, generations=2)
@@ -30,14 +30,14 @@ def tuning(finished: int, scores: str = "") -> Tuning:
     """So many finished generations, of the next the first games played."""
     generations: tuple[Generation, ...] = ()
     for number in range(1, finished + 1):
-        running = under_way(METHOD, SEED, generations)
+        running = begin_generation(METHOD, SEED, generations)
         assert running is not None
         generations += (Generation(number, running.genes, (0.333333, 0.5, 0.833333, 0.333333)),)
-    running = under_way(METHOD, SEED, generations)
+    running = begin_generation(METHOD, SEED, generations)
     if running is not None:
         known = tuple({"1": 1.0, "0": 0.0, "=": 0.5}[score] for score in scores)
-        running = Running(running.genes, known + running.scores[len(known) :])
-    setup = Setup("risk-duel", DuelSettings(), config_text({"max_troops": 5, "map": "africa"}), depth=3)
+        running = RunningGeneration(running.genes, known + running.scores[len(known) :])
+    setup = Setup("risk-duel", DuelSettings(), format_config({"max_troops": 5, "map": "africa"}), depth=3)
     return Tuning(
         preset="quick",
         seed=SEED,
@@ -54,9 +54,9 @@ def freed(finished: int, *scores: float) -> Tuning:
     stage = tuning(finished)
     method = replace(stage.method, fitness="adjusted")
     generations = tuple(each._replace(fitness=(-0.020816, 0.5, 0.54, 1.003)) for each in stage.generations)
-    running = under_way(method, SEED, generations)
+    running = begin_generation(method, SEED, generations)
     if running is not None:
-        running = Running(running.genes, (*scores, *running.scores[len(scores) :]))
+        running = RunningGeneration(running.genes, (*scores, *running.scores[len(scores) :]))
     return replace(stage, method=method, value="exact", generations=generations, running=running)
 
 
@@ -65,12 +65,12 @@ STAGES = [tuning(0), tuning(0, "10="), tuning(1), tuning(1, "10=101"), tuning(2)
 
 @pytest.mark.parametrize("stage", [*STAGES, freed(0), freed(1, 1.0312, -0.0415, 0.5), freed(2)])
 def test_what_is_written_is_read_back(stage: Tuning, tmp_path: Path) -> None:
-    write(stage, tmp_path / "w.toml")
-    assert read(str(tmp_path / "w.toml")) == stage
+    save_tuning(stage, tmp_path / "w.toml")
+    assert load_tuning(str(tmp_path / "w.toml")) == stage
 
 
 def test_what_luck_was_measured_by_and_games_less_luck_are_in_the_file(tmp_path: Path) -> None:
-    write(freed(1, 1.0312, -0.0415, 0.5), tmp_path / "w.toml")
+    save_tuning(freed(1, 1.0312, -0.0415, 0.5), tmp_path / "w.toml")
     table = tomllib.loads((tmp_path / "w.toml").read_text())
     assert (table["provenance"]["value"], table["method"]["fitness"]) == ("exact", "adjusted")
     assert table["running"]["scores"] == "1.0312 -0.0415 0.5000 . . .\n"
@@ -78,12 +78,12 @@ def test_what_luck_was_measured_by_and_games_less_luck_are_in_the_file(tmp_path:
 
 def test_a_finished_file_outlives_what_luck_was_measured_by(tmp_path: Path) -> None:
     for stage in (freed(2), freed(1)):
-        write(replace(stage, value="fitted-0"), tmp_path / "w.toml")
+        save_tuning(replace(stage, value="fitted-0"), tmp_path / "w.toml")
         if stage.running is None:
-            assert read(str(tmp_path / "w.toml")).value == "fitted-0"
+            assert load_tuning(str(tmp_path / "w.toml")).value == "fitted-0"
         else:
             with pytest.raises(UsageFault, match="no sound tuning: value is 'fitted-0': one of "):
-                read(str(tmp_path / "w.toml"))
+                load_tuning(str(tmp_path / "w.toml"))
 
 
 @pytest.mark.parametrize(
@@ -102,39 +102,39 @@ def test_a_file_less_luck_that_contradicts_itself_is_refused_by_its_key(
     right: str, wrong: str, why: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "w.toml"
-    write(freed(1, 1.0312, -0.0415, 0.5), file)
+    save_tuning(freed(1, 1.0312, -0.0415, 0.5), file)
     assert right in file.read_text()
     file.write_text(file.read_text().replace(right, wrong, 1))
     with pytest.raises(UsageFault) as refused:
-        read(str(file))
+        load_tuning(str(file))
     assert why in str(refused.value)
 
 
 def test_a_map_in_the_config_is_read_back(tmp_path: Path) -> None:
     stage = tuning(1)
-    stage = replace(stage, setup=stage.setup._replace(config=config_text({"map": load("risk-duel").config["map"]})))
-    write(stage, tmp_path / "w.toml")
-    assert read(str(tmp_path / "w.toml")) == stage
+    stage = replace(stage, setup=stage.setup._replace(config=format_config({"map": load_game("risk-duel").config["map"]})))
+    save_tuning(stage, tmp_path / "w.toml")
+    assert load_tuning(str(tmp_path / "w.toml")) == stage
 
 
 def test_the_same_tuning_is_the_same_bytes(tmp_path: Path) -> None:
     one, other = tmp_path / "one.toml", tmp_path / "other.toml"
-    write(tuning(1, "10="), one)
-    write(read(str(one)), other)
+    save_tuning(tuning(1, "10="), one)
+    save_tuning(load_tuning(str(one)), other)
     assert other.read_bytes() == one.read_bytes()
 
 
 def test_the_weights_are_the_fittest_of_the_last_generation(tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
-    write(tuning(2), file)
+    save_tuning(tuning(2), file)
     last = tuning(2).generations[-1]
-    assert read_weights("ga", f"@{file}") == dict.fromkeys(WEIGHED, last.genes[fittest(last)])
+    assert read_weights("ga", f"@{file}") == dict.fromkeys(WEIGHTED_GAMES, last.genes[fittest_index(last)])
     assert tomllib.loads(file.read_text())["provenance"]["fitness"] == 0.833333
 
 
 def test_before_a_generation_is_finished_there_are_no_weights(tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
-    write(tuning(0, "10="), file)
+    save_tuning(tuning(0, "10="), file)
     with pytest.raises(UsageFault, match="the tuning has no finished generation yet"):
         read_weights("ga", f"@{file}")
 
@@ -145,7 +145,7 @@ def test_the_games_played_so_far_are_counted() -> None:
 
 def test_the_first_line_is_the_command(tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
-    write(tuning(0), file)
+    save_tuning(tuning(0), file)
     sets = ["genes=4", "starts=3", "best=1", "children=2", "mutants=1", "generations=2", "depth=3"]
     words = " ".join(f"--set {word}" for word in sets)
     expected = f"# arena-bot tune risk-duel --preset quick {words} --config map=africa --config max_troops=5 --seed s"
@@ -154,8 +154,8 @@ def test_the_first_line_is_the_command(tmp_path: Path) -> None:
 
 def test_a_word_of_the_command_is_quoted_for_a_shell() -> None:
     stage = tuning(0)
-    setup = Setup("risk-campaign", CampaignSettings(), config_text({"deal": "1" * 32, "battle": "dice"}), nodes=1000)
-    said = command(replace(stage, seed="it's", setup=setup))
+    setup = Setup("risk-campaign", CampaignSettings(), format_config({"deal": "1" * 32, "battle": "dice"}), nodes=1000)
+    said = format_command(replace(stage, seed="it's", setup=setup))
     assert said.endswith(
         """--config battle=dice --config 'deal="11111111111111111111111111111111"' --seed 'it'"'"'s'"""
     )
@@ -163,17 +163,17 @@ def test_a_word_of_the_command_is_quoted_for_a_shell() -> None:
 
 def test_a_file_outlives_the_numbers_of_its_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "w.toml"
-    write(tuning(1), file)
+    save_tuning(tuning(1), file)
     before = file.read_text().splitlines()
-    monkeypatch.setitem(PRESETS, "quick", {"risk-duel": Preset(METHOD, Setup("risk-duel", DuelSettings(), nodes=9))})  # type: ignore[arg-type]
-    assert read(str(file)) == tuning(1)
-    write(tuning(1), file)
+    monkeypatch.setitem(PRESETS, "quick", {"risk-duel": TuningPreset(METHOD, Setup("risk-duel", DuelSettings(), nodes=9))})  # type: ignore[arg-type]
+    assert load_tuning(str(file)) == tuning(1)
+    save_tuning(tuning(1), file)
     assert file.read_text().splitlines()[1:] == before[1:]
     assert "--preset quick --set depth=3 --set nodes=none --config" in file.read_text().splitlines()[0]
 
 
 def test_every_gene_of_a_generation_is_a_line_of_a_table(tmp_path: Path) -> None:
-    write(tuning(1), tmp_path / "w.toml")
+    save_tuning(tuning(1), tmp_path / "w.toml")
     table = tomllib.loads((tmp_path / "w.toml").read_text())["generations"][0]
     rows = [tuple(map(float, line.split())) for line in table["population"].splitlines()]
     generation = tuning(1).generations[0]
@@ -223,12 +223,12 @@ def test_every_gene_of_a_generation_is_a_line_of_a_table(tmp_path: Path) -> None
 )
 def test_a_file_that_contradicts_itself_is_refused_by_its_key(right: str, wrong: str, why: str, tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
-    write(tuning(1, "10="), file)
+    save_tuning(tuning(1, "10="), file)
     text = file.read_text()
     assert right in text
     file.write_text(text.replace(right, wrong, 1))
     with pytest.raises(UsageFault) as refused:
-        read(str(file))
+        load_tuning(str(file))
     assert "w.toml' is no sound tuning: " in str(refused.value)
     assert why in str(refused.value)
     assert str(refused.value).isprintable()
@@ -240,10 +240,10 @@ def test_a_file_that_contradicts_itself_is_refused_by_its_key(right: str, wrong:
 )
 def test_a_number_of_thousands_of_digits_is_refused_in_one_line(key: str, digits: str, tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
-    write(tuning(1, "10="), file)
+    save_tuning(tuning(1, "10="), file)
     assert key in file.read_text()
     file.write_text(re.sub(rf"({re.escape(key)}\s*)[\d.]+", rf"\g<1>{digits}", file.read_text(), count=1))
-    for use in (lambda: read(str(file)), lambda: read_weights("ga", f"@{file}")):
+    for use in (lambda: load_tuning(str(file)), lambda: read_weights("ga", f"@{file}")):
         with pytest.raises(UsageFault) as refused:
             use()
         says = f"{file.name}' can't be read: a number has more than 4300 digits"
@@ -255,13 +255,13 @@ def test_a_foreign_file_is_refused_by_its_name(content: bytes, tmp_path: Path) -
     file = tmp_path / "w.toml"
     file.write_bytes(content)
     with pytest.raises(UsageFault, match=r"^the file '.*w\.toml' is "):
-        read(str(file))
+        load_tuning(str(file))
 
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("tuned") / "sound.toml"
-    write(tuning(1, "10="), file)
+    save_tuning(tuning(1, "10="), file)
     return file
 
 
@@ -275,22 +275,22 @@ def test_a_damaged_file_is_read_whole_or_refused_in_one_line(sound: Path, data: 
     file = sound.with_name("damaged.toml")
     file.write_text(text[:begin] + data.draw(patch | st.text(max_size=3)) + text[end:], encoding="utf-8")
     try:
-        held = read(str(file))
+        held = load_tuning(str(file))
     except UsageFault as refused:
         assert "damaged.toml' " in str(refused)  # noqa: PT017
         assert str(refused).isprintable()  # noqa: PT017
     else:
-        write(held, file)
-        assert read(str(file)) == held
+        save_tuning(held, file)
+        assert load_tuning(str(file)) == held
 
 
 def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
-    write(tuning(1), file)
+    save_tuning(tuning(1), file)
     before = file.read_bytes()
     (tmp_path / "w.toml.part").symlink_to("/dev/full")
-    with pytest.raises(NotKept) as refused:
-        write(tuning(2), file)
+    with pytest.raises(TuningNotSaved) as refused:
+        save_tuning(tuning(2), file)
     kept = f"{file} keeps what it held, and --resume goes on from there"
     assert str(refused.value) == f"{file} can't be written: No space left on device; {kept}"
     assert file.read_bytes() == before
@@ -298,33 +298,33 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NotKept, match=r"gone/w\.toml can't be written: No such file or directory$"):
-        write(tuning(0), tmp_path / "gone" / "w.toml")
+    with pytest.raises(TuningNotSaved, match=r"gone/w\.toml can't be written: No such file or directory$"):
+        save_tuning(tuning(0), tmp_path / "gone" / "w.toml")
 
 
 def test_a_link_stays_one(tmp_path: Path) -> None:
     (tmp_path / "link.toml").symlink_to(tmp_path / "w.toml")
-    write(tuning(1), tmp_path / "link.toml")
+    save_tuning(tuning(1), tmp_path / "link.toml")
     assert (tmp_path / "link.toml").is_symlink()
-    assert read(str(tmp_path / "w.toml")) == tuning(1)
+    assert load_tuning(str(tmp_path / "w.toml")) == tuning(1)
 
 
 def test_a_file_is_tuned_by_one_at_a_time_under_any_name(tmp_path: Path) -> None:
     file, link, other = (tmp_path / name for name in ("w.toml", "link.toml", "other.toml"))
     link.symlink_to(file)
-    with alone(file), alone(other):
+    with lock_tuning(file), lock_tuning(other):
         for name in (file, link):
-            with pytest.raises(ArenaFault) as refused, alone(name):
+            with pytest.raises(ArenaFault) as refused, lock_tuning(name):
                 pass
             says = f"another process is tuning {name}: wait for its end, or name another --out"
             assert str(refused.value) == says
     assert list(tmp_path.iterdir()) == [link]
-    with alone(link):
+    with lock_tuning(link):
         assert sorted(path.name for path in tmp_path.iterdir()) == ["link.toml", "w.toml.lock"]
 
 
 def test_a_lock_that_was_left_behind_holds_nobody_up(tmp_path: Path) -> None:
     (tmp_path / "w.toml.lock").touch()
-    with alone(tmp_path / "w.toml"), pytest.raises(ArenaFault), alone(tmp_path / "w.toml"):
+    with lock_tuning(tmp_path / "w.toml"), pytest.raises(ArenaFault), lock_tuning(tmp_path / "w.toml"):
         pass
     assert list(tmp_path.iterdir()) == []

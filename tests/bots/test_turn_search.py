@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bots.evaluation.base import EQUAL, WIN
-from bots.evaluation.risk import USUAL_OUTLOOK, WITHIN, features, outlook
-from bots.search import Limit
-from bots.search.base import Found, opinion
+from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
+from bots.evaluation.risk import DEFAULT_OUTLOOK_WEIGHTS, FEATURES_BOUND, features, outlook
+from bots.search import SearchLimit
+from bots.search.base import SearchResult, evaluation_scale
 from bots.search.risk import battle_odds as table
 from bots.search.risk import field_evaluation
 from bots.search.risk import turn_search as kernel
@@ -19,19 +19,19 @@ from bots.search.risk.battle_odds import odds_table
 from bots.search.risk.campaign_board import campaign_board
 from bots.search.risk.campaign_kernel import CampaignKernel
 from bots.search.risk.campaign_search import CampaignSearch
-from bots.search.risk.field import field_of
+from bots.search.risk.field import make_field
 from bots.search.risk.field_evaluation import OUTLOOK
-from bots.search.risk.flat_position import FEATURES, NONE
+from bots.search.risk.flat_position import FEATURES, NO_EVALUATION
 from bots.search.risk.settings import CampaignSettings
-from bots.search.risk.turn_search import EVERY, TurnSearch, Width
-from bots.search.risk.turn_search import USUAL as USUAL_WIDTH
+from bots.search.risk.turn_search import FULL_WIDTH, TurnSearch, SearchWidth
+from bots.search.risk.turn_search import DEFAULT_WIDTH as USUAL_WIDTH
 from kept_code import kept
-from machine.compiled import FAST, floats, ints, zeros
+from machine.compiled import HAS_NUMBA, floats, ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
 from volumes import examples
 
-enough, judge, odds_of = kept(table.enough), kept(field_evaluation.judge), kept(table.odds_of)
+enough, judge, odds_of = kept(table.find_sufficient), kept(field_evaluation.evaluate), kept(table.look_up_odds)
 ALGORITHMS = ("expectiminimax", "alphabeta")
 MAPS = ("south-america", "australia", "africa", "europe")
 
@@ -48,7 +48,7 @@ def positions(seed: int, count: int, maps: tuple[str, ...] = MAPS, **more: Any) 
         rules = Campaign({**config, "initial_units": rng.randint(1, 4)})
         state = rules.initial(Dice(rng.randbytes(32), 0))[0]
         for _ in range(rng.randrange(40)):
-            after = rules.apply(state, rules.sample(state, rng.randrange), Dice(rng.randbytes(32), 0))[0]
+            after = rules.apply(state, rules.sample_move(state, rng.randrange), Dice(rng.randbytes(32), 0))[0]
             if rules.to_move(after) is None:
                 break
             state = after
@@ -71,9 +71,9 @@ class Plain:
         if rules.to_move(state) is None or self.seat in state.out:
             ranks = rules.ranks(state)
             first = self.seat not in state.out and ranks[self.seat] == 1
-            return (WIN - ply if ranks.count(1) == 1 else 0.0) if first else ply - WIN
+            return (WIN_VALUE - ply if ranks.count(1) == 1 else 0.0) if first else ply - WIN_VALUE
         if turns == 0:
-            return opinion(rules) * outlook(rules, state, self.seat)
+            return evaluation_scale(rules) * outlook(rules, state, self.seat)
         best = max if state.seat == self.seat else min
         return best(self.mean(state, move, attacks, turns, ply) for move in self.moves(state, ply))
 
@@ -116,18 +116,18 @@ class Plain:
             return [(1.0, self.rules.outcomes(state, move)[0][1])]
         chance, spared, held = odds_of(self.odds, move.units, state.troops[move.to])
         chance = 1.0 if chance > 0.999 else 0.0 if chance < 0.001 else chance
-        won = self.rules._fought(state, move, max(1, int(spared + 0.5)), 0)
-        lost = self.rules._fought(state, move, 0, max(1, int(held + 0.5)))
+        won = self.rules._after_battle(state, move, max(1, int(spared + 0.5)), 0)
+        lost = self.rules._after_battle(state, move, 0, max(1, int(held + 0.5)))
         return [(share, after) for share, after in ((chance, won), (1.0 - chance, lost)) if share]
 
 
-WIDE = EVERY._replace(splits=0)
+WIDE = FULL_WIDTH._replace(splits=0)
 
 
-def found(rules: Campaign, state: Position, algorithm: Any, turns: int, **options: Any) -> Found[Move]:
+def found(rules: Campaign, state: Position, algorithm: Any, turns: int, **options: Any) -> SearchResult[Move]:
     """What the search finds, `turns` turns deep."""
-    limit = Limit()
-    given = {"evaluation": "outlook", "weights": USUAL_OUTLOOK, "width": WIDE, "limit": limit, **options}
+    limit = SearchLimit()
+    given = {"evaluation": "outlook", "weights": DEFAULT_OUTLOOK_WEIGHTS, "width": WIDE, "limit": limit, **options}
     best = TurnSearch(rules).search(state, depth=turns, algorithm=algorithm, **given)
     assert best is not None
     return best
@@ -136,21 +136,21 @@ def found(rules: Campaign, state: Position, algorithm: Any, turns: int, **option
 def test_the_flat_arrays_evaluate_as_the_readable_functions_do() -> None:
     rng = random.Random(3)
     for rules, state in positions(1, examples(16, nightly=40), (*MAPS, "world", "grid-6x6")):
-        board, field, strong = ints(campaign_board(rules)), field_of(rules, state, 0), zeros(6, float)
-        six, four = [rng.uniform(0, 10) for _ in USUAL_OUTLOOK], [rng.uniform(0, 10) for _ in EQUAL]
+        board, field, strong = ints(campaign_board(rules)), make_field(rules, state, 0), zeros(6, float)
+        six, four = [rng.uniform(0, 10) for _ in DEFAULT_OUTLOOK_WEIGHTS], [rng.uniform(0, 10) for _ in EQUAL_WEIGHTS]
         for seat in range(rules.seats):
             flat = judge(board, field, floats(six), strong, seat, OUTLOOK)
             assert flat == pytest.approx(outlook(rules, state, seat, six), rel=1e-9, abs=1e-12)
             flat = judge(board, field, floats(four), strong, seat, FEATURES)
             assert flat == pytest.approx(features(rules, state, seat, four), rel=1e-9, abs=1e-12)
-            assert judge(board, field, floats(four), strong, seat, NONE) == 0.0
+            assert judge(board, field, floats(four), strong, seat, NO_EVALUATION) == 0.0
 
 
 def test_a_seat_that_is_out_has_no_outlook_and_one_alone_has_all() -> None:
     rules = Campaign({"map": "south-america", "players": 3})
     state = rules.remove_seat(rules.initial(Dice(bytes(32), 0))[0], 1)
-    assert outlook(rules, state, 1) == -WITHIN
-    assert outlook(rules, rules.remove_seat(state, 2), 0) == WITHIN
+    assert outlook(rules, state, 1) == -FEATURES_BOUND
+    assert outlook(rules, rules.remove_seat(state, 2), 0) == FEATURES_BOUND
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -182,10 +182,10 @@ def test_pruning_visits_less_for_the_same_value() -> None:
 def test_whatever_it_is_asked_the_move_is_legal_and_nodes_are_kept(evaluation: str) -> None:
     settings = CampaignSettings()
     for rules, state in positions(6, 12, (*MAPS, "world", "grid-6x6")):
-        weights = USUAL_OUTLOOK if evaluation == "outlook" else EQUAL
+        weights = DEFAULT_OUTLOOK_WEIGHTS if evaluation == "outlook" else EQUAL_WEIGHTS
         for algorithm in ALGORITHMS:
             for nodes in (1, 49, 300):
-                limit = Limit(nodes=nodes)
+                limit = SearchLimit(nodes=nodes)
                 options: dict[str, Any] = {"evaluation": evaluation, "weights": weights, "settings": settings}
                 best = CampaignKernel(rules).search(state, depth=3, algorithm=algorithm, limit=limit, **options)  # type: ignore[arg-type]
                 assert best.move is not None
@@ -195,7 +195,7 @@ def test_whatever_it_is_asked_the_move_is_legal_and_nodes_are_kept(evaluation: s
 
 def test_a_draft_in_halves_is_one_move_with_all_units() -> None:
     halved = 0
-    width = Width((3, 3, 3, 3), (3, 3, 3, 3), 2)
+    width = SearchWidth((3, 3, 3, 3), (3, 3, 3, 3), 2)
     for rules, state in positions(9, 60, ("africa", "europe", "grid-6x6")):
         if state.phase == "draft":
             move = found(rules, state, "alphabeta", 1, width=width).move
@@ -212,9 +212,9 @@ def test_with_the_rule_and_features_the_search_before_answers() -> None:
     options: dict[str, Any] = {"depth": 1, "algorithm": "alphabeta", "settings": CampaignSettings(draft="rule")}
     new, old = CampaignKernel(rules), CampaignSearch(rules)
     for position in (start, state):
-        before, after = (search.search(position, limit=Limit(nodes=500), **options) for search in (old, new))
+        before, after = (search.search(position, limit=SearchLimit(nodes=500), **options) for search in (old, new))
         assert before == after
-    drafted = new.search(start, evaluation="outlook", weights=USUAL_OUTLOOK, limit=Limit(), **options)
+    drafted = new.search(start, evaluation="outlook", weights=DEFAULT_OUTLOOK_WEIGHTS, limit=SearchLimit(), **options)
     assert drafted.move == rules.legal_moves(start)[0]
 
 
@@ -226,8 +226,8 @@ def test_with_no_time_left_a_move_is_made_at_once() -> None:
             depth=6,
             algorithm="alphabeta",
             evaluation="outlook",
-            weights=USUAL_OUTLOOK,
-            limit=Limit(deadline=0.0),
+            weights=DEFAULT_OUTLOOK_WEIGHTS,
+            limit=SearchLimit(deadline=0.0),
         )
         assert best.move is not None
         rules.apply(state, best.move, Dice(bytes(32), 0))
@@ -243,11 +243,11 @@ def answers() -> list[Any]:
                 depth=3,
                 algorithm=algorithm,
                 evaluation="outlook",
-                weights=USUAL_OUTLOOK,
-                limit=Limit(nodes=120),  # type: ignore[arg-type]
+                weights=DEFAULT_OUTLOOK_WEIGHTS,
+                limit=SearchLimit(nodes=120),  # type: ignore[arg-type]
             )
             told.append([str(best.move), best.value, best.nodes, best.depth])
-        once = CampaignKernel(rules).look_once(state, evaluation="outlook", limit=Limit())
+        once = CampaignKernel(rules).search_one_ply(state, evaluation="outlook", limit=SearchLimit())
         told.append([str(once.move), once.value, once.nodes])
     return told
 
@@ -256,8 +256,8 @@ def test_plain_python_finds_the_same_to_the_bit(without_numba: Any) -> None:
     assert without_numba(answers) == answers()
 
 
-@pytest.mark.skipif(not FAST, reason="nothing is compiled")
+@pytest.mark.skipif(not HAS_NUMBA, reason="nothing is compiled")
 def test_the_recursive_kernel_has_one_signature() -> None:
     """Numba keeps on disk a call to another signature of the same function as an address that is gone on loading."""
     CampaignKernel(Campaign({"map": "south-america"})).warm_up()
-    assert len(kernel.look.signatures) <= 1  # type: ignore[attr-defined]
+    assert len(kernel.search_node.signatures) <= 1  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from bots.environments import VectorGames, VectorSingle
 from bots.environments.batched.batch import Masks, Vectors
-from bots.environments.vector_single import at_random
+from bots.environments.vector_single import choose_uniformly
 from protocol.errors import IllegalMove, UsageFault
 
 GAMES: list[tuple[str, dict[str, object]]] = [
@@ -51,7 +51,7 @@ def test_learners_get_what_their_seats_are_worth_and_sit_in_every_one(
         assert vectors in world.observation_space
         assert (infos["action_mask"] == world.action_masks()).all()
         seats = world.seats.copy()
-        actions = at_random(vectors, infos["action_mask"], random)
+        actions = choose_uniformly(vectors, infos["action_mask"], random)
         vectors, rewards, over, truncated, infos = world.step(actions)
         assert not truncated.any()
         assert not rewards[fresh].any(), "the action before had no meaning"
@@ -110,12 +110,12 @@ def test_opponents_do_not_draw_what_a_learner_of_the_same_seed_draws() -> None:
     seen = []
 
     def opponent(vectors: Vectors, masks: Masks, random: np.random.Generator) -> np.ndarray:
-        seen.append((vectors, masks, at_random(vectors, masks, random)))
+        seen.append((vectors, masks, choose_uniformly(vectors, masks, random)))
         return np.asarray(seen[-1][2])
 
     VectorSingle("tictactoe", num_envs=64, opponent=opponent).reset(seed=7)
     vectors, masks, actions = seen[0]
-    assert (at_random(vectors, masks, np.random.default_rng(7)) != actions).any()
+    assert (choose_uniformly(vectors, masks, np.random.default_rng(7)) != actions).any()
 
 
 def test_resets_without_a_seed_go_on_from_the_last_one_and_the_first_is_drawn() -> None:
@@ -151,7 +151,7 @@ def test_all_seats_of_many_games_are_played_by_whoever_chooses_for_them() -> Non
         vectors, masks = games.observe()
         assert (vectors[:, -1] == 1).all(), "each is seen by the seat whose turn it is"
         before = games.to_move
-        rewards, ended, over = games.step(at_random(vectors, masks, random))
+        rewards, ended, over = games.step(choose_uniformly(vectors, masks, random))
         assert np.allclose(rewards.sum(1), 0)
         assert (ended.all(1) == over).all()
         assert (games.to_move == np.where(over, 0, 1 - before)).all()

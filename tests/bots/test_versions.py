@@ -10,7 +10,7 @@ import pytest
 
 from bots import Bot, Turn, run
 from bots.playing.versions import DEFAULT_MATCHES, Comparing, conclusion
-from protocol.games import load
+from protocol.games import load_game
 from seasons import result
 
 OLD = """from bots import Bot, Turn, run
@@ -176,6 +176,6 @@ def test_starts_with_a_match_that_was_called_off_count_nowhere() -> None:
     found = Comparing(seats=2)
     void = result("m", reason="void", ranks=(1, 1))
     found.take(0, [void, result("m")], [["new", "old"], ["old", "new"]])
-    assert conclusion(found, ("new", "old"), load("nim"), is_stopped=False) == [
+    assert conclusion(found, ("new", "old"), load_game("nim"), is_stopped=False) == [
         "nothing is known of new and old: no match was played to its end"
     ]

@@ -18,11 +18,11 @@ from bots.client import warm_up as warm_ups
 from bots.client.conversation import Conversation
 from bots.client.run import run
 from bots.client.settings import Settings
-from bots.client.warm_up import lock_of, warm_up
+from bots.client.warm_up import lock_path, warm_up
 from bots.client.worker_threads import Choose
 from bots.reference.random_bot import RandomBot
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import Game
 from timeouts import WITHIN
 
@@ -45,7 +45,7 @@ class Warm(RandomBot):
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         self.games_seen.append(game)
         with contextlib.suppress(OSError):
-            self.alone = not free(lock_of(Warm.warm_up, game))
+            self.alone = not free(lock_path(Warm.warm_up, game))
 
 
 class Other(Warm):
@@ -67,7 +67,7 @@ def free(lock: Path) -> bool:
 @contextlib.contextmanager
 def first_of(work: Callable[..., object], game: Game[Any, Any] | None = None) -> Iterator[None]:
     """Be the first of those that warm up so."""
-    lock = lock_of(work, game)
+    lock = lock_path(work, game)
     lock.parent.mkdir(parents=True)
     with lock.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -108,9 +108,9 @@ def test_those_that_wait_for_the_first_warm_up_all_at_once(monkeypatch: pytest.M
 
 
 def test_nobody_waits_for_who_warms_up_by_other_code_or_for_another_game() -> None:
-    nim = load("nim")
+    nim = load_game("nim")
     with first_of(Warm.warm_up, nim):
-        for bot, game in ((Warm(), load("grundy")), (Warm(), None), (Other(), nim)):
+        for bot, game in ((Warm(), load_game("grundy")), (Warm(), None), (Other(), nim)):
             warm_up(bot, game)
             assert bot.games_seen == [game]
 
@@ -124,7 +124,7 @@ def test_a_cache_folder_that_cannot_be_written_costs_only_the_lock(cache: Path) 
 
 
 def test_a_bot_whose_warm_up_never_ends_does_not_keep_the_others_for_ever(monkeypatch: Any) -> None:
-    monkeypatch.setattr(warm_ups, "PATIENCE", 0.0)
+    monkeypatch.setattr(warm_ups, "LOCK_TIMEOUT_S", 0.0)
     bot = Warm()
     with first_of(Warm.warm_up):
         warm_up(bot, None)
@@ -150,7 +150,7 @@ class Heard(io.StringIO):
         return written
 
 
-@pytest.mark.parametrize(("game", "what"), [(load("nim"), " for nim"), (None, "")])
+@pytest.mark.parametrize(("game", "what"), [(load_game("nim"), " for nim"), (None, "")])
 def test_a_long_warm_up_is_told_while_it_lasts(game: Game[Any, Any] | None, what: str, monkeypatch: Any) -> None:
     class Slow(RandomBot):
         def warm_up(self, game: Game[Any, Any] | None) -> None:
@@ -158,7 +158,7 @@ def test_a_long_warm_up_is_told_while_it_lasts(game: Game[Any, Any] | None, what
 
     heard = Heard()
     monkeypatch.setattr("sys.stderr", heard)
-    monkeypatch.setattr(warm_ups, "SLOW", 0.0)
+    monkeypatch.setattr(warm_ups, "SLOW_NOTICE_DELAY_S", 0.0)
     warm_up(Slow("slow"), game)
     assert (
         heard.getvalue()
@@ -167,7 +167,7 @@ def test_a_long_warm_up_is_told_while_it_lasts(game: Game[Any, Any] | None, what
 
 
 def test_a_quick_warm_up_says_nothing_and_leaves_no_thread(monkeypatch: Any, capsys: Any) -> None:
-    monkeypatch.setattr(warm_ups, "SLOW", 60.0)
+    monkeypatch.setattr(warm_ups, "SLOW_NOTICE_DELAY_S", 60.0)
     before = set(threading.enumerate())
     warm_up(Warm(), None)
     assert not [one for one in threading.enumerate() if isinstance(one, threading.Timer) and one not in before]
@@ -175,7 +175,7 @@ def test_a_quick_warm_up_says_nothing_and_leaves_no_thread(monkeypatch: Any, cap
 
 
 def test_the_game_of_the_warm_up_is_the_one_that_is_played(script: Any) -> None:
-    game = load("nim")
+    game = load_game("nim")
     conversation = Conversation(RandomBot("mine"), Settings(game="nim"), "t" * 20, game)
     conversation.receive(script.welcome(), 0.0)
     conversation.receive(script.start(), 0.0)

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 import bots.tuning.weights
-from bots.evaluation.risk import USUAL_OUTLOOK
-from bots.reference.search_bots import AlphaBeta, Ga
-from bots.tuning.file import read
-from bots.tuning.weights import NAMES, WEIGHED, read_weights
+from bots.evaluation.risk import DEFAULT_OUTLOOK_WEIGHTS
+from bots.reference.search_bots import AlphaBeta, GeneticBot
+from bots.tuning.file import load_tuning
+from bots.tuning.weights import WEIGHT_SET_NAMES, WEIGHTED_GAMES, read_weights
 from protocol.dice import Dice
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from turns import turn
 
 FOLDER = Path(bots.tuning.weights.__file__).parent
@@ -22,24 +22,24 @@ TUNINGS = Path(__file__).parents[2] / "docs" / "tunings"
 
 @pytest.mark.parametrize("text", ["1,2.5,.5,0", "1/2.5/.5/0"])
 def test_four_numbers_hold_for_both_games(text: str) -> None:
-    assert read_weights("ga", text) == dict.fromkeys(WEIGHED, (1.0, 2.5, 0.5, 0.0))
+    assert read_weights("ga", text) == dict.fromkeys(WEIGHTED_GAMES, (1.0, 2.5, 0.5, 0.0))
 
 
 def test_equal_weights_have_a_name() -> None:
-    assert read_weights("ga", "equal") == dict.fromkeys(WEIGHED, (1.0, 1.0, 1.0, 1.0))
+    assert read_weights("ga", "equal") == dict.fromkeys(WEIGHTED_GAMES, (1.0, 1.0, 1.0, 1.0))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", WEIGHT_SET_NAMES)
 def test_every_named_set_has_four_weights_for_each_game(name: str) -> None:
     found = read_weights("ga", name)
-    assert tuple(found) == WEIGHED
+    assert tuple(found) == WEIGHTED_GAMES
     assert all(len(weights) == 4 and min(weights) >= 0 < max(weights) for weights in found.values())
 
 
 def test_a_file_gives_its_weights_to_both_games(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('game = "risk-duel"\nweights = [1, 2.5, 0.125, 0]\n')
-    assert read_weights("ga", f"@{file}") == dict.fromkeys(WEIGHED, (1.0, 2.5, 0.125, 0.0))
+    assert read_weights("ga", f"@{file}") == dict.fromkeys(WEIGHTED_GAMES, (1.0, 2.5, 0.125, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_are_no_weights_is_refused_with_all_that_would_be_right(text: str) 
         read_weights("ga", text)
     right = (
         "four numbers from 0 up, or six from 0 to 10 of outlook, like 1,1,1,1, one above 0; "
-        "or @FILE, a tuning; or one of " + ", ".join(NAMES)
+        "or @FILE, a tuning; or one of " + ", ".join(WEIGHT_SET_NAMES)
     )
     assert str(refused.value) == f"ga: weights is {text!r}: {right}"
 
@@ -94,7 +94,7 @@ def test_a_file_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None
         read_weights("ga", f"@{tmp_path}/gone.toml")
 
 
-SHIPPED = [(game, name) for game in WEIGHED for name in NAMES if name != "equal"]
+SHIPPED = [(game, name) for game in WEIGHTED_GAMES for name in WEIGHT_SET_NAMES if name != "equal"]
 
 
 @pytest.mark.parametrize(("game", "name"), SHIPPED)
@@ -102,34 +102,34 @@ def test_weights_that_come_with_the_package_are_the_end_of_a_finished_tuning(gam
     log = TUNINGS / game / f"{name}.toml"
     shipped = (FOLDER / game / f"{name}.toml").read_text()
     assert log.read_text().partition("\n[[generations]]")[0] + "\n" == shipped + "\n"
-    tuning = read(str(log))
+    tuning = load_tuning(str(log))
     assert (tuning.setup.game, tuning.preset, tuning.running) == (game, name, None)
     assert tuning.best is not None
     assert read_weights("ga", name)[game] == tuning.best[0]
 
 
 def test_ga_plays_the_adjusted_weights_of_each_game_unless_told_otherwise() -> None:
-    assert Ga("mine").weights["features"] == read_weights("ga", "adjusted")
-    tuning = read(str(TUNINGS / "risk-campaign" / "outlook" / "adjusted.toml"))
+    assert GeneticBot("mine").weights["features"] == read_weights("ga", "adjusted")
+    tuning = load_tuning(str(TUNINGS / "risk-campaign" / "outlook" / "adjusted.toml"))
     assert (tuning.preset, tuning.running) == ("outlook", None)
     assert tuning.best is not None
-    assert Ga("mine").weights["outlook"] == {"risk-campaign": tuning.best[0]}
-    assert Ga("mine", weights="1/2/3/4").weights["features"] == dict.fromkeys(WEIGHED, (1.0, 2.0, 3.0, 4.0))
+    assert GeneticBot("mine").weights["outlook"] == {"risk-campaign": tuning.best[0]}
+    assert GeneticBot("mine", weights="1/2/3/4").weights["features"] == dict.fromkeys(WEIGHTED_GAMES, (1.0, 2.0, 3.0, 4.0))
 
 
 def test_numbers_are_those_of_the_evaluation_that_has_as_many_and_others_keep_the_usual_ones() -> None:
     six = read_weights("ga", "1/2/3/4/5/6", "outlook")
     assert six == {"risk-campaign": (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)}
     assert read_weights("ga", "1/2/3/4/5/6") == read_weights("ga", "equal")
-    assert read_weights("ga", "1/2/3/4", "outlook") == {"risk-campaign": tuple(USUAL_OUTLOOK)}
+    assert read_weights("ga", "1/2/3/4", "outlook") == {"risk-campaign": tuple(DEFAULT_OUTLOOK_WEIGHTS)}
 
 
-@pytest.mark.parametrize("game", WEIGHED)
+@pytest.mark.parametrize("game", WEIGHTED_GAMES)
 def test_ga_moves_as_alphabeta_does_with_the_same_weights(game: str) -> None:
-    rules = load(game)
+    rules = load_game(game)
     state = rules.initial(Dice(bytes(32), 0))[0]
     while rules.to_move(state) is not None and rules.ply(state) < 16:
-        players = Ga("mine", nodes=200), AlphaBeta("mine", nodes=200, weights="adjusted")
+        players = GeneticBot("mine", nodes=200), AlphaBeta("mine", nodes=200, weights="adjusted")
         one, other = (bot.choose(turn(rules, state)) for bot in players)
         assert one == other
         state = rules.apply(state, rules.decode_move(one.move), Dice(bytes(32), rules.ply(state)))[0]

@@ -17,7 +17,7 @@ from playwright.async_api import Browser, Page, expect
 
 from admin_server import AdminServer, admin_server
 from arena.store.incident import Incident
-from arena.store.registry import note_incident
+from arena.store.registry import log_incident
 from arena.store.store import Store
 from chromium import DESKTOP, PHONE, Visits, barriers, sideways
 from players import player
@@ -40,7 +40,7 @@ async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Admi
         operator = await server.operator()
         await operator.post("/admin/add", [("names", "anna\nben\ncleo\ndora")])
         with closing(Store.open(server.served.data / "arena.db", checkpoint=False)) as store:
-            store.write(note_incident, "anna", Incident(at="2026-11-25T00:00:00.000Z", code="4000", text=SCRIPT))
+            store.write(log_incident, "anna", Incident(at="2026-11-25T00:00:00.000Z", code="4000", text=SCRIPT))
         await operator.told("/admin/bots", ("bot", SCRIPT), ("do", "revoke"), ("sure", "yes"))
         for bot in HOUSE:
             await stack.enter_async_context(player(server.served.url, bot))

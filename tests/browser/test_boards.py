@@ -11,7 +11,7 @@ import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from chromium import PHONE, Visit, Visits, barriers, sideways
-from protocol.games import load
+from protocol.games import load_game
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -62,7 +62,7 @@ class Table:
 
     async def set(self, game: str, config: dict[str, Any] | None = None, seats: int = 2) -> None:
         """Bring the board of a game."""
-        full = load(game, config).config
+        full = load_game(game, config).config
         await self.page.evaluate(MAKE, [game, full, (SEATS * 3)[:seats]])
 
     async def show(self, state: dict[str, Any], **view: Any) -> None:
@@ -188,7 +188,7 @@ async def test_the_duel_shows_who_owns_what_and_the_attack(table: Table) -> None
 
 
 async def test_in_the_duel_a_person_invades_reinforces_and_attacks(table: Table) -> None:
-    game = load("risk-duel")
+    game = load_game("risk-duel")
     await table.set("risk-duel")
 
     async def show(owner: list[int], troops: list[int]) -> None:
@@ -218,7 +218,7 @@ async def test_in_the_duel_a_person_invades_reinforces_and_attacks(table: Table)
 
 
 async def test_in_the_campaign_a_person_places_attacks_and_ends_the_turn(table: Table) -> None:
-    game = load("risk-campaign", {"map": "south-america"})
+    game = load_game("risk-campaign", {"map": "south-america"})
     await table.set("risk-campaign", {"map": "south-america"})
 
     async def show(**phase: Any) -> None:
@@ -251,7 +251,7 @@ async def test_in_the_campaign_a_person_places_attacks_and_ends_the_turn(table: 
 
 
 async def test_every_attack_from_a_chosen_territory_is_a_button_with_its_chance(table: Table) -> None:
-    duel = load("risk-duel")
+    duel = load_game("risk-duel")
     await table.set("risk-duel")
     state = {"owner": [0, 1, 0, 1], "troops": [3, 5, 5, 3], "to_move": 0, "ply": 8}
     legal, _ = duel.legal_moves_for_turn(duel.decode_state(state))
@@ -268,7 +268,7 @@ async def test_every_attack_from_a_chosen_territory_is_a_button_with_its_chance(
 async def test_what_a_person_may_choose_is_outlined_alike_for_all_seats_and_the_last_move_steps_back(
     table: Table, seat: int
 ) -> None:
-    duel = load("risk-duel")
+    duel = load_game("risk-duel")
     await table.set("risk-duel")
     state = {"owner": [0, 1, 0, 1], "troops": [5, 5, 5, 3], "to_move": seat, "ply": 8}
     legal, _ = duel.legal_moves_for_turn(duel.decode_state(state))
@@ -286,7 +286,7 @@ async def test_what_a_person_may_choose_is_outlined_alike_for_all_seats_and_the_
 
 
 async def test_the_chance_of_an_attack_follows_the_units_that_are_sent(table: Table) -> None:
-    campaign = load("risk-campaign", {"map": "south-america"})
+    campaign = load_game("risk-campaign", {"map": "south-america"})
     await table.set("risk-campaign", {"map": "south-america"})
     state = {"owner": [0, 1, 0, 1], "troops": [1, 3, 9, 30], "round": 1, "out": [], "to_move": 0, "ply": 3}
     state |= {"phase": "attack", "units": 0, "attacks_left": 3}
@@ -320,13 +320,13 @@ async def test_the_chance_of_an_attack_follows_the_units_that_are_sent(table: Ta
 async def test_the_maps_of_the_world_have_its_coasts_and_lines_over_the_sea_alone(
     table: Table, name: str, over_the_sea: int
 ) -> None:
-    world = load("risk-campaign", {"map": name, "players": 2}).config["map"]
+    world = load_game("risk-campaign", {"map": name, "players": 2}).config["map"]
     told = await table.page.evaluate(WORLD, world)
     assert told == {"isWorld": True, "links": over_the_sea, "outside": []}
 
 
 async def test_a_map_in_which_lands_that_touch_have_no_border_has_cells_of_its_own(table: Table) -> None:
-    world = load("risk-campaign", {"map": "world", "players": 2}).config["map"]
+    world = load_game("risk-campaign", {"map": "world", "players": 2}).config["map"]
     panama = [8, 9]
     assert [world["territories"][at]["name"] for at in panama] == ["Central America", "Venezuela"]
     told = await table.page.evaluate(
@@ -336,7 +336,7 @@ async def test_a_map_in_which_lands_that_touch_have_no_border_has_cells_of_its_o
 
 
 async def test_what_a_chosen_territory_does_not_reach_is_dimmed(table: Table) -> None:
-    game = load("risk-campaign", {"map": "south-america"})
+    game = load_game("risk-campaign", {"map": "south-america"})
     await table.set("risk-campaign", {"map": "south-america"})
     state = {"owner": [0, 1, 0, 1], "troops": [4, 1, 1, 1], "phase": "attack", "units": 0, "attacks_left": 3}
     state |= {"round": 1, "out": [], "to_move": 0, "ply": 3}
@@ -381,7 +381,7 @@ async def test_a_phone_names_the_territory_that_is_pressed(table: Table) -> None
 
 
 async def test_after_an_attack_the_keyboard_is_where_it_was(table: Table) -> None:
-    game = load("risk-campaign", {"map": "south-america"})
+    game = load_game("risk-campaign", {"map": "south-america"})
     await table.set("risk-campaign", {"map": "south-america"})
     state = {"owner": [1, 0, 1, 1], "troops": [1, 4, 1, 1], "phase": "attack", "units": 0, "attacks_left": 3}
     state |= {"round": 1, "out": [], "to_move": 0, "ply": 3}
@@ -506,7 +506,7 @@ async def test_a_hand_that_ended_lies_open_until_the_next_is_dealt(table: Table)
 
 
 async def test_a_board_that_can_be_played_on_keeps_nobody_out(table: Table) -> None:
-    game = load("risk-campaign", {"preset": "world"})
+    game = load_game("risk-campaign", {"preset": "world"})
     await table.set("risk-campaign", {"preset": "world"}, seats=6)
     owner = [territory % 6 for territory in range(42)]
     state = {"owner": owner, "troops": [60] * 42, "phase": "attack", "units": 0, "attacks_left": 3, "round": 1}
@@ -534,7 +534,7 @@ async def draft_on_the_world(table: Table) -> list[str]:
     """A turn to place three units, of who owns every third territory; the names of all."""
     config = {"preset": "world-3"}
     await table.set("risk-campaign", config, seats=3)
-    names = [place["name"] for place in load("risk-campaign", config).config["map"]["territories"]]
+    names = [place["name"] for place in load_game("risk-campaign", config).config["map"]["territories"]]
     owner = [at % 3 for at in range(len(names))]
     mine = [at for at, seat in enumerate(owner) if seat == 0]
     draft = {"do": "draft", "units": 3, "territories": mine}

@@ -10,7 +10,7 @@ from playwright.async_api import expect
 
 from chromium import PHONE, Visits, barriers, sideways
 from commands import call
-from referee.effects import Played
+from referee.effects import MoveReceived
 from referee.state import Phase
 from referee_table import Table
 
@@ -21,8 +21,8 @@ def exported(folder: Path, game: str, config: dict[str, Any], *moves: dict[str, 
     """The file of a match in which these moves are made, hand after hand, the last again and again."""
     table, left = Table(game, config).begin(), list(moves)
     while table.match.standing.phase is Phase.PLAYING:
-        for seat in table.match.standing.playing.awaited:
-            table.send(Played(seat, table.ply, left.pop(0) if len(left) > 1 else left[0]))
+        for seat in table.match.standing.current_course.awaited_seats:
+            table.send(MoveReceived(seat, table.ply, left.pop(0) if len(left) > 1 else left[0]))
     record, page = folder / "m-1.jsonl.gz", folder / "m-1.html"
     record.write_bytes(table.packed())
     done = call("arena", "replay", "export", str(record), "--to", str(page))

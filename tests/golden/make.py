@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import Clock, Player
 from referee import record as records
 from referee import record_reader
-from referee.effects import Deadline, Effect, Expired, MatchEvent, Played, Readied, Resigned, Write
+from referee.effects import SetDeadline, Effect, DeadlineReached, MatchEvent, MoveReceived, SeatReady, Resignation, WriteLine
 from referee.match import Match
 from referee.record import AnyLine, Header, RecordedSeat
 from referee.state import Phase
@@ -79,29 +79,29 @@ def referee(header: Header, seed: bytes, nonces: Sequence[bytes], choose: Callab
     def perform(effects: list[Effect]) -> None:
         nonlocal deadline
         for effect in effects:
-            if isinstance(effect, Write):
+            if isinstance(effect, WriteLine):
                 lines.append(effect.line)
-            elif isinstance(effect, Deadline) and effect.at is not None:
-                deadline = effect.at
+            elif isinstance(effect, SetDeadline) and effect.time is not None:
+                deadline = effect.time
 
-    perform(match.open(now))
+    perform(match.start_match(now))
     for seat, nonce in enumerate(nonces):
-        perform(match.receive(Readied(seat, nonce), now))
+        perform(match.receive(SeatReady(seat, nonce), now))
     while match.standing.phase is not Phase.OVER:
         event = choose(match)
-        now = deadline if isinstance(event, Expired) else now + THINKING
+        now = deadline if isinstance(event, DeadlineReached) else now + THINKING
         perform(match.receive(event, now))
-    written = [line for line in map(records.write_line, lines) if records.public(line)]
+    written = [line for line in map(records.write_line, lines) if records.is_public(line)]
     footer = match.footer(match.result(FINISHED), None)
-    return record_reader.unpack(records.pack(written, footer), header.match)
+    return record_reader.unpack(records.pack_record(written, footer), header.match)
 
 
 def make(name: str, golden: Golden) -> bytes:
     """The record of the match called `name`, from which everything random follows."""
-    game, chooser = load(golden.game, golden.config), random.Random(name)
+    game, chooser = load_game(golden.game, golden.config), random.Random(name)
     seed = hashlib.sha256(f"seed of {name}".encode()).digest()
     nonces = [chooser.randbytes(16) if seat else b"" for seat in range(golden.seats)]
-    header = records.header_of(
+    header = records.make_header(
         match=name,
         game=game,
         seats=[RecordedSeat(bot=bot) for bot in ("ann", "bob", "cas", "dan")[: golden.seats]],
@@ -116,15 +116,15 @@ def make(name: str, golden: Golden) -> bytes:
         course = match.standing.course
         assert course is not None
         assert course.to_move is not None
-        if course.ply == golden.leaves and golden.leaver not in course.out:
-            return Resigned(golden.leaver)
-        if course.ply == golden.late and not course.out and len(course.awaited) == 1:
-            return Expired()
-        seat = course.awaited[0] if len(course.awaited) == 1 else chooser.choice(course.awaited)
+        if course.ply == golden.leaves and golden.leaver not in course.dropped_out:
+            return Resignation(golden.leaver)
+        if course.ply == golden.late and not course.dropped_out and len(course.awaited_seats) == 1:
+            return DeadlineReached()
+        seat = course.awaited_seats[0] if len(course.awaited_seats) == 1 else chooser.choice(course.awaited_seats)
         if course.ply in refused:
             refused.remove(course.ply)
-            return Played(seat, course.ply, None)
-        return Played(seat, course.ply, chooser.choice(course.legal(seat)[0]))
+            return MoveReceived(seat, course.ply, None)
+        return MoveReceived(seat, course.ply, chooser.choice(course.legal_moves(seat)[0]))
 
     return referee(replace(header, format=golden.format), seed, nonces, choose)
 

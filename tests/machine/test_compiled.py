@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from machine.compiled import FAST, _tell
+from machine.compiled import HAS_NUMBA, _announce_once
 from machine.file_lock import lock
 
-pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed, or not asked for")
+pytestmark = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed, or not asked for")
 
 SOURCE = """
 from machine.compiled import entry
@@ -88,7 +88,7 @@ def test_who_sits_at_a_terminal_is_told_of_the_first_compilation_alone(
     told = []
     for _ in range(2):
         monkeypatch.setattr("sys.stderr", terminal := Terminal())
-        _tell.cache_clear()
+        _announce_once.cache_clear()
         assert imported(sources / "kernel.py").twice(21) == 42
         told.append(terminal.getvalue())
     assert told == ["compiling code, this once, which takes up to half a minute…\n", ""]

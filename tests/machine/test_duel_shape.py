@@ -6,15 +6,15 @@ import pytest
 
 from exact_boards import STAR, board
 from machine.exact import duel_shape
-from machine.exact.duel import can_judge
-from machine.exact.duel_shape import large_shape_of
+from machine.exact.duel import can_grade
+from machine.exact.duel_shape import shape_of
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import Duel
 
 
 def test_whether_moves_can_be_graded_is_told_without_numbering_a_map(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duel_shape, "_least_labelling", lambda board: pytest.fail("numbered"))
-    can_judge(Duel({"map": "africa", "max_troops": 3}))
+    monkeypatch.setattr(duel_shape, "_canonical_labelling", lambda board: pytest.fail("numbered"))
+    can_grade(Duel({"map": "africa", "max_troops": 3}))
 
 
 def test_a_map_is_numbered_once_whatever_its_cap(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,8 +25,8 @@ def test_a_map_is_numbered_once_whatever_its_cap(monkeypatch: pytest.MonkeyPatch
         return labellings(where)
 
     monkeypatch.setattr(duel_shape, "_labellings", noted)
-    duel_shape._least_labelling.cache_clear()
-    shapes = [large_shape_of(board(STAR), max_troops) for max_troops in (3, 5, 3)]
+    duel_shape._canonical_labelling.cache_clear()
+    shapes = [shape_of(board(STAR), max_troops) for max_troops in (3, 5, 3)]
     assert numbered == [board(STAR)]
     assert [shape.cap for shape in shapes] == [3, 5, 3]
     assert shapes[0] == shapes[2]

@@ -16,21 +16,21 @@ import pytest
 
 from commands import call
 from exact_boards import PAIR, PATH, STAR, TRIANGLE, board, some
-from machine.atomic_write import locked
-from machine.compiled import FAST
+from machine.atomic_write import file_lock
+from machine.compiled import HAS_NUMBA
 from machine.exact import duel_file, duel_rows, duel_solving
 from machine.exact.duel import Table, load_mapped, solve
-from machine.exact.duel_file import ONE, MappedValues, place_of
-from machine.exact.duel_shape import Shape, shape_of, symmetries
-from machine.exact.duel_solving import TOLERANCE, Solving, Step, open_values, solve_mapped
-from machine.exact.duel_sweeps import PARTS, WIDEST
+from machine.exact.duel_file import WIN_VALUE, MappedValues, place_of
+from machine.exact.duel_shape import Shape, small_shape_of, symmetries
+from machine.exact.duel_solving import MAX_FINAL_CHANGE, DuelSolver, SolvingProgress, open_values, solve_mapped
+from machine.exact.duel_sweeps import MARGINS_PER_UNIT, MAX_MARGIN
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import Duel, Position
 from protocol.games.risk.maps import load_map
 
-pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed")
+pytestmark = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 AFRICA = load_map("africa")
 SQUARE = [(0, 1), (0, 3), (1, 2), (2, 3)]
 
@@ -41,12 +41,12 @@ def solved_africa() -> Table:
     return solve(AFRICA, 3)
 
 
-def told_nobody(step: Step) -> None:
+def told_nobody(step: SolvingProgress) -> None:
     """Hears of a sweep."""
 
 
 def mapped(where: Board, max_troops: int, folder: Path, jobs: int = 1) -> Table:
-    solve_mapped(shape_of(where, max_troops), folder, jobs, told_nobody)
+    solve_mapped(small_shape_of(where, max_troops), folder, jobs, told_nobody)
     table = load_mapped(where, max_troops, folder)
     assert table is not None
     return table
@@ -62,9 +62,9 @@ def after(folder: Path, part: int, happens: Any, monkeypatch: pytest.MonkeyPatch
             happens()
         return sweep(*args)
 
-    monkeypatch.setattr(duel_solving, "_AT_ONCE", 100)
+    monkeypatch.setattr(duel_solving, "_ROWS_PER_TASK", 100)
     monkeypatch.setattr(duel_solving, "sweep", counted)
-    solve_mapped(shape_of(AFRICA, 3), folder, 1, told_nobody)
+    solve_mapped(small_shape_of(AFRICA, 3), folder, 1, told_nobody)
 
 
 def interrupt() -> None:
@@ -97,12 +97,12 @@ def test_a_mapped_table_has_the_values_and_the_best_moves_of_one_in_memory(
     for position in some(300, len(where), max_troops, seed=1):
         assert table.value(position) == pytest.approx(exact.value(position), abs=table.values.error + 1e-9)
         assert set(table.best_moves(position)) >= set(exact.best_moves(position))
-    first = Duel({"map": where.wire, "max_troops": max_troops}).initial(NO_DICE)[0]
+    first = Duel({"map": where.encoded, "max_troops": max_troops}).initial(NO_DICE)[0]
     assert table.best_moves(first) == exact.best_moves(first)
 
 
 def test_two_threads_find_the_same_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duel_solving, "_AT_ONCE", 20)
+    monkeypatch.setattr(duel_solving, "_ROWS_PER_TASK", 20)
     table, exact = mapped(AFRICA, 3, tmp_path, jobs=2), solved_africa()
     for position in some(300, 6, 3, seed=2):
         assert table.value(position) == pytest.approx(exact.value(position), abs=table.values.error + 1e-9)
@@ -122,7 +122,7 @@ def test_two_threads_find_the_same_values(tmp_path: Path, monkeypatch: pytest.Mo
     ids=["pair", "path", "triangle", "star", "square", "south-america", "africa"],
 )
 def test_every_symmetry_leads_borders_to_borders_and_none_is_missed(where: Board, many: int) -> None:
-    shape = shape_of(where, 3)
+    shape = small_shape_of(where, 3)
     found = symmetries(shape)
     assert (len(set(found)), found[0]) == (many, tuple(range(len(where))))
     for image in found:
@@ -142,7 +142,7 @@ def test_symmetries_save_positions_and_change_no_value(tmp_path: Path, monkeypat
     without = mapped(AFRICA, 3, tmp_path / "without")
     for position in some(300, 6, 3, seed=3):
         assert with_them.value(position) == pytest.approx(without.value(position), abs=2 * with_them.values.error)
-    sizes = [place_of(shape_of(AFRICA, 3), tmp_path / name).stat().st_size - 4096 for name in ("with", "without")]
+    sizes = [place_of(small_shape_of(AFRICA, 3), tmp_path / name).stat().st_size - 4096 for name in ("with", "without")]
     assert sizes == [(3**6 + 3**4) // 2 * 65 * 4, 3**6 * 65 * 4]
 
 
@@ -151,30 +151,30 @@ def test_of_sweeps_that_end_too_early_values_are_off_by_no_more_than_what_was_pr
     tolerance: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By more than the margins that are begun with, which must not be proven."""
-    monkeypatch.setattr(duel_solving, "TOLERANCE", tolerance)
+    monkeypatch.setattr(duel_solving, "MAX_FINAL_CHANGE", tolerance)
     table, exact = mapped(AFRICA, 3, tmp_path), solved_africa()
     off = max(abs(table.value(position) - exact.value(position)) for position in some(1000, 6, 3, seed=8))
     assert 6e-8 < off <= table.values.error + 1e-9
-    assert table.values.error < 30 * tolerance / ONE
+    assert table.values.error < 30 * tolerance / WIN_VALUE
 
 
 def test_margins_that_reach_to_the_true_values_still_do_after_a_sweep(tmp_path: Path) -> None:
-    solving = Solving(shape_of(load_map("south-america"), 4), tmp_path / "values", 1, told_nobody)
-    while solving.swept(0, solving.length) > TOLERANCE:
+    solving = DuelSolver(small_shape_of(load_map("south-america"), 4), tmp_path / "values", 1, told_nobody)
+    while solving.sweep_rows(0, solving.length) > MAX_FINAL_CHANGE:
         """Comes to stand."""
     boards = solving.values[: 16 * solving.length].reshape(-1, 16)[:, 1:-1]
     margins = solving.margins[: 16 * solving.length].reshape(-1, 16)[:, 1:-1]
     true = boards.copy()
     boards += numpy.random.default_rng(1).integers(-2000, 2001, boards.shape, numpy.int32)
-    margins[:] = 2100 * PARTS
+    margins[:] = 2100 * MARGINS_PER_UNIT
     for _ in range(5):
-        solving.bounds_swept(0, solving.length)
-        assert (margins >= PARTS * (abs(boards - true) - 100)).all()
-    assert margins.min() < 2100 * PARTS
+        solving.sweep_margins(0, solving.length)
+        assert (margins >= MARGINS_PER_UNIT * (abs(boards - true) - 100)).all()
+    assert margins.min() < 2100 * MARGINS_PER_UNIT
 
 
 def test_values_that_nothing_proves_make_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duel_solving, "TOLERANCE", ONE // 1000)
+    monkeypatch.setattr(duel_solving, "MAX_FINAL_CHANGE", WIN_VALUE // 1000)
     with pytest.raises(ArenaFault, match="the values stand still and are not proven to be right"):
         mapped(AFRICA, 3, tmp_path)
     assert not list(tmp_path.glob("*.table"))
@@ -187,7 +187,7 @@ def test_of_margins_that_had_no_room_nothing_is_proven(tmp_path: Path, monkeypat
     def cut_off(*args: Any) -> int:
         parts[0] += 1
         widest = sweep_bounds(*args)
-        return WIDEST if parts[0] == 2 else widest
+        return MAX_MARGIN if parts[0] == 2 else widest
 
     monkeypatch.setattr(duel_solving, "sweep_bounds", cut_off)
     assert 6e-8 < mapped(AFRICA, 3, tmp_path).values.error < 2.4e-7
@@ -202,7 +202,7 @@ def test_a_single_value_that_is_wrong_is_not_proven(
 
     def spoil(values: Any, *more: Any) -> int:
         if parts[0] == 1:
-            values[64 * (place // 62) + 1 + place % 62] -= ONE // 100_000
+            values[64 * (place // 62) + 1 + place % 62] -= WIN_VALUE // 100_000
         parts[0] += 1
         return sweep_bounds(values, *more)
 
@@ -214,15 +214,15 @@ def test_a_single_value_that_is_wrong_is_not_proven(
 def test_stopped_between_sweeps_it_goes_on_from_there_by_more_threads_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts = -(-duel_rows.rows_of(shape_of(AFRICA, 3)).heads.size // 100)
+    parts = -(-duel_rows.build_rows(small_shape_of(AFRICA, 3)).heads.size // 100)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         after(tmp_path, 2 + 40 * parts, interrupt, patch)
-    first: list[Step] = []
-    solve_mapped(shape_of(AFRICA, 3), tmp_path, 2, first.append)
+    first: list[SolvingProgress] = []
+    solve_mapped(small_shape_of(AFRICA, 3), tmp_path, 2, first.append)
     assert first[0].sweeps == 41
     assert first[0].change is not None
     assert first[0].change < 0.01
-    assert [path.name for path in tmp_path.iterdir()] == [place_of(shape_of(AFRICA, 3), tmp_path).name]
+    assert [path.name for path in tmp_path.iterdir()] == [place_of(small_shape_of(AFRICA, 3), tmp_path).name]
 
 
 def test_an_unfinished_file_keeps_its_values_where_fewer_are_asked_for(tmp_path: Path) -> None:
@@ -238,8 +238,8 @@ def test_killed_in_a_sweep_it_goes_on_from_there(tmp_path: Path, monkeypatch: py
     child.start()
     child.join()
     assert child.exitcode == -signal.SIGKILL
-    first: list[Step] = []
-    solve_mapped(shape_of(AFRICA, 3), tmp_path, 1, first.append)
+    first: list[SolvingProgress] = []
+    solve_mapped(small_shape_of(AFRICA, 3), tmp_path, 1, first.append)
     assert first[0].sweeps > 40
     table = load_mapped(AFRICA, 3, tmp_path)
     assert table is not None
@@ -261,9 +261,9 @@ def test_whatever_an_unfinished_file_holds_leads_to_the_same_values(
 
 
 def test_a_table_is_solved_by_one_process_at_a_time(tmp_path: Path) -> None:
-    path = place_of(shape_of(AFRICA, 3), tmp_path)
-    with locked(path), pytest.raises(UsageFault, match="is being solved by another process"):
-        solve_mapped(shape_of(AFRICA, 3), tmp_path, 1, told_nobody)
+    path = place_of(small_shape_of(AFRICA, 3), tmp_path)
+    with file_lock(path), pytest.raises(UsageFault, match="is being solved by another process"):
+        solve_mapped(small_shape_of(AFRICA, 3), tmp_path, 1, told_nobody)
 
 
 def test_a_full_disk_is_told_before_the_first_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +272,7 @@ def test_a_full_disk_is_told_before_the_first_sweep(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(ArenaFault, match="can't hold the table: No space left on device"):
-        solve_mapped(shape_of(AFRICA, 3), tmp_path, 1, told_nobody)
+        solve_mapped(small_shape_of(AFRICA, 3), tmp_path, 1, told_nobody)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_a_full_disk_is_told_before_the_first_sweep(tmp_path: Path, monkeypatch:
     ids=["empty", "cut short", "too long", "no JSON", "another table's", "a negative number", "untold", "a list"],
 )
 def test_a_damaged_table_is_one_line_that_says_what_to_do(tmp_path: Path, damage: Any) -> None:
-    path = place_of(shape_of(board(PAIR), 5), tmp_path)
+    path = place_of(small_shape_of(board(PAIR), 5), tmp_path)
     mapped(board(PAIR), 5, tmp_path)
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(UsageFault, match="is damaged: remove it, then `arena-bot solve` makes it anew"):
@@ -354,7 +354,7 @@ def test_a_position_that_is_not_full_is_worth_its_best_invasion(tmp_path: Path) 
 def test_values_that_rounding_keeps_going_are_proven_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(duel_solving, "TOLERANCE", -1)
-    monkeypatch.setattr(duel_solving, "_PATIENCE", 20)
+    monkeypatch.setattr(duel_solving, "MAX_FINAL_CHANGE", -1)
+    monkeypatch.setattr(duel_solving, "_MAX_STALLED_SWEEPS", 20)
     table = mapped(board(TRIANGLE), 5, tmp_path)
     assert table.start == pytest.approx(solve(board(TRIANGLE), 5).start, abs=table.values.error + 1e-9)

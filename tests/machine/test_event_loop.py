@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from machine.event_loop import Tasks, running, until_first
+from machine.event_loop import BackgroundTasks, background_task, run_until_first
 
 
 async def test_tasks_are_held_until_they_are_done() -> None:
-    tasks, done = Tasks(), asyncio.Event()
+    tasks, done = BackgroundTasks(), asyncio.Event()
     await tasks.wait()
-    begun = [tasks.begin(asyncio.sleep(0)), tasks.begin(_until(done))]
+    begun = [tasks.start(asyncio.sleep(0)), tasks.start(_until(done))]
     await begun[0]
     await asyncio.sleep(0)
     assert tasks == {begun[1]}
@@ -23,9 +23,9 @@ async def test_tasks_are_held_until_they_are_done() -> None:
 
 
 async def test_tasks_that_are_cancelled_are_over_when_that_returns() -> None:
-    tasks = Tasks()
+    tasks = BackgroundTasks()
     await tasks.cancel()
-    begun = tasks.begin(_until(asyncio.Event()))
+    begun = tasks.start(_until(asyncio.Event()))
     await asyncio.sleep(0)
     await tasks.cancel()
     assert begun.cancelled()
@@ -45,19 +45,19 @@ async def test_the_first_that_ends_or_fails_cancels_the_others(failing: bool) ->
         if failing:
             raise OSError("it failed")
 
-    await until_first(waits(), ends())
+    await run_until_first(waits(), ends())
     assert ended == ["cancelled"]
 
 
 async def test_who_is_cancelled_meanwhile_cancels_all() -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
-            await until_first(asyncio.Event().wait(), asyncio.Event().wait())
+            await run_until_first(asyncio.Event().wait(), asyncio.Event().wait())
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 async def test_work_beside_is_cancelled_at_the_end() -> None:
-    async with running(asyncio.Event().wait()):
+    async with background_task(asyncio.Event().wait()):
         assert len(asyncio.all_tasks()) == 2
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
@@ -69,7 +69,7 @@ async def test_work_beside_that_has_failed_fails_the_end() -> None:
 
     failed = asyncio.Event()
     with pytest.raises(ValueError, match="it failed"):
-        async with running(fails()):
+        async with background_task(fails()):
             await failed.wait()
 
 

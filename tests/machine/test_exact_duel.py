@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from exact_boards import PAIR, PATH, STAR, TRIANGLE, board, some
-from machine.compiled import FAST
+from machine.compiled import HAS_NUMBA
 from machine.exact import duel_shape, duel_values
 from machine.exact.duel import Table, load_or_solve, solve
-from machine.exact.duel_shape import shape_of
+from machine.exact.duel_shape import small_shape_of
 from protocol.errors import UsageFault
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board
-from protocol.games.risk.duel import FREE, Action, Duel, Position
+from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
 from protocol.games.risk.maps import load_map
 
-pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed")
+pytestmark = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 
 
 @cache
@@ -35,7 +35,7 @@ def test_armies_change_what_the_start_is_worth_as_the_rules_say() -> None:
     plain, first = table_of("south-america", 4), rules.initial(NO_DICE)[0]
 
     def worth(position: Position) -> float:
-        if position.owner.count(FREE) < 2:
+        if position.owner.count(NO_OWNER) < 2:
             return plain.value(position)
         return max(-worth(rules.outcomes(position, move)[0][1]) for move in rules.legal_moves(position))
 
@@ -44,7 +44,7 @@ def test_armies_change_what_the_start_is_worth_as_the_rules_say() -> None:
 
 
 def rules_of(where: Board, max_troops: int) -> Duel:
-    return Duel({"map": where.wire, "max_troops": max_troops})
+    return Duel({"map": where.encoded, "max_troops": max_troops})
 
 
 def slowly(rules: Duel) -> Mapping[Position, float]:
@@ -130,7 +130,7 @@ def test_a_position_is_worth_its_best_move_by_the_rules(name: str, max_troops: i
 )
 def test_sweeping_on_moves_no_value_by_a_billionth(name: str, max_troops: int, monkeypatch: pytest.MonkeyPatch) -> None:
     table = table_of(name, max_troops)
-    monkeypatch.setattr(duel_values, "CLOSE", 1e-15)
+    monkeypatch.setattr(duel_values, "TOLERANCE", 1e-15)
     closer = solve(load_map(name), max_troops)
     assert closer.values.sweeps > table.values.sweeps
     for position in some(500, len(load_map(name)), max_troops, seed=7):
@@ -150,7 +150,7 @@ def test_best_moves_are_all_those_of_the_greatest_value() -> None:
 @pytest.mark.no_cover
 def test_australia_and_south_america_have_the_same_values() -> None:
     one, other = load_map("australia"), load_map("south-america")
-    assert shape_of(one, 7).key == shape_of(other, 7).key
+    assert small_shape_of(one, 7).key == small_shape_of(other, 7).key
     assert solve(one, 7).start == table_of("south-america", 7).start
 
 
@@ -158,7 +158,7 @@ def test_a_map_with_its_territories_in_another_order_has_the_same_values() -> No
     order = [2, 3, 1, 0]  # where each territory of the star goes
     star, moved = board(STAR), board([(order[a], order[b]) for a, b in STAR])
     one, other = solve(star, 4), solve(moved, 4)
-    assert shape_of(star, 4).key == shape_of(moved, 4).key != shape_of(board([(0, 1), (1, 2), (2, 3)]), 4).key
+    assert small_shape_of(star, 4).key == small_shape_of(moved, 4).key != small_shape_of(board([(0, 1), (1, 2), (2, 3)]), 4).key
     for position in some(300, 4, 4, seed=3):
         owner, troops = [0] * 4, [0] * 4
         for territory, place in enumerate(order):
@@ -174,7 +174,7 @@ def test_positions_that_mirror_each_other_are_worth_the_same() -> None:
         owner, troops = zip(argentina, brazil, peru, venezuela, strict=True)
         mirrored = position._replace(owner=owner, troops=troops)
         assert table.value(mirrored) == pytest.approx(table.value(position), abs=1e-8)
-        exchanged = tuple(seat if seat == FREE else 1 - seat for seat in position.owner)
+        exchanged = tuple(seat if seat == NO_OWNER else 1 - seat for seat in position.owner)
         assert table.value(position._replace(owner=exchanged, seat=1 - position.seat)) == table.value(position)
 
 
@@ -270,6 +270,6 @@ def test_a_damaged_or_foreign_file_is_solved_again_and_replaced(tmp_path: Path, 
 def test_a_folder_that_cannot_be_written_costs_the_file_only(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     assert load_or_solve(board(PAIR), 3, tmp_path / "file").start[0] == pytest.approx(-1 / 6)
-    (tmp_path / f"duel-{shape_of(board(PAIR), 3).key}").mkdir()
+    (tmp_path / f"duel-{small_shape_of(board(PAIR), 3).key}").mkdir()
     assert load_or_solve(board(PAIR), 3, tmp_path).start[0] == pytest.approx(-1 / 6)
     assert len(list(tmp_path.iterdir())) == 2

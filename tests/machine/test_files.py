@@ -9,7 +9,7 @@ import pytest
 from arena.commands.tournament import run
 from arena.commands.tournament_options import TournamentOptions
 from bots.client.settings import read_config
-from machine.arguments import MOST_BYTES, read_value
+from machine.arguments import MAX_FILE_BYTES, read_value
 from protocol.codec import JSON, MSGPACK
 from protocol.errors import BadConfig, UsageFault
 from protocol.messages import Seek
@@ -50,7 +50,7 @@ def test_a_table_knows_its_file_and_travels_as_any_table(tmp_path: Path, monkeyp
         ("my.toml", b"a = " + b"9" * 5000, "can't be read: a number has more than 4300 digits"),
         ("my.toml", b"[a]\nb = [1, {c = 0x" + b"f" * 5000 + b"}]", "can't be read: a number has more than 4300 digits"),
         ("my.json", b"[" + b"9" * 5000 + b"]", "can't be read: a number has more than 4300 digits"),
-        ("my.toml", b"#" * (MOST_BYTES + 1), "can't be read: it has more than 1048576 bytes"),
+        ("my.toml", b"#" * (MAX_FILE_BYTES + 1), "can't be read: it has more than 1048576 bytes"),
         ("my.toml", None, "can't be read: No such file or directory"),
         ("", None, "can't be read: Is a directory"),
         ("\x1b[2J\0", None, "can't be read: embedded null byte"),

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from commands import REPOSITORY, call
-from machine.exact.hand_solving import Solver, Strategy, best_response, exploitability, value
+from machine.exact.hand_solving import Solver, Strategy, best_response, exploitability, strategy_value
 from machine.exact.hand_strategies import (
-    GAMES,
+    SOLVED_GAMES,
     KUHN_VALUE,
-    LEDUC,
-    PARTS,
+    LEDUC_FILE,
+    PROBABILITY_UNITS,
     equilibrium_of,
-    hand_of,
+    single_hand,
     read_table,
     write_table,
 )
@@ -35,20 +35,20 @@ def uniform(strategy: Strategy) -> dict[tuple[int, object], tuple[Fraction, ...]
 
 @pytest.mark.parametrize("seat", [0, 1])
 def test_a_best_response_in_kuhn_is_the_best_of_all_pure_strategies(seat: int) -> None:
-    rules, start = hand_of("kuhn")
+    rules, start = single_hand("kuhn")
     other = uniform(equilibrium_of("kuhn"))
     keys = [key for key in other if key[0] == seat]
     found = []
     for choice in product((0, 1), repeat=len(keys)):
         pure = {key: tuple(Fraction(at == each) for at in (0, 1)) for key, each in zip(keys, choice, strict=True)}
-        worth = value(rules, start, {**other, **pure})
+        worth = strategy_value(rules, start, {**other, **pure})
         found.append(worth if seat == 0 else -worth)
     assert len(found) == 64
     assert best_response(rules, start, other, seat) == max(found)
 
 
 def test_what_can_be_exploited_falls_as_rounds_go_on_to_the_value_of_the_game() -> None:
-    rules, start = hand_of("kuhn")
+    rules, start = single_hand("kuhn")
     solver = Solver(rules, start)
     left = []
     for rounds in (10, 90, 900):
@@ -56,11 +56,11 @@ def test_what_can_be_exploited_falls_as_rounds_go_on_to_the_value_of_the_game() 
         left.append(exploitability(rules, start, solver.strategy()))
     assert left[0] > 10 * left[1] > 0
     assert left[2] < 0.0002
-    assert value(rules, start, solver.strategy()) == pytest.approx(float(KUHN_VALUE), abs=0.0001)
+    assert strategy_value(rules, start, solver.strategy()) == pytest.approx(float(KUHN_VALUE), abs=0.0001)
 
 
 def test_rounds_at_once_or_in_pieces_come_to_the_same() -> None:
-    rules, start = hand_of("kuhn")
+    rules, start = single_hand("kuhn")
     whole, pieces = Solver(rules, start), Solver(rules, start)
     whole.run(50)
     for rounds in (1, 20, 29):
@@ -69,29 +69,29 @@ def test_rounds_at_once_or_in_pieces_come_to_the_same() -> None:
 
 
 def test_the_shipped_table_of_leduc_cannot_be_exploited_by_a_thousandth_of_an_ante_a_hand() -> None:
-    rules, start = hand_of("leduc")
-    strategy, facts = read_table(LEDUC, rules, start)
+    rules, start = single_hand("leduc")
+    strategy, facts = read_table(LEDUC_FILE, rules, start)
     assert len(strategy) == 288
     assert exploitability(rules, start, strategy) < 0.00002
-    assert value(rules, start, strategy) == pytest.approx(LEDUC_VALUE, abs=0.00001)
+    assert strategy_value(rules, start, strategy) == pytest.approx(LEDUC_VALUE, abs=0.00001)
     assert facts["value"] == pytest.approx(LEDUC_VALUE, abs=0.00001)
     assert 0 < facts["exploitability"] < 0.00001
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", SOLVED_GAMES)
 def test_a_table_is_read_as_it_was_written(game: str, tmp_path: Path) -> None:
-    rules, start = hand_of(game)
+    rules, start = single_hand(game)
     write_table(tmp_path / "t.json", rules, equilibrium_of(game), {"rounds": 3})
     strategy, facts = read_table(tmp_path / "t.json", rules, start)
     assert strategy.keys() == equilibrium_of(game).keys()
     for key, chances in strategy.items():
-        assert sum(round(chance * PARTS) for chance in chances) == PARTS
-        assert chances == pytest.approx([float(chance) for chance in equilibrium_of(game)[key]], abs=2 / PARTS)
+        assert sum(round(chance * PROBABILITY_UNITS) for chance in chances) == PROBABILITY_UNITS
+        assert chances == pytest.approx([float(chance) for chance in equilibrium_of(game)[key]], abs=2 / PROBABILITY_UNITS)
     assert facts["rounds"] == 3
 
 
 def test_thirds_are_written_so_that_they_sum_to_one(tmp_path: Path) -> None:
-    rules, start = hand_of("leduc")
+    rules, start = single_hand("leduc")
     write_table(tmp_path / "t.json", rules, uniform(equilibrium_of("leduc")), {})
     strategy, _ = read_table(tmp_path / "t.json", rules, start)
     assert (0.333334, 0.333333, 0.333333) in strategy.values()
@@ -109,7 +109,7 @@ def test_thirds_are_written_so_that_they_sum_to_one(tmp_path: Path) -> None:
     ],
 )
 def test_a_table_that_is_none_of_the_game_is_refused_in_a_line(before: str, after: str, tmp_path: Path) -> None:
-    rules, start = hand_of("kuhn")
+    rules, start = single_hand("kuhn")
     file = tmp_path / "t.json"
     write_table(file, rules, equilibrium_of("kuhn"), {})
     assert before in file.read_text()
@@ -150,7 +150,7 @@ def test_plain_python_solves_as_compiled_code_does() -> None:
     plain = subprocess.run(
         command, capture_output=True, text=True, check=True, cwd=REPOSITORY, env={"ARENA_PLAIN": "1"}
     )
-    rules, start = hand_of("leduc")
+    rules, start = single_hand("leduc")
     solver = Solver(rules, start)
     solver.run(5)
     assert float(exploitability(rules, start, solver.strategy())) == pytest.approx(float(plain.stdout), rel=1e-6)
@@ -159,7 +159,7 @@ def test_plain_python_solves_as_compiled_code_does() -> None:
 def test_solve_prints_what_a_hand_is_worth_and_what_can_be_exploited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bots.commands.solve._EVERY", 600.0)  # a busy machine would be told how far it is
+    monkeypatch.setattr("bots.commands.solve._PROGRESS_INTERVAL_S", 600.0)  # a busy machine would be told how far it is
     file = tmp_path / "kuhn.json"
     done = call("arena-bot", "solve", "kuhn", "--rounds", "1000", "--write", str(file))
     assert (done.code, done.err) == (0, "")
@@ -167,7 +167,7 @@ def test_solve_prints_what_a_hand_is_worth_and_what_can_be_exploited(
         "value           -0.055556 chips a hand, to who moves first",
         "exploitability  8.7e-05 chips a hand",
     ]
-    rules, start = hand_of("kuhn")
+    rules, start = single_hand("kuhn")
     strategy, facts = read_table(file, rules, start)
     assert exploitability(rules, start, strategy) == pytest.approx(facts["exploitability"], abs=0.00001)
 

@@ -9,12 +9,12 @@ from fractions import Fraction
 import pytest
 
 from machine.exact import hand_values
-from machine.exact.hand_solving import Knowledge, Number, best_response, value
-from machine.exact.hand_strategies import equilibrium_of, hand_of, knowledge
-from machine.exact.hand_values import hand_value, judge_of, move_values
+from machine.exact.hand_solving import Knowledge, Number, best_response, strategy_value
+from machine.exact.hand_strategies import equilibrium_of, single_hand, knowledge_of
+from machine.exact.hand_values import hand_value_function, grader_of, move_values
 from protocol.games.base import NO_DICE
 from protocol.games.kuhn import Kuhn
-from protocol.games.poker import Table
+from protocol.games.poker import PokerState
 from protocol.messages import CHANCE
 
 Chances = Mapping[Knowledge, list[Fraction]]
@@ -33,16 +33,16 @@ def lots_of(game: str, seed: int) -> Chances:
 
 def given_away(game: str, strategy: Chances, seat: int) -> Number:
     """What the decisions of a seat with this strategy give away in a hand against the equilibrium, on average."""
-    rules, start = hand_of(game)
+    rules, start = single_hand(game)
     values, other = move_values(game), equilibrium_of(game)
 
-    def walk(state: Table, chance: Number) -> Number:
+    def walk(state: PokerState, chance: Number) -> Number:
         mover = rules.to_move(state)
         if mover is None:
             return 0
         if mover == CHANCE:
             return sum(walk(to, chance * share) for share, to in rules.chance_outcomes(state))
-        key = knowledge(rules, state)
+        key = knowledge_of(rules, state)
         total: Number = 0
         for at, move in enumerate(rules.legal_moves(state)):
             share = chance * (strategy if mover == seat else other)[key][at]
@@ -55,9 +55,9 @@ def given_away(game: str, strategy: Chances, seat: int) -> Number:
 
 
 def won(game: str, strategy: Chances, seat: int) -> Number:
-    rules, start = hand_of(game)
+    rules, start = single_hand(game)
     both = {key: strategy[key] if key[0] == seat else chances for key, chances in equilibrium_of(game).items()}
-    return value(rules, start, both) * (1, -1)[seat]
+    return strategy_value(rules, start, both) * (1, -1)[seat]
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -69,7 +69,7 @@ def test_what_decisions_of_kuhn_give_away_is_exactly_what_is_lost_to_the_equilib
 
 @pytest.mark.parametrize("seat", [0, pytest.param(1, marks=pytest.mark.ci)])
 def test_what_decisions_of_leduc_give_away_is_what_is_lost_to_its_table(seat: int) -> None:
-    rules, start = hand_of("leduc")
+    rules, start = single_hand("leduc")
     strategy = lots_of("leduc", seat)
     best = best_response(rules, start, equilibrium_of("leduc"), seat)
     lost = float(best - won("leduc", strategy, seat))
@@ -84,12 +84,12 @@ def test_the_equilibrium_gives_nothing_away(game: str, most: float) -> None:
     assert 0 <= given_away(game, strategy, 1) <= most
 
 
-def kuhn(cards: tuple[int, int], bets: str, hand: int = 0) -> Table:
+def kuhn(cards: tuple[int, int], bets: str, hand: int = 0) -> PokerState:
     paid = (2 if "b" in bets[::2] else 1, 2 if "b" in bets[1::2] else 1)
     seat = (hand + len(bets)) % 2
     if hand % 2:
         cards, paid = (cards[1], cards[0]), (paid[1], paid[0])
-    return Table(3, hand, (0, 0), cards, None, (bets,), paid, seat)
+    return PokerState(3, hand, (0, 0), cards, None, (bets,), paid, seat)
 
 
 @pytest.mark.parametrize("hand", [0, 1])
@@ -97,12 +97,12 @@ def kuhn(cards: tuple[int, int], bets: str, hand: int = 0) -> Table:
 def test_folding_a_king_gives_away_three_chips_whatever_the_other_holds_and_whoever_moves_first(
     hand: int, other: int
 ) -> None:
-    found = judge_of(Kuhn({}))(kuhn((other, KING), "b", hand), "fold")
+    found = grader_of(Kuhn({}))(kuhn((other, KING), "b", hand), "fold")
     assert (found.value, found.best, found.best_value) == (-1.0, "call", 2.0)
 
 
 def test_a_bluff_as_good_as_a_check_is_no_mistake() -> None:
-    found = judge_of(Kuhn({}))(kuhn((JACK, KING), ""), "bet")
+    found = grader_of(Kuhn({}))(kuhn((JACK, KING), ""), "bet")
     assert (found.value, found.best, found.best_value) == (-1.0, "bet", -1.0)
 
 
@@ -125,8 +125,8 @@ def test_every_decision_of_leduc_is_judged_also_where_the_equilibrium_never_lead
 
 
 def test_a_hand_is_worth_as_much_to_who_moves_first_in_whatever_seat() -> None:
-    worth = hand_value("kuhn")
+    worth = hand_value_function("kuhn")
     game = Kuhn({})
-    first, second = game.undealt(), game.undealt()._replace(hand=1, seat=1)
+    first, second = game.state_before_deal(), game.state_before_deal()._replace(hand=1, seat=1)
     assert (worth(first), worth(second)) == (Fraction(-1, 18), Fraction(1, 18))
     assert worth(kuhn((KING, JACK), "k")) == -worth(kuhn((KING, JACK), "k", hand=1))

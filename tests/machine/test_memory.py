@@ -30,8 +30,8 @@ MIB = 1024 * 1024
 def test_it_is_what_the_narrowest_of_its_groups_is_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: str | None, limits: dict[str, str], mib: int | None
 ) -> None:
-    monkeypatch.setattr(memory, "GROUPS", tmp_path / "cgroup")
-    monkeypatch.setattr(memory, "OF_PROCESS", tmp_path / "own")
+    monkeypatch.setattr(memory, "CGROUP_FOLDER", tmp_path / "cgroup")
+    monkeypatch.setattr(memory, "PROCESS_CGROUP_FILE", tmp_path / "own")
     if group is not None:
         (tmp_path / "own").write_text(f"{group}\n")
     for name, limit in limits.items():

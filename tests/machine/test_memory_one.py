@@ -9,18 +9,18 @@ from statistics import mean, stdev
 import pytest
 
 from machine.exact.memory_one import (
-    AXELROD,
-    CHI,
+    AXELROD_PAYOFFS,
+    EXTORTION_FACTOR,
     MemoryOne,
     Payoffs,
-    extort,
-    generous,
+    extortion,
+    generous_tit_for_tat,
     memory_one,
     scores,
-    stakes_of,
+    payoff_table_of,
     strategies,
 )
-from protocol.games import load
+from protocol.games import load_game
 from referee.course import Course
 
 NAMED = strategies()
@@ -57,20 +57,20 @@ def test_who_always_defects_exploits_tit_for_tat_once(go_on: Fraction) -> None:
     assert scores(DEFECT, TFT)[0] == PUNISHMENT
 
 
-@pytest.mark.parametrize("payoffs", [AXELROD, PRISON], ids=["axelrod", "prison"])
+@pytest.mark.parametrize("payoffs", [AXELROD_PAYOFFS, PRISON], ids=["axelrod", "prison"])
 def test_extortion_takes_its_multiple_of_what_anybody_wins_beyond_mutual_defection(payoffs: Payoffs) -> None:
-    punishment, stakes = payoffs[1][1][0], stakes_of(payoffs, 0)
-    extorts = extort(stakes, stakes)
+    punishment, stakes = payoffs[1][1][0], payoff_table_of(payoffs, 0)
+    extorts = extortion(stakes, stakes)
     assert extorts is not None
     for other in (*strangers(20), *strategies(payoffs).values()):
         ours, theirs = scores(extorts, other, payoffs)
-        assert ours - punishment == CHI * (theirs - punishment)
+        assert ours - punishment == EXTORTION_FACTOR * (theirs - punishment)
 
 
 def test_the_extortion_of_axelrods_payoffs_is_that_of_the_paper() -> None:
-    stakes = stakes_of(AXELROD, 0)
-    assert extort(stakes, stakes, chi=3) == memory_one(1, Fraction(11, 13), Fraction(1, 2), Fraction(7, 26), 0)
-    assert generous(stakes) == memory_one(1, 1, Fraction(1, 3), 1, Fraction(1, 3))
+    stakes = payoff_table_of(AXELROD_PAYOFFS, 0)
+    assert extortion(stakes, stakes, chi=3) == memory_one(1, Fraction(11, 13), Fraction(1, 2), Fraction(7, 26), 0)
+    assert generous_tit_for_tat(stakes) == memory_one(1, 1, Fraction(1, 3), 1, Fraction(1, 3))
 
 
 def test_a_pair_scores_the_same_in_either_order() -> None:
@@ -114,7 +114,7 @@ def test_three_rounds_are_the_mean_over_all_that_may_happen() -> None:
         for own in (0, 1):
             for other in (0, 1):
                 chance = (1 - chances[0] if own else chances[0]) * (1 - chances[1] if other else chances[1])
-                total += chance * (AXELROD[own][other][0] + expected(left - 1, (own, other)))
+                total += chance * (AXELROD_PAYOFFS[own][other][0] + expected(left - 1, (own, other)))
         return total
 
     assert scores(one, two, rounds=3)[0] == expected(3, None) / 3
@@ -130,7 +130,7 @@ def test_three_rounds_are_the_mean_over_all_that_may_happen() -> None:
 )
 def test_a_long_match_before_the_referee_comes_to_the_same(one: str, two: str) -> None:
     rounds, batch = 10_000, 500
-    game = load("dilemma", {"rounds": rounds, "noise": "0.05"})
+    game = load_game("dilemma", {"rounds": rounds, "noise": "0.05"})
     course, _ = Course.new("m", game, ["a", "b"], b"", bytes(32), [b"", b""]).begin()
     lots = Random(7)
     paid = []
@@ -140,7 +140,7 @@ def test_a_long_match_before_the_referee_comes_to_the_same(one: str, two: str) -
         for seat, player in enumerate(players):
             chance = player.first if last is None else player.after[2 * last[seat] + last[1 - seat]]
             course, _ = course.play(seat, int(lots.random() >= chance))
-        course, _ = course.go_on()
+        course, _ = course.play_due()
         paid.append(course.state.payoffs[0] - before)
     means = [mean(paid[at : at + batch]) for at in range(0, rounds, batch)]
     error = stdev(means) / len(means) ** 0.5

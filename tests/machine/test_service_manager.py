@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from machine.event_loop import running
+from machine.event_loop import background_task
 from machine.service_manager import ServiceManager, take_sockets
 from timeouts import WITHIN
 
@@ -34,7 +34,7 @@ def systemd(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[so
 def test_it_is_told_and_what_was_in_the_environment_goes_to_no_child(systemd: tuple[socket.socket, str]) -> None:
     hears, address = systemd
     environment = {"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "60000000", "WATCHDOG_PID": str(os.getpid()), "HOME": "/"}
-    ServiceManager(environment).tell("READY=1", "STATUS=well")
+    ServiceManager(environment).notify("READY=1", "STATUS=well")
     assert hears.recv(1000) == b"READY=1\nSTATUS=well"
     assert environment == {"HOME": "/"}
 
@@ -44,7 +44,7 @@ async def test_it_is_given_a_sign_of_life_twice_in_the_time_it_waits(systemd: tu
     manager = ServiceManager({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "20000"})
     states = iter(["one bot", "two bots"])
     began = asyncio.get_running_loop().time()
-    async with running(manager.watch(lambda: next(states))):
+    async with background_task(manager.send_status(lambda: next(states))):
         said = [await asyncio.to_thread(hears.recv, 1000) for _ in range(2)]
     assert said == [b"WATCHDOG=1\nSTATUS=one bot", b"WATCHDOG=1\nSTATUS=two bots"]
     assert asyncio.get_running_loop().time() - began >= 0.01
@@ -64,23 +64,23 @@ async def test_without_a_watchdog_of_its_own_it_is_told_how_the_server_is(
     systemd: tuple[socket.socket, str], watched: dict[str, str]
 ) -> None:
     hears, address = systemd
-    async with running(ServiceManager({"NOTIFY_SOCKET": address, **watched}).watch(lambda: "well")):
+    async with background_task(ServiceManager({"NOTIFY_SOCKET": address, **watched}).send_status(lambda: "well")):
         assert await asyncio.to_thread(hears.recv, 1000) == b"STATUS=well"
 
 
 async def test_where_nobody_asked_it_is_not_even_looked_how_the_server_is() -> None:
     states = iter(["well"])
-    await ServiceManager({}).watch(lambda: next(states))
+    await ServiceManager({}).send_status(lambda: next(states))
     assert next(states) == "well"
 
 
 def test_who_did_not_hear_is_told_what_comes_then(tmp_path: Path) -> None:
     manager = ServiceManager({"NOTIFY_SOCKET": str(tmp_path / "notify")})
-    manager.tell("READY=1")
+    manager.notify("READY=1")
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as hears:
         hears.settimeout(WITHIN)
         hears.bind(str(tmp_path / "notify"))
-        manager.tell("STOPPING=1")
+        manager.notify("STOPPING=1")
         assert hears.recv(1000) == b"STOPPING=1"
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from machine.exact.hand_strategies import LEDUC
-from machine.source_digest import PACKAGES, digest, digest_of_packages, files_of_packages, sources
+from machine.exact.hand_strategies import LEDUC_FILE
+from machine.source_digest import PACKAGES, digest, digest_of_packages, files_of_packages, find_sources
 
 REPOSITORY = Path(__file__).parents[2]
 FILES = (
@@ -29,7 +29,7 @@ def found(root: Path, **texts: str) -> set[str]:
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(texts.get(file.stem, ""))
-    return {file.relative_to(root).as_posix() for file in sources(root / "package/kernel.py")} - {"package/kernel.py"}
+    return {file.relative_to(root).as_posix() for file in find_sources(root / "package/kernel.py")} - {"package/kernel.py"}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_others_have_installed_is_not_followed(tmp_path: Path) -> None:
 def test_this_projects_packages_are_followed_from_anywhere(tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text("from protocol import reasons")
     ours = REPOSITORY / "protocol"
-    assert sources(tmp_path / "kernel.py") == {tmp_path / "kernel.py", ours / "__init__.py", ours / "reasons.py"}
+    assert find_sources(tmp_path / "kernel.py") == {tmp_path / "kernel.py", ours / "__init__.py", ours / "reasons.py"}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_this_projects_packages_are_followed_from_anywhere(tmp_path: Path) -> No
 def test_a_kernel_is_made_of_the_modules_whose_constants_it_holds(
     module: str, made_of: set[str], others: set[str]
 ) -> None:
-    files = {file.relative_to(REPOSITORY).as_posix() for file in sources(REPOSITORY / module)}
+    files = {file.relative_to(REPOSITORY).as_posix() for file in find_sources(REPOSITORY / module)}
     assert made_of <= files
     assert not others & files
 
@@ -117,7 +117,7 @@ def test_the_digest_is_another_where_a_source_or_the_module_has_another_name(tmp
 def test_results_follow_from_every_data_file_of_the_packages() -> None:
     data = {file for file in files_of_packages(REPOSITORY) if file.suffix not in (".py", ".typed")}
     assert {
-        LEDUC,
+        LEDUC_FILE,
         REPOSITORY / "bots/reference/levels.toml",
         REPOSITORY / "protocol/games/risk/maps/world.toml",
     } <= data

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from arena.host.timeouts import HostTimeouts
-from machine.timeouts import scaled, timeout_factor
+from machine.timeouts import scale_timeouts, timeout_factor
 from protocol.errors import UsageFault
 
 
@@ -29,12 +29,12 @@ def test_without_the_variable_the_factor_is_one() -> None:
 
 
 def test_the_factor_multiplies_timeouts_and_leaves_intervals_and_delays() -> None:
-    assert scaled(Outer(), 4.0) == Outer(inner=Inner(20.0), close_timeout_s=4.0)
+    assert scale_timeouts(Outer(), 4.0) == Outer(inner=Inner(20.0), close_timeout_s=4.0)
 
 
 def test_settings_are_scaled_as_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARENA_TIMEOUT_FACTOR", "2.5")
-    found = scaled(HostTimeouts())
+    found = scale_timeouts(HostTimeouts())
     assert (found.network.hello_timeout_s, found.match.ready_timeout_s) == (12.5, 25.0)
     assert found.record_retry_delay_s == HostTimeouts().record_retry_delay_s
 

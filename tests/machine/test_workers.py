@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import worker_tasks
-from machine.workers.local import CHUNK_SECONDS, IN_FLIGHT, WorkerPool, processes, spread
+from machine.workers.local import CHUNK_DURATION_S, TASKS_PER_WORKER, WorkerPool, process_pool, spread
 from protocol.errors import ArenaFault, UsageFault
 from timeouts import WITHIN
 
@@ -35,7 +35,7 @@ except KeyboardInterrupt:
 
 @pytest.fixture(scope="module")
 def crew() -> Iterator[WorkerPool]:
-    with processes(2) as crew:
+    with process_pool(2) as crew:
         yield crew
     assert not multiprocessing.active_children()
 
@@ -57,7 +57,7 @@ def test_no_tasks_have_no_results(crew: WorkerPool) -> None:
 def test_only_a_few_tasks_are_taken_before_workers_need_them(crew: WorkerPool) -> None:
     left = iter(range(50))
     ahead = [50 - length_hint(left) - done for done, _ in enumerate(crew.run(worker_tasks.square, left))]
-    assert max(ahead) == IN_FLIGHT * crew.size
+    assert max(ahead) == TASKS_PER_WORKER * crew.size
 
 
 def test_chunks_grow_while_they_are_quick_and_shrink_at_the_end(crew: WorkerPool) -> None:
@@ -67,7 +67,7 @@ def test_chunks_grow_while_they_are_quick_and_shrink_at_the_end(crew: WorkerPool
 
 
 def test_chunks_of_slow_items_stay_short(crew: WorkerPool) -> None:
-    lengths = [length for _, length in spread(crew, worker_tasks.lengths, [CHUNK_SECONDS / 2] * 12)]
+    lengths = [length for _, length in spread(crew, worker_tasks.lengths, [CHUNK_DURATION_S / 2] * 12)]
     assert max(lengths) <= 2
 
 
@@ -86,7 +86,7 @@ def test_work_left_alone_is_ended(crew: WorkerPool, tmp_path: Path) -> None:
 
 
 def test_killed_workers_cost_no_result_and_none_is_worked_out_twice(tmp_path: Path) -> None:
-    with processes(1) as crew:
+    with process_pool(1) as crew:
         results = list(crew.run(worker_tasks.killed_twice, [(tmp_path, number) for number in range(20)]))
     times = [(tmp_path / str(number)).read_text().count("\n") for number in range(20)]
     assert sorted(results) == [(number, number) for number in range(20)]
@@ -113,15 +113,15 @@ def test_a_worker_killed_while_another_is_started_costs_none(monkeypatch: pytest
             time.sleep(0.001)
         pool._spawn_process()
 
-    with processes(2) as crew:
+    with process_pool(2) as crew:
         assert len(list(crew.run(worker_tasks.own_process, range(3)))) == 3
         monkeypatch.setattr(ProcessPoolExecutor, "_adjust_process_count", start_too_late)
         assert len(list(crew.run(worker_tasks.own_process, range(10)))) == 10
 
 
 def test_a_worker_killed_while_it_tells_its_result_costs_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("machine.workers.local.LOOK_AFTER", 0.1)
-    with processes(2) as crew:
+    monkeypatch.setattr("machine.workers.local.WORKER_CHECK_DELAY_S", 0.1)
+    with process_pool(2) as crew:
         results = list(crew.run(worker_tasks.die_while_telling, [tmp_path / "first"] * 4))
     assert sorted(results) == [(number, "told") for number in range(4)]
 
@@ -129,7 +129,7 @@ def test_a_worker_killed_while_it_tells_its_result_costs_none(monkeypatch: pytes
 def test_work_is_ended_while_it_tells_its_result(tmp_path: Path) -> None:
     os.mkfifo(gate := tmp_path / "gate")
     before = multiprocessing.active_children()
-    with processes(1) as crew:
+    with process_pool(1) as crew:
         results = crew.run(worker_tasks.halt_while_telling, [None, gate])
         assert next(results) == (0, None)
         with gate.open("wb"):
@@ -139,7 +139,7 @@ def test_work_is_ended_while_it_tells_its_result(tmp_path: Path) -> None:
 
 def test_work_that_kills_every_worker_is_given_up_in_one_line() -> None:
     before = multiprocessing.active_children()
-    with processes(2) as crew, pytest.raises(ArenaFault) as caught:
+    with process_pool(2) as crew, pytest.raises(ArenaFault) as caught:
         list(crew.run(worker_tasks.die, range(10)))
     assert str(caught.value) == (
         "workers ended 3 times in a row before they gave a result: is there memory enough for 2? Try a lower --jobs"
@@ -149,7 +149,7 @@ def test_work_that_kills_every_worker_is_given_up_in_one_line() -> None:
 
 def test_one_task_that_kills_its_workers_is_found_out_among_many() -> None:
     results: list[tuple[int, int]] = []
-    with processes(2) as crew, pytest.raises(ArenaFault, match=r"^workers ended 3 times in a row"):
+    with process_pool(2) as crew, pytest.raises(ArenaFault, match=r"^workers ended 3 times in a row"):
         results.extend(crew.run(worker_tasks.die_at_three, range(10**6)))
     assert len(results) < 100
 
@@ -172,14 +172,14 @@ def test_workers_end_when_the_main_process_is_killed() -> None:
 def test_an_exception_does_not_wait_for_work_that_never_ends(tmp_path: Path) -> None:
     os.mkfifo(gate := tmp_path / "gate")
     before = multiprocessing.active_children()
-    with pytest.raises(ZeroDivisionError), processes(2) as crew:
+    with pytest.raises(ZeroDivisionError), process_pool(2) as crew:
         sum(1 / number for number, _ in crew.run(worker_tasks.wait_for, [None, *[gate] * 10]))
     assert set(multiprocessing.active_children()) <= set(before)
 
 
 @pytest.mark.parametrize("jobs", [0, -1])
 def test_fewer_than_one_process_is_refused(jobs: int) -> None:
-    with pytest.raises(UsageFault, match=rf"^jobs is {jobs}: 1 or more$"), processes(jobs):
+    with pytest.raises(UsageFault, match=rf"^jobs is {jobs}: 1 or more$"), process_pool(jobs):
         pass
 
 

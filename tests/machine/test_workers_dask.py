@@ -18,8 +18,8 @@ import pytest
 
 import worker_tasks
 from dask_cluster import dask, environ, scheduler
-from machine.workers.cluster import ClusterTimeouts, cluster
-from machine.workers.local import WorkerPool, processes, spread
+from machine.workers.cluster import ClusterTimeouts, cluster_pool
+from machine.workers.local import WorkerPool, process_pool, spread
 from protocol.errors import ArenaFault, UsageFault
 from timeouts import WITHIN
 
@@ -57,7 +57,7 @@ def scheduler_here(allowed_failures: int = 3) -> Iterator[str]:
 @pytest.fixture
 def crew(address: str) -> Iterator[WorkerPool]:
     """The workers of the module."""
-    with cluster(address) as crew:
+    with cluster_pool(address) as crew:
         yield crew
 
 
@@ -68,14 +68,14 @@ def mortal_crew(workers: int, allowed_failures: int) -> Iterator[WorkerPool]:
         address = stack.enter_context(scheduler_here(allowed_failures))
         for _ in range(workers):
             stack.enter_context(dask("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"))
-        crew = stack.enter_context(cluster(address))
+        crew = stack.enter_context(cluster_pool(address))
         with distributed.Client(address, set_as_default=False) as client:
             client.wait_for_workers(workers, timeout=WITHIN)
         yield crew
 
 
 def test_a_cluster_gives_the_results_of_processes(crew: WorkerPool) -> None:
-    with processes(2) as other:
+    with process_pool(2) as other:
         expected = sorted(spread(other, worker_tasks.squares, range(1000)))
     assert sorted(spread(crew, worker_tasks.squares, range(1000))) == expected
 
@@ -127,11 +127,11 @@ def test_a_result_that_is_lost_while_it_is_fetched_is_worked_out_again(killed: l
 def test_a_result_lost_with_the_last_worker_is_not_waited_for_without_end(
     killed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("machine.workers.local.LOOK_AFTER", 0.5)
+    monkeypatch.setattr("machine.workers.local.WORKER_CHECK_DELAY_S", 0.5)
     with (
         scheduler() as (address, _),
         dask("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"),
-        cluster(address) as crew,
+        cluster_pool(address) as crew,
     ):
         monkeypatch.setattr(crew, "_timeouts", ClusterTimeouts(answer_timeout_s=WITHIN, workers_timeout_s=0.1))
         with pytest.raises(ArenaFault, match="has no workers: start some on any machine"):
@@ -167,10 +167,10 @@ def test_work_that_the_workers_do_not_have_is_refused_and_they_live_on(
 
 def test_ctrl_c_does_not_wait_for_what_the_workers_are_at(address: str, tmp_path: Path) -> None:
     os.mkfifo(gate := tmp_path / "gate")
-    with pytest.raises(KeyboardInterrupt), cluster(address) as crew:
+    with pytest.raises(KeyboardInterrupt), cluster_pool(address) as crew:
         list(crew.run(worker_tasks.strike_and_wait, [(os.getpid(), signal.SIGINT, gate)]))
     gate.write_bytes(b"")
-    with cluster(address) as crew:
+    with cluster_pool(address) as crew:
         assert list(crew.run(worker_tasks.square, [7])) == [(0, 49)]
 
 
@@ -188,7 +188,7 @@ def test_a_lost_scheduler_is_named_and_the_library_says_nothing() -> None:
 
 def test_a_cluster_that_gets_no_workers_is_given_up() -> None:
     timeouts = ClusterTimeouts(answer_timeout_s=WITHIN, workers_timeout_s=0.1)
-    with scheduler_here() as address, pytest.raises(ArenaFault) as caught, cluster(address, timeouts):
+    with scheduler_here() as address, pytest.raises(ArenaFault) as caught, cluster_pool(address, timeouts):
         pass
     assert str(caught.value) == (
         f"the cluster at {address} has no workers: start some on any machine, dask worker {address}"
@@ -204,18 +204,18 @@ def test_an_address_without_a_scheduler_is_named(listening: bool) -> None:
             other.listen()
         address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
         says = rf"^no Dask scheduler answers at {address} in \d s: "
-        with pytest.raises(ArenaFault, match=says), cluster(address, timeouts):
+        with pytest.raises(ArenaFault, match=says), cluster_pool(address, timeouts):
             pass
 
 
 @pytest.mark.parametrize("address", ["", "localhost", "here:there", "http://127.0.0.1:8787", "inproc://x"])
 def test_what_is_no_address_is_refused(address: str) -> None:
     pattern = rf"^the cluster's address is '{address}': one like tcp://host:8786 \("
-    with pytest.raises(UsageFault, match=pattern), cluster(address):
+    with pytest.raises(UsageFault, match=pattern), cluster_pool(address):
         pass
 
 
 def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(UsageFault, match=r"pip install 'bot-arena\[cluster\]'"), cluster("tcp://127.0.0.1:8786"):
+    with pytest.raises(UsageFault, match=r"pip install 'bot-arena\[cluster\]'"), cluster_pool("tcp://127.0.0.1:8786"):
         pass

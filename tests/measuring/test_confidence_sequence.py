@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measuring.confidence_sequence import FRACTIONS, PARTS, Interval, bets, confidence_sequence, log_capital
+from measuring.confidence_sequence import BET_FRACTIONS, CAPITAL_SHARES, Interval, bets, confidence_sequence, log_capital
 
 scores = st.lists(st.floats(0, 1), max_size=30)
 
@@ -21,8 +21,8 @@ def capital(seen: tuple[float, ...], mean: float) -> float:
 
 
 def test_the_parts_of_the_stake_are_all_of_it() -> None:
-    assert sum(PARTS) == pytest.approx(1)
-    assert len(PARTS) == len(FRACTIONS)
+    assert sum(CAPITAL_SHARES) == pytest.approx(1)
+    assert len(CAPITAL_SHARES) == len(BET_FRACTIONS)
 
 
 @pytest.mark.parametrize("chance", [0.05, 0.5, 0.9])
@@ -69,7 +69,7 @@ def test_the_true_mean_is_rarely_ever_outside_however_often_one_looks() -> None:
     left = 0
     for seed in range(200):
         chance, seen = Random(seed), []
-        logs = [0.0] * len(FRACTIONS)
+        logs = [0.0] * len(BET_FRACTIONS)
         by = bets(0.3, 0, 1)
         for _ in range(200):
             seen.append(float(chance.random() < 0.3))

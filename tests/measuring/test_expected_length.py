@@ -8,7 +8,7 @@ from statistics import fmean, pvariance
 
 import pytest
 
-from measuring.expected_length import equal_variance, expected_length
+from measuring.expected_length import variance_of_equal_bots, expected_length
 from measuring.sequential import Hypotheses, RealValued
 
 
@@ -18,7 +18,7 @@ def test_the_variance_of_equal_bots_is_that_over_all_orders(seats: int, own: int
         sum(order[one] < order[other] for one in range(own) for other in range(own, seats)) / own / (seats - own)
         for order in permutations(range(seats))
     ]
-    assert pvariance(shares) == pytest.approx(equal_variance(seats, own))
+    assert pvariance(shares) == pytest.approx(variance_of_equal_bots(seats, own))
 
 
 @pytest.mark.parametrize("mean", [0.5, 0.54, 0.58])

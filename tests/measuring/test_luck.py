@@ -12,12 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 from golden import make
-from machine.compiled import FAST
-from measuring.luck import MOST_STATES, Luck, luck_along, luck_of
-from measuring.value_registry import names_of, quick_names_in_points, value_of
+from machine.compiled import HAS_NUMBA
+from measuring.luck import MAX_OUTCOME_STATES, Luck, luck_along, luck_of
+from measuring.value_registry import value_names, quick_value_names, load_value
 from protocol.dice import Dice
 from protocol.errors import BadRecord, UsageFault
-from protocol.games import load, payoff_unit
+from protocol.games import load_game, payoff_unit
 from protocol.games.base import Game
 from protocol.games.risk.campaign import Attack, Campaign
 from protocol.games.risk.campaign import Position as CampaignPosition
@@ -46,7 +46,7 @@ records = pytest.mark.parametrize("name", [name for name, made in make.GOLDEN.it
 
 
 def golden(name: str) -> Record:
-    return record_reader.read(make.HERE.joinpath(f"{name}.jsonl").read_bytes(), name)
+    return record_reader.read_record(make.HERE.joinpath(f"{name}.jsonl").read_bytes(), name)
 
 
 def courses(game: Game[Any, Any], state: Any, plies: int) -> Iterator[tuple[Fraction, list[tuple[Any, Any, Any]]]]:
@@ -68,8 +68,8 @@ def test_over_all_dice_of_two_plies_luck_comes_to_nothing_by_every_value(game: G
     ways = list(courses(game, state, 2))
     assert sum(chance for chance, _ in ways) == 1
     assert len(ways) > 3
-    for name in names_of(game):
-        value = value_of(game, name)
+    for name in value_names(game):
+        value = load_value(game, name)
         lucks = [(float(chance), luck_along(game, value, plies)) for chance, plies in ways]
         for seat in range(game.seats):
             assert sum(chance * luck.total[seat] for chance, luck in lucks) == pytest.approx(0, abs=1e-12)
@@ -79,17 +79,17 @@ def test_over_all_dice_of_two_plies_luck_comes_to_nothing_by_every_value(game: G
 
 @games
 def test_what_one_seat_is_given_the_others_lose(game: Game[Any, Any], state: Any) -> None:
-    for name in names_of(game):
+    for name in value_names(game):
         for _, plies in courses(game, state, 2):
-            luck = luck_along(game, value_of(game, name), plies)
+            luck = luck_along(game, load_value(game, name), plies)
             assert sum(luck.total) == pytest.approx(0, abs=1e-12)
             assert all(sum(event.luck) == pytest.approx(0, abs=1e-12) for event in luck.events)
 
 
 def test_a_territory_taken_is_the_attackers_luck_and_one_held_the_defenders() -> None:
     (_, taken), (_, held) = DUEL.outcomes(CROSSED, (move := DUEL.legal_moves(CROSSED)[-1]))
-    for name in names_of(DUEL)[:-1]:
-        value = value_of(DUEL, name)
+    for name in value_names(DUEL)[:-1]:
+        value = load_value(DUEL, name)
         assert luck_along(DUEL, value, [(CROSSED, move, taken)]).total[0] > 0
         assert luck_along(DUEL, value, [(CROSSED, move, held)]).total[0] < 0
 
@@ -98,28 +98,28 @@ def test_a_territory_taken_is_the_attackers_luck_and_one_held_the_defenders() ->
 def test_a_battle_that_is_too_large_to_go_through_is_left_out_before_its_dice_are_looked_at(
     units: int, measured: int
 ) -> None:
-    before = AT_WAR._replace(troops=(3, units + 1, MOST_STATES // 400, 3))
+    before = AT_WAR._replace(troops=(3, units + 1, MAX_OUTCOME_STATES // 400, 3))
     move = Attack(2, 1, units)
     after = CAMPAIGN.apply(before, move, Dice(b"dice", 9))[0]
-    assert len(luck_along(CAMPAIGN, value_of(CAMPAIGN), [(before, move, after)]).events) == measured
+    assert len(luck_along(CAMPAIGN, load_value(CAMPAIGN), [(before, move, after)]).events) == measured
 
 
 def test_more_than_two_seats_are_marked_as_an_estimate() -> None:
-    assert luck_along(THREE, value_of(THREE), []).estimate
-    assert not luck_along(CAMPAIGN, value_of(CAMPAIGN), []).estimate
+    assert luck_along(THREE, load_value(THREE), []).estimate
+    assert not luck_along(CAMPAIGN, load_value(CAMPAIGN), []).estimate
 
 
 @records
 def test_a_record_has_the_luck_of_its_moves(name: str) -> None:
     record = golden(name)
-    game = load(record.header.game, record.header.config)
+    game = load_game(record.header.game, record.header.config)
     plies, before = [], None
     for line, course in replay(record):
         event = getattr(line, "event", None)
         if event is not None and event.out is None and event.seat >= 0:
             plies.append((before, game.decode_move(event.move), course.state))
         before = course.state
-    for value in (value_of(game, name) for name in names_of(game)):
+    for value in (load_value(game, name) for name in value_names(game)):
         assert luck_of(record, value) == luck_of(record, value.name) == luck_along(game, value, plies)
 
 
@@ -127,7 +127,7 @@ def test_a_record_has_the_luck_of_its_moves(name: str) -> None:
 @pytest.mark.parametrize("name", ["duel-south-america", "campaign-dice"])
 def test_a_match_that_a_seat_leaves_keeps_the_luck_so_far(name: str, ends: dict[str, int]) -> None:
     whole = luck_of(golden(name))
-    cut = luck_of(record_reader.read(make.make(name, make.GOLDEN[name]._replace(**ends)), name))
+    cut = luck_of(record_reader.read_record(make.make(name, make.GOLDEN[name]._replace(**ends)), name))
     assert cut.events == tuple(event for event in whole.events if event.ply < 10)
     assert cut.events != whole.events
     assert cut.total == tuple(sum(event.luck[seat] for event in cut.events) for seat in range(2))
@@ -161,41 +161,41 @@ def test_a_value_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(
         UsageFault, match=r"risk-campaign under this config has no value 'exact': it has features-1, none"
     ):
-        value_of(CAMPAIGN, "exact")
+        load_value(CAMPAIGN, "exact")
     with pytest.raises(
         UsageFault, match="nim under this config has no value 'exact': there is no chance in it, so none"
     ):
-        value_of(load("nim"), "exact")
+        load_value(load_game("nim"), "exact")
 
 
-@pytest.mark.skipif(not FAST, reason="numba is not installed")
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 def test_a_duel_that_is_solved_is_measured_by_its_table() -> None:
-    assert value_of(DUEL).name == "exact"
-    assert value_of(Duel({"map": "africa"})).name == "fitted-1"
+    assert load_value(DUEL).name == "exact"
+    assert load_value(Duel({"map": "africa"})).name == "fitted-1"
 
 
-@pytest.mark.skipif(not FAST, reason="numba is not installed")
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 def test_a_table_that_takes_minutes_to_solve_is_there_for_who_asks() -> None:
-    assert names_of(Duel({"max_troops": 30})) == ("fitted-1", "general-1", "features-1", "exact", "none")
+    assert value_names(Duel({"max_troops": 30})) == ("fitted-1", "general-1", "features-1", "exact", "none")
 
 
 def test_where_the_limit_of_plies_is_low_features_come_before_constants_of_another_map() -> None:
     """A third of the troops times the square of the territories: 163 plies in Europe, 480 in Asia."""
     best = [
-        names_of(Duel({"map": name, "max_plies": plies}))[0]
+        value_names(Duel({"map": name, "max_plies": plies}))[0]
         for name, plies in (("europe", 163), ("europe", 164), ("asia", 400), ("asia", 480), ("africa", 100))
     ]
     assert best == ["features-1", "general-1", "features-1", "general-1", "fitted-1"]
 
 
-@pytest.mark.skipif(not FAST, reason="numba is not installed")
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 def test_what_takes_minutes_to_make_is_left_out_where_values_are_gone_through() -> None:
-    assert quick_names_in_points(DUEL) == names_of(DUEL)[:-1]
-    assert quick_names_in_points(Duel({"max_troops": 30})) == ("fitted-1", "general-1", "features-1")
-    assert quick_names_in_points(load("kuhn")) == ()
+    assert quick_value_names(DUEL) == value_names(DUEL)[:-1]
+    assert quick_value_names(Duel({"max_troops": 30})) == ("fitted-1", "general-1", "features-1")
+    assert quick_value_names(load_game("kuhn")) == ()
 
 
-@pytest.mark.skipif(not FAST, reason="numba is not installed")
+@pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 def test_which_values_there_are_is_known_without_numba() -> None:
     script = "import sys; from measuring.value_registry import names_of; from protocol.games import load; "
     script += "print(names_of(load('risk-duel'))[0], 'numba' in sys.modules)"

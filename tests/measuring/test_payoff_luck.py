@@ -10,27 +10,27 @@ from typing import Any
 
 import pytest
 
-from machine.exact.hand_strategies import equilibrium_of, knowledge
+from machine.exact.hand_strategies import equilibrium_of, knowledge_of
 from measuring.luck import Luck, luck_along, luck_of
-from measuring.payoff_values import CHIPS, PAYOFFS
-from measuring.value_registry import names_in_points, names_of, value_of
+from measuring.payoff_values import CHIPS_UNIT, PAYOFFS_UNIT
+from measuring.value_registry import default_value_names, value_names, load_value
 from protocol.games.base import NO_DICE
-from protocol.games.dilemma import Dilemma, Rounds
+from protocol.games.dilemma import Dilemma, DilemmaState
 from protocol.games.kuhn import Kuhn
 from protocol.games.leduc import Leduc
-from protocol.games.poker import Poker, Table
+from protocol.games.poker import Poker, PokerState
 from protocol.messages import CHANCE
-from referee.effects import Played
+from referee.effects import MoveReceived
 from referee.record import Ply
 from referee.state import Phase
 from referee_table import Table as RefereesTable
 
 Plies = list[tuple[Any, Any, Any]]
-Strategy = Callable[[Poker, Table], list[Fraction]]
+Strategy = Callable[[Poker, PokerState], list[Fraction]]
 Ways = list[tuple[Fraction, Any, Plies]]
 
 
-def arbitrary(game: Poker, state: Table) -> list[Fraction]:
+def arbitrary(game: Poker, state: PokerState) -> list[Fraction]:
     """Chances that follow from all that there is, the other's card too."""
     lots = random.Random(repr(state))
     weights = [lots.randint(0, 5) for _ in game.legal_moves(state)]
@@ -38,17 +38,17 @@ def arbitrary(game: Poker, state: Table) -> list[Fraction]:
     return [Fraction(weight, sum(weights)) for weight in weights]
 
 
-def in_equilibrium(game: Poker, state: Table) -> list[Fraction]:
-    return [Fraction(chance) for chance in equilibrium_of(game.name)[knowledge(game, state)]]
+def in_equilibrium(game: Poker, state: PokerState) -> list[Fraction]:
+    return [Fraction(chance) for chance in equilibrium_of(game.name)[knowledge_of(game, state)]]
 
 
-def hands(game: Poker, state: Table, strategy: Strategy, chance: Fraction = Fraction(1)) -> Iterator[Any]:
+def hands(game: Poker, state: PokerState, strategy: Strategy, chance: Fraction = Fraction(1)) -> Iterator[Any]:
     """Every way that a match may take, with its probability, its end and its plies."""
     seat = game.to_move(state)
     if seat is None:
         yield chance, state, []
         return
-    after: list[tuple[Fraction, str | None, Table]]
+    after: list[tuple[Fraction, str | None, PokerState]]
     if seat == CHANCE:
         after = [(share, None, to) for share, to in game.chance_outcomes(state)]
     else:
@@ -59,7 +59,7 @@ def hands(game: Poker, state: Table, strategy: Strategy, chance: Fraction = Frac
             yield likely, end, [(state, move, to), *plies]
 
 
-def rounds(game: Dilemma, state: Rounds, chance: Fraction = Fraction(1)) -> Iterator[Any]:
+def rounds(game: Dilemma, state: DilemmaState, chance: Fraction = Fraction(1)) -> Iterator[Any]:
     if state.over:
         yield chance, state, []
         return
@@ -70,7 +70,7 @@ def rounds(game: Dilemma, state: Rounds, chance: Fraction = Fraction(1)) -> Iter
 
 
 def luck_in(game: Any, plies: Plies) -> Luck:
-    return luck_along(game, value_of(game), plies)
+    return luck_along(game, load_value(game), plies)
 
 
 @pytest.mark.parametrize("strategy", [arbitrary, in_equilibrium])
@@ -79,7 +79,7 @@ def test_over_all_deals_of_kuhn_the_luck_of_whatever_strategies_comes_to_nothing
     count: int, strategy: Strategy
 ) -> None:
     game = Kuhn({"hands": count})
-    ways: Ways = list(hands(game, game.undealt(), strategy))
+    ways: Ways = list(hands(game, game.state_before_deal(), strategy))
     assert sum(chance for chance, _, _ in ways) == 1
     lucks = [(float(chance), luck_in(game, plies)) for chance, _, plies in ways]
     assert all(len(luck.events) == count and sum(luck.total) == 0 for _, luck in lucks)
@@ -89,7 +89,7 @@ def test_over_all_deals_of_kuhn_the_luck_of_whatever_strategies_comes_to_nothing
 
 def spread(game: Poker, strategy: Strategy) -> tuple[float, float]:
     """The variances of a hand's chips, as they came out and less luck."""
-    ways: Ways = list(hands(game, game.undealt(), strategy))
+    ways: Ways = list(hands(game, game.state_before_deal(), strategy))
     found = []
     for less in (0, 1):
         results = [(float(chance), end.chips[0] - less * luck_in(game, plies).total[0]) for chance, end, plies in ways]
@@ -108,7 +108,7 @@ def test_the_public_card_of_leduc_is_dealt_luck_too() -> None:
     lots = random.Random(3)
     results, adjusted, lucks, deals = [], [], [], set()
     for _ in range(1500):
-        state, plies = game.undealt(), []
+        state, plies = game.state_before_deal(), []
         while (seat := game.to_move(state)) is not None:
             if seat == CHANCE:
                 move, to = None, lots.choice(game.chance_outcomes(state))[1]
@@ -140,7 +140,7 @@ def test_the_public_card_of_leduc_is_dealt_luck_too() -> None:
 def test_over_all_coins_of_a_dilemma_the_luck_of_each_seat_comes_to_nothing(config: dict[str, Any]) -> None:
     preset = Dilemma.presets[config.pop("preset")] if "preset" in config else {}
     game = Dilemma({**preset, **config})
-    ways: Ways = list(rounds(game, Rounds(0, (0, 0), None, over=False)))
+    ways: Ways = list(rounds(game, DilemmaState(0, (0, 0), None, over=False)))
     assert sum(chance for chance, _, _ in ways) == 1
     lucks = [(float(chance), luck_in(game, plies)) for chance, _, plies in ways]
     for seat in (0, 1):
@@ -152,7 +152,7 @@ def test_over_all_coins_of_a_dilemma_the_luck_of_each_seat_comes_to_nothing(conf
 def test_how_long_a_match_lasted_is_all_luck_where_every_round_pays_the_same() -> None:
     game = Dilemma({"rounds": 30, "go_on": "0.8"})
     for last in (1, 7, 30):
-        state, plies = Rounds(0, (0, 0), None, over=False), []
+        state, plies = DilemmaState(0, (0, 0), None, over=False), []
         while not state.over:
             goes_on = state.at + 1 < last
             to = next(to for _, to in game.round_outcomes(state, {0: 0, 1: 0}) if to.over != goes_on)
@@ -163,30 +163,30 @@ def test_how_long_a_match_lasted_is_all_luck_where_every_round_pays_the_same() -
 
 
 def test_without_coins_the_dilemma_has_no_luck() -> None:
-    assert names_of(Dilemma({})) == ("none",)
+    assert value_names(Dilemma({})) == ("none",)
 
 
 def test_luck_in_payoffs_is_taken_from_no_result_in_points() -> None:
-    assert names_of(Kuhn({})) == ("equilibrium", "none")
-    assert names_in_points(Kuhn({})) == ("none",)
+    assert value_names(Kuhn({})) == ("equilibrium", "none")
+    assert default_value_names(Kuhn({})) == ("none",)
 
 
 def match(game: str, config: dict[str, Any]) -> RefereesTable:
     table, lots = RefereesTable(game, config).begin(), random.Random(1)
     while table.match.standing.phase is Phase.PLAYING:
-        course = table.match.standing.playing
-        for seat in course.awaited:
-            table.send(Played(seat, table.ply, lots.choice(course.legal(seat)[0])))
+        course = table.match.standing.current_course
+        for seat in course.awaited_seats:
+            table.send(MoveReceived(seat, table.ply, lots.choice(course.legal_moves(seat)[0])))
     return table
 
 
 @pytest.mark.parametrize(
     ("game", "config", "unit"),
     [
-        ("kuhn", {"hands": 9}, CHIPS),
-        ("leduc", {"hands": 9}, CHIPS),
-        ("dilemma", {"rounds": 9, "noise": "0.3"}, PAYOFFS),
-        ("dilemma", {"rounds": 90, "go_on": "0.8"}, PAYOFFS),
+        ("kuhn", {"hands": 9}, CHIPS_UNIT),
+        ("leduc", {"hands": 9}, CHIPS_UNIT),
+        ("dilemma", {"rounds": 9, "noise": "0.3"}, PAYOFFS_UNIT),
+        ("dilemma", {"rounds": 90, "go_on": "0.8"}, PAYOFFS_UNIT),
     ],
     ids=str,
 )

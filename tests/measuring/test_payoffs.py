@@ -7,7 +7,7 @@ import statistics
 
 import pytest
 
-from measuring.payoffs import MAX_WEIGHT_ROUNDS, Paid, mean_of_rounds, mean_payoff, pair_payoffs
+from measuring.payoffs import MAX_WEIGHT_ROUNDS, TotalPayoff, mean_of_rounds, mean_payoff, pair_payoffs
 
 
 def test_without_a_match_there_is_no_mean() -> None:
@@ -63,7 +63,7 @@ def test_the_interval_holds_the_true_mean_in_95_of_100_or_more_where_matches_are
 
 
 def test_matches_of_one_length_have_the_values_that_they_paid() -> None:
-    assert mean_of_rounds([Paid(30, 10), Paid(10, 10)]) == [3.0, 1.0]
+    assert mean_of_rounds([TotalPayoff(30, 10), TotalPayoff(10, 10)]) == [3.0, 1.0]
 
 
 def test_the_mean_of_matches_that_chance_ends_is_that_of_all_rounds_and_its_interval_holds_it() -> None:
@@ -77,7 +77,7 @@ def test_the_mean_of_matches_that_chance_ends_is_that_of_all_rounds_and_its_inte
                 rounds += 1
             lengths.append(rounds)
         found = mean_payoff(
-            [pair_payoffs(mean_of_rounds([Paid(rounds + 4, rounds) for rounds in lengths]), sum(lengths))]
+            [pair_payoffs(mean_of_rounds([TotalPayoff(rounds + 4, rounds) for rounds in lengths]), sum(lengths))]
         )
         assert found is not None
         assert found.mean == pytest.approx((sum(lengths) + 4 * 40) / sum(lengths))

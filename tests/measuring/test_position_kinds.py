@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from measuring.position_kinds import kinds_of
-from protocol.games import load
+from measuring.position_kinds import classifier_of
+from protocol.games import load_game
 from protocol.games.risk.campaign_checks import Position
 
 
 def kinds(game: str, state: dict[str, Any], **config: Any) -> dict[str, str]:
-    rules = load(game, config)
-    return dict(kinds_of(rules)(rules.decode_state(state)))
+    rules = load_game(game, config)
+    return dict(classifier_of(rules)(rules.decode_state(state)))
 
 
 @pytest.mark.parametrize(
@@ -36,19 +36,19 @@ def test_a_position_of_heaps_is_told_by_theory_and_size(
     ("troops", "seat", "standing"), [((9, 1, 1, 1), 0, "ahead"), ((9, 1, 1, 1), 1, "behind"), ((3, 3, 3, 3), 1, "even")]
 )
 def test_who_is_clearly_ahead_is_told_by_troops(troops: tuple[int, ...], seat: int, standing: str) -> None:
-    rules = load("risk-campaign", {"map": "south-america", "players": 2})
+    rules = load_game("risk-campaign", {"map": "south-america", "players": 2})
     position = Position((0, 0, 1, 1), troops, "draft", 3, 3, 11, (), seat, 4)
-    assert kinds_of(rules)(position) == {"phase": "draft", "standing": standing, "time": "late"}
+    assert classifier_of(rules)(position) == {"phase": "draft", "standing": standing, "time": "late"}
 
 
 def test_a_duel_is_early_while_territories_are_free() -> None:
-    rules = load("risk-duel", {"map": "south-america", "max_plies": 90})
+    rules = load_game("risk-duel", {"map": "south-america", "max_plies": 90})
     start = rules.initial(None)[0]  # type: ignore[arg-type]  # no dice are thrown
-    assert kinds_of(rules)(start) == {"phase": "taking territories", "standing": "even", "time": "early"}
+    assert classifier_of(rules)(start) == {"phase": "taking territories", "standing": "even", "time": "early"}
     late = start._replace(owner=(0, 1, 1, 0), troops=(1, 1, 1, 1), at=89)
-    assert kinds_of(rules)(late) == {"phase": "fighting", "standing": "even", "time": "late"}
+    assert classifier_of(rules)(late) == {"phase": "fighting", "standing": "even", "time": "late"}
 
 
 def test_a_game_without_kinds_has_none() -> None:
-    rules = load("tictactoe")
-    assert kinds_of(rules)(rules.initial(None)[0]) == {}  # type: ignore[arg-type]
+    rules = load_game("tictactoe")
+    assert classifier_of(rules)(rules.initial(None)[0]) == {}  # type: ignore[arg-type]

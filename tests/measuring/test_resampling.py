@@ -19,7 +19,7 @@ RESULTS = [CHANCE.choice([0.5, 0.75, 1.0]) for _ in range(50)]
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resampling, "TESTS", 60)
+    monkeypatch.setattr(resampling, "MAX_TESTS", 60)
 
 
 def known(pairs: int | None) -> int:
@@ -56,7 +56,7 @@ def test_what_is_undecided_after_the_most_pairs_is_no_error_and_has_not_ended_by
 
 
 def test_equal_seeds_give_equal_forecasts_and_so_many_pairs_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resampling, "MOST_DRAWN", 500)
+    monkeypatch.setattr(resampling, "MAX_DRAWN_PAIRS", 500)
     found = forecast(RealValued, H1, PILOT, 1000, "a")
     assert found == forecast(RealValued, H1, PILOT, 1000, "a") != forecast(RealValued, H1, PILOT, 1000, "b")
     assert 1 < found.h0.tests < 20

@@ -16,9 +16,9 @@ def found(mean: float, low: float, high: float, superiority: float = 0.975) -> C
 
 def test_a_score_is_told_with_its_interval_and_its_elo() -> None:
     score = found(0.65, 0.582, 0.713)
-    assert score_format.share(score) == "0.650 (0.582-0.713)"
-    assert score_format.elo(score) == "Elo +108 (+57 to +158)"
-    assert score_format.better(score) == "97.5 %"
+    assert score_format.format_score_with_interval(score) == "0.650 (0.582-0.713)"
+    assert score_format.format_elo_with_interval(score) == "Elo +108 (+57 to +158)"
+    assert score_format.format_superiority(score) == "97.5 %"
 
 
 @pytest.mark.parametrize(
@@ -32,22 +32,22 @@ def test_a_score_is_told_with_its_interval_and_its_elo() -> None:
 def test_an_interval_that_begins_below_nothing_is_told_in_words(
     mean: float, low: float, high: float, said: str
 ) -> None:
-    assert score_format.share(found(mean, low, high)) == said
+    assert score_format.format_score_with_interval(found(mean, low, high)) == said
 
 
 def test_elo_of_all_or_nothing_is_infinite_and_its_interval_told_by_the_end_that_it_has() -> None:
-    assert score_format.elo(found(0.9, 0.7, 1.0)) == "Elo +382 (+147 or more)"
-    assert score_format.elo(found(0.0, 0.0, 0.2)) == "Elo -inf (-241 or less)"
-    assert score_format.elo(found(1.0, 0.9, 1.0)) == "Elo +inf (+382 or more)"
-    assert score_format.elo(found(1.0, 0.25, 1.0)) == "Elo +inf (-191 or more)"
-    assert score_format.elo(found(1.0, 1.0, 1.0)) == "Elo +inf (+1200 or more)"
-    assert score_format.elo(found(0.0, 0.0, 0.0)) == "Elo -inf (-1200 or less)"
-    assert score_format.elo(found(0.5, 0.0, 1.0)) == "Elo +0 (any)"
+    assert score_format.format_elo_with_interval(found(0.9, 0.7, 1.0)) == "Elo +382 (+147 or more)"
+    assert score_format.format_elo_with_interval(found(0.0, 0.0, 0.2)) == "Elo -inf (-241 or less)"
+    assert score_format.format_elo_with_interval(found(1.0, 0.9, 1.0)) == "Elo +inf (+382 or more)"
+    assert score_format.format_elo_with_interval(found(1.0, 0.25, 1.0)) == "Elo +inf (-191 or more)"
+    assert score_format.format_elo_with_interval(found(1.0, 1.0, 1.0)) == "Elo +inf (+1200 or more)"
+    assert score_format.format_elo_with_interval(found(0.0, 0.0, 0.0)) == "Elo -inf (-1200 or less)"
+    assert score_format.format_elo_with_interval(found(0.5, 0.0, 1.0)) == "Elo +0 (any)"
 
 
 def test_a_difference_that_is_next_to_nothing_is_not_less_than_nothing() -> None:
-    assert score_format.elo_of(found(0.4999, 0.4, 0.6)) == "+0"
-    assert score_format.share(found(-0.0001, -0.0002, 0.2)) == "0.000 (0.000-0.200)"
+    assert score_format.format_elo(found(0.4999, 0.4, 0.6)) == "+0"
+    assert score_format.format_score_with_interval(found(-0.0001, -0.0002, 0.2)) == "0.000 (0.000-0.200)"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_difference_that_is_next_to_nothing_is_not_less_than_nothing() -> None
     [(0.99999, "> 99.9"), (0.999, "99.9"), (0.5, "50.0"), (0.005, "0.5"), (0.001, "0.1"), (0.0000001, "< 0.1")],
 )
 def test_nothing_is_certain(chance: float, said: str) -> None:
-    assert score_format.better(found(0.5, 0.4, 0.6, chance)) == f"{said} %"
+    assert score_format.format_superiority(found(0.5, 0.4, 0.6, chance)) == f"{said} %"
 
 
 @pytest.mark.parametrize(
@@ -63,15 +63,15 @@ def test_nothing_is_certain(chance: float, said: str) -> None:
     [(4391.2, "4,400"), (95.7, "96"), (101.0, "100"), (1_397_014.5, "1,400,000"), (9.6, "10"), (0.6, "1"), (0.0, "0")],
 )
 def test_games_have_two_digits_that_count(count: float, said: str) -> None:
-    assert score_format.games(count) == said
+    assert score_format.format_games(count) == said
 
 
 def test_a_factor_is_told_with_its_interval() -> None:
-    assert score_format.times(VarianceReduction(149.26, 104.4, 238.3)) == "149 (104-238) times as many"
-    assert score_format.times(VarianceReduction(12.3, 9.87, None)) == "12.3 (9.87-inf) times as many"
-    assert score_format.times(VarianceReduction(7.42, 6.51, 8.33)) == "7.42 (6.51-8.33) times as many"
-    assert score_format.times(VarianceReduction(1234.5, 999.7, 15_432.1)) == "1,230 (1,000-15,400) times as many"
-    assert score_format.times(VarianceReduction(999.5, 998.9, 1000.4)) == "1,000 (999-1,000) times as many"
+    assert score_format.format_reduction(VarianceReduction(149.26, 104.4, 238.3)) == "149 (104-238) times as many"
+    assert score_format.format_reduction(VarianceReduction(12.3, 9.87, None)) == "12.3 (9.87-inf) times as many"
+    assert score_format.format_reduction(VarianceReduction(7.42, 6.51, 8.33)) == "7.42 (6.51-8.33) times as many"
+    assert score_format.format_reduction(VarianceReduction(1234.5, 999.7, 15_432.1)) == "1,230 (1,000-15,400) times as many"
+    assert score_format.format_reduction(VarianceReduction(999.5, 998.9, 1000.4)) == "1,000 (999-1,000) times as many"
 
 
 @pytest.mark.parametrize(

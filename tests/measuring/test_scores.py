@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from measuring import variance_reduction
 from measuring.pair_scores import MIN_UNITS, SideScore, group_score, side_score, stratify
 from measuring.scores import Estimate, ScoreEstimates, count_moments, estimate_scores, score_of_counts
-from measuring.student_t import student_cdf, student_reach
-from measuring.variance_reduction import factor
+from measuring.student_t import student_cdf, t_critical
+from measuring.variance_reduction import estimate_reduction
 from seasons import result
 from volumes import examples
 
@@ -107,9 +107,9 @@ def test_what_differs_between_the_seats_of_several_bots_together_is_in_no_interv
 
 
 def test_a_unit_without_its_like_goes_to_the_fewest() -> None:
-    played = [SideScore(0.0, against="b")] * 3 + [SideScore(1.0, against="c")] * 2 + [SideScore(0.5, against="d")]
+    played = [SideScore(0.0, opponents="b")] * 3 + [SideScore(1.0, opponents="c")] * 2 + [SideScore(0.5, opponents="d")]
     strata, _ = stratify(played)
-    assert {stratum.against: len(units) for stratum, units in strata.items()} == {"b": 3, "c": 3}
+    assert {stratum.opponents: len(units) for stratum, units in strata.items()} == {"b": 3, "c": 3}
 
 
 def test_the_adjusted_score_has_students_interval_over_pairs() -> None:
@@ -129,7 +129,7 @@ def test_strata_that_spread_unequally_have_satterthwaites_degrees_of_freedom() -
     parts = [(len(each) / 6) ** 2 * variance(each) / len(each) for each in less_luck.values()]
     freedom = sum(parts) ** 2 / (parts[0] ** 2 / 3 + parts[1] ** 2)
     assert found.error == pytest.approx(math.sqrt(sum(parts)))
-    assert found.high - found.mean == pytest.approx(student_reach(freedom) * found.error)
+    assert found.high - found.mean == pytest.approx(t_critical(freedom) * found.error)
 
 
 def test_adjusted_scores_keep_within_0_to_1_and_have_an_interval_there() -> None:
@@ -164,7 +164,7 @@ def test_equal_units_leave_room_for_some_that_are_not(starts: int) -> None:
     missed = 1 - 0.05 ** (1 / starts)
     assert (found.low, found.high) == pytest.approx((max(0, 0.5 - missed), min(1, 0.5 + missed)))
     better = adjusted_of(estimate_scores(pairs([(1, 0)] * starts, [(0.4, -0.6)] * starts)))
-    reach = student_reach(starts - 1)
+    reach = t_critical(starts - 1)
     assert better.superiority == pytest.approx(student_cdf(0.1 / (missed / reach), starts - 1))
 
 
@@ -246,7 +246,7 @@ def test_the_factor_is_of_single_games_to_pairs_less_luck() -> None:
     played = list(drawn(400, random.Random(1), (0.6, 0.4), 0.1))
     single = variance([match.points for match in played])
     means = [fmean(m.points - (m.luck or 0) for m in played[at : at + 2]) for at in range(0, len(played), 2)]
-    found = factor(played)
+    found = estimate_reduction(played)
     assert found is not None
     assert found.factor == pytest.approx(single / (2 * variance(means)))
     assert estimate_scores(played).worth == pytest.approx(found.factor * 800)
@@ -256,19 +256,19 @@ def test_draws_vary_less_than_wins_and_losses() -> None:
     points, luck = [(1, 0.5), (0.5, 0), (0, 0.5), (1, 1)], [(0.4, 0.1), (0, -0.4), (-0.5, 0.1), (0.3, 0.6)]
     played = pairs(points * 8, luck * 8)
     means = [fmean(m.points - (m.luck or 0) for m in played[at : at + 2]) for at in range(0, len(played), 2)]
-    found = factor(played)
+    found = estimate_reduction(played)
     assert found is not None
     assert found.factor == pytest.approx(variance([match.points for match in played]) / (2 * variance(means)))
 
 
 @pytest.mark.no_cover
 def test_about_95_of_100_intervals_of_the_factor_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(variance_reduction, "_DRAWS", 200)
+    monkeypatch.setattr(variance_reduction, "_BOOTSTRAP_DRAWS", 200)
     draws = examples(20, nightly=40)
 
     def spread(starts: int) -> Iterator[float]:
         for seed in range(draws):
-            found = factor(drawn(starts, random.Random(seed), (0.5, 0.5), 0.1), str(seed))
+            found = estimate_reduction(drawn(starts, random.Random(seed), (0.5, 0.5), 0.1), str(seed))
             assert found is not None
             assert found.high is not None
             yield found.low <= 0.25 / 0.01 <= found.high
@@ -279,27 +279,27 @@ def test_about_95_of_100_intervals_of_the_factor_hold_it(monkeypatch: pytest.Mon
 
 def test_where_nearly_all_results_are_alike_the_factor_may_be_next_to_nothing() -> None:
     luck = [(0.5 + start / 100, 0.5 - start / 50) for start in range(MIN_UNITS)]
-    found = factor(pairs([(1, 1)] * (MIN_UNITS - 1) + [(1, 0)], luck))
+    found = estimate_reduction(pairs([(1, 1)] * (MIN_UNITS - 1) + [(1, 0)], luck))
     assert found is not None
     assert found.low == 0 < found.factor
 
 
 def test_equal_seeds_give_equal_intervals_of_the_factor() -> None:
     played = list(drawn(40, random.Random(1)))
-    assert factor(played, "s") == factor(played, "s") != factor(played, "t")
+    assert estimate_reduction(played, "s") == estimate_reduction(played, "s") != estimate_reduction(played, "t")
 
 
 def test_where_nothing_varies_there_is_no_factor() -> None:
     decided = pairs([(1, 0)] * MIN_UNITS, [(0.5, -0.5)] * MIN_UNITS)
     won = pairs([(1, 1)] * MIN_UNITS, [(0.5, 0.1), (0.2, 0.2), (0.1, 0.6), (0, 0)] * (MIN_UNITS // 4))
     for played in (decided, won):
-        assert (factor(played), estimate_scores(played).worth) == (None, None)
+        assert (estimate_reduction(played), estimate_scores(played).worth) == (None, None)
 
 
 def test_what_few_starts_are_worth_is_not_told_as_their_spread_may_be_next_to_nothing_by_chance() -> None:
     played = list(drawn(MIN_UNITS, random.Random(1)))
-    assert None not in (factor(played), estimate_scores(played).worth)
-    assert (factor(played[2:]), estimate_scores(played[2:]).worth) == (None, None)
+    assert None not in (estimate_reduction(played), estimate_scores(played).worth)
+    assert (estimate_reduction(played[2:]), estimate_scores(played[2:]).worth) == (None, None)
     assert estimate_scores(played[2:]).adjusted is not None
-    assert factor([]) is None
-    assert factor([match._replace(luck=None) for match in played]) is None
+    assert estimate_reduction([]) is None
+    assert estimate_reduction([match._replace(luck=None) for match in played]) is None

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measuring.constrained_multinomial import multiplier, with_deviations, with_mean
+from measuring.constrained_multinomial import solve_multiplier, fit_normalised_mean, fit_mean
 from measuring.pair_scores import MIN_UNITS
 from measuring.sequential import (
-    MARGIN,
-    UNSEEN,
+    LOG_LIKELIHOOD_GAIN,
+    UNSEEN_COUNT,
     Hypotheses,
     Pentanomial,
     RealValued,
     SequentialTest,
     mean_llr,
-    most_llr,
+    max_empirical_llr,
     multinomial_llr,
     normal_llr,
 )
@@ -70,16 +70,16 @@ def likelihood(counts: list[int], chances: list[float]) -> float:
 
 @given(counts, st.floats(0.05, 0.95), counts)
 def test_no_distribution_of_the_mean_held_is_likelier(counts: list[int], mean: float, others: list[int]) -> None:
-    found = with_mean(QUARTERS, counts, mean)
+    found = fit_mean(QUARTERS, counts, mean)
     assert sum(found) == pytest.approx(1)
     assert mean_of(found) == pytest.approx(mean)
-    other = with_mean(QUARTERS, others, mean)
+    other = fit_mean(QUARTERS, others, mean)
     assert likelihood(counts, found) >= likelihood(counts, other) - 1e-9
 
 
 @given(counts, st.floats(-0.6, 0.6), counts)
 def test_no_distribution_of_the_deviations_held_is_likelier(counts: list[int], held: float, others: list[int]) -> None:
-    found, other = (with_deviations(QUARTERS, each, 0.5, held) for each in (counts, others))
+    found, other = (fit_normalised_mean(QUARTERS, each, 0.5, held) for each in (counts, others))
     for chances in (found, other):
         spread = math.sqrt(
             sum(p * value**2 for p, value in zip(chances, QUARTERS, strict=True)) - mean_of(chances) ** 2
@@ -102,8 +102,8 @@ def test_no_distribution_of_the_deviations_held_is_likelier(counts: list[int], h
 def test_the_likeliest_distribution_is_found_where_another_is_the_likeliest_of_those_near_it(
     counts: list[float], held: float, likeliest: float | None
 ) -> None:
-    found = with_deviations(QUARTERS, counts, 0.5, held)
-    mirrored = with_deviations(QUARTERS, counts[::-1], 0.5, -held)
+    found = fit_normalised_mean(QUARTERS, counts, 0.5, held)
+    mirrored = fit_normalised_mean(QUARTERS, counts[::-1], 0.5, -held)
     assert found == pytest.approx(mirrored[::-1], rel=1e-6)
     if likeliest is not None:
         weight = sum(count * math.log(chance) for count, chance in zip(counts, found, strict=True))
@@ -124,7 +124,7 @@ def test_the_likeliest_distribution_is_found_where_another_is_the_likeliest_of_t
 @pytest.mark.parametrize("held", [0.02, 0.4, 1.2, 2.9])
 def test_no_distribution_on_a_tangent_of_what_is_held_is_likelier(counts: list[float], held: float) -> None:
     """If the mean of the counts is lower than what is held, each distribution with more lies beyond such a tangent."""
-    found, ratio = with_deviations(QUARTERS, counts, 0.5, held), held / math.sqrt(1 + held**2)
+    found, ratio = fit_normalised_mean(QUARTERS, counts, 0.5, held), held / math.sqrt(1 + held**2)
 
     def weight(chances: list[float]) -> float:
         return sum(count * math.log(chance) for count, chance in zip(counts, chances, strict=True))
@@ -134,7 +134,7 @@ def test_no_distribution_on_a_tangent_of_what_is_held_is_likelier(counts: list[f
     assert mean == pytest.approx(ratio * rms, rel=1e-9)
     tangents = [0.5 * (ratio / 4) ** (at / 300) for at in range(301)]
     terms = [[offset - ratio / 2 * (rms + offset**2 / rms) for offset in offsets] for rms in tangents]
-    best = max(weight(with_mean(each, counts, 0.0)) for each in terms if max(each) > 0)
+    best = max(weight(fit_mean(each, counts, 0.0)) for each in terms if max(each) > 0)
     assert weight(found) >= best - 1e-9 * abs(best)
     assert weight(found) == pytest.approx(best, rel=0.02)
 
@@ -259,10 +259,10 @@ def test_what_may_be_decided_is_bounded_by_less_than_all_values() -> None:
     for _ in range(20):
         mean, values = chance.uniform(0.4, 0.6), [0.0, 1.0]
         values += [mean + chance.choice([0, 0, 0, 0.3, -0.3]) + chance.gauss(0, 0.02) for _ in range(50)]
-        counts = [UNSEEN, UNSEEN] + [1.0] * 50
+        counts = [UNSEEN_COUNT, UNSEEN_COUNT] + [1.0] * 50
         middle = fmean(values, counts)
-        found = mean_llr(values, counts, min(0.5, middle), max(0.52, middle), multiplier)
-        assert abs(found) - MARGIN <= most_llr(50, sum(values[2:]) - 25, 0.5, 0.52) + 1e-9
+        found = mean_llr(values, counts, min(0.5, middle), max(0.52, middle), solve_multiplier)
+        assert abs(found) - LOG_LIKELIHOOD_GAIN <= max_empirical_llr(50, sum(values[2:]) - 25, 0.5, 0.52) + 1e-9
 
 
 def test_every_pair_is_counted_once() -> None:

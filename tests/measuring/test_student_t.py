@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measuring.student_t import satterthwaite, standard_error, student_cdf, student_reach
+from measuring.student_t import satterthwaite, standard_error, student_cdf, t_critical
 
 TABLE = [
     (1, 12.7062),
@@ -24,7 +24,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("freedom", "reach"), TABLE)
 def test_students_interval_is_that_of_tables(freedom: int, reach: float) -> None:
-    assert student_reach(freedom) == pytest.approx(reach, abs=5e-5)
+    assert t_critical(freedom) == pytest.approx(reach, abs=5e-5)
     assert student_cdf(reach, freedom) == pytest.approx(0.975, abs=5e-6)
 
 
@@ -37,9 +37,9 @@ def test_students_distribution_is_symmetric_and_heavier_than_the_normal_one(t: f
 
 
 def test_values_that_are_all_equal_have_the_error_of_what_may_have_been_missed() -> None:
-    assert standard_error(0.04, 100, 99, most=1.0) == pytest.approx(0.2)
-    found = standard_error(1e-20, 100, 99, most=0.5)
-    assert found * student_reach(99) == pytest.approx(0.5 * (1 - 0.05 ** (1 / 100)))
+    assert standard_error(0.04, 100, 99, max_error=1.0) == pytest.approx(0.2)
+    found = standard_error(1e-20, 100, 99, max_error=0.5)
+    assert found * t_critical(99) == pytest.approx(0.5 * (1 - 0.05 ** (1 / 100)))
 
 
 def test_errors_that_are_put_together_have_the_fewest_degrees_of_freedom_of_any_to_those_of_all() -> None:

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from measuring.luck import luck_along
-from measuring.risk.features import NAMES, Features, PositionSums, measure
-from measuring.risk.share_value import SHARES, ShareValue
+from measuring.risk.features import FEATURE_NAMES, Features, PositionSums, measure_features
+from measuring.risk.share_value import SHARE_NAMES, ShareValue
 from measuring.risk.value_functions import Coefficients, Constants, FittedValue, read_coefficients
-from measuring.value_registry import names_of, value_of
+from measuring.value_registry import value_names, load_value
 from protocol.dice import Dice
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.games.risk import maps
 from protocol.games.risk.campaign import Campaign
@@ -33,9 +33,9 @@ OUTCOMES = ((Fraction(15, 36), TAKEN), (Fraction(21, 36), HELD))
 games = pytest.mark.parametrize(
     "game",
     [
-        load("risk-duel", {"map": "africa"}),
-        load("risk-campaign", {"map": "europe", "deal": "17" * 16}),
-        load("risk-campaign", {"map": "world", "draft": "classic", "deal": "0f" * 16}),
+        load_game("risk-duel", {"map": "africa"}),
+        load_game("risk-campaign", {"map": "europe", "deal": "17" * 16}),
+        load_game("risk-campaign", {"map": "world", "draft": "classic", "deal": "0f" * 16}),
     ],
     ids=["duel", "europe", "world"],
 )
@@ -48,7 +48,7 @@ def moves(game: Game[Any, Any], seed: int, most: int = 400) -> Iterator[tuple[An
     for _ in range(most):
         if game.to_move(state) is None:
             return
-        move = game.sample(state, chance.randrange)
+        move = game.sample_move(state, chance.randrange)
         after = game.apply(state, move, Dice(str(seed).encode(), game.ply(state)))[0]
         yield state, move, after
         state = after
@@ -69,7 +69,7 @@ def test_what_differs_little_is_measured_as_if_it_were_measured_anew(game: Game[
 @games
 def test_seat_0_has_above_seat_1_what_the_evaluation_of_bots_measures(game: Game[Any, Any]) -> None:
     for _, _, after in moves(game, 2, 60):
-        one, other = measure(game, after, 0), measure(game, after, 1)
+        one, other = measure_features(game, after, 0), measure_features(game, after, 1)
         found = PositionSums(game, after).seat_difference()[:4]
         assert found == pytest.approx([a - b for a, b in zip(one, other, strict=True)])
 
@@ -115,7 +115,7 @@ def test_the_winner_has_all_that_features_as_they_are_divide() -> None:
     won = Position((0, 0, 0, 0), (4, 1, 2, 3), 1, 10)
     above = PositionSums(DUEL, won).seat_difference()
     assert sum(above[:4]) / 8 == pytest.approx(0.5)
-    assert Features._fields == NAMES
+    assert Features._fields == FEATURE_NAMES
 
 
 def shipped() -> list[tuple[str, str]]:
@@ -128,13 +128,13 @@ def shipped() -> list[tuple[str, str]]:
 def test_coefficients_that_are_shipped_say_how_they_were_made_and_are_found(game: str, name: str) -> None:
     found = read_coefficients(game, name)
     assert found is not None
-    assert set(found.features) <= set(NAMES)
+    assert set(found.features) <= set(FEATURE_NAMES)
     assert found.provenance["games"] >= 500
-    assert found.name in names_of(load(game, {"map": name}))
-    assert found.name in names_of(
-        load(game, {"map": name, "max_rounds" if game == "risk-campaign" else "max_plies": 77})
+    assert found.name in value_names(load_game(game, {"map": name}))
+    assert found.name in value_names(
+        load_game(game, {"map": name, "max_rounds" if game == "risk-campaign" else "max_plies": 77})
     )
-    assert value_of(load(game, {"map": name}), found.name).name == found.name
+    assert load_value(load_game(game, {"map": name}), found.name).name == found.name
 
 
 PINNED = [
@@ -151,26 +151,26 @@ PINNED = [
 
 @pytest.mark.parametrize(("game", "config", "name", "luck"), PINNED)
 def test_a_value_never_changes_under_its_name(game: str, config: dict[str, Any], name: str, luck: float) -> None:
-    rules = load(game, config)
-    assert luck_along(rules, value_of(rules, name), moves(rules, 5, 120)).total[0] == pytest.approx(luck)
+    rules = load_game(game, config)
+    assert luck_along(rules, load_value(rules, name), moves(rules, 5, 120)).total[0] == pytest.approx(luck)
 
 
 def test_a_map_of_ones_own_has_the_coefficients_of_another_and_more_seats_have_features_as_they_are() -> None:
-    africa = maps.load_map("africa").wire
+    africa = maps.load_map("africa").encoded
     for own in ({**africa, "name": "mine"}, {**africa, "borders": [*africa["borders"], [0, 4]]}):
-        assert names_of(load("risk-duel", {"map": own})) == ("general-1", "features-1", "none")
-    assert names_of(load("risk-campaign", {"map": "africa"})) == ("features-1", "none")
-    assert names_of(load("risk-campaign", {"map": "world", "players": 3})) == ("features-1", "none")
+        assert value_names(load_game("risk-duel", {"map": own})) == ("general-1", "features-1", "none")
+    assert value_names(load_game("risk-campaign", {"map": "africa"})) == ("features-1", "none")
+    assert value_names(load_game("risk-campaign", {"map": "world", "players": 3})) == ("features-1", "none")
 
 
-SIX = load("risk-campaign", {"preset": "world"})
+SIX = load_game("risk-campaign", {"preset": "world"})
 
 
 def test_the_value_of_six_seats_is_the_maps_own() -> None:
-    assert names_of(SIX) == ("fitted-1", "features-1", "none")
+    assert value_names(SIX) == ("fitted-1", "features-1", "none")
     found = read_coefficients("risk-campaign", "world-6")
     assert found is not None
-    assert tuple(found.features) == SHARES
+    assert tuple(found.features) == SHARE_NAMES
     assert found.provenance["games"] >= 500
 
 
@@ -191,7 +191,7 @@ def held_by(rules: Campaign, owner: tuple[int, ...], troops: tuple[int, ...]) ->
 
 def test_the_value_of_six_seats_is_the_same_function_of_each() -> None:
     other = (3, 5, 0, 4, 2, 1)  # what each seat is called elsewhere
-    value = value_of(SIX)
+    value = load_value(SIX)
     for before, move, after in moves(SIX, 4, 60):
         outcomes = SIX.outcomes(before, move)
         if len(outcomes) > 1:
@@ -206,9 +206,9 @@ def _called(state: Any, other: tuple[int, ...]) -> Any:
 
 
 def test_coefficients_are_general_on_every_map_and_the_maps_own_at_home() -> None:
-    home = load("risk-duel", {"map": "africa"})
+    home = load_game("risk-duel", {"map": "africa"})
     plies = list(moves(home, 3))
-    own, general = (luck_along(home, value_of(home, name), plies) for name in ("fitted-1", "general-1"))
+    own, general = (luck_along(home, load_value(home, name), plies) for name in ("fitted-1", "general-1"))
     assert (own.events, own.total) == (general.events, general.total)
     assert (own.value, general.value) == ("fitted-1", "general-1")
 
@@ -226,13 +226,13 @@ def test_results_of_random_bots_vary_less_without_luck_by_every_value(
 ) -> None:
     results = []
     for seed in range(count):
-        rules = load(game, {**config, "deal": f"{seed:032x}"} if game == "risk-campaign" else config)
+        rules = load_game(game, {**config, "deal": f"{seed:032x}"} if game == "risk-campaign" else config)
         plies = list(moves(rules, seed, 5000))
         one, other = rules.ranks(plies[-1][2])
         results.append((rules, plies, 0.5 if one == other else float(one < other)))
     raw = variance(score for _, _, score in results)
-    for name in names_of(results[0][0])[:-1]:
-        adjusted = [score - luck_along(rules, value_of(rules, name), plies).total[0] for rules, plies, score in results]
+    for name in value_names(results[0][0])[:-1]:
+        adjusted = [score - luck_along(rules, load_value(rules, name), plies).total[0] for rules, plies, score in results]
         assert raw / variance(adjusted) > factor
         error = math.sqrt(variance(a - s for a, (_, _, s) in zip(adjusted, results, strict=True)) / count)
         assert abs(fmean(adjusted) - fmean(score for _, _, score in results)) < 4 * error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.bot_launch import BotSpec, bot_name_in, parse_bot_settings, parse_bot_spec
+from protocol.bot_launch import BotSpec, bot_name_of, parse_bot_settings, parse_bot_spec
 from protocol.errors import UsageFault
 
 
@@ -38,10 +38,10 @@ def test_a_setting_without_key_or_value_is_refused_with_one_that_has_both(text: 
 
 
 def test_the_name_in_a_word_is_that_which_it_gives_or_the_bots_own() -> None:
-    assert [bot_name_in(word) for word in ("a=ga:depth=3", "ga", "ga:depth=3")] == ["a", "ga", "ga"]
+    assert [bot_name_of(word) for word in ("a=ga:depth=3", "ga", "ga:depth=3")] == ["a", "ga", "ga"]
 
 
 @pytest.mark.parametrize("word", ["mine.py", "./in/here/mine.py:Best", "mine.py 3 --fast", "'in there/mine.py'"])
 def test_the_name_in_the_word_of_a_file_is_the_files(word: str) -> None:
-    assert bot_name_in(word) == "mine"
-    assert bot_name_in(f"a={word}") == "a"
+    assert bot_name_of(word) == "mine"
+    assert bot_name_of(f"a={word}") == "a"

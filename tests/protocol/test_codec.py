@@ -18,8 +18,8 @@ from protocol import codec
 from protocol.codec import JSON, MSGPACK, Codec, read_info
 from protocol.errors import MalformedMessage
 from protocol.messages import (
-    MAX_CLIENT_FRAME,
-    MAX_SERVER_FRAME,
+    MAX_CLIENT_FRAME_BYTES,
+    MAX_SERVER_FRAME_BYTES,
     FromClient,
     FromServer,
     Hello,
@@ -183,5 +183,5 @@ def test_what_is_wrong_outside_of_an_info_is_no_message(frame: str) -> None:
 
 
 def test_the_limits_are_those_of_the_protocol() -> None:
-    assert (codec.MAX_ARRAY, codec.MAX_MAP, codec.MAX_STRING, codec.MAX_DEPTH) == (1024, 128, 4096, 8)
-    assert (MAX_CLIENT_FRAME, MAX_SERVER_FRAME) == (16384, 1048576)
+    assert (codec.MAX_ARRAY, codec.MAX_MAP, codec.MAX_STRING_BYTES, codec.MAX_DEPTH) == (1024, 128, 4096, 8)
+    assert (MAX_CLIENT_FRAME_BYTES, MAX_SERVER_FRAME_BYTES) == (16384, 1048576)

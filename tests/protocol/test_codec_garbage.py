@@ -15,7 +15,7 @@ from message_strategies import FROM_CLIENT, FROM_SERVER
 from protocol.codec import JSON, MSGPACK, Codec
 from protocol.errors import MalformedMessage
 from protocol.messages import (
-    MAX_CLIENT_FRAME,
+    MAX_CLIENT_FRAME_BYTES,
     FromClient,
     FromServer,
 )
@@ -68,16 +68,16 @@ def test_a_damaged_frame_is_a_message_or_malformed(message: FromClient, data: st
 @pytest.mark.parametrize(
     "bomb",
     [
-        b"\x91" * MAX_CLIENT_FRAME,
-        b"\xdd\x00\x00\x04\x00" * (MAX_CLIENT_FRAME // 5),
-        b"\xdd\xff\xff\xff\xff" * (MAX_CLIENT_FRAME // 5),
-        b"\xdf\xff\xff\xff\xff" * (MAX_CLIENT_FRAME // 5),
-        b"\xdc\x04\x00" * (MAX_CLIENT_FRAME // 3),
+        b"\x91" * MAX_CLIENT_FRAME_BYTES,
+        b"\xdd\x00\x00\x04\x00" * (MAX_CLIENT_FRAME_BYTES // 5),
+        b"\xdd\xff\xff\xff\xff" * (MAX_CLIENT_FRAME_BYTES // 5),
+        b"\xdf\xff\xff\xff\xff" * (MAX_CLIENT_FRAME_BYTES // 5),
+        b"\xdc\x04\x00" * (MAX_CLIENT_FRAME_BYTES // 3),
         b"\xdb\xff\xff\xff\xff",
         b"\xc6\xff\xff\xff\xff",
-        "[" * MAX_CLIENT_FRAME,
-        '{"a":' * (MAX_CLIENT_FRAME // 5),
-        "9" * MAX_CLIENT_FRAME,
+        "[" * MAX_CLIENT_FRAME_BYTES,
+        '{"a":' * (MAX_CLIENT_FRAME_BYTES // 5),
+        "9" * MAX_CLIENT_FRAME_BYTES,
     ],
     ids=lambda bomb: repr(bomb[:5]),
 )

@@ -11,16 +11,16 @@ import pytest
 
 from frames import BOTH, complaint, frame, move, nested
 from protocol.codec import JSON, MSGPACK, Codec, check_limits, read_info
-from protocol.display import printable
+from protocol.display import escape_unprintable
 from protocol.errors import MalformedMessage
 from protocol.messages import (
-    MAX_CLIENT_FRAME,
-    MAX_SERVER_FRAME,
+    MAX_CLIENT_FRAME_BYTES,
+    MAX_SERVER_FRAME_BYTES,
     Error,
     Info,
     Move,
 )
-from protocol.names import NAME_FORM
+from protocol.names import NAME_DESCRIPTION
 
 
 @BOTH
@@ -33,7 +33,7 @@ from protocol.names import NAME_FORM
         ({"type": "resign", "match": "M"}, "resign: match is 'M': the id of a match"),
         ({"type": "resign", "match": "m" * 41}, "resign: match is 'mmm"),
         ({"type": "hello", "bot": ""}, "hello: bot is '': 1 to 32 letters, digits, "),
-        ({"type": "hello", "bot": "my bot"}, f"hello: bot is 'my bot': {NAME_FORM}"),
+        ({"type": "hello", "bot": "my bot"}, f"hello: bot is 'my bot': {NAME_DESCRIPTION}"),
         ({"type": "hello", "bot": "-a"}, "hello: bot is '-a': "),
         ({"type": "hello", "bot": "a" * 33}, "hello: bot is 'aaa"),
         ({"type": "hello", "bot": "a", "token": "short"}, "hello: token has 5 characters: 16 to 128 characters"),
@@ -52,7 +52,7 @@ from protocol.names import NAME_FORM
         ({"type": "seek", "id": "1", "game": "nim", "config": []}, "seek: config is []: a map"),
         (
             {"type": "seek", "id": "1", "game": "nim", "opponents": ["ann", "b b"]},
-            f"seek: opponents[1] is 'b b': {NAME_FORM}",
+            f"seek: opponents[1] is 'b b': {NAME_DESCRIPTION}",
         ),
         (
             {"type": "seek", "id": "1", "game": "nim", "opponents": ["ann"] * 700 + ["b b"] * 2 + ["ann"]},
@@ -112,31 +112,31 @@ def test_one_more_than_a_limit_is_refused(encoding: Codec, content: Any, said: s
 @BOTH
 def test_a_client_frame_has_at_most_16_kib(encoding: Codec) -> None:
     empty = len(frame(encoding, move([""] * 8)))
-    full = (MAX_CLIENT_FRAME - empty) // 8
+    full = (MAX_CLIENT_FRAME_BYTES - empty) // 8
     assert encoding.decode_client(frame(encoding, move(["s" * (full - 8)] * 8)))
     assert "at most 16384" in complaint(encoding, move(["s" * 3000] * 8))
 
 
 def test_a_frame_of_json_is_measured_in_bytes() -> None:
     text = json.dumps(move(["é" * 2000] * 5), ensure_ascii=False)
-    assert len(text) < MAX_CLIENT_FRAME < len(text.encode())
+    assert len(text) < MAX_CLIENT_FRAME_BYTES < len(text.encode())
     with pytest.raises(MalformedMessage, match="at most 16384"):
         JSON.decode_client(text)
 
 
 def test_a_server_frame_of_json_is_measured_in_bytes() -> None:
-    text = json.dumps({"type": "error", "code": "c", "message": "é" * (MAX_SERVER_FRAME // 2)}, ensure_ascii=False)
-    assert len(text) < MAX_SERVER_FRAME < len(text.encode())
+    text = json.dumps({"type": "error", "code": "c", "message": "é" * (MAX_SERVER_FRAME_BYTES // 2)}, ensure_ascii=False)
+    assert len(text) < MAX_SERVER_FRAME_BYTES < len(text.encode())
     with pytest.raises(MalformedMessage, match=f"a frame of {len(text.encode())} bytes: at most 1048576"):
         JSON.decode_server(text)
 
 
 @BOTH
 def test_a_server_frame_has_at_most_1_mib(encoding: Codec) -> None:
-    big = Error(code="c", message="m" * (MAX_SERVER_FRAME - 1000))
+    big = Error(code="c", message="m" * (MAX_SERVER_FRAME_BYTES - 1000))
     assert encoding.decode_server(encoding.encode(big)) == big
     with pytest.raises(MalformedMessage, match="at most 1048576"):
-        encoding.decode_server(encoding.encode(Error(code="c", message="m" * MAX_SERVER_FRAME)))
+        encoding.decode_server(encoding.encode(Error(code="c", message="m" * MAX_SERVER_FRAME_BYTES)))
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
@@ -198,10 +198,10 @@ def test_a_string_is_measured_in_bytes_as_a_value_and_as_a_key(encoding: Codec, 
 
 @BOTH
 def test_a_frame_of_exactly_16_kib_is_read_and_one_byte_more_is_not(encoding: Codec) -> None:
-    padding = MAX_CLIENT_FRAME - len(frame(encoding, move(["s" * 3000] * 5)))
+    padding = MAX_CLIENT_FRAME_BYTES - len(frame(encoding, move(["s" * 3000] * 5)))
     exact = move(["s" * 3000] * 4 + ["s" * 3000 + "s" * (padding % 1000)])
     exact["move"][0] += "s" * (padding - padding % 1000)
-    assert len(frame(encoding, exact)) == MAX_CLIENT_FRAME
+    assert len(frame(encoding, exact)) == MAX_CLIENT_FRAME_BYTES
     assert encoding.decode_client(frame(encoding, exact))
     exact["move"][1] += "s"
     assert complaint(encoding, exact) == "a frame of 16385 bytes: at most 16384"
@@ -248,7 +248,7 @@ def test_a_token_is_not_shown_where_it_is_wrong(encoding: Codec) -> None:
 def test_text_that_a_terminal_would_obey_is_refused(encoding: Codec, value: Any, field: str, unseen: str) -> None:
     kind = value["type"]
     said = complaint(encoding, {**value, field: f"a{unseen}b"})
-    assert said.startswith(f"{kind}: {field} is {printable(repr(f'a{unseen}b'))}: ")
+    assert said.startswith(f"{kind}: {field} is {escape_unprintable(repr(f'a{unseen}b'))}: ")
     assert said.endswith("64 characters, none a control or invisible one")
     assert said.isprintable()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from protocol.config_values import read_text
+from protocol.config_values import parse_value
 from protocol.errors import UsageFault
 
 
@@ -31,7 +31,7 @@ from protocol.errors import UsageFault
     ],
 )
 def test_a_value_is_json_or_a_list_or_a_word(text: str, value: Any) -> None:
-    assert read_text(text) == value
+    assert parse_value(text) == value
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_a_value_is_json_or_a_list_or_a_word(text: str, value: Any) -> None:
 )
 def test_what_begins_as_json_and_is_none_is_refused_with_the_place(text: str, why: str) -> None:
     with pytest.raises(UsageFault, match=re.escape(f"begins as JSON does, and is none: {why}")):
-        read_text(text)
+        parse_value(text)

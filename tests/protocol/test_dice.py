@@ -50,7 +50,7 @@ def test_the_key_mixes_the_seed_with_every_nonce() -> None:
 
 def test_a_fixed_key_gives_fixed_rolls() -> None:
     dice = Dice(KEY, 3)
-    assert [dice.die("attack") for _ in range(20)] == [4, 4, 2, 1, 1, 2, 1, 6, 2, 5, 3, 3, 2, 3, 1, 3, 4, 5, 2, 2]
+    assert [dice.roll("attack") for _ in range(20)] == [4, 4, 2, 1, 1, 2, 1, 6, 2, 5, 3, 3, 2, 3, 1, 3, 4, 5, 2, 2]
     assert Dice(KEY, 0).shuffle("deal", range(10)) == [3, 2, 1, 6, 7, 8, 4, 5, 0, 9]
     assert [dice.choice("big", 1000) for _ in range(5)] == [41, 384, 674, 538, 296]
 
@@ -108,8 +108,8 @@ def test_choices_made_together_are_those_made_one_by_one(key: bytes, among: list
 @given(st.binary(min_size=32, max_size=32), st.integers(0, 300))
 def test_dice_thrown_together_are_those_thrown_one_by_one(key: bytes, count: int) -> None:
     dice, together = Dice(key, 0), Dice(key, 0)
-    assert list(together.throw("attack", count)) == [dice.die("attack") for _ in range(count)]
-    assert together.die("attack") == dice.die("attack"), "no byte is taken too many"
+    assert list(together.roll_many("attack", count)) == [dice.roll("attack") for _ in range(count)]
+    assert together.roll("attack") == dice.roll("attack"), "no byte is taken too many"
 
 
 @pytest.mark.parametrize("among", [1, 6, 129, 256, 257, 40_000])
@@ -121,7 +121,7 @@ def test_the_mean_of_bytes_counts_those_that_are_rejected(among: int) -> None:
 
 def test_dice_are_even() -> None:
     dice = Dice(KEY, 9)
-    seen = Counter(dice.die("attack") for _ in range(60_000))
+    seen = Counter(dice.roll("attack") for _ in range(60_000))
     assert set(seen) == {1, 2, 3, 4, 5, 6}
     chi_square = sum((n - 10_000) ** 2 / 10_000 for n in seen.values())
     assert chi_square < 20.5, "beyond 20.5 once in a thousand keys (5 degrees of freedom)"

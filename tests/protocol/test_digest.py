@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.digest import canonical, first_digest, next_digest, strikes_digest
+from protocol.digest import encode_canonical, first_digest, next_digest, strikes_digest
 from protocol.messages import Event
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -23,17 +23,17 @@ def plain(value: Any) -> bytes:
 
 @given(values)
 def test_the_canonical_form_is_that_of_any_json_library(value: Any) -> None:
-    assert canonical(value) == plain(value)
+    assert encode_canonical(value) == plain(value)
 
 
 def test_every_character_is_spelled_as_pythons_json_spells_it() -> None:
     everything = "".join(chr(point) for point in range(0x110000) if not 0xD800 <= point <= 0xDFFF)
-    assert canonical(everything) == plain(everything)
+    assert encode_canonical(everything) == plain(everything)
 
 
 def test_keys_are_sorted_by_code_point_at_every_depth() -> None:
     value = {"b": [{"z": 1, "a": 2}], "\U0001f600": 1, "\uffff": 2, "é": None, "B": True}
-    assert canonical(value) == '{"B":true,"b":[{"a":2,"z":1}],"é":null,"\uffff":2,"\U0001f600":1}'.encode()
+    assert encode_canonical(value) == '{"B":true,"b":[{"a":2,"z":1}],"é":null,"\uffff":2,"\U0001f600":1}'.encode()
 
 
 def test_the_first_digest_binds_what_is_fixed_before_the_match() -> None:

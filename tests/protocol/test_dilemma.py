@@ -10,22 +10,22 @@ import pytest
 
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import NO_DICE
-from protocol.games.dilemma import Dilemma, Rounds, is_prisoners_dilemma
+from protocol.games.dilemma import Dilemma, DilemmaState, is_prisoners_dilemma
 
 C, D = 0, 1
 KEY = bytes(range(32))
 
 
-def begun(game: Dilemma) -> Rounds:
+def begun(game: Dilemma) -> DilemmaState:
     return game.initial(NO_DICE)[0]
 
 
 @pytest.mark.parametrize(("moves", "paid"), [((C, C), (3, 3)), ((C, D), (0, 5)), ((D, C), (5, 0)), ((D, D), (1, 1))])
 def test_a_round_pays_what_the_matrix_says(moves: tuple[int, int], paid: tuple[int, int]) -> None:
     game = Dilemma({})
-    state, event = game.resolve(begun(game), dict(enumerate(moves)), NO_DICE)
+    state, event = game.resolve_round(begun(game), dict(enumerate(moves)), NO_DICE)
     assert game.returns(state) == paid
     assert event.result == {"payoffs": list(paid)}
     assert event.moves == [{"choose": moves[0]}, {"choose": moves[1]}]
@@ -35,7 +35,7 @@ def test_payoffs_add_up_and_whoever_was_paid_more_is_ahead() -> None:
     game = Dilemma({"rounds": 3})
     state = begun(game)
     for moves in ((C, D), (C, C), (D, D)):
-        state, _ = game.resolve(state, dict(enumerate(moves)), NO_DICE)
+        state, _ = game.resolve_round(state, dict(enumerate(moves)), NO_DICE)
     assert game.returns(state) == (4, 9)
     assert game.movers(state) == ()
     assert game.ranks(state) == (2, 1)
@@ -45,7 +45,7 @@ def test_payoffs_add_up_and_whoever_was_paid_more_is_ahead() -> None:
 def test_a_matrix_need_not_be_square_nor_sum_to_zero() -> None:
     game = Dilemma({"payoffs": [[[1, 2], [3, 4], [5, 6]], [[7, 8], [9, 10], [11, 12]]], "rounds": 1})
     assert game.choices == (("a", "b"), ("a", "b", "c"))
-    state, _ = game.resolve(begun(game), {0: 1, 1: 2}, NO_DICE)
+    state, _ = game.resolve_round(begun(game), {0: 1, 1: 2}, NO_DICE)
     assert game.returns(state) == (11, 12)
     with pytest.raises(IllegalMove, match="there is no choice 2: 0 a, 1 b"):
         game.check_move(begun(game), 0, 2)
@@ -55,14 +55,14 @@ def test_a_matrix_need_not_be_square_nor_sum_to_zero() -> None:
 def test_a_move_that_is_a_name_is_told_how_it_is_written() -> None:
     text = """choose is 'defect': it is an integer, as in {"choose": 0} for cooperate"""
     with pytest.raises(MalformedMove, match=re.escape(text)):
-        load("dilemma", {}).decode_move({"choose": "defect"})
+        load_game("dilemma", {}).decode_move({"choose": "defect"})
 
 
 def test_noise_changes_as_many_choices_as_it_says_each_to_another() -> None:
     game = Dilemma({"payoffs": [[[0, 0]] * 3] * 3, "noise": "0.3", "rounds": 10_000})
     state, played = begun(game), Counter[int]()
     while game.movers(state):
-        state, event = game.resolve(state, {0: 1, 1: 1}, Dice(KEY, state.at))
+        state, event = game.resolve_round(state, {0: 1, 1: 1}, Dice(KEY, state.at))
         assert event.result is not None
         played.update(event.result["played"])
     assert 0.68 < played[1] / 20_000 < 0.72
@@ -72,7 +72,7 @@ def test_noise_changes_as_many_choices_as_it_says_each_to_another() -> None:
 def test_what_the_other_meant_under_noise_is_told_to_nobody_and_without_it_to_everybody() -> None:
     noisy, plain = Dilemma({"noise": "0.1"}), Dilemma({})
     for game, seen in ((noisy, [{"choose": 1}, None]), (plain, [{"choose": 1}, {"choose": 0}])):
-        _, event = game.resolve(begun(game), {0: D, 1: C}, Dice(KEY, 0))
+        _, event = game.resolve_round(begun(game), {0: D, 1: C}, Dice(KEY, 0))
         assert game.view_event(event, 0).moves == seen
         assert game.view_event(event, 0).result == event.result
     assert noisy.hidden
@@ -80,7 +80,7 @@ def test_what_the_other_meant_under_noise_is_told_to_nobody_and_without_it_to_ev
 
 
 def test_the_coin_of_the_end_goes_on_as_often_as_it_says() -> None:
-    game = load("dilemma", {"go_on": 0.9, "rounds": 1000})
+    game = load_game("dilemma", {"go_on": 0.9, "rounds": 1000})
     lengths = []
     for match in range(1000):
         state = begun(game)
@@ -95,7 +95,7 @@ def test_rounds_end_a_match_whose_coin_would_go_on() -> None:
     game = Dilemma({"go_on": "0.9999", "rounds": 2})
     state = begun(game)
     for _ in range(2):
-        state, _ = game.resolve(state, {0: C, 1: C}, Dice(KEY, state.at))
+        state, _ = game.resolve_round(state, {0: C, 1: C}, Dice(KEY, state.at))
     assert game.movers(state) == ()
 
 
@@ -139,11 +139,11 @@ def test_a_config_that_is_none_is_answered_with_what_it_may_be(config: dict[str,
 
 def test_a_choice_is_read_by_its_number_its_name_or_the_beginning_of_it() -> None:
     game = Dilemma({"choices": [["go", "goat"]] * 2})
-    assert [game.parse(text) for text in ("0", "1", "go", "GOAT", "goa")] == [0, 1, 0, 1, 1]
+    assert [game.parse_move(text) for text in ("0", "1", "go", "GOAT", "goa")] == [0, 1, 0, 1, 1]
     with pytest.raises(MalformedMove, match=r"'g' is no move here: one of go, goat$"):
-        game.parse("g")
+        game.parse_move("g")
     with pytest.raises(MalformedMove, match=r"one of go, stop, Left$"):
-        Dilemma({"choices": [["go", "stop"], ["Left", "go"]]}).parse("right")
+        Dilemma({"choices": [["go", "stop"], ["Left", "go"]]}).parse_move("right")
 
 
 def test_a_prisoners_dilemma_is_told_from_other_matrices() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.display import csv_cell, printable, printable_json
+from protocol.display import csv_cell, escape_unprintable, printable_json
 
 
 @pytest.mark.parametrize(
@@ -23,16 +23,16 @@ from protocol.display import csv_cell, printable, printable_json
     ],
 )
 def test_what_a_terminal_would_obey_is_spelled_out(text: str, shows: str) -> None:
-    assert printable(text) == shows
+    assert escape_unprintable(text) == shows
 
 
 def test_lines_stay_lines_where_they_are_wanted() -> None:
-    assert printable("one\ntwo\r\x1b", lines=True) == "one\ntwo\\r\\x1b"
+    assert escape_unprintable("one\ntwo\r\x1b", lines=True) == "one\ntwo\\r\\x1b"
 
 
 @given(st.text())
 def test_whatever_is_shown_is_printable(text: str) -> None:
-    assert printable(text).isprintable()
+    assert escape_unprintable(text).isprintable()
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

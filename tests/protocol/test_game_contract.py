@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from protocol.codec import JSON, MSGPACK
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove, UnknownGame
-from protocol.games import NAMES, default_preset, game_class, load
-from protocol.games.base import CERTAIN, NO_DICE, Game
+from protocol.games import NAMES, default_preset, game_class, load_game
+from protocol.games.base import PROBABILITY_ONE, NO_DICE, Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Turn
 from volumes import examples
@@ -103,7 +103,7 @@ def stepped(game: Game[Any, Any], state: Any, dice: Dice, chooser: random.Random
     if game.to_move(state) == CHANCE:
         return game.apply_chance(state, dice)[0]
     if isinstance(game, SimultaneousGame):
-        return game.resolve(state, choices(game, state, chooser), dice)[0]
+        return game.resolve_round(state, choices(game, state, chooser), dice)[0]
     return game.apply(state, chooser.choice(game.legal_moves(state)), dice)[0]
 
 
@@ -149,7 +149,7 @@ def after_move(game: Game[Any, Any], state: Any, dice: Dice, chooser: random.Ran
     assert seat in range(game.seats)
     if close:
         check_offer(game, state)
-    move = chooser.choice([chooser.choice(moves), game.sample(state, chooser.randrange)])
+    move = chooser.choice([chooser.choice(moves), game.sample_move(state, chooser.randrange)])
     assert move in moves or game.name in UNLISTED
     if close:
         check_move(game, state, move)
@@ -166,9 +166,9 @@ def after_round(game: SimultaneousGame[Any, Any], state: Any, key: bytes, choose
     for seat, move in moves.items():
         game.check_move(state, seat, move)
         check_written(game, move)
-    after, event = game.resolve(state, moves, Dice(key, ply))
+    after, event = game.resolve_round(state, moves, Dice(key, ply))
     other_order = dict(reversed(moves.items()))
-    assert game.resolve(state, other_order, Dice(key, ply)) == (after, event), "the order says nothing"
+    assert game.resolve_round(state, other_order, Dice(key, ply)) == (after, event), "the order says nothing"
     assert (event.ply, event.seat) == (ply, CHANCE)
     assert event.moves == [game.encode_move(moves[seat]) if seat in moves else None for seat in range(game.seats)]
     return after
@@ -177,7 +177,7 @@ def after_round(game: SimultaneousGame[Any, Any], state: Any, key: bytes, choose
 def after_chance(game: Game[Any, Any], state: Any, dice: Dice) -> Any:
     assert not game.legal_moves(state), "nobody moves where something is dealt"
     outcomes = game.chance_outcomes(state)
-    assert sum(chance for chance, _ in outcomes) == CERTAIN
+    assert sum(chance for chance, _ in outcomes) == PROBABILITY_ONE
     after, event = game.apply_chance(state, dice)
     assert (event.ply, event.seat) == (game.ply(state), CHANCE)
     assert after in [outcome for _, outcome in outcomes]
@@ -197,7 +197,7 @@ def check_state(game: Game[Any, Any], state: Any) -> None:
         again = game.decode_state(travelled)
         assert again == state
         assert game.to_move(again) == game.to_move(state)
-    board = game.board(state)
+    board = game.draw_board(state)
     assert len(board) > 0
     assert max(map(len, board.splitlines())) <= 80
 
@@ -210,7 +210,7 @@ def check_views(game: Game[Any, Any], state: Any) -> None:
         assert seen.keys() == wire.keys(), "a view has the form of all of it"
         assert game.view(seen, seat) == seen
         if game.hidden:  # else it is the state that `check_state` draws
-            assert game.board(game.decode_state(seen))
+            assert game.draw_board(game.decode_state(seen))
     assert wire == game.encode_state(state), "looking changes nothing"
 
 
@@ -240,7 +240,7 @@ def check_offer(game: Game[Any, Any], state: Any) -> None:
 def check_move(game: Game[Any, Any], state: Any, move: Any) -> None:
     check_written(game, move)
     outcomes = game.outcomes(state, move)
-    assert sum(chance for chance, _ in outcomes) == CERTAIN
+    assert sum(chance for chance, _ in outcomes) == PROBABILITY_ONE
     assert all(chance > 0 for chance, _ in outcomes)
     assert len({after for _, after in outcomes}) == len(outcomes)
 
@@ -272,7 +272,7 @@ def check_result(game: Game[Any, Any], state: Any) -> None:
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=examples(3, nightly=6))
 def test_a_random_game_of_every_preset_keeps_the_contract(name: str, preset: str, seed: int) -> None:
-    check_random_game(load(name, {"preset": preset}), seed)
+    check_random_game(load_game(name, {"preset": preset}), seed)
 
 
 @pytest.mark.no_cover
@@ -280,7 +280,7 @@ def test_a_random_game_of_every_preset_keeps_the_contract(name: str, preset: str
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=examples(1, nightly=2))
 def test_a_random_long_game_of_every_preset_keeps_the_contract(name: str, preset: str, seed: int) -> None:
-    check_random_game(load(name, {"preset": preset, **SHORTER[name]}), seed)
+    check_random_game(load_game(name, {"preset": preset, **SHORTER[name]}), seed)
 
 
 def check_random_game(game: Game[Any, Any], seed: int) -> None:
@@ -293,12 +293,12 @@ def check_random_game(game: Game[Any, Any], seed: int) -> None:
 @given(data=st.data(), seed=st.integers(0, 2**32))
 @settings(max_examples=examples(20, nightly=40))
 def test_a_random_game_of_a_random_config_keeps_the_contract(name: str, data: st.DataObject, seed: int) -> None:
-    check_random_game(load(name, data.draw(CONFIGS.get(name, st.just({})))), seed)
+    check_random_game(load_game(name, data.draw(CONFIGS.get(name, st.just({})))), seed)
 
 
 @every_preset
 def test_every_legal_move_is_accepted(name: str, preset: str) -> None:
-    game = load(name, {"preset": preset})
+    game = load_game(name, {"preset": preset})
     state, _ = game.initial(Dice(bytes(32), 0))
     for move in game.legal_moves(state):
         if isinstance(game, SimultaneousGame):
@@ -310,40 +310,40 @@ def test_every_legal_move_is_accepted(name: str, preset: str) -> None:
 
 @every_preset
 def test_a_preset_is_known_by_its_whole_config(name: str, preset: str) -> None:
-    game = load(name, {"preset": preset})
+    game = load_game(name, {"preset": preset})
     assert game.preset == preset
-    assert load(name, game.config).config == game.config
+    assert load_game(name, game.config).config == game.config
     assert "preset" not in game.config
     assert MSGPACK.encode(Turn(match="m", ply=0, to_move=0, state=game.config, events=[], clock=[], digest=""))
 
 
 def test_the_key_leaves_the_ply_out() -> None:
-    game = load("nim", {"heaps": [5]})
+    game = load_game("nim", {"heaps": [5]})
     short = game.decode_state({"heaps": [1], "to_move": 0, "ply": 2})
     long = game.decode_state({"heaps": [1], "to_move": 0, "ply": 4})
     assert short != long
     assert game.key(short) == game.key(long)
-    grundy = load("grundy")
+    grundy = load_game("grundy")
     split = [grundy.decode_state({"heaps": [3, 4], "to_move": 1, "ply": ply}) for ply in (1, 3)]
     assert grundy.key(split[0]) == grundy.key(split[1])
 
 
 @every_game
 def test_where_no_config_is_named_the_first_preset_is_played(name: str) -> None:
-    assert load(name).preset == load(name, {}).preset == default_preset(name) == next(iter(game_class(name).presets))
+    assert load_game(name).preset == load_game(name, {}).preset == default_preset(name) == next(iter(game_class(name).presets))
     key, value = next(iter(game_class(name)({}).config.items()), ("preset", "classic"))
-    assert load(name, {key: value}).config == game_class(name)({}).config, "with a key it is not"
+    assert load_game(name, {key: value}).config == game_class(name)({}).config, "with a key it is not"
 
 
 @every_game
 def test_an_unknown_preset_or_key_is_answered_with_those_there_are(name: str) -> None:
     some_preset = next(iter(game_class(name).presets))
     with pytest.raises(BadConfig, match=f"{name} has no preset 'huge': one of {some_preset}"):
-        load(name, {"preset": "huge"})
+        load_game(name, {"preset": "huge"})
     with pytest.raises(BadConfig, match=f"{name} has no preset 3"):
-        load(name, {"preset": 3})
+        load_game(name, {"preset": 3})
     with pytest.raises(BadConfig, match=f"{name} has no config key 'colour': one of .*preset"):
-        load(name, {"colour": "red"})
+        load_game(name, {"colour": "red"})
 
 
 @every_game
@@ -352,7 +352,7 @@ def test_an_unknown_preset_or_key_is_answered_with_those_there_are(name: str) ->
 )
 def test_a_move_of_the_wrong_form_is_answered_with_the_right_one(name: str, wire: Any) -> None:
     with pytest.raises(MalformedMove, match=r'like \{"|as in \{"'):
-        load(name).decode_move(wire)
+        load_game(name).decode_move(wire)
 
 
 @every_game
@@ -360,12 +360,12 @@ def test_a_refusal_is_one_short_line_whatever_was_sent(name: str) -> None:
     rude = "\n\x1b[2J" + "x" * 3000
     for config in ({rude: 1}, {"preset": rude}, {"heaps": [rude] * 100}, {"take": [rude]}, {"start": rude}):
         with pytest.raises(BadConfig) as refused:
-            load(name, config)
+            load_game(name, config)
         assert str(refused.value).isprintable()
         assert len(str(refused.value)) < 200
     for wire in (rude, {rude: 1}, {"heap": rude, "take": 1}, {"cell": rude}, [rude] * 50):
         with pytest.raises(MalformedMove) as malformed:
-            load(name).decode_move(wire)
+            load_game(name).decode_move(wire)
         assert str(malformed.value).isprintable()
         assert len(str(malformed.value)) < 200
 
@@ -375,7 +375,7 @@ def test_a_refusal_is_one_short_line_whatever_was_sent(name: str) -> None:
 @settings(max_examples=examples(8, nightly=15))
 def test_two_orders_of_moves_that_reach_a_position_share_its_key(name: str, preset: str, seed: int) -> None:
     chooser = random.Random(seed)
-    game = load(name, {"preset": preset})
+    game = load_game(name, {"preset": preset})
     state = begin(game)
     for _ in range(chooser.randrange(3)):
         if moves := game.legal_moves(state):
@@ -394,7 +394,7 @@ def test_two_orders_of_moves_that_reach_a_position_share_its_key(name: str, pres
 @settings(max_examples=examples(8, nightly=15))
 def test_every_legal_move_is_accepted_and_every_other_refused(name: str, preset: str, seed: int) -> None:
     chooser = random.Random(seed)
-    game = load(name, {"preset": preset})
+    game = load_game(name, {"preset": preset})
     state = begin(game)
     known = set(game.legal_moves(state))
     for _ in range(chooser.randrange(8)):
@@ -412,8 +412,8 @@ def test_every_legal_move_is_accepted_and_every_other_refused(name: str, preset:
 @every_preset
 def test_a_paired_match_starts_as_its_config_would_with_the_same_dice(name: str, preset: str) -> None:
     for extra in ({}, {"start": "p-position"}) if name == "nim" else ({},):
-        game = load(name, {**game_class(name).presets[preset], **extra})
-        paired = load(name, game.config_of_deal(Dice(bytes(32), 0)))
+        game = load_game(name, {**game_class(name).presets[preset], **extra})
+        paired = load_game(name, game.config_of_deal(Dice(bytes(32), 0)))
         if game.hidden:
             assert paired.config == game.config, "what a config said would be known"
             continue
@@ -425,29 +425,29 @@ def test_a_paired_match_starts_as_its_config_would_with_the_same_dice(name: str,
 
 def test_an_unknown_game_is_answered_with_those_there_are() -> None:
     with pytest.raises(UnknownGame, match="there is no game 'chess': one of nim, grundy, tictactoe"):
-        load("chess")
+        load_game("chess")
 
 
 @every_game
 def test_a_match_of_every_preset_may_be_asked_for(name: str) -> None:
     for preset in game_class(name).presets:
-        load(name, {"preset": preset}).check_cost()
+        load_game(name, {"preset": preset}).check_cost()
 
 
 def test_rolling_where_the_rules_have_no_chance_is_a_mistake_of_the_rules() -> None:
     with pytest.raises(AssertionError, match="a roll for 'attack'"):
-        NO_DICE.die("attack")
+        NO_DICE.roll("attack")
 
 
 def test_a_game_of_two_does_not_go_on_without_a_seat() -> None:
-    game = load("nim")
+    game = load_game("nim")
     with pytest.raises(ValueError, match="does not go on without seat 1"):
         game.remove_seat(game.initial(NO_DICE)[0], 1)
 
 
 @every_preset
 def test_a_move_is_read_as_it_is_written(name: str, preset: str) -> None:
-    game = load(name, {"preset": preset})
+    game = load_game(name, {"preset": preset})
     dice = random.Random(3)
     state = game.initial(Dice(bytes(32), 0))[0]
     for _ in range(40):
@@ -459,13 +459,13 @@ def test_a_move_is_read_as_it_is_written(name: str, preset: str) -> None:
         for move in moves[:50]:
             text = game.notation(move)
             if " and " not in text:  # a long draft is cut
-                assert game.parse(text) == game.parse(f" {text.upper()} ") == move
+                assert game.parse_move(text) == game.parse_move(f" {text.upper()} ") == move
         state = stepped(game, state, Dice(bytes(32), game.ply(state)), dice)
 
 
 @every_game
 def test_what_is_no_move_says_how_one_is_written(name: str) -> None:
-    game = load(name)
+    game = load_game(name)
     assert game.move_syntax
     long = "9" * 5000
     for text in (
@@ -474,14 +474,14 @@ def test_what_is_no_move_says_how_one_is_written(name: str) -> None:
         *(f"draft 1 {long}", f"draft {long} 1", f"draft 1 {'9' * 4300} 1 {'9' * 4300}", f"invade {long}"),
     ):
         with pytest.raises(MalformedMove) as fault:
-            game.parse(text)
+            game.parse_move(text)
         assert str(fault.value).isprintable()
 
 
 @every_game
 def test_who_has_seen_the_board_is_told_what_is_new_on_it(name: str) -> None:
-    game = load(name)
+    game = load_game(name)
     state = game.initial(Dice(bytes(32), 0))[0]
     after = stepped(game, state, Dice(bytes(32), game.ply(state)), random.Random(0))
-    assert game.changes(state, after)
-    assert len(game.changes(state, after)) <= len(game.board(after))
+    assert game.describe_changes(state, after)
+    assert len(game.describe_changes(state, after)) <= len(game.draw_board(after))

@@ -44,7 +44,7 @@ def test_many_heaps_are_drawn_within_80_columns() -> None:
         state, _ = game.apply(state, moves[0], NO_DICE)
         if game.ply(state) > 100:
             break
-    lines = game.board(state).splitlines()
+    lines = game.draw_board(state).splitlines()
     assert len(lines) > 1
     assert max(map(len, lines)) <= 80
     assert " ".join(lines).split() == ["heaps:", *map(str, state.heaps)]

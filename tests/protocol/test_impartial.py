@@ -10,19 +10,19 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from protocol.games.theory.heaps import SPLIT, HeapRule, SetTake, first_grundy_values, nim_rule
+from protocol.games.theory.heaps import GRUNDY_RULE, HeapRule, SubtractionRule, first_grundy_values, nim_rule
 from protocol.games.theory.impartial import (
     Difficulty,
-    after,
+    apply_move,
     best_moves,
-    count,
+    count_outcomes,
     grundy,
-    lost_positions,
+    count_lost_positions,
     moves,
     outcome,
     outcome_class,
-    reachable,
-    value,
+    reachable_positions,
+    win_fraction,
     winning_moves,
 )
 
@@ -68,11 +68,11 @@ def test_theory_agrees_with_brute_force_up_to_8_8_8(take: tuple[int, ...] | None
     brute, rule = Brute(take, misere), nim_rule(take)
     for heaps in combinations_with_replacement(range(9), 3):
         assert outcome_class(heaps, take, misere=misere) == ("P" if brute.lost(heaps) else "N")
-        assert value(heaps, rule, misere=misere) == brute.value(heaps)
+        assert win_fraction(heaps, rule, misere=misere) == brute.value(heaps)
         results = brute.results(heaps)
-        assert {after(heaps, move) for move in moves(heaps, rule)} == results
+        assert {apply_move(heaps, move) for move in moves(heaps, rule)} == results
         least = min(map(brute.value, results), default=None)
-        best = {after(heaps, move) for move in best_moves(heaps, rule, misere=misere)}
+        best = {apply_move(heaps, move) for move in best_moves(heaps, rule, misere=misere)}
         assert best == {result for result in results if brute.value(result) == least}
 
 
@@ -84,7 +84,7 @@ def test_the_class_of_a_position_agrees_with_its_grundy_value() -> None:
 
 @pytest.mark.parametrize(("take", "period"), [((1, 2, 3), 4), ((1, 3, 5), 2), ((2, 5, 7), 22), ((4,), 8)])
 def test_the_period_of_a_subtraction_game_is_found(take: tuple[int, ...], period: int) -> None:
-    rule = SetTake(take)
+    rule = SubtractionRule(take)
     rule.value(1000)
     assert rule.period == period
 
@@ -101,7 +101,7 @@ def test_values_found_by_the_period_are_those_of_the_definition(take: tuple[int,
 
 
 def test_values_do_not_depend_on_the_order_of_the_questions() -> None:
-    small_first, large_first = SetTake((2, 5, 7)), SetTake((2, 5, 7))
+    small_first, large_first = SubtractionRule((2, 5, 7)), SubtractionRule((2, 5, 7))
     sizes = range(0, 400, 7)
     asked_up = [small_first.value(size) for size in sizes]
     asked_down = [large_first.value(size) for size in reversed(sizes)]
@@ -111,7 +111,7 @@ def test_values_do_not_depend_on_the_order_of_the_questions() -> None:
 def test_grundys_game_has_its_known_values() -> None:
     # OEIS A002188
     known = [0, 0, 0, 1, 0, 2, 1, 0, 2, 1, 0, 2, 1, 3, 2, 1, 3, 2, 4, 3, 0, 4, 3, 0, 4, 3, 0, 4, 1, 2]
-    assert [SPLIT.value(size) for size in range(len(known))] == known
+    assert [GRUNDY_RULE.value(size) for size in range(len(known))] == known
 
 
 def split_lost(heaps: Heaps) -> bool:
@@ -131,18 +131,18 @@ def split_results(heaps: Heaps) -> set[Heaps]:
 def test_grundys_game_agrees_with_brute_force(heaps: Heaps) -> None:
     results = split_results(heaps)
     lost = [result for result in results if split_lost(result)]
-    assert (outcome(heaps, SPLIT) == "P") == split_lost(heaps)
-    assert value(heaps, SPLIT) == (Fraction(len(lost), len(results)) if results else 0)
-    assert {after(heaps, move) for move in winning_moves(heaps, SPLIT)} == set(lost)
+    assert (outcome(heaps, GRUNDY_RULE) == "P") == split_lost(heaps)
+    assert win_fraction(heaps, GRUNDY_RULE) == (Fraction(len(lost), len(results)) if results else 0)
+    assert {apply_move(heaps, move) for move in winning_moves(heaps, GRUNDY_RULE)} == set(lost)
 
 
 def test_positions_that_can_be_reached_are_counted_by_class() -> None:
     rule = nim_rule((1, 3, 5))
-    found = reachable((10, 20, 30), rule)
+    found = reachable_positions((10, 20, 30), rule)
     assert found is not None
     brute = Brute((1, 3, 5), False)
     lost = sum(brute.lost(heaps) for heaps in found)
-    assert count(found, rule) == (lost, len(found) - lost)
+    assert count_outcomes(found, rule) == (lost, len(found) - lost)
     assert found == all_reached(brute, (10, 20, 30))
 
 
@@ -157,8 +157,8 @@ def all_reached(brute: Brute, first: Heaps) -> set[Heaps]:
 
 @pytest.mark.parametrize(("heaps", "take"), [((1000, 1000), None), ((10**6,), (1, 2))])
 def test_too_many_positions_to_count_are_none(heaps: Heaps, take: tuple[int, ...] | None) -> None:
-    assert reachable(heaps, nim_rule(take)) is None
-    assert Difficulty(nim_rule(take)).error(heaps) is None
+    assert reachable_positions(heaps, nim_rule(take)) is None
+    assert Difficulty(nim_rule(take)).error_probability(heaps) is None
     assert Difficulty(nim_rule(take)).hardest_moves(heaps) is None
 
 
@@ -179,17 +179,17 @@ def test_difficulty_agrees_with_brute_force(take: tuple[int, ...] | None, misere
     brute, difficulty = Brute(take, misere), Difficulty(nim_rule(take), misere=misere)
     for heaps in combinations_with_replacement(range(4), 3):
         expected = 1 - no_error(heaps, brute, brute.lost(heaps))
-        assert difficulty.error(heaps) == pytest.approx(expected)
+        assert difficulty.error_probability(heaps) == pytest.approx(expected)
 
 
 def test_the_move_with_the_deepest_difficulty_leads_to_the_greatest_chance_of_an_error() -> None:
     rule: HeapRule = nim_rule(None)
     difficulty = Difficulty(rule)
-    chances = {move: difficulty.error(after((2, 4, 6), move)) for move in moves((2, 4, 6), rule)}
+    chances = {move: difficulty.error_probability(apply_move((2, 4, 6), move)) for move in moves((2, 4, 6), rule)}
     hardest = difficulty.hardest_moves((2, 4, 6))
     assert hardest
     assert {chances[move] for move in hardest} == {max(chance for chance in chances.values() if chance is not None)}
-    assert difficulty.error((2, 4, 6)) == max(chance for chance in chances.values() if chance is not None)
+    assert difficulty.error_probability((2, 4, 6)) == max(chance for chance in chances.values() if chance is not None)
 
 
 # How many positions are lost
@@ -204,4 +204,4 @@ def test_lost_positions_are_counted_as_a_look_at_each_would(heaps: Heaps, misere
         found = sum(outcome(position, rule, misere=misere) == "P" for position in positions)
         values = first_grundy_values(take, 10)
         assert list(values) == [rule.value(size) for size in range(10)]
-        assert lost_positions(heaps, values, misere=misere) == found, take
+        assert count_lost_positions(heaps, values, misere=misere) == found, take

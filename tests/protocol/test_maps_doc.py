@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from bots.commands.analyze import from_argument
+from bots.commands.analyze import read_map
 from machine.arguments import read_value
 from protocol.dice import Dice
 from protocol.errors import BadConfig, UsageFault
-from protocol.games import load
-from protocol.games.risk.maps import NAMES, load_map, read
-from protocol.games.risk.text import draw
+from protocol.games import load_game
+from protocol.games.risk.maps import NAMES, load_map, find_map
+from protocol.games.risk.text import draw_map
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOC = (DOCS / "maps.md").read_text("utf-8")
@@ -76,17 +76,17 @@ def test_the_document_lists_the_borders_of_the_world() -> None:
 @pytest.mark.parametrize("game", ["risk-duel", "risk-campaign"])
 def test_a_game_is_played_to_its_end_on_the_documents_map(game: str, lagoon: Path) -> None:
     chooser, key = random.Random(1), bytes(32)
-    rules = load(game, {"map": read_value(f"@{lagoon}")})
+    rules = load_game(game, {"map": read_value(f"@{lagoon}")})
     assert rules.config["map"]["name"] == "lagoon"
     state, _ = rules.initial(Dice(key, 0))
     while rules.to_move(state) is not None:
         state, _ = rules.apply(state, chooser.choice(rules.legal_moves(state)), Dice(key, rules.ply(state)))
     assert min(rules.ranks(state)) == 1
-    assert "Lighthouse" in rules.board(state)
+    assert "Lighthouse" in rules.draw_board(state)
 
 
 def test_the_documents_map_is_drawn_as_it_shows(lagoon: Path) -> None:
-    picture = draw(from_argument(str(lagoon)), [0, 1, 0, 1, -1, 0], [3, 1, 8, 9, 0, 5])
+    picture = draw_map(read_map(str(lagoon)), [0, 1, 0, 1, -1, 0], [3, 1, 8, 9, 0, 5])
     assert picture.strip("\n") in DOC
 
 
@@ -99,7 +99,7 @@ def test_a_mistake_in_the_documents_map_is_answered_as_it_says(new: str, old: st
     assert old in EXAMPLE
     lagoon.write_text(EXAMPLE.replace(old, new, 1))
     with pytest.raises(BadConfig) as refused:
-        load("risk-duel", {"map": read_value(f"@{lagoon}")})
+        load_game("risk-duel", {"map": read_value(f"@{lagoon}")})
     assert str(refused.value) == f"{IN_THE_FILE}{answer}"
 
 
@@ -108,11 +108,11 @@ def test_the_other_mistakes_are_answered_as_the_document_says(lagoon: Path) -> N
     split = EXAMPLE.replace('  ["Harbour", "Ferry"],\n', "").replace('  ["Dunes", "Ferry"],\n', "")
     lagoon.write_text(split)
     with pytest.raises(BadConfig) as refused:
-        read(read_value(f"@{lagoon}"), "risk-duel")
+        find_map(read_value(f"@{lagoon}"), "risk-duel")
     assert f"`{str(refused.value).removeprefix(IN_THE_FILE)}`" in DOC
     assert f"`{IN_THE_FILE}…`" in DOC
     with pytest.raises(BadConfig) as refused:
-        load("risk-duel", {"map": str(lagoon)})
+        load_game("risk-duel", {"map": str(lagoon)})
     assert f"`{refused.value}`" in DOC
     lagoon.write_text(EXAMPLE.replace('"lagoon"', "lagoon"))
     with pytest.raises(UsageFault) as unread:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from bots.client.bot import Bot, Turn
 from bots.playing.matches import play
 from commands import REPOSITORY
@@ -20,7 +20,7 @@ from protocol import games
 from protocol.dice import Dice
 from protocol.errors import IllegalMove, MalformedMove
 from protocol.messages import CHANCE
-from referee.effects import Played
+from referee.effects import MoveReceived
 from referee_table import Table
 
 FILE = REPOSITORY / "docs" / "examples" / "auction.py"
@@ -34,7 +34,7 @@ def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert line is not None
     (tmp_path / "auction.py").write_bytes(FILE.read_bytes())
     monkeypatch.setattr(games, "__path__", [*games.__path__, str(tmp_path)])
-    monkeypatch.setitem(games._WHERE, line[1], line[2])
+    monkeypatch.setitem(games._REGISTRY, line[1], line[2])
     monkeypatch.delitem(sys.modules, "protocol.games.auction", raising=False)
     importlib.invalidate_caches()
 
@@ -57,31 +57,31 @@ def test_it_is_a_file_of_less_than_150_lines() -> None:
 def test_it_is_played_and_its_record_referees_itself_again() -> None:
     played = play([Bidder("one"), Bidder("two")], "auction", seed="1")
     assert played.result.reason in ("win", "draw")
-    verify(played.record)
+    verify_record(played.record)
     assert len(played.states) == 11
 
 
 def test_bids_are_told_when_both_are_made_and_worths_to_who_has_them() -> None:
     table = Table("auction", {"lots": 2}).begin()
-    table.match.watch(wanted=True)
+    table.match.set_watched(is_watched=True)
     for seat in (0, 1):
         assert [it is None for it in table.last(seat).state["worth"]] == [seat == 1, seat == 0]
         assert [it is None for it in table.last(seat).events[0].move["worth"]] == [seat == 1, seat == 0]
-    table.send(Played(1, 1, {"bid": 9}))
+    table.send(MoveReceived(1, 1, {"bid": 9}))
     assert len(table.told[0]) == 2, "start and turn"
-    table.send(Played(0, 1, {"bid": 3}))
+    table.send(MoveReceived(0, 1, {"bid": 3}))
     assert table.last(0).events[0].moves == [{"bid": 3}, {"bid": 9}]
     assert table.shown[-1].state["worth"] == [None, None]
 
 
 def test_states_and_moves_travel_and_what_is_none_is_refused() -> None:
-    rules = games.load("auction", {"lots": 3})
+    rules = games.load_game("auction", {"lots": 3})
     draw = random.Random(1)
     state, _ = rules.initial(Dice(bytes(32), 0))
     while rules.to_move(state) is not None:
         wire = msgspec.json.decode(msgspec.json.encode(rules.encode_state(state)))
         assert rules.decode_state(wire) == state
-        assert max(map(len, rules.board(state).splitlines())) <= 80
+        assert max(map(len, rules.draw_board(state).splitlines())) <= 80
         dice = Dice(bytes(32), rules.ply(state))
         if rules.to_move(state) == CHANCE:
             outcomes = rules.chance_outcomes(state)
@@ -90,10 +90,10 @@ def test_states_and_moves_travel_and_what_is_none_is_refused() -> None:
             assert state in [after for _, after in outcomes]
         else:
             state, event = rules.resolve(state, {seat: draw.randrange(11) for seat in (0, 1)}, dice)
-        assert rules.told(event)
-    assert rules.parse(" 7 ") == 7
+        assert rules.describe_event(event)
+    assert rules.parse_move(" 7 ") == 7
     for text in ("", "seven", "-1", "9" * 5000):
         with pytest.raises(MalformedMove, match="is no bid: a number from 0 to 10"):
-            rules.parse(text)
+            rules.parse_move(text)
     with pytest.raises(IllegalMove, match="11 can't be bid: 0 to 10"):
         rules.check_move(state, 0, 11)

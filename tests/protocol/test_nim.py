@@ -150,7 +150,7 @@ def test_what_cannot_be_listed_is_described() -> None:
 
 def test_a_large_heap_is_drawn_in_part() -> None:
     game = Nim({"heaps": [1000, 2]})
-    assert max(map(len, game.board(after(game)).splitlines())) <= 80
+    assert max(map(len, game.draw_board(after(game)).splitlines())) <= 80
 
 
 # The deal of a lost position
@@ -259,7 +259,7 @@ def test_a_deal_that_would_take_long_may_not_be_asked_for_but_is_dealt_again(con
     with pytest.raises(BadConfig, match=r"^nim: lost positions with heaps within .* are too rare to be dealt: smaller"):
         game.check_cost()
     Nim(config).check_cost()
-    assert game._is_dealt(game.initial(Dice(KEY, 0))[0].heaps)
+    assert game._is_valid_deal(game.initial(Dice(KEY, 0))[0].heaps)
 
 
 @given(
@@ -272,15 +272,15 @@ def test_how_many_positions_can_be_dealt_is_known(heaps: list[int], take: list[i
         game = Nim({"heaps": heaps, "take": take, "misere": misere, "start": "p-position"})
     except BadConfig:
         assume(False)
-    assert game._deals() == sum(map(game._is_dealt, product(*(range(size + 1) for size in heaps))))
+    assert game._count_deals() == sum(map(game._is_valid_deal, product(*(range(size + 1) for size in heaps))))
 
 
 def test_the_bytes_that_a_deal_takes_on_average_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     game = Nim({"heaps": [15, 15], "start": "p-position"})
     on_average = 2 * 16 * 16 / 15  # two bytes for each of the positions, of which 15 can be dealt
-    monkeypatch.setattr(nim, "MOST_BYTES", on_average + 0.01)
+    monkeypatch.setattr(nim, "MAX_MEAN_DEAL_BYTES", on_average + 0.01)
     game.check_cost()
-    monkeypatch.setattr(nim, "MOST_BYTES", on_average - 0.01)
+    monkeypatch.setattr(nim, "MAX_MEAN_DEAL_BYTES", on_average - 0.01)
     with pytest.raises(BadConfig):
         game.check_cost()
 

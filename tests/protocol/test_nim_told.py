@@ -38,7 +38,7 @@ def test_allowed_removals_are_told_where_their_moves_cannot_all_be_listed() -> N
 
 def test_the_board_draws_every_stick_of_up_to_sixty_and_the_beginning_of_more() -> None:
     game = Nim({"heaps": [3, 60, 61, 0]})
-    assert game.board(begun(game)).split("\n") == [
+    assert game.draw_board(begun(game)).split("\n") == [
         " 0:    3  |||",
         " 1:   60  " + "|" * 60,
         " 2:   61  " + "|" * 57 + "...",

@@ -13,10 +13,10 @@ from open_spiel.python.algorithms.expected_game_score import policy_value
 from open_spiel.python.algorithms.exploitability import nash_conv
 from open_spiel.python.policy import TabularPolicy
 
-from machine.exact.hand_solving import Strategy, exploitability, value
-from machine.exact.hand_strategies import KUHN_VALUE, equilibrium_of, hand_of, knowledge
+from machine.exact.hand_solving import Strategy, exploitability, strategy_value
+from machine.exact.hand_strategies import KUHN_VALUE, equilibrium_of, single_hand, knowledge_of
 from protocol.dice import Dice
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.games.dilemma import Dilemma
 from protocol.messages import CHANCE
@@ -43,7 +43,7 @@ def payoffs_of(theirs: Any) -> list[list[list[int]]]:
 
 def test_the_games_of_the_field_are_among_those_that_are_compared() -> None:
     assert {"matrix_pd", "matrix_rps", "matrix_sh", "matrix_cd"} <= set(MATRICES)
-    assert load("dilemma", {"preset": "rock-paper-scissors"}).config["payoffs"] == payoffs_of(
+    assert load_game("dilemma", {"preset": "rock-paper-scissors"}).config["payoffs"] == payoffs_of(
         pyspiel.load_game("matrix_rps")
     )
 
@@ -52,7 +52,7 @@ def test_the_games_of_the_field_are_among_those_that_are_compared() -> None:
 def test_a_matrix_game_has_the_moves_and_returns_of_open_spiels_in_random_playouts(name: str) -> None:
     theirs = pyspiel.load_game(name)
     payoffs = payoffs_of(theirs)
-    ours = load("dilemma", {"payoffs": payoffs, "rounds": ROUNDS})
+    ours = load_game("dilemma", {"payoffs": payoffs, "rounds": ROUNDS})
     assert isinstance(ours, Dilemma)
     repeated = pyspiel.create_repeated_game(theirs, {"num_repetitions": ROUNDS})
     chance = random.Random(name)
@@ -64,7 +64,7 @@ def test_a_matrix_game_has_the_moves_and_returns_of_open_spiels_in_random_playou
                 legal = list(ours.legal_moves_of(state, seat))
                 assert legal == their_state.legal_actions(seat)
                 moves[seat] = chance.choice(legal)
-            state, _ = ours.resolve(state, moves, Dice(b"", ours.ply(state)))
+            state, _ = ours.resolve_round(state, moves, Dice(b"", ours.ply(state)))
             their_state.apply_actions([moves[0], moves[1]])
         assert their_state.is_terminal()
         assert list(ours.returns(state)) == their_state.returns()
@@ -72,7 +72,7 @@ def test_a_matrix_game_has_the_moves_and_returns_of_open_spiels_in_random_playou
 
 @pytest.mark.parametrize("name", POKER)
 def test_poker_has_the_moves_and_returns_of_open_spiels_in_random_playouts(name: str) -> None:
-    ours, theirs, chance = load(name, {"hands": 1}), pyspiel.load_game(POKER[name]), random.Random(name)
+    ours, theirs, chance = load_game(name, {"hands": 1}), pyspiel.load_game(POKER[name]), random.Random(name)
     moves = 0
     for number in range(PLAYOUTS):
         seed = number.to_bytes(4, "big")
@@ -114,12 +114,12 @@ def at(rules: Game[Any, Any], start: Any, history: list[int]) -> Any:
 
 def their_policy(name: str, strategy: Strategy) -> tuple[Any, Any]:
     """A strategy as open_spiel has it, with its game."""
-    rules, start = hand_of(name)
+    rules, start = single_hand(name)
     game = pyspiel.load_game(POKER[name])
     policy = TabularPolicy(game)
     for row, their_state in enumerate(policy.states):
         state = at(rules, start, their_state.history())
-        chances = strategy[knowledge(rules, state)]
+        chances = strategy[knowledge_of(rules, state)]
         policy.action_probability_array[row] = 0.0
         for move, chance in zip(rules.legal_moves(state), chances, strict=True):
             policy.action_probability_array[row][ACTIONS[name][move]] = float(chance)
@@ -128,17 +128,17 @@ def their_policy(name: str, strategy: Strategy) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("name", POKER)
 def test_open_spiel_finds_nothing_to_exploit_in_the_strategies_that_perfect_plays(name: str) -> None:
-    rules, start = hand_of(name)
+    rules, start = single_hand(name)
     strategy = equilibrium_of(name)
     game, policy = their_policy(name, strategy)
     assert nash_conv(game, policy) == pytest.approx(2 * float(exploitability(rules, start, strategy)), abs=1e-9)
     assert nash_conv(game, policy) < 0.0001
     worth, _ = policy_value(game.new_initial_state(), [policy, policy])
-    assert worth == pytest.approx(float(value(rules, start, strategy)), abs=1e-9)
+    assert worth == pytest.approx(float(strategy_value(rules, start, strategy)), abs=1e-9)
 
 
 def test_kuhns_equilibrium_is_worth_an_eighteenth_to_who_moves_second_exactly() -> None:
-    rules, start = hand_of("kuhn")
+    rules, start = single_hand("kuhn")
     strategy = equilibrium_of("kuhn")
-    assert value(rules, start, strategy) == KUHN_VALUE == Fraction(-1, 18)
+    assert strategy_value(rules, start, strategy) == KUHN_VALUE == Fraction(-1, 18)
     assert exploitability(rules, start, strategy) == 0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from frame_pieces import decoded_both_ways, is_plain, oddly_packed
 from message_strategies import FROM_CLIENT
 from protocol import codec
-from protocol.codec import MSGPACK, SMALL
+from protocol.codec import MSGPACK, MAX_FAST_PATH_BYTES
 from protocol.messages import FromClient, Move, Ready
 from volumes import examples
 
@@ -126,7 +126,7 @@ def test_a_plain_message_takes_the_short_way(fields: dict[str, Any]) -> None:
     [
         {**MOVE, "move": {"x": 0.5}},
         {**MOVE, "move": {"units": [[4, 2]]}},
-        {**MOVE, "move": {"x": "y" * SMALL}},
+        {**MOVE, "move": {"x": "y" * MAX_FAST_PATH_BYTES}},
         {**MOVE, "move": [1]},
         {**MOVE, "info": {"value": float("inf")}},
         {**MOVE, "match": "M"},

@@ -6,21 +6,21 @@ import pytest
 
 from protocol.dice import Dice
 from protocol.errors import IllegalMove, MalformedMove
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import NO_DICE
-from protocol.games.poker import Poker, Table
+from protocol.games.poker import Poker, PokerState
 from protocol.messages import CHANCE, Event
 
 JACK, QUEEN, KING = 0, 1, 2
 
 
-def dealt(game: Poker, one: int, two: int) -> Table:
+def dealt(game: Poker, one: int, two: int) -> PokerState:
     """The first hand, with these cards."""
-    undealt = Table(0, 0, (0, 0), None, None, ("",), (1, 1), 0)
+    undealt = PokerState(0, 0, (0, 0), None, None, ("",), (1, 1), 0)
     return next(state for _, state in game.chance_outcomes(undealt) if state.cards == (one, two))
 
 
-def played(game: Poker, state: Table, *moves: str, public: int | None = None) -> tuple[Table, Event]:
+def played(game: Poker, state: PokerState, *moves: str, public: int | None = None) -> tuple[PokerState, Event]:
     """The state and the event after the last of these moves; the public card is laid when it is due."""
     event = Event(ply=0, seat=CHANCE)
     for move in moves:
@@ -30,8 +30,8 @@ def played(game: Poker, state: Table, *moves: str, public: int | None = None) ->
     return state, event
 
 
-KUHN = load("kuhn", {"hands": 2})
-LEDUC = load("leduc", {"hands": 2})
+KUHN = load_game("kuhn", {"hands": 2})
+LEDUC = load_game("leduc", {"hands": 2})
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_the_seats_take_turns_at_being_first() -> None:
 
 def test_all_cards_are_as_likely_to_be_dealt_and_never_the_same_twice() -> None:
     for game, cards in ((KUHN, 3), (LEDUC, 6)):
-        outcomes = game.chance_outcomes(Table(0, 0, (0, 0), None, None, ("",), (1, 1), 0))
+        outcomes = game.chance_outcomes(PokerState(0, 0, (0, 0), None, None, ("",), (1, 1), 0))
         assert {state.cards for _, state in outcomes} == {(a, b) for a in range(cards) for b in range(cards) if a != b}
         assert len({chance for chance, _ in outcomes}) == 1
 
@@ -115,18 +115,18 @@ def test_a_seat_sees_its_own_card_a_spectator_none_and_both_the_public_one() -> 
     assert [LEDUC.view(wire, seat)["cards"] for seat in (0, 1, None)] == [[0, None], [None, 4], [None, None]]
     assert {LEDUC.view(wire, seat)["public"] for seat in (0, 1, None)} == {state.public}
     assert LEDUC.view_event(event, None) == event
-    assert LEDUC.board(LEDUC.decode_state(LEDUC.view(wire, 0))).splitlines()[1].startswith("cards: J ?, public ")
+    assert LEDUC.draw_board(LEDUC.decode_state(LEDUC.view(wire, 0))).splitlines()[1].startswith("cards: J ?, public ")
 
 
 def test_a_seat_can_tell_apart_neither_suits_nor_what_it_does_not_see() -> None:
     def known(*cards: int) -> object:
-        return LEDUC.information(dealt(LEDUC, *cards), 0)
+        return LEDUC.information_set(dealt(LEDUC, *cards), 0)
 
     assert known(0, 4) == known(1, 2) == known(0, 1)
     assert known(0, 4) != known(2, 4)
 
 
 def test_moves_are_read_by_their_first_letters_and_a_wrong_one_is_answered_with_those_there_are() -> None:
-    assert [KUHN.parse(letter) for letter in "fkcbr"] == ["fold", "check", "call", "bet", "raise"]
+    assert [KUHN.parse_move(letter) for letter in "fkcbr"] == ["fold", "check", "call", "bet", "raise"]
     with pytest.raises(MalformedMove, match="do is 'all in': it is one of fold, check, call, bet, raise"):
         KUHN.decode_move({"do": "all in"})

@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from protocol.dice import Dice
-from protocol.games.risk.battle import MOST_ROUNDS, battle_odds, battle_without_dice, roll_battle, round_odds
+from protocol.games.risk.battle import MAX_LISTED_ROUNDS, battle_odds, battle_without_dice, roll_battle, round_odds
 
 ARMIES = [(1, 1), (1, 2), (2, 2), (3, 1), (3, 2), (4, 3), (2, 5), (6, 4)]
 
@@ -23,12 +23,12 @@ class Thrown(Dice):
         super().__init__(b"", 0)
         self._roll = roll
 
-    def choice(self, purpose: str, among: int) -> int:
-        assert (purpose, among) == ("attack", 6)
+    def choice(self, purpose: str, count: int) -> int:
+        assert (purpose, count) == ("attack", 6)
         return self._roll()
 
-    def throw(self, purpose: str, dice: int) -> bytes:
-        return bytes(self.choice(purpose, 6) + 1 for _ in range(dice))
+    def roll_many(self, purpose: str, count: int) -> bytes:
+        return bytes(self.choice(purpose, 6) + 1 for _ in range(count))
 
 
 def faces(*shown: int) -> Dice:
@@ -75,12 +75,12 @@ def by_rounds(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, lis
     """A battle as the rules tell it, one round and one die after the other."""
     rolls = []
     while attackers and defenders:
-        attack = [dice.die("attack") for _ in range(min(attackers, 3))]
-        defence = [dice.die("attack") for _ in range(min(defenders, 2))]
+        attack = [dice.roll("attack") for _ in range(min(attackers, 3))]
+        defence = [dice.roll("attack") for _ in range(min(defenders, 2))]
         for one, other in zip(sorted(attack)[::-1], sorted(defence)[::-1], strict=False):
             attackers, defenders = (attackers, defenders - 1) if one > other else (attackers - 1, defenders)
         rolls += [attack, defence]
-    return attackers, defenders, rolls[: 2 * MOST_ROUNDS]
+    return attackers, defenders, rolls[: 2 * MAX_LISTED_ROUNDS]
 
 
 @pytest.mark.parametrize(("attackers", "defenders"), [*ARMIES, (2, 90), (90, 2), (90, 90), (900, 1200), (1200, 900)])

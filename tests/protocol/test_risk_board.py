@@ -11,12 +11,12 @@ from typing import Any
 import networkx
 import pytest
 
-from bots.commands.analyze import from_argument
+from bots.commands.analyze import read_map
 from protocol.codec import MAX_ARRAY
 from protocol.errors import BadConfig, UsageFault
-from protocol.games.risk.board import MOST_BORDERS, Board
-from protocol.games.risk.maps import NAMES, load_map, read
-from protocol.messages import MAX_CLIENT_FRAME
+from protocol.games.risk.board import MAX_BORDERS, Board
+from protocol.games.risk.maps import NAMES, load_map, find_map
+from protocol.messages import MAX_CLIENT_FRAME_BYTES
 
 REPOSITORY = Path(__file__).parents[2]
 every_map = pytest.mark.parametrize("name", NAMES)
@@ -121,8 +121,8 @@ def test_a_map_has_its_territories_and_borders(name: str) -> None:
 @every_map
 def test_a_map_travels_and_comes_back_as_it_was(name: str) -> None:
     board = load_map(name)
-    assert read(json.loads(json.dumps(board.wire))) == board
-    assert len(json.dumps(board.wire)) < MAX_CLIENT_FRAME / 2, "a bot may seek a match on it"
+    assert find_map(json.loads(json.dumps(board.encoded))) == board
+    assert len(json.dumps(board.encoded)) < MAX_CLIENT_FRAME_BYTES / 2, "a bot may seek a match on it"
 
 
 def test_the_world_gives_the_classic_bonuses() -> None:
@@ -161,7 +161,7 @@ def test_a_grid_has_four_neighbours_and_fewer_at_the_edge(side: int) -> None:
 
 def test_a_territory_or_continent_may_be_named_or_numbered() -> None:
     by_number = sound(borders=[[0, 1], [1, 2]])
-    assert read(by_number) == read(sound()) == read(territory(1, continent="Land"))
+    assert find_map(by_number) == find_map(sound()) == find_map(territory(1, continent="Land"))
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_territory_or_continent_may_be_named_or_numbered() -> None:
 )
 def test_a_bad_map_is_refused_in_one_line_that_says_where(value: Any, complaint: str) -> None:
     with pytest.raises(BadConfig, match=complaint) as refused:
-        read(value, "risk-campaign")
+        find_map(value, "risk-campaign")
     assert str(refused.value).startswith("risk-campaign: ")
     assert str(refused.value).isprintable()
     assert len(str(refused.value)) < 200
@@ -252,23 +252,23 @@ def test_a_bad_map_is_refused_in_one_line_that_says_where(value: Any, complaint:
 )
 def test_a_refusal_of_a_map_is_one_short_line_whatever_was_sent(value: Any) -> None:
     with pytest.raises(BadConfig) as refused:
-        read(value, "risk-campaign")
+        find_map(value, "risk-campaign")
     assert str(refused.value).isprintable()
     assert len(str(refused.value)) < 200
 
 
 def test_the_borders_of_any_map_fit_a_message() -> None:
-    assert MOST_BORDERS <= MAX_ARRAY
+    assert MAX_BORDERS <= MAX_ARRAY
     clique = [[a, b] for a in range(45) for b in range(a)]
     far = [[44, i] for i in range(45, 55)]
-    assert len(read({**row(55), "borders": clique + far}).borders) == MOST_BORDERS
+    assert len(find_map({**row(55), "borders": clique + far}).borders) == MAX_BORDERS
 
 
 def test_an_argument_is_the_name_of_a_map_or_a_file(tmp_path: Path) -> None:
-    assert from_argument("africa") is load_map("africa")
+    assert read_map("africa") is load_map("africa")
     file = tmp_path / "my.json"
     file.write_text(json.dumps(sound()))
-    assert from_argument(str(file)) == from_argument(f"@{file}") == read(sound())
+    assert read_map(str(file)) == read_map(f"@{file}") == find_map(sound())
 
 
 def test_an_argument_that_is_no_map_is_answered_with_what_would_be_one(
@@ -278,13 +278,13 @@ def test_an_argument_that_is_no_map_is_answered_with_what_would_be_one(
     with pytest.raises(
         UsageFault, match=r"there is no map 'atlantis': one of south-america, .*, or a file like my\.toml"
     ):
-        from_argument("atlantis")
+        read_map("atlantis")
     with pytest.raises(UsageFault, match=r"the file 'nowhere.toml' can't be read: No such file or directory"):
-        from_argument("nowhere.toml")
+        read_map("nowhere.toml")
     Path("bad").mkdir()
     Path("bad/my.toml").write_text('name = "mine"\n')
     with pytest.raises(BadConfig, match=r"^map: in 'bad/my.toml': map has no territories: it has name, territories"):
-        from_argument("bad/my.toml")
+        read_map("bad/my.toml")
 
 
 @pytest.mark.parametrize(
@@ -302,5 +302,5 @@ def test_a_game_loads_no_graphs_whatever_its_map(loads: str) -> None:
 
 
 def test_a_map_that_comes_along_is_known_by_its_description() -> None:
-    assert read(load_map("asia").wire) is load_map("asia")
-    assert read({**load_map("asia").wire, "name": "world"}) not in (load_map("asia"), load_map("world"))
+    assert find_map(load_map("asia").encoded) is load_map("asia")
+    assert find_map({**load_map("asia").encoded, "name": "world"}) not in (load_map("asia"), load_map("world"))

@@ -11,9 +11,9 @@ import pytest
 
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.base import NO_DICE
-from protocol.games.risk.battle import MOST_ROUNDS, battle_odds
+from protocol.games.risk.battle import MAX_LISTED_ROUNDS, battle_odds
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
 
 ROW = {
@@ -220,7 +220,7 @@ def test_a_battle_of_thousands_lists_no_more_dice_than_a_message_holds() -> None
     state = position((0, 0, 0, 1, 1, 1), (1, 1, 2000, 2000, 1, 1))
     after, event = row(battle="dice").apply(state, Attack(3, 2, 1999), Dice(b"d", 7))
     assert event.dice is not None
-    assert len(event.dice) == 2 * MOST_ROUNDS
+    assert len(event.dice) == 2 * MAX_LISTED_ROUNDS
     assert (after.owner[3] == 0) == (event.result or {})["taken"]
 
 
@@ -353,7 +353,7 @@ def test_a_random_draft_is_each_split_of_the_units_equally_often() -> None:
     state = SPLIT._replace(phase="draft", units=3)
     drawn: Counter[Move] = Counter()
     for draw in product(range(4), range(5)):  # three units and two bars: every draw there can be, once each
-        drawn[game.sample(state, dict(zip((4, 5), draw, strict=True)).__getitem__)] += 1
+        drawn[game.sample_move(state, dict(zip((4, 5), draw, strict=True)).__getitem__)] += 1
     assert len(drawn) == 10
     assert set(drawn.values()) == {2}
     for move in drawn:
@@ -363,10 +363,10 @@ def test_a_random_draft_is_each_split_of_the_units_equally_often() -> None:
 def test_a_random_attack_is_each_source_target_and_number_equally_often() -> None:
     game = row()
     state = position((0, 0, 1, 0, 1, 1), (1, 4, 3, 2, 1, 4))
-    drawn = [game.sample(state, lambda n, k=k: k) for k in range(6)]
+    drawn = [game.sample_move(state, lambda n, k=k: k) for k in range(6)]
     assert drawn == [Attack(2, 1, 1), Attack(2, 1, 2), Attack(2, 1, 3), Attack(2, 3, 1), Attack(4, 3, 1), End()]
     bounds: list[int] = []
-    game.sample(state, lambda n: bounds.append(n) or 0)
+    game.sample_move(state, lambda n: bounds.append(n) or 0)
     assert bounds == [6]
 
 
@@ -472,7 +472,7 @@ def test_moves_are_written_briefly() -> None:
     assert game.notation(Draft(((2, 3), (1, 1)))) == "draft Brazil+3 Peru+1"
     assert game.notation(Attack(to=1, source=2, units=5)) == "Brazil > Peru 5"
     assert game.notation(End()) == "end"
-    long = load("risk-campaign").notation(Draft(tuple((at, 1) for at in range(18))))
+    long = load_game("risk-campaign").notation(Draft(tuple((at, 1) for at in range(18))))
     assert long.endswith(" and 14 more")
 
 
@@ -480,7 +480,7 @@ def test_the_board_says_whose_turn_it_is_and_how_far_the_game_has_come() -> None
     game = row(players=3, max_rounds=9)
     state = position((0, 0, 1, 1, 2, 2), (2,) * 6, round=4)
     last = [
-        game.board(s).splitlines()[-1]
+        game.draw_board(s).splitlines()[-1]
         for s in (state, state._replace(phase="draft", units=5), game.remove_seat(state, 2))
     ]
     assert last == [
@@ -489,7 +489,7 @@ def test_the_board_says_whose_turn_it_is_and_how_far_the_game_has_come() -> None
         "round 4 of 9: seat 0 attacks, 3 left; out: 2",
     ]
     over = game.remove_seat(game.remove_seat(state, 2), 1)
-    assert game.board(over).splitlines()[-1] == "round 4 of 9: over; out: 2, 1"
+    assert game.draw_board(over).splitlines()[-1] == "round 4 of 9: over; out: 2, 1"
 
 
 def test_a_state_that_does_not_fit_the_map_is_refused() -> None:

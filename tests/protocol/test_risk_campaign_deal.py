@@ -12,7 +12,7 @@ AUSTRALIA = Campaign({"map": "australia", "battle": "deterministic"})
 def test_a_config_comes_to_every_setting_in_full() -> None:
     game = Campaign({"preset": "paper", "map": "australia", "players": 3, "max_attacks": 5, "deal": "AB" * 16})
     assert game.config == {
-        "map": AUSTRALIA.map.wire,
+        "map": AUSTRALIA.map.encoded,
         "players": 3,
         "draft": "territories",
         "battle": "deterministic",

@@ -73,7 +73,7 @@ def play(game: Campaign, chooser: random.Random) -> str:
             state = game.remove_seat(state, chooser.randrange(game.seats))
             check_drop(before, state)
         else:
-            move = game.sample(state, chooser.randrange)
+            move = game.sample_move(state, chooser.randrange)
             state, event = game.apply(state, move, Dice(key, state.at))
             check_move(game, before, event, state)
             if isinstance(move, Draft):

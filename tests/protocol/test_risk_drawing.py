@@ -11,10 +11,10 @@ import networkx
 import pytest
 
 from protocol.dice import Dice
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.risk.board import Board
-from protocol.games.risk.maps import NAMES, load_map, read
-from protocol.games.risk.text import WIDTH, draw, wraps_around
+from protocol.games.risk.maps import NAMES, load_map, find_map
+from protocol.games.risk.text import WIDTH, draw_map, wraps_around
 from volumes import examples
 
 SOUTH_AMERICA = """
@@ -50,7 +50,7 @@ def scattered(count: int, seed: int, name: str = "") -> Board:
         for i in range(count)
     ]
     borders = [[i, chooser.randrange(i)] for i in range(1, count)]
-    return read(
+    return find_map(
         {
             "name": "scattered",
             "territories": territories,
@@ -62,7 +62,7 @@ def scattered(count: int, seed: int, name: str = "") -> Board:
 
 def check(board: Board, owner: Sequence[int], troops: Sequence[int]) -> list[str]:
     """The drawing is within 80 columns and shows every territory, its owner and its troops where they belong."""
-    lines = draw(board, owner, troops).splitlines()
+    lines = draw_map(board, owner, troops).splitlines()
     assert max(map(len, lines)) <= WIDTH == 80
     for index, (seat, count) in enumerate(zip(owner, troops, strict=True)):
         row, column = place(lines, board, index)
@@ -92,7 +92,7 @@ def test_a_drawing_shows_every_territory_with_its_owner_and_troops(name: str, mo
 @every_map
 def test_every_map_that_comes_along_is_drawn_as_a_picture(name: str) -> None:
     board = load_map(name)
-    picture = draw(board, *position(board, 1, 99))
+    picture = draw_map(board, *position(board, 1, 99))
     assert set("·│─") & set(picture)
     assert sum(wraps_around(board, border) for border in board.borders) == (name == "world")
 
@@ -106,41 +106,41 @@ def test_a_map_of_ones_own_is_drawn_whatever_its_coordinates(count: int) -> None
 
 def test_a_map_without_room_for_its_labels_is_a_table_in_columns() -> None:
     wide = scattered(100, 1, "A territory with a long name ")
-    assert draw(wide, *position(wide, 1, 30)).count("\n") < 60, "two columns"
-    crowded = read(
-        {**scattered(100, 1).wire, "territories": [{**place, "x": 50, "y": 50} for place in wide.wire["territories"]]}
+    assert draw_map(wide, *position(wide, 1, 30)).count("\n") < 60, "two columns"
+    crowded = find_map(
+        {**scattered(100, 1).encoded, "territories": [{**place, "x": 50, "y": 50} for place in wide.encoded["territories"]]}
     )
     lines = check(crowded, *position(crowded, 1, 30))
     assert not set("·│─") & set("".join(lines))
 
 
 def test_a_picture_has_labels_in_their_places_and_dotted_borders() -> None:
-    picture = draw(load_map("south-america"), [0, 1, -1, 1], [3, 7, 0, 10])
+    picture = draw_map(load_map("south-america"), [0, 1, -1, 1], [3, 7, 0, 10])
     assert picture.strip("\n") == SOUTH_AMERICA.strip("\n")
 
 
 def test_small_armies_on_small_maps_are_shown_as_pieces() -> None:
     board = load_map("south-america")
-    picture = draw(board, [0, 1, 1, -1], [13, 9, 40, 0])
+    picture = draw_map(board, [0, 1, 1, -1], [13, 9, 40, 0])
     assert "A 13 aiii" in picture
     assert "B 9 ciiii" in picture
     assert "B 40 aaaa" in picture
     assert "i infantry 1, c cavalry 5, a artillery 10" in picture
-    assert "infantry" not in draw(board, [0, 1, 1, -1], [13, 9, 50, 0])
+    assert "infantry" not in draw_map(board, [0, 1, 1, -1], [13, 9, 50, 0])
 
 
 def test_the_legend_names_the_seats_and_the_border_off_the_edge() -> None:
     world = load_map("world")
-    picture = draw(world, [5] * 42, [1] * 42)
+    picture = draw_map(world, [5] * 42, [1] * 42)
     assert "A is seat 0, B 1, C 2, D 3, E 4, F 5\n" in picture
-    assert "A is seat 0, B 1, . nobody" in draw(world, [-1] + [1] * 41, [0] + [3] * 41)
+    assert "A is seat 0, B 1, . nobody" in draw_map(world, [-1] + [1] * 41, [0] + [3] * 41)
     assert "off the edge: 0 (Alaska) borders 29 (Kamchatka)" in picture
 
 
 @every_map
 def test_labels_stay_in_place_when_troops_grow_to_two_digits(name: str) -> None:
     board = load_map(name)
-    few, many = (draw(board, [0] * len(board), [troops] * len(board)).splitlines() for troops in (1, 13))
+    few, many = (draw_map(board, [0] * len(board), [troops] * len(board)).splitlines() for troops in (1, 13))
     for index in range(len(board)):
         assert place(few, board, index) == place(many, board, index)
 
@@ -150,18 +150,18 @@ def test_labels_stay_in_place_when_troops_grow_to_two_digits(name: str) -> None:
 def test_every_border_shows_because_the_picture_is_another_without_it(name: str) -> None:
     board = load_map(name)
     owner, troops = position(board, 1, 9)
-    picture = draw(board, owner, troops)
+    picture = draw_map(board, owner, troops)
     for border in board.borders[: examples(20, nightly=1000)]:
         rest = [pair for pair in board.borders if pair != border]
         if networkx.is_connected(networkx.Graph(rest)) and len(board.neighbours[border[0]]) > 1:
             without = replace(board, borders=tuple(rest))
-            assert draw(without, owner, troops) != picture, [board.label(end) for end in border]
+            assert draw_map(without, owner, troops) != picture, [board.label(end) for end in border]
 
 
 def test_a_map_is_described_to_who_sees_no_drawing() -> None:
-    rules = load("risk-duel")
+    rules = load_game("risk-duel")
     state = rules.decode_state({"owner": [0, 1, -1, 1], "troops": [3, 5, 0, 4], "to_move": 0, "ply": 4})
-    assert rules.described(state).splitlines() == [
+    assert rules.describe(state).splitlines() == [
         "A is seat 0, B 1, . nobody",
         "0 Venezuela: A 3; borders Peru, Brazil",
         "1 Peru: B 5; borders Venezuela, Brazil, Argentina",
@@ -171,9 +171,9 @@ def test_a_map_is_described_to_who_sees_no_drawing() -> None:
 
 
 def test_a_campaign_is_described_with_its_continents_and_what_is_to_be_done() -> None:
-    rules = load("risk-campaign", {"preset": "world-3"})
+    rules = load_game("risk-campaign", {"preset": "world-3"})
     state, _ = rules.initial(Dice(bytes(32), 0))
-    lines = rules.described(state).splitlines()
+    lines = rules.describe(state).splitlines()
     assert lines[1].startswith("0 Alaska: ")
     assert lines[1].endswith(" 1; borders Northwest Territory, Alberta, Kamchatka")
     assert lines[-2] == "Australia, bonus 2: Indonesia, New Guinea, Western Australia, Eastern Australia"

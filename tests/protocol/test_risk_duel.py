@@ -12,7 +12,7 @@ import pytest
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games.base import NO_DICE
-from protocol.games.risk.duel import FREE, Action, Duel, Position
+from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
 
 SOUTH_AMERICA = Duel({})
 VENEZUELA, PERU, BRAZIL, ARGENTINA = range(4)
@@ -25,8 +25,8 @@ class Rolled(Dice):
         super().__init__(b"", 0)
         self._faces = list(faces)
 
-    def choice(self, purpose: str, among: int) -> int:
-        assert (purpose, among) == ("attack", 6)
+    def choice(self, purpose: str, count: int) -> int:
+        assert (purpose, count) == ("attack", 6)
         return self._faces.pop(0) - 1
 
 
@@ -64,14 +64,14 @@ SPLIT = at((0, 0, 1, 1), (3, 5, 3, 4))
 def test_all_territories_begin_unoccupied_and_seat_0_begins() -> None:
     state, deal = SOUTH_AMERICA.initial(NO_DICE)
     assert deal is None
-    assert state == at((FREE,) * 4, (0,) * 4, ply=0)
+    assert state == at((NO_OWNER,) * 4, (0,) * 4, ply=0)
     assert SOUTH_AMERICA.to_move(state) == 0
     assert SOUTH_AMERICA.legal_moves(state) == [invade(to) for to in range(4)]
 
 
 def test_an_invasion_brings_three_troops_to_a_free_territory() -> None:
-    state = at((0, FREE, 1, FREE), (3, 0, 3, 0), seat=1, ply=5)
-    assert after(state, invade(PERU)) == at((0, 1, 1, FREE), (3, 3, 3, 0), seat=0, ply=6)
+    state = at((0, NO_OWNER, 1, NO_OWNER), (3, 0, 3, 0), seat=1, ply=5)
+    assert after(state, invade(PERU)) == at((0, 1, 1, NO_OWNER), (3, 3, 3, 0), seat=0, ply=6)
 
 
 def test_the_first_invasions_bring_the_armies_of_the_config_and_later_ones_three_troops() -> None:
@@ -80,7 +80,7 @@ def test_the_first_invasions_bring_the_armies_of_the_config_and_later_ones_three
     for to in range(4):
         state = after(state, invade(to), game=game)
     assert state.troops == (2, 5, 4, 3)
-    freed = at((0, FREE, 1, 1), (2, 0, 4, 3))
+    freed = at((0, NO_OWNER, 1, 1), (2, 0, 4, 3))
     assert after(freed, invade(PERU), game=game).troops == (2, 3, 4, 3)
 
 
@@ -91,12 +91,12 @@ def test_armies_are_left_out_of_a_config_that_has_none() -> None:
 
 
 def test_while_a_territory_is_free_only_the_free_ones_can_be_invaded_and_nothing_else_be_done() -> None:
-    state = at((0, FREE, 1, FREE), (9, 0, 3, 0))
+    state = at((0, NO_OWNER, 1, NO_OWNER), (9, 0, 3, 0))
     assert SOUTH_AMERICA.legal_moves(state) == [invade(PERU), invade(ARGENTINA)]
 
 
 def test_a_free_territory_can_be_invaded_from_nowhere() -> None:
-    assert after(at((FREE, 1, 1, 1), (0, 3, 3, 3)), invade(VENEZUELA)).owner == (0, 1, 1, 1)
+    assert after(at((NO_OWNER, 1, 1, 1), (0, 3, 3, 3)), invade(VENEZUELA)).owner == (0, 1, 1, 1)
 
 
 def test_when_nothing_is_free_a_seat_reinforces_or_attacks_in_the_order_of_the_territories() -> None:
@@ -136,7 +136,7 @@ def test_an_attack_crosses_a_border() -> None:
 def test_one_troop_may_attack_one_troop() -> None:
     state = at((0, 0, 0, 1), (1, 1, 1, 1))
     assert after(state, attack(PERU, ARGENTINA), 6, 1).owner == (0, 0, 0, 0)
-    assert after(state, attack(PERU, ARGENTINA), 1, 6).owner == (0, FREE, 0, 1)
+    assert after(state, attack(PERU, ARGENTINA), 1, 6).owner == (0, NO_OWNER, 0, 1)
 
 
 def test_a_won_attack_leaves_one_troop_on_what_it_took_and_its_source_unchanged() -> None:
@@ -150,7 +150,7 @@ def test_a_lost_attack_costs_the_source_as_many_troops_as_it_met(faces: tuple[in
 
 def test_an_equal_attack_that_is_lost_frees_its_source_and_reopens_invasions() -> None:
     state = after(SPLIT, attack(VENEZUELA, BRAZIL), 2, 5)
-    assert state == at((FREE, 0, 1, 1), (0, 5, 3, 4), seat=1, ply=11)
+    assert state == at((NO_OWNER, 0, 1, 1), (0, 5, 3, 4), seat=1, ply=11)
     assert SOUTH_AMERICA.legal_moves(state) == [invade(VENEZUELA)]
     assert actions(after(state, invade(VENEZUELA))) == {"reinforce", "attack"}
 
@@ -194,18 +194,18 @@ def test_who_owns_every_territory_wins() -> None:
 
 
 def test_an_invasion_of_the_last_free_territory_can_win() -> None:
-    state = after(at((0, 0, FREE, 0), (3, 3, 0, 3)), invade(BRAZIL))
+    state = after(at((0, 0, NO_OWNER, 0), (3, 3, 0, 3)), invade(BRAZIL))
     assert SOUTH_AMERICA.ranks(state) == (1, 2)
 
 
 def test_who_owns_everything_else_has_not_won_while_a_territory_is_free() -> None:
-    state = at((0, 0, FREE, 0), (3, 3, 0, 3), seat=1)
+    state = at((0, 0, NO_OWNER, 0), (3, 3, 0, 3), seat=1)
     assert SOUTH_AMERICA.to_move(state) == 1
-    assert SOUTH_AMERICA.to_move(at((FREE,) * 4, (0,) * 4)) == 0, "nobody owns everything at the start"
+    assert SOUTH_AMERICA.to_move(at((NO_OWNER,) * 4, (0,) * 4)) == 0, "nobody owns everything at the start"
 
 
 def test_a_seat_without_territories_is_back_when_one_becomes_free() -> None:
-    state = after(at((0, 0, FREE, 0), (3, 3, 0, 3), seat=1), invade(BRAZIL))
+    state = after(at((0, 0, NO_OWNER, 0), (3, 3, 0, 3), seat=1), invade(BRAZIL))
     assert state.owner == (0, 0, 1, 0)
     assert SOUTH_AMERICA.to_move(state) == 0
 
@@ -248,17 +248,17 @@ LATE = at((0, 1, 0, 1), (10, 3, 2, 4))
     ("state", "move", "said"),
     [
         (
-            at((0, FREE, 1, FREE), (3, 0, 1, 0)),
+            at((0, NO_OWNER, 1, NO_OWNER), (3, 0, 1, 0)),
             invade(BRAZIL),
             "2 (Brazil) is seat 1's with 1 troop, not free; legal: invade 1, 3",
         ),
         (
-            at((0, FREE, 1, FREE), (3, 0, 3, 0)),
+            at((0, NO_OWNER, 1, NO_OWNER), (3, 0, 3, 0)),
             reinforce(VENEZUELA),
             "0 (Venezuela) is seat 0's with 3 troops: no reinforce while a territory is free; legal: invade 1, 3",
         ),
         (
-            at((0, FREE, 1, FREE), (3, 0, 3, 0)),
+            at((0, NO_OWNER, 1, NO_OWNER), (3, 0, 3, 0)),
             attack(VENEZUELA, PERU),
             "1 (Peru) is nobody's: no attack while a territory is free; legal: invade 1, 3",
         ),
@@ -330,7 +330,7 @@ def test_a_refusal_is_one_line_under_200_characters_on_the_largest_map() -> None
     game = Duel({"map": large_map(), "max_troops": 100})
     spread, armies = [(0, 1, 1, 0)[i % 4] for i in range(100)], [97 + i * 7 % 100 % 4 for i in range(100)]
     full = at(spread, armies)
-    states = [full, full._replace(seat=1), at([*spread[:-1], FREE], [*armies[:-1], 0])]
+    states = [full, full._replace(seat=1), at([*spread[:-1], NO_OWNER], [*armies[:-1], 0])]
     every = [*(Action(do, to) for do in ("invade", "reinforce") for to in range(-1, 101))]
     every += [attack(source, to) for source in range(85, 101) for to in range(85, 101)]
     longest = 0

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from protocol.dice import Dice
-from protocol.games.risk.duel import FREE, Action, Duel, Position
+from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
 from protocol.games.risk.maps import NAMES
 from volumes import examples
 
@@ -20,15 +20,15 @@ DUELS = {"south-america": 800, "australia": 400, "africa": 350, "europe": 150, "
 def check(game: Duel, state: Position, seat: int | None, moves: list[Action]) -> None:
     holdings = list(zip(state.owner, state.troops, strict=True))
     assert all(0 <= troops <= game.max_troops for _, troops in holdings)
-    assert all((owner == FREE) == (troops == 0) for owner, troops in holdings)
-    assert set(state.owner) <= {FREE, 0, 1}
+    assert all((owner == NO_OWNER) == (troops == 0) for owner, troops in holdings)
+    assert set(state.owner) <= {NO_OWNER, 0, 1}
     assert bool(moves) == (seat is not None)
     assert seat in (None, state.at % 2), "seats alternate"
     if seat is None:
         assert state.owner.count(state.owner[0]) == len(game.map) or state.at == game.max_plies
     else:
         kinds = {move.do for move in moves}
-        assert kinds == {"invade"} if FREE in state.owner else "invade" not in kinds
+        assert kinds == {"invade"} if NO_OWNER in state.owner else "invade" not in kinds
     assert len(set(moves)) == len(moves)
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from protocol.dice import Dice
 from protocol.errors import BadConfig
-from protocol.games import NAMES, config_keys, game_class, load
+from protocol.games import NAMES, config_keys, game_class, load_game
 from protocol.games.base import NO_DICE
-from protocol.games.nim import MOST_BYTES
+from protocol.games.nim import MAX_MEAN_DEAL_BYTES
 from protocol.games.risk.battle import battle_odds, round_odds
-from protocol.games.risk.campaign import MOST_UNITS
+from protocol.games.risk.campaign import MAX_UNITS
 
 DOC = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
 SECTIONS = dict(zip(NAMES, re.split(r"^## ", DOC, flags=re.MULTILINE)[2:], strict=True))
@@ -49,7 +49,7 @@ def test_the_document_lists_every_config_key_with_its_default(name: str) -> None
 
 @pytest.mark.parametrize(("name", "leaves"), [("nim", [3, 1, 7]), ("grundy", [3, 4]), ("tictactoe", None)])
 def test_the_documents_state_and_move_are_as_it_says(name: str, leaves: list[int] | None) -> None:
-    game = load(name)
+    game = load_game(name)
     state = game.decode_state(shown(name, "State"))
     assert json.loads(json.dumps(game.encode_state(state))) == shown(name, "State")
     move = game.decode_move(shown(name, "Move"))
@@ -60,7 +60,7 @@ def test_the_documents_state_and_move_are_as_it_says(name: str, leaves: list[int
 
 
 def test_the_dilemmas_example_pays_what_the_document_says() -> None:
-    game = load("dilemma")
+    game = load_game("dilemma")
     state = game.decode_state(shown("dilemma", "State"))
     assert json.loads(json.dumps(game.encode_state(state))) == shown("dilemma", "State")
     chosen = game.decode_move(shown("dilemma", "Move"))
@@ -70,7 +70,7 @@ def test_the_dilemmas_example_pays_what_the_document_says() -> None:
 
 @pytest.mark.parametrize(("name", "wins"), [("kuhn", "it wins {} chips"), ("leduc", "seat 0 wins {} chips")])
 def test_the_poker_examples_win_what_the_document_says(name: str, wins: str) -> None:
-    game = load(name)
+    game = load_game(name)
     state = game.decode_state(shown(name, "State"))
     assert json.loads(json.dumps(game.encode_state(state))) == shown(name, "State")
     _, event = game.apply(state, game.decode_move(shown(name, "Move")), NO_DICE)
@@ -80,7 +80,7 @@ def test_the_poker_examples_win_what_the_document_says(name: str, wins: str) -> 
 
 def risk(name: str) -> tuple[Any, Any]:
     """A game on the map of the document's examples, and the state that it shows."""
-    game = load(name, {"map": "south-america"})
+    game = load_game(name, {"map": "south-america"})
     state = game.decode_state(shown(name, "State"))
     assert json.loads(json.dumps(game.encode_state(state))) == shown(name, "State")
     return game, state
@@ -147,26 +147,26 @@ def percent(chance: Any) -> str:
 
 def test_one_heap_has_no_lost_position_to_deal_unless_takes_are_limited() -> None:
     with pytest.raises(BadConfig):
-        load("nim", {"heaps": 9, "start": "p-position"})
-    assert load("nim", {"heaps": 9, "take": [1, 2], "start": "p-position"}).config["heaps"] == [9]
+        load_game("nim", {"heaps": 9, "start": "p-position"})
+    assert load_game("nim", {"heaps": 9, "take": [1, 2], "start": "p-position"}).config["heaps"] == [9]
 
 
 def test_how_rare_lost_positions_may_be_is_as_the_document_says() -> None:
-    assert f"more than {MOST_BYTES} bytes of dice on average" in " ".join(SECTIONS["nim"].split())
-    load("nim", {"heaps": [250, 250], "start": "p-position"}).check_cost()
+    assert f"more than {MAX_MEAN_DEAL_BYTES} bytes of dice on average" in " ".join(SECTIONS["nim"].split())
+    load_game("nim", {"heaps": [250, 250], "start": "p-position"}).check_cost()
     with pytest.raises(BadConfig):
-        load("nim", {"heaps": [300, 300], "start": "p-position"}).check_cost()
+        load_game("nim", {"heaps": [300, 300], "start": "p-position"}).check_cost()
 
 
 def test_how_many_units_may_come_into_a_campaign_is_as_the_document_says() -> None:
-    assert f"more than {MOST_UNITS:,}, counting" in " ".join(SECTIONS["risk-campaign"].split())
+    assert f"more than {MAX_UNITS:,}, counting" in " ".join(SECTIONS["risk-campaign"].split())
     for config, least in (
         ({"initial_units": 10}, (10_500 - 36 * 10) // 36),
         ({"initial_units": 10, "first_draft": 60}, (10_500 - 36 * 10 - 60) // 36),
         ({"map": "world", "players": 4, "draft": "classic"}, (10_500 - 42) // (3 * 4 + 14 + 24)),
     ):
-        load("risk-campaign", {**config, "max_rounds": least}).check_cost()
+        load_game("risk-campaign", {**config, "max_rounds": least}).check_cost()
         many = {**config, "max_rounds": least + 1}
         with pytest.raises(BadConfig, match=r"units could come into the game, .* at most 10,500, so fewer max_rounds"):
-            load("risk-campaign", many).check_cost()
-        load("risk-campaign", {**many, "battle": "deterministic"}).check_cost()
+            load_game("risk-campaign", many).check_cost()
+        load_game("risk-campaign", {**many, "battle": "deterministic"}).check_cost()

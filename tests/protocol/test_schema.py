@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from protocol.codec import JSON, MSGPACK
 from protocol.dice import Dice, commitment, match_key
-from protocol.digest import canonical, first_digest, next_digest
-from protocol.games import NAMES, game_class, load
+from protocol.digest import encode_canonical, first_digest, next_digest
+from protocol.games import NAMES, game_class, load_game
 from protocol.messages import End, Event, FromClient, FromServer, Start, Turn
 from protocol.schema import message_schema, schema_text
 from referee import record_reader
@@ -122,7 +122,7 @@ def test_the_documents_dice_and_digests_are_right() -> None:
     assert commitment(match, seed).hex() == start["commitment"]
     key = match_key(match, seed, nonces)
     assert key.hex() in CONTRACT
-    game = load(start["game"], start["config"])
+    game = load_game(start["game"], start["config"])
     state, deal = game.initial(Dice(key, 0))
     assert deal is not None
     event: Event | None = replace(deal, strikes=[])
@@ -134,7 +134,7 @@ def test_the_documents_dice_and_digests_are_right() -> None:
     while event is not None:
         wire = game.encode_state(state)
         digest = next_digest(digest, event, wire)
-        assert event.ply > 1 or canonical({"event": event, "state": wire}).decode() in CONTRACT
+        assert event.ply > 1 or encode_canonical({"event": event, "state": wire}).decode() in CONTRACT
         assert event.ply > 1 or digest.hex() in CONTRACT
         state, event = _moved(game, state, moves, key)
     assert digest.hex() == end["digest"]
@@ -157,14 +157,14 @@ def test_the_document_shows_the_whole_default_config_of_a_game(name: str) -> Non
     assert {**config, "map": game.config.get("map")} == {**game.config, "map": game.config.get("map")}
     if "map" in config:  # the states in the document are those of a small map
         assert config["map"] == {}
-        game = load(name, {"map": "south-america"})
-    assert json.loads(canonical(game.encode_state(game.initial(Dice(b"", 0))[0]))) == state
+        game = load_game(name, {"map": "south-america"})
+    assert json.loads(encode_canonical(game.encode_state(game.initial(Dice(b"", 0))[0]))) == state
     assert game.decode_move(move) in game.legal_moves(game.decode_state(state))
 
 
 @pytest.mark.parametrize("shown", [shown for shown in FRAMES if shown.get("match") in GOLDEN], ids=lambda f: f["match"])
 def test_a_frame_in_the_document_is_from_the_golden_match_of_its_name(shown: dict[str, Any]) -> None:
-    record = record_reader.read(GOLDEN[shown["match"]].read_bytes(), shown["match"])
+    record = record_reader.read_record(GOLDEN[shown["match"]].read_bytes(), shown["match"])
     header = record.header
     if shown["type"] == "start":
         assert shown["config"] == header.config
@@ -173,15 +173,15 @@ def test_a_frame_in_the_document_is_from_the_golden_match_of_its_name(shown: dic
     last, course = next(
         (line, course)
         for line, course in replay(record)
-        if isinstance(line, Ply) and course.ply == shown["ply"] and course.wire["to_move"] == shown["to_move"]
+        if isinstance(line, Ply) and course.ply == shown["ply"] and course.encoded_state["to_move"] == shown["to_move"]
     )
-    game, seat = course.game, course.awaited[-1]
-    legal, options = course.legal(seat)
-    assert json.loads(canonical(game.view(course.wire, seat))) == shown["state"]
+    game, seat = course.game, course.awaited_seats[-1]
+    legal, options = course.legal_moves(seat)
+    assert json.loads(encode_canonical(game.view(course.encoded_state, seat))) == shown["state"]
     assert (legal, options) == (shown["legal"], shown.get("options"))
     assert (last.digest, last.clock) == (shown["digest"], shown["clock"])
     plies = list(record.plies)
-    told = [json.loads(canonical(game.view_event(line.event, seat))) for line in plies[: plies.index(last) + 1]]
+    told = [json.loads(encode_canonical(game.view_event(line.event, seat))) for line in plies[: plies.index(last) + 1]]
     assert told[-len(shown["events"]) :] == shown["events"]
 
 
@@ -195,11 +195,11 @@ def test_the_documents_dice_of_an_attack_and_of_a_deal_are_right() -> None:
         assert hmac.digest(key, label.encode(), "sha256").hex() in CONTRACT
     (attack,) = [event for event in frame("turn", ply=7)["events"] if "dice" in event]
     rolled = Dice(duel, 6)
-    assert [[rolled.die("attack")], [rolled.die("attack")]] == attack["dice"]
+    assert [[rolled.roll("attack")], [rolled.roll("attack")]] == attack["dice"]
     first = frame("turn", match="campaign-drop-out", ply=1)
-    game = load("risk-campaign", {"map": "europe", "players": 3})
+    game = load_game("risk-campaign", {"map": "europe", "players": 3})
     assert game.config_of_deal(Dice(campaign, 0))["deal"] == config_of_deal[1]
-    dealt = json.loads(canonical(game.initial(Dice(campaign, 0))[1]))
+    dealt = json.loads(encode_canonical(game.initial(Dice(campaign, 0))[1]))
     assert dealt | {"strikes": []} == first["events"][0]
     shuffled = Dice(bytes.fromhex(config_of_deal[1]), 0).shuffle("deal", range(7))
     assert f"shuffled          {' '.join(map(str, shuffled))} " in CONTRACT

@@ -61,7 +61,7 @@ def test_a_full_board_without_a_row_is_a_draw() -> None:
     assert GAME.to_move(state) is None
     assert GAME.ranks(state) == (1, 1)
     assert GAME.reason(state) == "draw"
-    assert GAME.board(state) == "X O X\nX O O\nO X X"
+    assert GAME.draw_board(state) == "X O X\nX O O\nO X X"
 
 
 @pytest.mark.parametrize(

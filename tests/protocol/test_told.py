@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from protocol.dice import Dice
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import Event
 
 
@@ -42,7 +42,7 @@ from protocol.messages import Event
 def test_a_replay_says_in_a_few_words_what_the_dice_made_of_a_move(
     game: str, dice: Any, result: Any, says: str
 ) -> None:
-    assert load(game).told(Event(ply=0, seat=0, move={}, dice=dice, result=result)) == says
+    assert load_game(game).describe_event(Event(ply=0, seat=0, move={}, dice=dice, result=result)) == says
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_replay_says_in_a_few_words_what_the_dice_made_of_a_move(
     ],
 )
 def test_a_replay_says_in_a_few_words_what_was_dealt(config: dict[str, Any], says: str) -> None:
-    game = load("risk-campaign", config)
+    game = load_game("risk-campaign", config)
     _, deal = game.initial(Dice(b"k", 0))
     assert deal is not None
-    assert game.told(deal) == says
+    assert game.describe_event(deal) == says

@@ -8,9 +8,9 @@ import pytest
 
 from protocol.dice import Dice
 from protocol.errors import MalformedMove
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.nim import Take
-from protocol.games.risk.campaign import MOST_TOLD
+from protocol.games.risk.campaign import MAX_LISTED_CHANGES
 from protocol.games.risk.campaign_moves import Attack, Draft, End
 from protocol.games.risk.duel import Action
 
@@ -29,7 +29,7 @@ from protocol.games.risk.duel import Action
     ],
 )
 def test_a_move_is_read_by_names_or_numbers_in_either_case(game: str, text: str, move: Any) -> None:
-    assert load(game).parse(text) == move
+    assert load_game(game).parse_move(text) == move
 
 
 @pytest.mark.parametrize(
@@ -43,29 +43,29 @@ def test_a_move_is_read_by_names_or_numbers_in_either_case(game: str, text: str,
 )
 def test_what_is_no_move_is_told_how_one_is_written(game: str, text: str, says: str) -> None:
     with pytest.raises(MalformedMove) as refused:
-        load(game).parse(text)
+        load_game(game).parse_move(text)
     assert says in str(refused.value)
 
 
 def test_a_few_changes_of_a_board_are_told_one_by_one_and_many_by_the_board() -> None:
-    duel = load("risk-duel")
+    duel = load_game("risk-duel")
     before = duel.initial(Dice(bytes(32), 0))[0]
-    after = duel.apply(before, duel.parse("invade Venezuela"), Dice(bytes(32), 0))[0]
-    assert duel.changes(before, after) == "0 (Venezuela): A 3"
-    campaign = load("risk-campaign")
+    after = duel.apply(before, duel.parse_move("invade Venezuela"), Dice(bytes(32), 0))[0]
+    assert duel.describe_changes(before, after) == "0 (Venezuela): A 3"
+    campaign = load_game("risk-campaign")
     start = campaign.initial(Dice(bytes(32), 0))[0]
     few, many = (
         start._replace(troops=tuple(9 if at < count else n for at, n in enumerate(start.troops)))
-        for count in (MOST_TOLD, MOST_TOLD + 1)
+        for count in (MAX_LISTED_CHANGES, MAX_LISTED_CHANGES + 1)
     )
-    assert len(campaign.changes(start, few).split("; ")) == MOST_TOLD
-    assert campaign.changes(start, many) == campaign.board(many)
+    assert len(campaign.describe_changes(start, few).split("; ")) == MAX_LISTED_CHANGES
+    assert campaign.describe_changes(start, many) == campaign.draw_board(many)
 
 
 def test_who_has_what_is_told_in_a_line() -> None:
-    campaign, duel = load("risk-campaign"), load("risk-duel")
+    campaign, duel = load_game("risk-campaign"), load_game("risk-duel")
     start = campaign.initial(Dice(bytes(32), 0))[0]
-    assert campaign.summary(start) == "A 18 territories with 18, B 18 with 18; you draft 18 a round"
+    assert campaign.summarise(start) == "A 18 territories with 18, B 18 with 18; you draft 18 a round"
     begun = duel.initial(Dice(bytes(32), 0))[0]
-    assert duel.summary(begun) == ""
-    assert duel.summary(duel.apply(begun, duel.parse("invade Peru"), Dice(bytes(32), 0))[0]) == "A 1 territory with 3"
+    assert duel.summarise(begun) == ""
+    assert duel.summarise(duel.apply(begun, duel.parse_move("invade Peru"), Dice(bytes(32), 0))[0]) == "A 1 territory with 3"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from protocol.digest import first_digest, next_digest
 from protocol.errors import IllegalMove
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import CHANCE
 from referee.course import Course
 from referee_table import SEED
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("dibs")
 
 
 def course(game: str = "nim", config: dict[str, Any] | None = None, names: tuple[str, ...] = ("ann", "bob")) -> Course:
-    return Course.new("m-1", load(game, config), names, b"c" * 32, SEED, [b""] * len(names))
+    return Course.new("m-1", load_game(game, config), names, b"c" * 32, SEED, [b""] * len(names))
 
 
 def three() -> Course:
@@ -40,7 +40,7 @@ def test_a_deal_is_an_event_at_ply_0_and_the_first_turn_is_ply_1() -> None:
     assert deal is not None
     assert (deal.ply, deal.seat) == (0, CHANCE)
     assert (nim.ply, nim.to_move) == (1, 0)
-    assert nim.digest == next_digest(before.digest, deal, nim.wire)
+    assert nim.digest == next_digest(before.digest, deal, nim.encoded_state)
 
 
 def test_an_illegal_move_is_refused() -> None:
@@ -51,30 +51,30 @@ def test_an_illegal_move_is_refused() -> None:
 
 def test_whatever_happens_to_a_course_it_stays_what_it_was() -> None:
     dibs = three()
-    digest, wire = dibs.digest, dict(dibs.wire)
+    digest, wire = dibs.digest, dict(dibs.encoded_state)
     dibs.play(0, 1)
-    dibs.leave(2, "timeout")
-    dibs.voided()
-    assert (dibs.ply, dibs.to_move, dibs.out, dibs.over) == (0, 0, {}, False)
-    assert (dibs.digest, dibs.wire) == (digest, wire)
+    dibs.drop_out(2, "timeout")
+    dibs.call_off()
+    assert (dibs.ply, dibs.to_move, dibs.dropped_out, dibs.is_over) == (0, 0, {}, False)
+    assert (dibs.digest, dibs.encoded_state) == (digest, wire)
 
 
 def test_a_seat_that_leaves_a_match_of_two_loses_it() -> None:
-    nim, event = course().begin()[0].leave(0, "resigned")
+    nim, event = course().begin()[0].drop_out(0, "resigned")
     assert (event.ply, event.seat, event.out) == (0, 0, "resigned")
-    assert nim.over
+    assert nim.is_over
     assert nim.ranks == (2, 1)
     assert nim.reason == "resigned"
     assert [nim.seat_reason(seat) for seat in (0, 1)] == ["resigned", "win"]
 
 
 def test_of_three_the_first_to_leave_is_last_and_the_others_go_on() -> None:
-    dibs, _ = three().leave(0, "timeout")
-    assert not dibs.over
+    dibs, _ = three().drop_out(0, "timeout")
+    assert not dibs.is_over
     assert (dibs.ply, dibs.to_move) == (0, 1)
     assert dibs.ranks == (3, 1, 1)
-    dibs, _ = dibs.leave(2, "illegal")
-    assert dibs.over
+    dibs, _ = dibs.drop_out(2, "illegal")
+    assert dibs.is_over
     assert dibs.ranks == (3, 1, 2)
     assert [dibs.seat_reason(seat) for seat in range(3)] == ["timeout", "win", "illegal"]
 
@@ -82,14 +82,14 @@ def test_of_three_the_first_to_leave_is_last_and_the_others_go_on() -> None:
 def test_a_game_that_ends_by_its_rules_is_won_by_them() -> None:
     nim, _ = course("nim", {"heaps": [1]}).begin()
     nim, _ = nim.play(0, nim.game.decode_move({"heap": 0, "take": 1}))
-    assert nim.over
+    assert nim.is_over
     assert nim.reason == nim.seat_reason(0) == "win"
     assert nim.ranks == (1, 2)
 
 
 def test_a_void_match_is_a_tie_for_all() -> None:
-    dibs = three().leave(0, "timeout")[0].voided()
-    assert dibs.over
+    dibs = three().drop_out(0, "timeout")[0].call_off()
+    assert dibs.is_over
     assert dibs.ranks == (1, 1, 1)
     assert dibs.reason == dibs.seat_reason(0) == "void"
 
@@ -98,7 +98,7 @@ def test_a_seat_that_leaves_after_another_was_conquered_ranks_before_it() -> Non
     four = course("risk-campaign", {"map": "south-america", "players": 4}, names=("ann", "bob", "cas", "dan"))
     four, _ = four.begin()
     four = replace(four, state=four.state._replace(owner=(0, 0, 2, 3), out=(1,)))
-    four, _ = four.leave(2, "resigned")
-    assert (four.over, four.ranks) == (False, (1, 4, 3, 1))
-    four, _ = four.leave(0, "resigned")
-    assert (four.over, four.ranks) == (True, (2, 4, 3, 1))
+    four, _ = four.drop_out(2, "resigned")
+    assert (four.is_over, four.ranks) == (False, (1, 4, 3, 1))
+    four, _ = four.drop_out(0, "resigned")
+    assert (four.is_over, four.ranks) == (True, (2, 4, 3, 1))

@@ -7,11 +7,11 @@ from msgspec.structs import replace
 
 from protocol import VERSION
 from protocol.dice import commitment
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import Clock
-from referee.effects import Resigned
-from referee.footer import pool_of
-from referee.record import FORMAT, Header, RecordedSeat, header_of
+from referee.effects import Resignation
+from referee.footer import rating_pool
+from referee.record import FORMAT, Header, RecordedSeat, make_header
 from referee.result import Result, SeatResult
 from referee_table import A_MOVE, SEED, Table
 
@@ -21,9 +21,9 @@ CONFIG = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
 
 
 def tournament_header() -> Header:
-    return header_of(
+    return make_header(
         match="m-9",
-        game=load("nim", CONFIG),
+        game=load_game("nim", CONFIG),
         seats=SEATS,
         seed=SEED,
         pool="nim/classic",
@@ -55,7 +55,7 @@ def test_a_header_says_what_was_fixed_before_the_first_event() -> None:
 def test_a_result_says_what_was_played_by_whom_and_how_it_ended() -> None:
     table = Table(header=tournament_header()).begin()
     table.play(A_MOVE)
-    table.send(Resigned(1))
+    table.send(Resignation(1))
     assert table.match.result("2026-01-01T00:01:00.000Z") == Result(
         match="m-9",
         game="nim",
@@ -68,7 +68,7 @@ def test_a_result_says_what_was_played_by_whom_and_how_it_ended() -> None:
         ),
         reason="resigned",
         plies=1,
-        digest=table.match.standing.playing.digest.hex(),
+        digest=table.match.standing.current_course.digest.hex(),
         started="2026-01-01T00:00:00.000Z",
         finished="2026-01-01T00:01:00.000Z",
         tournament="spring",
@@ -82,8 +82,8 @@ def test_a_result_says_what_was_played_by_whom_and_how_it_ended() -> None:
 )
 def test_a_match_is_rated_in_the_pool_of_its_header_unless_it_was_called_off(reason: str, pool: str | None) -> None:
     header = tournament_header()
-    assert pool_of(header, load("nim"), reason) == pool
-    assert pool_of(replace(header, rated=False, pool=None), load("nim"), reason) is None
+    assert rating_pool(header, load_game("nim"), reason) == pool
+    assert rating_pool(replace(header, rated=False, pool=None), load_game("nim"), reason) is None
 
 
 @pytest.mark.parametrize(
@@ -98,4 +98,4 @@ def test_a_header_of_before_the_pools_is_rated_where_its_config_belongs(
     game: str, config: dict[str, object], pool: str
 ) -> None:
     old = replace(tournament_header(), game=game, pool=None)
-    assert pool_of(old, load(game, config), "win") == pool
+    assert rating_pool(old, load_game(game, config), "win") == pool

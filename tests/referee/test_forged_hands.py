@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from protocol.digest import next_digest, salt
 from protocol.errors import BadRecord
 from referee import record_reader
-from referee.effects import Played
+from referee.effects import MoveReceived
 from referee.replay import replay
 from referee_table import Table
 
@@ -25,7 +25,7 @@ def rounds() -> Table:
     table = Table("dilemma", {"rounds": 6, "noise": "0.3"}).begin()
     while not table.finishes:
         for seat in (1, 0):
-            table.send(Played(seat, table.ply, {"choose": (table.ply + seat) % 2}))
+            table.send(MoveReceived(seat, table.ply, {"choose": (table.ply + seat) % 2}))
     return table
 
 
@@ -46,7 +46,7 @@ def bytes_of(rows: Rows) -> bytes:
 
 def refusal(rows: Rows) -> str:
     with pytest.raises(BadRecord) as caught:
-        verify(record_reader.read(bytes_of(rows), "m-1.jsonl.gz"))
+        verify_record(record_reader.read_record(bytes_of(rows), "m-1.jsonl.gz"))
     return str(caught.value)
 
 
@@ -134,14 +134,14 @@ def test_a_hand_exchanged_is_refused_naming_its_ply() -> None:
 def test_a_digest_without_its_own_salt_is_refused_naming_its_ply(table: Callable[[], Table], forged: str) -> None:
     """With the salt of another ply, or without one, whoever tries all hands out would find what was dealt."""
     packed = table().packed()
-    record = record_reader.read(packed, "m-1")
+    record = record_reader.read_record(packed, "m-1")
     courses = [course for line, course in replay(record) if getattr(line, "digest", None)]
     before, last = courses[-2], courses[-1]
     reused = b"" if forged == "none" else salt(last.key, courses[-3].digest)
     event = [line.event for line in record.lines if hasattr(line, "event")][-1]
-    assert next_digest(before.digest + salt(last.key, before.digest), event, last.wire) == last.digest
+    assert next_digest(before.digest + salt(last.key, before.digest), event, last.encoded_state) == last.digest
     rows = [json.loads(line) for line in record_reader.unpack(packed, "m-1").splitlines()]
-    digest = next_digest(before.digest + reused, event, last.wire).hex()
+    digest = next_digest(before.digest + reused, event, last.encoded_state).hex()
     plies_of(rows)[-1]["digest"] = rows[-1]["digest"] = digest
     assert refusal(rows).startswith(f"m-1: ply {event.ply}: the digest does not follow")
 
@@ -154,6 +154,6 @@ def test_what_a_seat_was_shown_is_what_the_record_holds_of_it() -> None:
     seen = 0
     for line, course in replay(table.record()):
         if line is not None and (turn := turns.get(line.digest)) is not None and turn is not table.told[0][-1]:
-            assert msgspec.to_builtins(turn.state) == msgspec.to_builtins(game.view(course.wire, 0))
+            assert msgspec.to_builtins(turn.state) == msgspec.to_builtins(game.view(course.encoded_state, 0))
             seen += 1
     assert seen > 4

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from protocol.messages import Turn
-from referee.effects import Played
+from referee.effects import MoveReceived
 from referee_table import Table, ended
 
 
 def hands(game: str = "kuhn", number: int = 5) -> Table:
     table = Table(game, {"hands": number})
-    table.match.watch(wanted=True)
+    table.match.set_watched(is_watched=True)
     return table.begin()
 
 
 def test_a_seat_is_told_its_own_card_and_a_spectator_none() -> None:
     table = hands()
-    dealt = table.match.standing.playing.wire["cards"]
+    dealt = table.match.standing.current_course.encoded_state["cards"]
     turn = table.last(0)
     assert turn.state["cards"] == [dealt[0], None]
     assert turn.events[0].move == {"cards": [dealt[0], None]}
     assert table.shown[-1].state["cards"] == [None, None]
-    view = table.match.view(table.now)
+    view = table.match.spectator_turn(table.now)
     assert view is not None
     assert view.events[0].move == {"cards": [None, None]}
 
@@ -33,8 +33,8 @@ def test_hands_are_played_to_the_end_and_the_record_verifies() -> None:
             legal = table.last(table.to_move).legal
             table.play(legal[table.ply % len(legal)])
         ended(table)
-        verify(table.record())
-        assert sum(table.match.standing.playing.wire["chips"]) == 0
+        verify_record(table.record())
+        assert sum(table.match.standing.current_course.encoded_state["chips"]) == 0
 
 
 def test_nothing_told_before_the_end_has_anothers_card() -> None:
@@ -50,4 +50,4 @@ def test_nothing_told_before_the_end_has_anothers_card() -> None:
 
 def test_a_misplaced_move_is_one_before_the_deal_too() -> None:
     table = hands()
-    assert table.send(Played(1, 0, {"do": "check"}))
+    assert table.send(MoveReceived(1, 0, {"do": "check"}))

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from protocol.codec import JSON, MSGPACK
 from protocol.dice import Dice
-from protocol.digest import canonical
+from protocol.digest import encode_canonical
 from protocol.games.base import Game
 from protocol.games.dilemma import Dilemma
 from protocol.games.kuhn import Kuhn
 from protocol.games.leduc import Leduc
 from protocol.games.poker import Poker
-from protocol.games.poker import Table as Hand
+from protocol.games.poker import PokerState as Hand
 from protocol.messages import CHANCE, End, Event, Rejected
-from referee.effects import Left, Played, Resigned, Returned
+from referee.effects import Disconnect, MoveReceived, Resignation, Reconnect
 from referee.record import Ply
 from referee_table import Table, ended
 
@@ -52,8 +52,8 @@ class Seen:
         self.table, self.who = table, who
         self.bytes: list[bytes] = []
         if follows and who is not None:
-            table.match.follow(who)
-        table.match.watch(wanted=True)
+            table.match.add_follower(who)
+        table.match.set_watched(is_watched=True)
         self._told = 0
 
     @property
@@ -70,9 +70,9 @@ class Seen:
     def look(self) -> None:
         """What a newcomer, a listing and the operator's status get now."""
         match, now = self.table.match, self.table.now
-        messages = [match.view(now), match.listed(1)]
+        messages = [match.spectator_turn(now), match.listed_match(1)]
         said = self.raw
-        said += [canonical(message) for message in (*messages, match.clocks(now))]
+        said += [encode_canonical(message) for message in (*messages, match.public_clocks(now))]
 
     @property
     def masked(self) -> list[bytes]:
@@ -98,8 +98,8 @@ def stacked(game: type[Poker], hands: Sequence[tuple[int, int, int]], number: in
         def apply_chance(self, state: Hand, dice: Dice) -> tuple[Hand, Event]:
             one, two, public = hands[state.hand]
             if state.cards is None:
-                return self._dealt(state, one, two), Event(ply=state.at, seat=CHANCE, move={"cards": [one, two]})
-            return self._turned(state, public), Event(ply=state.at, seat=CHANCE, move={"public": public})
+                return self._with_deal(state, one, two), Event(ply=state.at, seat=CHANCE, move={"cards": [one, two]})
+            return self._with_public_card(state, public), Event(ply=state.at, seat=CHANCE, move={"public": public})
 
     rules: Poker = Stacked({"hands": number})
     return rules
@@ -123,17 +123,17 @@ def exchange(hand: tuple[int, int, int], who: int | None, deck: int, by: int) ->
 def run(table: Table, seen: Seen, steps: Sequence[Step], info: str) -> None:
     """Let the steps happen, until the match is over."""
     for step in steps:
-        course = table.match.standing.playing
-        if course.over:
+        course = table.match.standing.current_course
+        if course.is_over:
             break
         if step.do == "look":
             table.now += step.after
             seen.look()
         elif step.do == "return" and seen.who is not None:
-            table.send(Left(seen.who), step.after)
-            table.send(Returned(seen.who))
+            table.send(Disconnect(seen.who), step.after)
+            table.send(Reconnect(seen.who))
         elif isinstance(course.to_move, int):
-            legal, _ = course.legal(course.to_move)
+            legal, _ = course.legal_moves(course.to_move)
             mine = course.to_move == seen.who
             said = {"value": 1.0, "note": "mine"} if mine else {"value": float(len(info)), "note": info}
             table.play(legal[step.number % len(legal)], step.after, info=said)
@@ -151,7 +151,7 @@ def run(table: Table, seen: Seen, steps: Sequence[Step], info: str) -> None:
 def test_other_cards_that_one_cannot_see_change_no_byte_that_one_is_told(
     game: type[Poker], who: int | None, follows: bool, steps: list[Step], chance: random.Random, by: int
 ) -> None:
-    number, deck = 12, len(game.ranks_of_cards) * game.alike
+    number, deck = 12, len(game.ranks_of_cards) * game.cards_per_rank
     dealt = []
     for _ in range(number):
         one, two, public = chance.sample(range(deck), 3)
@@ -184,11 +184,11 @@ def _hands_shown(events: Sequence[Event]) -> set[int]:
 def test_a_digest_of_hidden_cards_cannot_be_tried_out() -> None:
     table = Table("kuhn", {"hands": 1}).begin()
     deal = next(line for line in table.lines if isinstance(line, Ply))
-    course = table.match.standing.playing
+    course = table.match.standing.current_course
     before = table.match._new_course().digest
     told = table.last(0).digest
     assert told == deal.digest
-    plain = canonical({"event": deal.event, "state": course.wire})
+    plain = encode_canonical({"event": deal.event, "state": course.encoded_state})
     assert hashlib.sha256(before + plain).hexdigest() != told
 
 
@@ -207,11 +207,11 @@ class Flipped(Dilemma):
     flips: frozenset[tuple[int, int]] = frozenset()
     """By ply and seat."""
 
-    def resolve(self, state: Any, moves: Mapping[int, int], dice: Dice) -> tuple[Any, Event]:
+    def resolve_round(self, state: Any, moves: Mapping[int, int], dice: Dice) -> tuple[Any, Event]:
         self._at = state.at
-        return super().resolve(state, moves, dice)
+        return super().resolve_round(state, moves, dice)
 
-    def _disturbed(self, choice: int, seat: int, dice: Dice) -> int:
+    def _apply_noise(self, choice: int, seat: int, dice: Dice) -> int:
         return choice ^ ((self._at, seat) in self.flips)
 
 
@@ -233,10 +233,10 @@ def test_with_noise_what_another_meant_to_play_changes_no_byte(
             table.now += after
             for seat, choice in enumerate(chosen):
                 info = {"note": "flipped" if seat in changed else "as I meant it"}
-                table.send(Played(seat, table.ply, {"choose": choice ^ (seat in changed)}, info=info))
+                table.send(MoveReceived(seat, table.ply, {"choose": choice ^ (seat in changed)}, info=info))
             if back and who is not None:
-                table.send(Left(who))
-                table.send(Returned(who))
+                table.send(Disconnect(who))
+                table.send(Reconnect(who))
             seen.look()
         heard.append(seen)
     assert heard[0].masked == heard[1].masked
@@ -272,15 +272,15 @@ def test_whether_and_what_another_chose_in_a_round_under_way_changes_no_byte(
     for secret in secrets:
         table = Table("bids", {}).begin()
         for seat in (2, 0, 1):
-            table.send(Played(seat, 1, {"bid": 0}), 1.0)
+            table.send(MoveReceived(seat, 1, {"bid": 0}), 1.0)
         seen = Seen(table, who, follows=follows)
         table.now += after[0]
         if secret is not None:
-            most = table.match.standing.playing.wire["most"][other]
-            table.send(Played(other, 3, {"bid": min(secret, most)}, info={"note": "x" * secret}))
+            most = table.match.standing.current_course.encoded_state["most"][other]
+            table.send(MoveReceived(other, 3, {"bid": min(secret, most)}, info={"note": "x" * secret}))
         table.now += after[1]
         if own and who is not None:
-            table.send(Played(who, 3, {"bid": 0}))
+            table.send(MoveReceived(who, 3, {"bid": 0}))
         if restarts:
             lines, now = table.lines, table.now
             table = Table("bids", {})
@@ -288,14 +288,14 @@ def test_whether_and_what_another_chose_in_a_round_under_way_changes_no_byte(
             seen = Seen(table, who, follows=follows)
             table.resume(lines)
             for seat in table.seats:
-                table.send(Returned(seat))
+                table.send(Reconnect(seat))
         if leaves:
-            table.send(Resigned(2), 1.0)
+            table.send(Resignation(2), 1.0)
         if table.ply == 3:
             seen.look()
             if who is not None:
-                table.send(Left(who), 0.7)
-                table.send(Returned(who))
+                table.send(Disconnect(who), 0.7)
+                table.send(Reconnect(who))
             seen.look()
             heard.append(seen.raw)
     assert len(heard) < 2 or heard[0] == heard[1]
@@ -304,29 +304,29 @@ def test_whether_and_what_another_chose_in_a_round_under_way_changes_no_byte(
 @pytest.mark.usefixtures("dibs")
 def test_who_leaves_in_the_midst_of_a_round_leaves_what_the_others_chose_as_it_is() -> None:
     table = Table("bids", {}).begin()
-    most = table.match.standing.playing.wire["most"]
-    table.send(Played(1, 1, {"bid": most[1]}))
-    table.send(Resigned(2))
+    most = table.match.standing.current_course.encoded_state["most"]
+    table.send(MoveReceived(1, 1, {"bid": most[1]}))
+    table.send(Resignation(2))
     assert table.ply == 1
     assert table.last(0).to_move == (0, 1)
-    table.send(Played(0, 1, {"bid": 0}))
+    table.send(MoveReceived(0, 1, {"bid": 0}))
     *_, bids, _deal = table.last(0).events
     assert bids.moves == [{"bid": 0}, {"bid": most[1]}, None]
 
 
 def test_of_two_who_leaves_in_the_midst_of_a_round_ends_the_match_and_nobody_is_told_the_other_move() -> None:
     table = Table("dilemma", {"rounds": 3}).begin()
-    table.send(Played(1, 0, {"choose": 1}))
-    table.send(Resigned(0))
+    table.send(MoveReceived(1, 0, {"choose": 1}))
+    table.send(Resignation(0))
     assert ended(table) == ["resigned", "win"]
-    end = table.match.farewell(1)
+    end = table.match.end_message(1)
     assert [event.out for event in end.events] == ["resigned"]
-    assert b"choose" not in canonical(end)
+    assert b"choose" not in encode_canonical(end)
 
 
 def refused(table: Table, seat: int, ply: int) -> tuple[str, str]:
     """How a move is answered that answers no turn."""
-    (effect,) = table.send(Played(seat, ply, {"choose": 0} if table.match.game.name == "dilemma" else {"do": "check"}))
+    (effect,) = table.send(MoveReceived(seat, ply, {"choose": 0} if table.match.game.name == "dilemma" else {"do": "check"}))
     assert isinstance(effect.message, Rejected)
     return effect.message.code, effect.message.message
 
@@ -337,7 +337,7 @@ def test_a_move_that_answers_no_turn_is_refused_in_a_line() -> None:
     early = ("not_your_turn", "the match has not begun: it begins when every seat has sent ready")
     assert refused(table, 0, 0) == early
     table.begin()
-    table.send(Played(0, 0, {"choose": 1}))
+    table.send(MoveReceived(0, 0, {"choose": 1}))
     second = "you have moved at ply 0, and that stands: the others are still to move"
     assert refused(table, 0, 0) == ("not_your_turn", second)
     assert refused(table, 1, 1) == ("stale_ply", "ply 1 is not asked yet: the match is at ply 0")
@@ -354,8 +354,8 @@ def test_who_is_out_hears_whose_round_it_is_and_not_who_has_moved() -> None:
     lines = []
     for moved in (False, True):
         table = Table("bids", {}).begin()
-        table.send(Resigned(2))
+        table.send(Resignation(2))
         if moved:
-            table.send(Played(0, 1, {"bid": 0}))
+            table.send(MoveReceived(0, 1, {"bid": 0}))
         lines.append(refused(table, 2, 1))
     assert lines[0] == lines[1] == ("not_your_turn", "seats 0 and 1 are to move at ply 1")

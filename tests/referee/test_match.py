@@ -7,24 +7,24 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from protocol.messages import Error, Rejected, Start, Turn
 from protocol.pools import people_pool
 from referee import messages
 from referee.effects import (
-    Delayed,
-    Expired,
-    Forfeited,
-    Held,
-    Left,
-    Played,
-    Readied,
-    Resigned,
-    Returned,
-    Show,
-    Tell,
-    Voided,
-    Write,
+    SendDelay,
+    DeadlineReached,
+    Forfeit,
+    Pause,
+    Disconnect,
+    MoveReceived,
+    SeatReady,
+    Resignation,
+    Reconnect,
+    SendToWatchers,
+    SendToSeat,
+    Abort,
+    WriteLine,
 )
 from referee.match import Match, MatchTimeouts
 from referee.record import Ply, Strike
@@ -44,7 +44,7 @@ def test_every_seat_is_told_the_start_with_its_seat_and_the_same_commitment() ->
         assert start.commitment == table.header.commitment
         assert (start.clock.bank_ms, start.clock.increment_ms) == (60000, 500)
         assert not start.resumed
-    assert table.shown == [table.match.start()]
+    assert table.shown == [table.match.start_message()]
     assert table.shown[0].seat is None
     assert table.deadline == table.now + MatchTimeouts().ready_timeout_s
 
@@ -52,15 +52,15 @@ def test_every_seat_is_told_the_start_with_its_seat_and_the_same_commitment() ->
 def test_each_seek_is_answered_by_the_start_that_carries_its_id() -> None:
     table = Table()
     match = Match(table.header, table.match._seed, table.match.players, ["s1", None])
-    assert [match.start(seat).seek for seat in (0, 1)] == ["s1", None]
-    assert match.start(0, resumed=True).seek is None
+    assert [match.start_message(seat).seek for seat in (0, 1)] == ["s1", None]
+    assert match.start_message(0, resumed=True).seek is None
 
 
 def test_the_match_begins_when_every_seat_is_ready_and_the_first_turn_carries_the_nonces() -> None:
     table = Table()
     table.open()
-    assert table.send(Readied(1, NONCES[1])) == []
-    table.send(Readied(0, NONCES[0]))
+    assert table.send(SeatReady(1, NONCES[1])) == []
+    table.send(SeatReady(0, NONCES[0]))
     turn = table.last(0)
     assert isinstance(turn, Turn)
     assert (turn.ply, turn.to_move, turn.events) == (0, 0, [])
@@ -81,17 +81,17 @@ def test_the_first_turn_of_the_other_seat_carries_the_nonces_too_and_later_ones_
 def test_ready_said_again_is_no_news_and_does_not_change_the_nonce() -> None:
     table = Table()
     table.open()
-    table.send(Readied(0, NONCES[0]))
-    assert table.send(Readied(0, b"\x99" * 16)) == []
-    table.send(Readied(1, b""))
+    table.send(SeatReady(0, NONCES[0]))
+    assert table.send(SeatReady(0, b"\x99" * 16)) == []
+    table.send(SeatReady(1, b""))
     assert table.last(0).nonces == [NONCES[0].hex(), ""]
-    assert table.send(Readied(0, b"\x99" * 16)) == []
+    assert table.send(SeatReady(0, b"\x99" * 16)) == []
 
 
 def test_a_move_before_the_match_began_is_not_this_seats_turn() -> None:
     table = Table()
     table.open()
-    table.send(Played(0, 0, A_MOVE))
+    table.send(MoveReceived(0, 0, A_MOVE))
     assert table.last(0).code == "not_your_turn"
     assert table.last(0).strikes_left is None
 
@@ -110,7 +110,7 @@ def test_a_deal_is_told_as_ply_0_with_the_first_turn_at_ply_1() -> None:
 def test_a_seat_that_is_not_ready_in_time_loses() -> None:
     table = Table(rated=True)
     table.open()
-    table.send(Readied(1, b""))
+    table.send(SeatReady(1, b""))
     assert table.deadline == 110
     table.expire()
     assert ended(table) == ["no_show", "win"]
@@ -129,34 +129,34 @@ def among_people(game: str = "nim") -> Table:
 def test_among_people_a_match_is_called_off_where_somebody_never_comes() -> None:
     table = among_people()
     table.open()
-    table.send(Readied(1, b""))
+    table.send(SeatReady(1, b""))
     table.expire()
     assert ended(table) == ["void", "void"]
     assert table.match.result("x").pool is None
-    assert [table.match.standing.absent(seat) for seat in (0, 1)] == [True, False]
+    assert [table.match.standing.was_absent(seat) for seat in (0, 1)] == [True, False]
 
 
 @pytest.mark.usefixtures("dibs")
 def test_among_people_a_match_of_three_is_called_off_only_before_it_begins() -> None:
     early = among_people("dibs")
     early.open()
-    early.send(Readied(1, b""))
+    early.send(SeatReady(1, b""))
     early.expire()
     assert ended(early) == ["void"] * 3
     late = among_people("dibs").begin()
-    late.send(Resigned(late.to_move or 0, failed=True))
+    late.send(Resignation(late.to_move or 0, failed=True))
     assert "void" not in ended(late.finish_at_random())
 
 
 @pytest.mark.parametrize(
-    "leaves", [lambda table: table.expire(), lambda table: table.send(Resigned(0, failed=True))], ids=["time", "failed"]
+    "leaves", [lambda table: table.expire(), lambda table: table.send(Resignation(0, failed=True))], ids=["time", "failed"]
 )
 def test_among_people_who_leaves_without_a_move_calls_the_match_off_and_who_moved_loses_it(leaves: Any) -> None:
     table = among_people().begin()
     assert table.to_move == 0
     leaves(table)
     assert ended(table) == ["void", "void"]
-    assert table.match.standing.absent(0)
+    assert table.match.standing.was_absent(0)
     table = among_people().begin()
     for _ in range(2):
         table.play(table.last(table.to_move).legal[0])
@@ -164,12 +164,12 @@ def test_among_people_who_leaves_without_a_move_calls_the_match_off_and_who_move
     leaves(table)
     assert ended(table)[0] in ("timeout", "failed")
     assert table.match.result("x").pool == "nim/classic:people"
-    assert not table.match.standing.absent(0)
+    assert not table.match.standing.was_absent(0)
 
 
 def test_among_people_a_page_that_fails_before_it_is_ready_calls_the_match_off_and_who_resigns_loses_it() -> None:
     failed, resigned = among_people(), among_people()
-    for table, event in ((failed, Resigned(1, failed=True)), (resigned, Resigned(1))):
+    for table, event in ((failed, Resignation(1, failed=True)), (resigned, Resignation(1))):
         table.open()
         table.send(event)
     assert ended(failed) == ["void", "void"]
@@ -187,7 +187,7 @@ def test_with_all_seats_absent_the_match_is_void() -> None:
 def test_the_time_to_be_ready_is_not_up_before_it_is() -> None:
     table = Table()
     table.open()
-    table.send(Expired(), after=9.9)
+    table.send(DeadlineReached(), after=9.9)
     assert table.match.standing.phase is Phase.WAITING
     assert table.deadline == 110
 
@@ -195,22 +195,22 @@ def test_the_time_to_be_ready_is_not_up_before_it_is() -> None:
 def test_a_match_that_was_held_gives_as_much_more_time_to_be_ready() -> None:
     table = Table()
     table.open()
-    table.send(Held(0.5), after=1)
+    table.send(Pause(0.5), after=1)
     assert table.deadline == 110.5
 
 
 def test_a_seat_may_resign_before_the_match_begins() -> None:
     table = Table()
     table.open()
-    table.send(Resigned(1))
+    table.send(Resignation(1))
     assert ended(table) == ["win", "resigned"]
 
 
 def test_a_seat_that_comes_back_before_the_match_began_is_told_the_start_again() -> None:
     table = Table()
     table.open()
-    table.send(Left(0))
-    table.send(Returned(0))
+    table.send(Disconnect(0))
+    table.send(Reconnect(0))
     assert table.last(0).resumed
     assert table.last(0).seek is None
 
@@ -222,7 +222,7 @@ def test_a_move_is_recorded_before_it_is_told() -> None:
     table = Table().begin()
     effects = table.play(A_MOVE)
     recorded = [type(effect) for effect in effects]
-    assert recorded.index(Write) < recorded.index(Tell)
+    assert recorded.index(WriteLine) < recorded.index(SendToSeat)
     turn = table.last(1)
     assert turn.events == [table.lines[-1].event]
     assert turn.digest == table.lines[-1].digest
@@ -245,7 +245,7 @@ def test_a_turn_of_a_game_with_too_many_moves_carries_options() -> None:
 
 def test_a_follower_gets_every_turn_and_legal_only_for_its_own() -> None:
     table = Table()
-    table.match.follow(1)
+    table.match.add_follower(1)
     table.begin()
     table.play(A_MOVE)
     mine, after = table.told[1][1:]
@@ -256,7 +256,7 @@ def test_a_follower_gets_every_turn_and_legal_only_for_its_own() -> None:
 
 def test_watchers_get_every_turn_without_legal_and_nonces() -> None:
     table = Table()
-    table.match.watch(wanted=True)
+    table.match.set_watched(is_watched=True)
     table.begin()
     table.play(A_MOVE)
     turns = [message for message in table.shown if isinstance(message, Turn)]
@@ -267,37 +267,37 @@ def test_watchers_get_every_turn_without_legal_and_nonces() -> None:
 
 def test_nothing_is_shown_while_nobody_watches() -> None:
     table = Table().begin()
-    assert not [effect for effect in table.play(A_MOVE) if isinstance(effect, Show)]
+    assert not [effect for effect in table.play(A_MOVE) if isinstance(effect, SendToWatchers)]
 
 
 def test_a_late_watcher_sees_the_current_turn_with_all_events_and_nothing_outside_play() -> None:
     table = Table()
     table.open()
-    assert table.match.view(table.now) is None
-    table.send(Readied(0, b""))
-    table.send(Readied(1, b""))
+    assert table.match.spectator_turn(table.now) is None
+    table.send(SeatReady(0, b""))
+    table.send(SeatReady(1, b""))
     table.play(A_MOVE)
     table.play(A_MOVE, after=1)
-    view = table.match.view(table.now + 2)
+    view = table.match.spectator_turn(table.now + 2)
     assert [event.ply for event in view.events] == [0, 1]
     assert view.clock == [58500, 59500]
-    table.send(Resigned(0))
-    assert table.match.view(table.now) is None
+    table.send(Resignation(0))
+    assert table.match.spectator_turn(table.now) is None
 
 
 def test_of_more_events_than_a_frame_may_hold_the_last_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table("nim", {"heaps": [300]}).begin()
     for _ in range(200):
         table.play({"heap": 0, "take": 1})
-    whole = table.match.view(table.now)
+    whole = table.match.spectator_turn(table.now)
     assert whole is not None
     assert whole.events == table.match.standing.events
-    monkeypatch.setattr(messages, "MOST_TOLD", len(msgspec.json.encode(whole.events[-100:])))
-    view = table.match.view(table.now)
+    monkeypatch.setattr(messages, "MAX_EVENT_BYTES", len(msgspec.json.encode(whole.events[-100:])))
+    view = table.match.spectator_turn(table.now)
     assert view is not None
     assert len(view.events) >= 100
     assert view.events == table.match.standing.events[-len(view.events) :]
-    assert len(msgspec.json.encode(view.events)) <= 1.1 * messages.MOST_TOLD
+    assert len(msgspec.json.encode(view.events)) <= 1.1 * messages.MAX_EVENT_BYTES
 
 
 @pytest.mark.parametrize(
@@ -344,22 +344,22 @@ def test_strikes_count_over_the_whole_match() -> None:
 def test_an_identical_repeat_of_an_accepted_move_is_ignored() -> None:
     table = Table().begin()
     table.play(A_MOVE)
-    assert table.send(Played(0, 0, dict(A_MOVE))) == []
+    assert table.send(MoveReceived(0, 0, dict(A_MOVE))) == []
     table.play(A_MOVE)
-    assert table.send(Played(0, 0, dict(A_MOVE))) == []
+    assert table.send(MoveReceived(0, 0, dict(A_MOVE))) == []
 
 
 @pytest.mark.parametrize(
     ("event", "code"),
     [
-        (Played(0, 0, {"heap": 1, "take": 1}), "stale_ply"),
-        (Played(1, 0, A_MOVE), "stale_ply"),
-        (Played(0, 1, A_MOVE), "not_your_turn"),
-        (Played(1, 2, A_MOVE), "stale_ply"),
-        (Played(1, 10**12, A_MOVE), "stale_ply"),
+        (MoveReceived(0, 0, {"heap": 1, "take": 1}), "stale_ply"),
+        (MoveReceived(1, 0, A_MOVE), "stale_ply"),
+        (MoveReceived(0, 1, A_MOVE), "not_your_turn"),
+        (MoveReceived(1, 2, A_MOVE), "stale_ply"),
+        (MoveReceived(1, 10**12, A_MOVE), "stale_ply"),
     ],
 )
-def test_a_move_that_answers_no_turn_of_this_seat_is_rejected_without_a_strike(event: Played, code: str) -> None:
+def test_a_move_that_answers_no_turn_of_this_seat_is_rejected_without_a_strike(event: MoveReceived, code: str) -> None:
     table = Table().begin()
     table.play(A_MOVE)
     table.send(event)
@@ -372,7 +372,7 @@ def test_a_move_that_answers_no_turn_of_this_seat_is_rejected_without_a_strike(e
 def test_a_rejected_move_of_no_one_is_told_to_that_seat_alone() -> None:
     table = Table().begin()
     before = list(table.told[0])
-    table.send(Played(1, 0, A_MOVE))
+    table.send(MoveReceived(1, 0, A_MOVE))
     assert isinstance(table.last(1), Rejected)
     assert table.told[0] == before
 
@@ -393,7 +393,7 @@ def test_a_good_info_is_kept_in_the_record() -> None:
     table = Table().begin()
     table.play(A_MOVE, info={"value": 0.5, "depth": 3, "nodes": 7, "note": "hm"})
     assert table.lines[-1].info.note == "hm"
-    verify(table.finish_at_random().record())
+    verify_record(table.finish_at_random().record())
 
 
 def test_a_match_that_is_played_out_is_won_by_the_rules() -> None:
@@ -402,11 +402,11 @@ def test_a_match_that_is_played_out_is_won_by_the_rules() -> None:
     result = table.match.result("x")
     assert [seat.rank for seat in result.seats] == [2, 1]
     assert result.rated
-    end = table.match.farewell(0)
+    end = table.match.end_message(0)
     assert end.seed == table.match._seed.hex()
     assert [event.ply for event in end.events] == [0, 1]
     assert end.record == "m-1.jsonl.gz"
-    assert [event.ply for event in table.match.farewell(1).events] == [1]
+    assert [event.ply for event in table.match.end_message(1).events] == [1]
 
 
 def test_a_draw_is_told_as_one() -> None:
@@ -419,20 +419,20 @@ def test_a_draw_is_told_as_one() -> None:
 
 def test_whatever_comes_after_the_end_changes_nothing() -> None:
     table = Table().begin()
-    table.send(Resigned(0))
+    table.send(Resignation(0))
     told = [len(messages) for messages in table.told]
     for event in (
-        Readied(0, b""),
-        Resigned(1),
-        Left(0),
-        Forfeited(1),
-        Expired(),
-        Delayed(1, 99, 101),
-        Held(1),
-        Voided(),
+        SeatReady(0, b""),
+        Resignation(1),
+        Disconnect(0),
+        Forfeit(1),
+        DeadlineReached(),
+        SendDelay(1, 99, 101),
+        Pause(1),
+        Abort(),
     ):
         assert table.send(event) == []
-    table.send(Played(1, 0, A_MOVE))
+    table.send(MoveReceived(1, 0, A_MOVE))
     assert table.last(1).code == "no_such_match"
     assert [len(messages) for messages in table.told] == [told[0], told[1] + 1]
     assert ended(table) == ["resigned", "win"]
@@ -440,7 +440,7 @@ def test_whatever_comes_after_the_end_changes_nothing() -> None:
 
 def test_a_seat_that_comes_back_while_the_result_is_stored_is_told_the_start_before_the_end() -> None:
     table = Table().begin()
-    table.send(Left(1))
-    table.send(Resigned(0))
-    table.send(Returned(1))
+    table.send(Disconnect(1))
+    table.send(Resignation(0))
+    table.send(Reconnect(1))
     assert isinstance(table.last(1), Start)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from referee.effects import Held, Left, Returned
+from referee.effects import Pause, Disconnect, Reconnect
 from referee.match import MatchTimeouts
 from referee.record import write_line
 from referee.state import Phase
@@ -26,7 +26,7 @@ def copy_of(table: Table) -> Table:
 @pytest.mark.parametrize("seat", [0, 1], ids=["whose turn it is", "whose turn it is not"])
 def test_a_seat_that_is_away_for_too_long_loses_by_disconnected(seat: int) -> None:
     table = table_of()
-    table.send(Left(seat), after=5)
+    table.send(Disconnect(seat), after=5)
     assert table.deadline == 165
     table.expire()
     assert ended(table)[seat] == "disconnected"
@@ -42,25 +42,25 @@ def test_how_long_a_seat_may_be_away_is_told_at_the_start_and_recorded() -> None
 
 def test_every_absence_begins_anew() -> None:
     table = table_of()
-    table.send(Left(0), after=5)
-    table.send(Returned(0), after=50)
+    table.send(Disconnect(0), after=5)
+    table.send(Reconnect(0), after=50)
     table.expire()
     assert table.match.standing.phase is Phase.PLAYING
     assert table.deadline == 700
-    table.send(Left(0), after=5)
+    table.send(Disconnect(0), after=5)
     assert table.deadline == 165 + 5 + 60
 
 
 def test_a_connection_that_is_lost_twice_is_away_since_the_first_time() -> None:
     table = table_of()
-    table.send(Left(0), after=5)
-    table.send(Left(0), after=20)
+    table.send(Disconnect(0), after=5)
+    table.send(Disconnect(0), after=20)
     assert table.deadline == 165
 
 
 def test_a_bank_that_ends_before_is_the_end() -> None:
     table = Table(bank=10, away=60).begin()
-    table.send(Left(0), after=1)
+    table.send(Disconnect(0), after=1)
     assert table.deadline == 110
     table.expire()
     assert ended(table) == ["disconnected", "win"]
@@ -68,7 +68,7 @@ def test_a_bank_that_ends_before_is_the_end() -> None:
 
 def test_the_other_seat_may_move_meanwhile() -> None:
     table = table_of()
-    table.send(Left(1), after=5)
+    table.send(Disconnect(1), after=5)
     table.play(A_MOVE, after=10)
     assert table.match.standing.phase is Phase.PLAYING
     assert table.deadline == 165
@@ -78,8 +78,8 @@ def test_the_other_seat_may_move_meanwhile() -> None:
 
 def test_of_two_that_are_away_who_went_first_loses() -> None:
     table = table_of()
-    table.send(Left(1), after=5)
-    table.send(Left(0), after=5)
+    table.send(Disconnect(1), after=5)
+    table.send(Disconnect(0), after=5)
     assert table.deadline == 165
     table.expire()
     assert ended(table) == ["win", "disconnected"]
@@ -87,17 +87,17 @@ def test_of_two_that_are_away_who_went_first_loses() -> None:
 
 def test_time_for_which_a_match_is_held_is_no_absence() -> None:
     table = table_of()
-    table.send(Left(0), after=5)
-    table.send(Held(30.0), after=35)
+    table.send(Disconnect(0), after=5)
+    table.send(Pause(30.0), after=35)
     assert table.deadline == 195
 
 
 def test_after_a_restart_absences_are_counted_from_it_and_nobody_is_out_before_the_time_to_return() -> None:
     table = table_of()
-    table.send(Left(0), after=5)
+    table.send(Disconnect(0), after=5)
     again = copy_of(table)
     assert again.deadline == 1000 + MatchTimeouts().return_timeout_s
-    again.send(Returned(1), after=10)
+    again.send(Reconnect(1), after=10)
     again.expire()
     assert again.deadline == 1060
     again.expire()
@@ -106,15 +106,15 @@ def test_after_a_restart_absences_are_counted_from_it_and_nobody_is_out_before_t
 
 def test_of_more_than_two_seats_the_others_play_on() -> None:
     table = table_of("dibs")
-    table.send(Left(2), after=5)
+    table.send(Disconnect(2), after=5)
     table.expire()
     assert table.match.standing.phase is Phase.PLAYING
     assert table.released == [2]
     assert table.deadline == 700
-    assert copy_of(table).match.standing.playing.out == {2: "disconnected"}
+    assert copy_of(table).match.standing.current_course.dropped_out == {2: "disconnected"}
 
 
 def test_without_a_bound_a_seat_may_be_away_as_long_as_its_clock_lasts() -> None:
     table = Table(bank=600).begin()
-    assert table.send(Left(0), after=5) == []
+    assert table.send(Disconnect(0), after=5) == []
     assert table.deadline == 700

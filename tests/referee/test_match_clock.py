@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from referee.effects import Deadline, Delayed, Expired, Held, Left, Resigned, Returned
+from referee.effects import SetDeadline, SendDelay, DeadlineReached, Pause, Disconnect, Resignation, Reconnect
 from referee.record import write_line
 from referee.state import Phase
 from referee_table import A_MOVE, Table, ended
@@ -32,7 +32,7 @@ def test_a_seat_that_thinks_too_long_loses_by_timeout() -> None:
 
 def test_a_seat_that_is_away_when_its_bank_ends_loses_by_disconnected() -> None:
     table = Table(bank=10).begin()
-    assert table.send(Left(0), after=1) == []
+    assert table.send(Disconnect(0), after=1) == []
     assert table.deadline == 110
     table.expire()
     assert ended(table) == ["disconnected", "win"]
@@ -40,8 +40,8 @@ def test_a_seat_that_is_away_when_its_bank_ends_loses_by_disconnected() -> None:
 
 def test_a_seat_that_came_back_in_time_and_still_thinks_too_long_loses_by_timeout() -> None:
     table = Table(bank=10).begin()
-    table.send(Left(0), after=1)
-    table.send(Returned(0), after=1)
+    table.send(Disconnect(0), after=1)
+    table.send(Reconnect(0), after=1)
     assert table.deadline == 110
     table.expire()
     assert ended(table) == ["timeout", "win"]
@@ -49,7 +49,7 @@ def test_a_seat_that_came_back_in_time_and_still_thinks_too_long_loses_by_timeou
 
 def test_a_seat_may_be_away_while_the_other_thinks() -> None:
     table = Table(bank=10).begin()
-    table.send(Left(1))
+    table.send(Disconnect(1))
     table.play(A_MOVE, after=5)
     assert table.match.standing.phase is Phase.PLAYING
     assert table.deadline == 115
@@ -78,7 +78,7 @@ def test_a_move_that_arrived_after_the_banks_end_is_too_late_though_the_time_was
 
 def test_a_time_declared_up_too_early_asks_again_at_the_deadline() -> None:
     table = Table(bank=10).begin()
-    table.send(Expired(), after=9)
+    table.send(DeadlineReached(), after=9)
     assert table.match.standing.phase is Phase.PLAYING
     assert table.deadline == 110
 
@@ -103,7 +103,7 @@ def test_a_move_that_waited_to_be_read_is_given_the_time_back_and_the_record_say
 def test_a_turn_that_could_not_be_written_moves_the_deadline() -> None:
     table = Table(bank=60).begin()
     table.now += 0.5
-    assert table.send(Delayed(0, 99, 100.5)) == [Deadline(160.5)]
+    assert table.send(SendDelay(0, 99, 100.5)) == [SetDeadline(160.5)]
     table.play(A_MOVE, after=1)
     assert table.last(1).clock == [59500, 60000]
     assert table.lines[-1].given == 500
@@ -111,17 +111,17 @@ def test_a_turn_that_could_not_be_written_moves_the_deadline() -> None:
 
 def test_what_was_written_late_to_who_is_not_to_move_is_no_matter() -> None:
     table = Table(bank=60).begin()
-    assert table.send(Delayed(1, 99, 100.5)) == []
+    assert table.send(SendDelay(1, 99, 100.5)) == []
     table.play(A_MOVE, after=1)
     assert table.lines[-1].given == 0
 
 
 def test_what_a_seat_was_given_back_is_in_the_line_of_whatever_ends_its_turn() -> None:
     table = Table("dibs", bank=60).begin()
-    table.send(Delayed(0, 99, 100.25), after=1)
-    table.send(Resigned(2))
+    table.send(SendDelay(0, 99, 100.25), after=1)
+    table.send(Resignation(2))
     assert (table.lines[-1].event.out, table.lines[-1].given) == ("resigned", 250)
-    table.send(Delayed(0, 100, 101.25), after=1)
+    table.send(SendDelay(0, 100, 101.25), after=1)
     table.expire()
     assert (table.lines[-1].event.out, table.lines[-1].given) == ("timeout", 250)
     assert ended(table) == ["timeout", "win", "resigned"]
@@ -129,15 +129,15 @@ def test_what_a_seat_was_given_back_is_in_the_line_of_whatever_ends_its_turn() -
 
 def test_what_was_given_back_before_a_restart_is_not_given_again() -> None:
     table = Table("dibs", bank=60).begin()
-    table.send(Delayed(0, 99, 100.25), after=1)
-    table.send(Resigned(1))
+    table.send(SendDelay(0, 99, 100.25), after=1)
+    table.send(Resignation(1))
     table.play({"take": 1}, after=3, waited=0.125)
     table.play({"take": 1}, after=3, waited=9.0)
     again = Table(header=table.header).resume(table.lines)
-    assert again.match.standing.clock.given == (375, 0, 600)
+    assert again.match.standing.clock.compensated_ms == (375, 0, 600)
     assert again.banks() == table.banks()
     for seat in (0, 2):
-        again.send(Returned(seat))
+        again.send(Reconnect(seat))
     again.play({"take": 1}, after=3, waited=1.0)
     again.play({"take": 1}, after=3, waited=1.0)
     assert [line.given for line in again.lines[-2:]] == [225, 0]
@@ -147,7 +147,7 @@ def test_what_was_given_back_before_a_restart_is_not_given_again() -> None:
 
 def test_the_clock_stands_while_a_match_is_held() -> None:
     table = Table(bank=10).begin()
-    table.send(Held(4), after=5)
+    table.send(Pause(4), after=5)
     assert table.deadline == 114
     table.play(A_MOVE, after=1)
     assert table.last(1).clock == [8500, 10000]
@@ -156,6 +156,6 @@ def test_the_clock_stands_while_a_match_is_held() -> None:
 
 def test_a_turn_that_began_while_the_match_was_held_gains_nothing() -> None:
     table = Table(bank=10).begin()
-    table.send(Held(4), after=1)
+    table.send(Pause(4), after=1)
     table.play(A_MOVE, after=1)
     assert table.last(1).clock == [9500, 10000]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from protocol.messages import End, Start, Turn
-from referee.effects import Forfeited, Left, Played, Readied, Resigned, Returned, Voided
+from referee.effects import Forfeit, Disconnect, MoveReceived, SeatReady, Resignation, Reconnect, Abort
 from referee.state import Phase
 from referee_table import A_MOVE, Dibs, Table, ended
 
@@ -17,29 +17,29 @@ pytestmark = pytest.mark.usefixtures("dibs")
 def test_a_seat_may_resign_on_either_turn() -> None:
     for seat, reasons in ((0, ["resigned", "win"]), (1, ["win", "resigned"])):
         table = Table().begin()
-        table.send(Resigned(seat))
+        table.send(Resignation(seat))
         assert ended(table) == reasons
         assert table.lines[-1].event.seat == seat
 
 
 def test_a_seat_that_is_gone_for_good_loses_at_once() -> None:
     table = Table().begin()
-    table.send(Forfeited(1))
+    table.send(Forfeit(1))
     assert ended(table) == ["win", "disconnected"]
 
 
 def test_a_bot_that_is_gone_for_good_before_the_match_began_has_its_time_to_be_ready() -> None:
     table = Table()
     table.open()
-    assert table.send(Forfeited(0)) == []
+    assert table.send(Forfeit(0)) == []
 
 
 def test_a_seat_that_comes_back_on_its_turn_is_told_everything_since_its_last_accepted_move() -> None:
     table = Table().begin()
     table.play(A_MOVE)
     table.play(A_MOVE)
-    table.send(Left(0))
-    table.send(Returned(0), after=3)
+    table.send(Disconnect(0))
+    table.send(Reconnect(0), after=3)
     start, turn = table.told[0][-2:]
     assert start.resumed
     assert turn.ply == 2
@@ -50,8 +50,8 @@ def test_a_seat_that_comes_back_on_its_turn_is_told_everything_since_its_last_ac
 
 def test_a_seat_that_comes_back_on_the_others_turn_is_told_the_start_alone() -> None:
     table = Table().begin()
-    table.send(Left(1))
-    table.send(Returned(1))
+    table.send(Disconnect(1))
+    table.send(Reconnect(1))
     assert isinstance(table.last(1), Start)
     table.play(A_MOVE)
     assert [event.ply for event in table.last(1).events] == [0]
@@ -60,9 +60,9 @@ def test_a_seat_that_comes_back_on_the_others_turn_is_told_the_start_alone() -> 
 def test_a_follower_that_comes_back_gets_the_current_turn_whoever_is_to_move() -> None:
     table = Table().begin()
     table.play(A_MOVE)
-    table.send(Left(0))
-    table.match.follow(0)
-    table.send(Returned(0))
+    table.send(Disconnect(0))
+    table.match.add_follower(0)
+    table.send(Reconnect(0))
     turn = table.last(0)
     assert (turn.to_move, turn.legal) == (1, None)
     assert [event.ply for event in turn.events] == [0]
@@ -74,7 +74,7 @@ def test_a_match_can_be_called_off_at_any_time(plies: int | None) -> None:
     table.open() if plies is None else table.begin()
     for _ in range(plies or 0):
         table.play(A_MOVE)
-    table.send(Voided())
+    table.send(Abort())
     assert ended(table) == ["void", "void"]
     result = table.match.result("x")
     assert not result.rated
@@ -86,23 +86,23 @@ def test_what_was_not_recorded_is_taken_back_when_the_match_is_called_off() -> N
     table = Table("nim", {"heaps": [1, 1]}).begin()
     table.play({"heap": 0, "take": 1})
     table.now += 1
-    table.match.receive(Played(1, 1, {"heap": 1, "take": 1}), table.now)  # and its effects are lost
+    table.match.receive(MoveReceived(1, 1, {"heap": 1, "take": 1}), table.now)  # and its effects are lost
     assert table.match.standing.phase is Phase.OVER
-    table.send(Voided(undo=True))
+    table.send(Abort(undo_last_event=True))
     assert ended(table) == ["void", "void"]
     assert table.match.result("x").plies == 1
-    assert [event.ply for event in table.match.farewell(1).events] == []
+    assert [event.ply for event in table.match.end_message(1).events] == []
 
 
 def test_a_beginning_that_was_not_recorded_is_taken_back_too() -> None:
     table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"})
     table.open()
-    table.send(Readied(0, b""))
-    table.match.receive(Readied(1, b""), table.now)
-    table.send(Voided(undo=True))
+    table.send(SeatReady(0, b""))
+    table.match.receive(SeatReady(1, b""), table.now)
+    table.send(Abort(undo_last_event=True))
     assert ended(table) == ["void", "void"]
     assert table.match.result("x").plies == 0
-    assert table.match.farewell(0).events == []
+    assert table.match.end_message(0).events == []
 
 
 def test_rules_that_fail_at_the_very_end_leave_the_match_going_to_be_voided(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +114,7 @@ def test_rules_that_fail_at_the_very_end_leave_the_match_going_to_be_voided(monk
     monkeypatch.setattr(Dibs, "ranks", fail)
     with pytest.raises(RuntimeError):
         table.play({"take": 1})
-    table.send(Voided(undo=True))
+    table.send(Abort(undo_last_event=True))
     assert ended(table) == ["void"] * 3
 
 
@@ -141,7 +141,7 @@ def test_of_three_seats_only_the_offender_drops_out_and_is_told_its_end_without_
 
 def test_of_three_seats_one_that_leaves_out_of_turn_does_not_touch_the_clock_of_the_mover() -> None:
     table = Table("dibs", bank=10).begin()
-    table.send(Resigned(2), after=4)
+    table.send(Resignation(2), after=4)
     assert table.deadline == 110
     table.play({"take": 1}, after=1)
     assert table.lines[-1].clock == [5500, 10000, 10000]
@@ -152,11 +152,11 @@ def test_of_three_seats_one_that_leaves_out_of_turn_does_not_touch_the_clock_of_
 
 def test_of_three_seats_the_last_one_wins() -> None:
     table = Table("dibs").begin()
-    table.send(Resigned(1))
-    table.send(Forfeited(1))
-    table.send(Played(1, 0, {"take": 1}))
-    table.send(Returned(1))
-    table.send(Forfeited(2))
+    table.send(Resignation(1))
+    table.send(Forfeit(1))
+    table.send(MoveReceived(1, 0, {"take": 1}))
+    table.send(Reconnect(1))
+    table.send(Forfeit(2))
     assert ended(table) == ["win", "resigned", "disconnected"]
     assert table.released == [1]
     assert [seat.rank for seat in table.match.result("x").seats] == [1, 3, 2]
@@ -167,7 +167,7 @@ def test_of_three_seats_one_that_does_not_show_up_leaves_the_others_to_play(abse
     table = Table("dibs", rated=True)
     table.open()
     for seat in {0, 1, 2} - {absent}:
-        table.send(Readied(seat, b""))
+        table.send(SeatReady(seat, b""))
     table.expire()
     first = min({0, 1, 2} - {absent})
     assert isinstance(table.last(first), Turn)
@@ -180,9 +180,9 @@ def test_of_three_seats_one_that_does_not_show_up_leaves_the_others_to_play(abse
 def test_of_three_seats_one_that_resigns_early_leaves_the_others_their_time_to_be_ready() -> None:
     table = Table("dibs")
     table.open()
-    assert table.send(Resigned(0)) == []
-    table.send(Readied(1, b""))
-    table.send(Readied(2, b""))
+    assert table.send(Resignation(0)) == []
+    table.send(SeatReady(1, b""))
+    table.send(SeatReady(2, b""))
     assert table.last(0).reason == "resigned"
     assert isinstance(table.last(1), Turn)
     assert table.last(1).nonces == ["", "", ""]
@@ -192,27 +192,27 @@ def test_of_three_seats_one_that_resigns_early_leaves_the_others_their_time_to_b
 def test_of_three_seats_two_that_resign_early_end_the_match() -> None:
     table = Table("dibs")
     table.open()
-    table.send(Resigned(0))
-    table.send(Resigned(2))
+    table.send(Resignation(0))
+    table.send(Resignation(2))
     assert ended(table) == ["resigned", "win", "resigned"]
 
 
 def test_a_match_whose_only_ready_seat_resigned_is_void() -> None:
     table = Table("dibs")
     table.open()
-    table.send(Resigned(0))
+    table.send(Resignation(0))
     table.expire()
     assert ended(table) == ["void"] * 3
 
 
 def test_followers_among_three_get_every_turn_until_they_drop_out() -> None:
     table = Table("dibs")
-    table.match.follow(1)
-    table.match.follow(2)
+    table.match.add_follower(1)
+    table.match.add_follower(2)
     table.begin()
     table.play({"take": 1})
     assert [isinstance(table.last(seat), Turn) for seat in (1, 2)] == [True, True]
-    table.send(Resigned(2))
+    table.send(Resignation(2))
     count = len(table.told[2])
     table.play({"take": 1})
     assert len(table.told[2]) == count

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from protocol.messages import End, Turn
-from protocol.reasons import LEAVING
-from referee.effects import Returned, Voided, Write
+from protocol.reasons import DROP_OUT_REASONS
+from referee.effects import Reconnect, Abort, WriteLine
 from referee.match import Match
-from referee.messages import end_of_record
+from referee.messages import make_end_from_record
 from referee.record import AnyLine, Begun, Ply, Sealed
 from referee.state import Phase
 from referee_scripts import GAMES, READY, SCRIPTS, banks_in, rehearsed, step
@@ -45,15 +45,15 @@ def check(table: Table) -> None:
     assert all(rank == 1 or sum(other < rank for other in ranks) >= rank - 1 for rank in ranks)
     for seat in result.seats:
         assert (seat.reason == "void") == (result.reason == "void")
-        if seat.reason in LEAVING:
+        if seat.reason in DROP_OUT_REASONS:
             assert seat.rank > 1
     assert result.rated == (result.reason != "void")
-    verify(table.record())
+    verify_record(table.record())
     assert [line.event for line in table.lines if isinstance(line, Ply)] == match.standing.events
     moved = [line for line in table.lines if isinstance(line, (Ply, Sealed))]
     assert all(ms >= 0 for line in moved for ms in line.clock)
-    assert max(match.standing.clock.given) <= table.header.clock.bank_ms / 100
-    assert sum(line.given for line in moved) == sum(match.standing.noted)
+    assert max(match.standing.clock.compensated_ms) <= table.header.clock.bank_ms / 100
+    assert sum(line.given for line in moved) == sum(match.standing.recorded_compensation_ms)
 
 
 def check_told(table: Table) -> None:
@@ -66,11 +66,11 @@ def check_told(table: Table) -> None:
                 assert message.legal is not None or message.to_move != seat
                 assert all(ms >= 0 for ms in message.clock)
         assert sum(isinstance(message, End) for message in table.told[seat]) <= 1
-        end = table.match.farewell(seat)
+        end = table.match.end_message(seat)
         assert end.seed == table.match._seed.hex()
         assert table.match.standing.events[len(table.match.standing.events) - len(end.events) :] == end.events
     record = table.record()
-    told, kept = table.match.farewell(None, record.footer.ratings), end_of_record(record)
+    told, kept = table.match.end_message(None, record.footer.ratings), make_end_from_record(record)
     if not record.lines:  # called off before an event: then the record does not tell whether it had begun
         kept = replace(kept, state=told.state)
     assert replace(kept, events=told.events) == told
@@ -131,7 +131,7 @@ def line_of_move(line: AnyLine, seat: int) -> bool:
 
 def check_resumed(table: Table, cut: int) -> None:
     again = Table(header=table.header)
-    again.match.watch(wanted=True)
+    again.match.set_watched(is_watched=True)
     again.now = 900.0
     again.resume(table.lines[:cut])
     expected = table.lines[: len(again.lines)]
@@ -145,16 +145,16 @@ def check_resumed(table: Table, cut: int) -> None:
     ]
     if lines and before and cut == len(again.lines):
         assert again.banks() == banks_in(again.lines, table.header.clock.bank_ms, len(table.seats))
-        assert sum(again.match.standing.clock.given) == sum(line.given for line in before)
+        assert sum(again.match.standing.clock.compensated_ms) == sum(line.given for line in before)
     if again.match.standing.phase is Phase.PLAYING:
         for seat in again.seats:
-            again.send(Returned(seat))
+            again.send(Reconnect(seat))
         to_move = again.to_move
         turn = again.last(to_move)
         assert isinstance(turn, Turn)
         news = again.match.standing.events[events_before_last_move(again.lines, to_move) :]
         assert turn.events == [again.match.game.view_event(event, to_move) for event in news]
-        assert turn.legal == again.match.standing.course.legal(to_move)[0]
+        assert turn.legal == again.match.standing.course.legal_moves(to_move)[0]
         again.finish_at_random()
     check(again)
 
@@ -185,7 +185,7 @@ def test_a_match_voided_because_its_last_event_was_not_recorded_verifies(
         nonlocal seen
         effects = receive(match, event, now)
         seen += 1
-        if seen > fails_at and any(isinstance(effect, Write) for effect in effects):
+        if seen > fails_at and any(isinstance(effect, WriteLine) for effect in effects):
             raise Lost
         return effects
 
@@ -195,7 +195,7 @@ def test_a_match_voided_because_its_last_event_was_not_recorded_verifies(
             table.now += after
             step(table, what)
     except Lost:
-        table.perform(receive(table.match, Voided(undo=True), table.now))
+        table.perform(receive(table.match, Abort(undo_last_event=True), table.now))
         assert table.match.standing.course.reason == "void"
     if table.match.standing.phase is Phase.OVER:
         check(table)

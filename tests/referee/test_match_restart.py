@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from protocol.errors import BadRecord
-from referee.effects import Delayed, Expired, Forfeited, Held, Left, Readied, Resigned, Returned, Voided
+from referee.effects import SendDelay, DeadlineReached, Forfeit, Pause, Disconnect, SeatReady, Resignation, Reconnect, Abort
 from referee.match import Match, MatchTimeouts
 from referee.record import Begun, Strike, Void
 from referee.state import Phase
@@ -24,7 +24,7 @@ def copy_of(table: Table, cut: int | None = None) -> Table:
 
 def all_back(table: Table) -> Table:
     for seat in table.seats:
-        table.send(Returned(seat))
+        table.send(Reconnect(seat))
     return table
 
 
@@ -33,9 +33,9 @@ def test_after_a_restart_clocks_stand_still_until_every_seat_is_back() -> None:
     table.play(A_MOVE, after=2)
     again = copy_of(table)
     assert again.deadline == 500 + MatchTimeouts().return_timeout_s
-    again.send(Returned(1), after=20)
+    again.send(Reconnect(1), after=20)
     assert again.last(1).clock == [8500, 10000]
-    again.send(Returned(0), after=5)
+    again.send(Reconnect(0), after=5)
     assert again.deadline == 525 + 10
     again.play(A_MOVE, after=1)
     assert again.last(0).clock == [8500, 9500]
@@ -44,18 +44,18 @@ def test_after_a_restart_clocks_stand_still_until_every_seat_is_back() -> None:
 def test_after_a_restart_a_seat_that_is_back_may_move_before_the_others_are() -> None:
     table = Table(bank=10).begin()
     again = copy_of(table)
-    again.send(Returned(0), after=5)
+    again.send(Reconnect(0), after=5)
     again.play(A_MOVE, after=3)
     assert again.lines[-1].clock == [10500, 10000]
     assert again.deadline == 530
-    again.send(Returned(1), after=4)
+    again.send(Reconnect(1), after=4)
     assert again.deadline == 522
     assert again.last(1).ply == 1
 
 
 def test_after_a_restart_with_one_seat_back_the_clocks_run_in_the_end() -> None:
     again = copy_of(Table(bank=10).begin())
-    again.send(Returned(1))
+    again.send(Reconnect(1))
     again.expire()
     assert again.deadline == 540
     again.expire()
@@ -64,12 +64,12 @@ def test_after_a_restart_with_one_seat_back_the_clocks_run_in_the_end() -> None:
 
 def test_after_a_restart_a_seat_that_came_and_went_is_waited_for() -> None:
     again = copy_of(Table(bank=10).begin())
-    again.send(Returned(0))
-    again.send(Left(0))
-    again.send(Returned(1))
+    again.send(Reconnect(0))
+    again.send(Disconnect(0))
+    again.send(Reconnect(1))
     assert again.deadline == 530
-    assert again.send(Delayed(0, 499, 501)) == []
-    again.send(Held(1))
+    assert again.send(SendDelay(0, 499, 501)) == []
+    again.send(Pause(1))
     assert again.deadline == 531
 
 
@@ -77,7 +77,7 @@ def test_after_a_restart_with_no_seat_back_the_match_is_void() -> None:
     table = Table(rated=True).begin()
     table.play(A_MOVE)
     again = copy_of(table)
-    again.send(Expired(), after=29)
+    again.send(DeadlineReached(), after=29)
     assert again.deadline == 530
     again.expire()
     assert ended(again) == ["void", "void"]
@@ -86,12 +86,12 @@ def test_after_a_restart_with_no_seat_back_the_match_is_void() -> None:
 def test_after_a_restart_before_the_match_began_there_is_time_to_be_ready_again() -> None:
     table = Table()
     table.open()
-    table.send(Readied(0, b""))
+    table.send(SeatReady(0, b""))
     again = copy_of(table)
     assert again.match.standing.phase is Phase.WAITING
     all_back(again)
-    again.send(Readied(0, NONCES[0]))
-    again.send(Readied(1, b""))
+    again.send(SeatReady(0, NONCES[0]))
+    again.send(SeatReady(1, b""))
     assert again.last(0).nonces == [NONCES[0].hex(), ""]
     ended(again.finish_at_random())
 
@@ -99,29 +99,29 @@ def test_after_a_restart_before_the_match_began_there_is_time_to_be_ready_again(
 def test_after_a_restart_a_seat_may_resign_while_clocks_stand_still() -> None:
     table = Table("dibs", bank=10).begin()
     again = copy_of(table)
-    again.send(Returned(0))
-    again.send(Returned(1))
-    again.send(Resigned(0))
+    again.send(Reconnect(0))
+    again.send(Reconnect(1))
+    again.send(Resignation(0))
     assert again.deadline == 530
     assert again.last(1).to_move == 1
-    again.send(Forfeited(2), after=1)
+    again.send(Forfeit(2), after=1)
     assert ended(again) == ["resigned", "win", "disconnected"]
 
 
 def test_after_a_restart_the_one_seat_that_is_missing_may_drop_out_and_the_clocks_run() -> None:
     again = copy_of(Table("dibs", bank=10).begin())
-    again.send(Returned(0))
-    again.send(Returned(1))
-    again.send(Forfeited(2), after=1)
+    again.send(Reconnect(0))
+    again.send(Reconnect(1))
+    again.send(Forfeit(2), after=1)
     assert again.deadline == 511
 
 
 @pytest.mark.parametrize("void", [False, True])
 def test_after_a_restart_a_seat_that_had_dropped_out_is_free(void: bool) -> None:
     table = Table("dibs").begin()
-    table.send(Resigned(1))
+    table.send(Resignation(1))
     if void:
-        table.send(Voided())
+        table.send(Abort())
     assert copy_of(table).released == [1]
 
 
@@ -130,14 +130,14 @@ def test_a_match_that_was_over_in_the_journal_finishes_at_once(reason: str) -> N
     table = Table("nim", {"heaps": [1, 1]}, rated=True)
     table.open()
     if reason == "no_show":
-        table.send(Readied(0, b""))
+        table.send(SeatReady(0, b""))
         table.expire()
     else:
         table.begin()
         if reason == "resigned":
-            table.send(Resigned(0))
+            table.send(Resignation(0))
         elif reason == "void":
-            table.send(Voided())
+            table.send(Abort())
         elif reason == "illegal":
             for _ in range(3):
                 table.play(None)
@@ -154,7 +154,7 @@ def test_what_a_crash_cut_off_in_the_middle_of_a_beginning_is_done_after_the_res
     config = {"heaps": [9, 9, 9], "start": "p-position"} if game == "nim" else {"dealt": True}
     table = Table(game, config, rated=True)
     table.open()
-    table.send(Readied(0, b""))
+    table.send(SeatReady(0, b""))
     table.expire()
     begun = next(at for at, line in enumerate(table.lines) if isinstance(line, Begun))
     assert len(table.lines) > begun + 2
@@ -191,7 +191,7 @@ def test_a_restart_between_a_strike_and_the_next_event_leaves_the_record_as_it_w
 def test_a_voided_match_is_void_after_the_restart_though_it_could_not_be_stored() -> None:
     table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}).begin()
     table.play(table.last(0).legal[0])
-    table.send(Voided())
+    table.send(Abort())
     assert isinstance(table.lines[-1], Void)
     again = copy_of(table)
     assert ended(again) == ["void", "void"]
@@ -219,4 +219,4 @@ def test_the_seed_of_another_match_is_refused() -> None:
     table = Table().begin()
     other = Match(table.header, b"x" * 32, table.match.players)
     with pytest.raises(BadRecord, match="commitment"):
-        other.recall(table.lines[2:])
+        other.load_journal(table.lines[2:])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.messages import Start, Turn
-from referee.effects import Absent, Forfeited, Left, Played, Readied, Resigned, Returned, Tell, Voided
+from referee.effects import NoShow, Forfeit, Disconnect, MoveReceived, SeatReady, Resignation, Reconnect, SendToSeat, Abort
 from referee.match import MatchTimeouts
 from referee_table import A_MOVE, Table, ended
 
@@ -34,7 +34,7 @@ def test_strikes_of_one_seat_are_not_the_others() -> None:
 def test_every_follower_is_told_every_turn() -> None:
     table = Table("dibs")
     for seat in table.seats:
-        table.match.follow(seat)
+        table.match.add_follower(seat)
     table.begin()
     table.play({"take": 1})
     for seat in table.seats:
@@ -46,80 +46,80 @@ def test_every_follower_is_told_every_turn() -> None:
 def test_two_that_are_away_are_both_waited_for_after_a_restart() -> None:
     again = resumed(Table(bank=10).begin())
     for seat in again.seats:
-        again.send(Returned(seat))
+        again.send(Reconnect(seat))
     assert again.deadline == again.now + 10
     again = resumed(Table(bank=10).begin())
-    again.send(Left(0))
-    again.send(Returned(1))
+    again.send(Disconnect(0))
+    again.send(Reconnect(1))
     assert again.deadline == 100 + MatchTimeouts().return_timeout_s
-    again.send(Left(1))
+    again.send(Disconnect(1))
     again.expire()
     assert ended(again) == ["void", "void"]
 
 
 def test_who_comes_back_last_after_a_restart_is_told_the_start_before_the_clock_runs() -> None:
     again = resumed(Table(bank=10).begin())
-    again.send(Returned(1))
-    effects = again.send(Returned(0))
-    told = [effect.message for effect in effects if isinstance(effect, Tell)]
+    again.send(Reconnect(1))
+    effects = again.send(Reconnect(0))
+    told = [effect.message for effect in effects if isinstance(effect, SendToSeat)]
     assert [type(message) for message in told] == [Start, Turn]
 
 
 @pytest.mark.usefixtures("dibs")
 def test_who_dropped_out_and_comes_back_is_told_no_turn() -> None:
     table = Table("dibs")
-    table.match.follow(2)
+    table.match.add_follower(2)
     table.begin()
-    table.send(Forfeited(2))
-    table.match.follow(2)
-    effects = table.send(Returned(2))
-    assert [type(effect.message) for effect in effects if isinstance(effect, Tell)] == [Start]
+    table.send(Forfeit(2))
+    table.match.add_follower(2)
+    effects = table.send(Reconnect(2))
+    assert [type(effect.message) for effect in effects if isinstance(effect, SendToSeat)] == [Start]
 
 
 def test_who_comes_back_when_all_is_over_is_told_no_turn() -> None:
     table = Table().begin()
-    table.match.follow(0)
-    table.send(Resigned(1))
-    effects = table.send(Returned(0))
-    assert [type(effect.message) for effect in effects if isinstance(effect, Tell)] == [Start]
+    table.match.add_follower(0)
+    table.send(Resignation(1))
+    effects = table.send(Reconnect(0))
+    assert [type(effect.message) for effect in effects if isinstance(effect, SendToSeat)] == [Start]
 
 
 def test_a_move_accepted_before_a_restart_is_no_news_after_it() -> None:
     table = Table().begin()
     table.play(A_MOVE)
     again = resumed(table)
-    assert again.send(Played(0, 0, A_MOVE)) == []
+    assert again.send(MoveReceived(0, 0, A_MOVE)) == []
 
 
 def test_a_deal_is_no_move_of_a_seat_after_a_restart() -> None:
     again = resumed(Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}).begin())
     assert len(again.match.standing.events) == 1
-    assert again.match.standing.accepted(0, 0) is None
-    again.send(Returned(0))
+    assert again.match.standing.find_accepted_move(0, 0) is None
+    again.send(Reconnect(0))
     assert again.last(0).nonces is not None, "it has not moved yet"
 
 
 def test_who_comes_back_is_told_what_happened_since_its_own_last_move() -> None:
     table = Table().begin()
-    table.send(Left(1))
+    table.send(Disconnect(1))
     table.play(A_MOVE)
-    table.send(Returned(1))
+    table.send(Reconnect(1))
     assert [event.ply for event in table.last(1).events] == [0]
     table.play(A_MOVE)
     table.play(A_MOVE)
-    table.send(Left(1))
-    table.send(Returned(1))
+    table.send(Disconnect(1))
+    table.send(Reconnect(1))
     assert [event.ply for event in table.last(1).events] == [1, 2]
 
 
 @pytest.mark.usefixtures("dibs")
 def test_who_drops_out_is_told_what_happened_since_its_own_last_turn() -> None:
     table = Table("dibs")
-    table.match.watch(wanted=True)
+    table.match.set_watched(is_watched=True)
     table.begin()
     table.play({"take": 1})
     table.play({"take": 1})
-    table.send(Forfeited(1))
+    table.send(Forfeit(1))
     assert [(event.ply, event.seat) for event in table.last(1).events] == [(1, 1), (2, 1)]
 
 
@@ -128,8 +128,8 @@ def test_the_last_one_missing_may_resign_and_the_others_clocks_run_at_once() -> 
     table = Table("dibs", bank=10)
     table.open()
     for seat in (0, 1):
-        table.send(Readied(seat, b""), after=1)
-    table.send(Resigned(2), after=1)
+        table.send(SeatReady(seat, b""), after=1)
+    table.send(Resignation(2), after=1)
     assert table.deadline == table.now + 10
     assert (table.ply, table.to_move) == (0, 0)
 
@@ -139,7 +139,7 @@ def test_who_has_not_come_back_after_a_restart_is_told_what_followed_its_last_mo
     for _ in range(3):
         table.play(A_MOVE)
     again = resumed(table)
-    again.send(Returned(1))
+    again.send(Reconnect(1))
     again.play(A_MOVE)
     assert [event.ply for event in again.last(0).events] == [2, 3]
 
@@ -147,7 +147,7 @@ def test_who_has_not_come_back_after_a_restart_is_told_what_followed_its_last_mo
 def test_a_seat_that_will_not_come_has_lost_before_the_other_one_is_ready() -> None:
     table = Table()
     table.open()
-    table.send(Absent(0))
+    table.send(NoShow(0))
     result = table.match.result("2026-01-01T00:00:09.000Z")
     assert [(seat.rank, seat.reason) for seat in result.seats] == [(2, "no_show"), (1, "win")]
 
@@ -156,45 +156,45 @@ def test_a_seat_that_will_not_come_has_lost_before_the_other_one_is_ready() -> N
 def test_of_three_seats_the_two_that_come_play_on_without_the_third() -> None:
     table = Table("dibs")
     table.open()
-    table.send(Absent(1))
+    table.send(NoShow(1))
     assert not table.match.standing.course
     for seat in (0, 2):
-        table.send(Readied(seat, b""))
-    assert table.match.standing.playing.out == {1: "no_show"}
+        table.send(SeatReady(seat, b""))
+    assert table.match.standing.current_course.dropped_out == {1: "no_show"}
     assert (table.finishes, table.to_move) == (0, 0)
 
 
 def test_a_seat_that_will_not_come_back_has_lost_its_connection() -> None:
     table = Table().begin()
-    table.send(Absent(1))
+    table.send(NoShow(1))
     assert [seat.reason for seat in table.match.result("2026-01-01T00:00:09.000Z").seats] == ["win", "disconnected"]
 
 
 def test_absent_is_who_was_not_heard_of_and_never_moved() -> None:
     standing = Table().match.standing
-    assert not standing.absent(0)
+    assert not standing.was_absent(0)
     table = Table().begin()
-    assert not table.match.standing.absent(0)
-    table.send(Forfeited(0))
-    assert [table.match.standing.absent(seat) for seat in table.seats] == [True, False]
+    assert not table.match.standing.was_absent(0)
+    table.send(Forfeit(0))
+    assert [table.match.standing.was_absent(seat) for seat in table.seats] == [True, False]
     moved = Table().begin()
     moved.play(A_MOVE)
-    moved.send(Forfeited(0))
-    assert not moved.match.standing.absent(0)
+    moved.send(Forfeit(0))
+    assert not moved.match.standing.was_absent(0)
     resigned = Table().begin()
-    resigned.send(Resigned(0))
-    assert not resigned.match.standing.absent(0)
+    resigned.send(Resignation(0))
+    assert not resigned.match.standing.was_absent(0)
     void = Table().begin()
-    void.send(Forfeited(0))
-    void.match.standing.course = void.match.standing.playing.voided()
-    assert not void.match.standing.absent(0)
+    void.send(Forfeit(0))
+    void.match.standing.course = void.match.standing.current_course.call_off()
+    assert not void.match.standing.was_absent(0)
 
 
 def test_who_is_in_a_match_to_its_end_stayed() -> None:
     table = Table().begin()
-    assert not table.match.standing.stayed(1)
-    table.send(Resigned(0))
-    assert [table.match.standing.stayed(seat) for seat in table.seats] == [False, True]
+    assert not table.match.standing.stayed_to_end(1)
+    table.send(Resignation(0))
+    assert [table.match.standing.stayed_to_end(seat) for seat in table.seats] == [False, True]
     void = Table().begin()
-    void.send(Voided())
-    assert not any(void.match.standing.stayed(seat) for seat in void.seats)
+    void.send(Abort())
+    assert not any(void.match.standing.stayed_to_end(seat) for seat in void.seats)

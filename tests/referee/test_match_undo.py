@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from protocol.games.base import Game
-from referee.effects import Absent, Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
+from referee.effects import NoShow, SendDelay, DeadlineReached, Forfeit, Pause, Disconnect, MoveReceived, SeatReady, Resignation, Reconnect, Abort
 from referee.match import Match
 from referee_scripts import GAMES, READY, SCRIPTS, STEPS, rehearsed, step
 from referee_table import A_MOVE, Dibs, Table, ended
@@ -36,25 +36,25 @@ def state(value: Any) -> Any:
 
 def check_taken_back(before: Table, after: Table) -> None:
     """`after` is `before` and one event more; without it, both are called off alike."""
-    taken_back = after.match.receive(Voided(undo=True), after.now)
-    assert taken_back == before.match.receive(Voided(), after.now)
+    taken_back = after.match.receive(Abort(undo_last_event=True), after.now)
+    assert taken_back == before.match.receive(Abort(), after.now)
     assert state(after.match) == state(before.match)
 
 
 def waiting() -> Table:
     """One seat is not ready yet."""
     table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"})
-    table.match.follow(1)
+    table.match.add_follower(1)
     table.open()
-    table.send(Readied(0, b"\x11" * 16))
+    table.send(SeatReady(0, b"\x11" * 16))
     return table
 
 
 def playing() -> Table:
     """A move is played; another bad move of the seat to move would be its third."""
     table = Table(bank=10)
-    table.match.follow(1)
-    table.match.watch(wanted=True)
+    table.match.add_follower(1)
+    table.match.set_watched(is_watched=True)
     table.begin()
     table.play(A_MOVE, after=1)
     table.play(None)
@@ -74,38 +74,38 @@ def resumed() -> Table:
 
 
 EVENTS = [
-    (waiting, Readied(1, b"\x22" * 16)),
-    (waiting, Resigned(1)),
-    (waiting, Left(0)),
-    (waiting, Absent(1)),
-    (waiting, Delayed(0, 99, 101)),
-    (waiting, Held(0.5)),
-    (waiting, Expired()),
-    (waiting, Voided()),
-    (playing, Played(1, 1, A_MOVE, round_trip=0.05, waited=0.02)),
-    (playing, Played(0, 0, A_MOVE, waited=0.0)),
-    (playing, Played(1, 1, None)),
-    (playing, Played(0, 0, A_MOVE)),
-    (playing, Resigned(0)),
-    (playing, Forfeited(1)),
-    (playing, Left(1)),
-    (playing, Returned(1)),
-    (playing, Delayed(1, 99, 101)),
-    (playing, Held(0.5)),
-    (playing, Expired()),
-    (playing, Voided()),
-    (playing_three, Resigned(1)),
-    (playing_three, Forfeited(0)),
-    (resumed, Returned(0)),
-    (resumed, Played(1, 1, A_MOVE)),
-    (resumed, Expired()),
+    (waiting, SeatReady(1, b"\x22" * 16)),
+    (waiting, Resignation(1)),
+    (waiting, Disconnect(0)),
+    (waiting, NoShow(1)),
+    (waiting, SendDelay(0, 99, 101)),
+    (waiting, Pause(0.5)),
+    (waiting, DeadlineReached()),
+    (waiting, Abort()),
+    (playing, MoveReceived(1, 1, A_MOVE, round_trip_s=0.05, waited_s=0.02)),
+    (playing, MoveReceived(0, 0, A_MOVE, waited_s=0.0)),
+    (playing, MoveReceived(1, 1, None)),
+    (playing, MoveReceived(0, 0, A_MOVE)),
+    (playing, Resignation(0)),
+    (playing, Forfeit(1)),
+    (playing, Disconnect(1)),
+    (playing, Reconnect(1)),
+    (playing, SendDelay(1, 99, 101)),
+    (playing, Pause(0.5)),
+    (playing, DeadlineReached()),
+    (playing, Abort()),
+    (playing_three, Resignation(1)),
+    (playing_three, Forfeit(0)),
+    (resumed, Reconnect(0)),
+    (resumed, MoveReceived(1, 1, A_MOVE)),
+    (resumed, DeadlineReached()),
 ]
 
 
 @pytest.mark.parametrize(("table_of", "event"), EVENTS)
 def test_a_lost_event_is_taken_back_whole(table_of: Any, event: Any) -> None:
     before, after = table_of(), table_of()
-    after.now += after.deadline - after.now if event == Expired() else 2
+    after.now += after.deadline - after.now if event == DeadlineReached() else 2
     after.match.receive(event, after.now)
     check_taken_back(before, after)
 
@@ -120,31 +120,31 @@ def test_an_event_in_which_the_rules_fail_is_taken_back_whole(fails: str, monkey
     with monkeypatch.context() as patch:
         patch.setattr(Dibs, fails, fail)
         with pytest.raises(RuntimeError):
-            after.match.receive(Resigned(1), after.now)
+            after.match.receive(Resignation(1), after.now)
     check_taken_back(before, after)
 
 
 def test_a_nonce_that_was_not_recorded_is_in_no_end() -> None:
     table = waiting()
-    table.match.receive(Readied(1, b"\x22" * 16), table.now)
-    table.send(Voided(undo=True))
-    assert table.match.farewell(0).nonces == ["11" * 16, ""]
+    table.match.receive(SeatReady(1, b"\x22" * 16), table.now)
+    table.send(Abort(undo_last_event=True))
+    assert table.match.end_message(0).nonces == ["11" * 16, ""]
     assert ended(table) == ["void", "void"]
 
 
 def test_a_match_that_no_event_has_come_to_has_nothing_to_take_back() -> None:
     table = resumed()
-    table.send(Voided(undo=True))
+    table.send(Abort(undo_last_event=True))
     assert ended(table) == ["void", "void"]
     assert table.match.result("x").plies == 1
 
 
 def test_what_comes_after_the_end_is_taken_back_and_the_match_does_not_end_twice() -> None:
     table = playing()
-    table.send(Resigned(0))
-    table.match.receive(Left(1), table.now)
-    assert table.send(Voided(undo=True)) == []
-    assert not table.match.standing.away
+    table.send(Resignation(0))
+    table.match.receive(Disconnect(1), table.now)
+    assert table.send(Abort(undo_last_event=True)) == []
+    assert not table.match.standing.disconnected_since
     assert ended(table) == ["resigned", "win"]
 
 

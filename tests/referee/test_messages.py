@@ -9,7 +9,7 @@ from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from protocol.messages import Clock, End, Error, Event, ListedMatch, Outcome, Player, Rejected, Start, Turn
 from referee import messages
-from referee.effects import Forfeited, Played, Resigned, Returned, Show
+from referee.effects import Forfeit, MoveReceived, Resignation, Reconnect, SendToWatchers
 from referee.record import Secret
 from referee_table import A_MOVE, NONCES, SEED, Table, header
 
@@ -33,14 +33,14 @@ def test_a_start_says_what_is_played_by_whom_and_on_what_terms(seat: int | None)
         rated=True,
         resumed=False,
     )
-    assert table.match.start(seat) == start
-    assert messages.start(table.header, table.match.game, SEATS, seat) == start
-    assert table.match.start(seat, resumed=True) == msgspec.structs.replace(start, resumed=True)
+    assert table.match.start_message(seat) == start
+    assert messages.make_start(table.header, table.match.game, SEATS, seat) == start
+    assert table.match.start_message(seat, resumed=True) == msgspec.structs.replace(start, resumed=True)
 
 
 def test_a_turn_says_where_the_match_stands() -> None:
     table = Table()
-    table.match.watch(wanted=True)
+    table.match.set_watched(is_watched=True)
     table.begin()
     for_watchers = Turn(
         match="m-1",
@@ -49,17 +49,17 @@ def test_a_turn_says_where_the_match_stands() -> None:
         state={"heaps": (3, 5, 7), "to_move": 0, "ply": 0},
         events=[],
         clock=[60_000, 60_000],
-        digest=table.match.standing.playing.digest.hex(),
+        digest=table.match.standing.current_course.digest.hex(),
     )
     legal = [{"heap": heap, "take": take} for heap, size in enumerate((3, 5, 7)) for take in range(1, size + 1)]
     assert table.last(0) == msgspec.structs.replace(for_watchers, legal=legal, nonces=HEX[:2])
-    assert table.shown[-1] == table.match.view(table.now) == for_watchers
+    assert table.shown[-1] == table.match.spectator_turn(table.now) == for_watchers
 
 
 def test_an_end_says_how_it_ended_for_every_seat_and_opens_the_dice() -> None:
     table = Table(rated=True).begin()
     table.play(A_MOVE)
-    table.send(Resigned(1))
+    table.send(Resignation(1))
     ratings = rating_system.rate("nim", [Standing(), Standing()], ["1", "1"], [1, 2])
     events = table.match.standing.events
     end = End(
@@ -67,7 +67,7 @@ def test_an_end_says_how_it_ended_for_every_seat_and_opens_the_dice() -> None:
         ply=1,
         events=events,
         state={"heaps": (3, 5, 6), "to_move": 1, "ply": 1},
-        digest=table.match.standing.playing.digest.hex(),
+        digest=table.match.standing.current_course.digest.hex(),
         ranks=[1, 2],
         reason="resigned",
         seats=[
@@ -78,50 +78,50 @@ def test_an_end_says_how_it_ended_for_every_seat_and_opens_the_dice() -> None:
         nonces=HEX[:2],
         record="m-1.jsonl.gz",
     )
-    assert table.match.farewell(0, ratings) == end
-    assert table.match.farewell(1, ratings) == msgspec.structs.replace(end, events=events[1:])
+    assert table.match.end_message(0, ratings) == end
+    assert table.match.end_message(1, ratings) == msgspec.structs.replace(end, events=events[1:])
     unrated = [Outcome(bot="ann", rank=1, reason="win"), Outcome(bot="bob", rank=2, reason="resigned")]
-    for_watchers = table.match.farewell(None)
+    for_watchers = table.match.end_message(None)
     assert (for_watchers.events, for_watchers.seats) == (events[1:], unrated)
 
 
-@pytest.mark.parametrize("lose", [Resigned(1), None])
-def test_the_end_that_watchers_are_told_follows_from_the_record(lose: Resigned | None) -> None:
+@pytest.mark.parametrize("lose", [Resignation(1), None])
+def test_the_end_that_watchers_are_told_follows_from_the_record(lose: Resignation | None) -> None:
     table = Table(config={"heaps": [1, 1]}).begin()
     table.play({"heap": 0, "take": 1})
     table.send(lose) if lose else table.play({"heap": 1, "take": 1})
-    assert len(table.match.farewell(None).events) == 1
-    assert messages.end_of_record(table.record()) == table.match.farewell(None)
+    assert len(table.match.end_message(None).events) == 1
+    assert messages.make_end_from_record(table.record()) == table.match.end_message(None)
 
 
 @pytest.mark.usefixtures("dibs")
 def test_of_a_match_that_goes_on_without_a_seat_the_end_has_its_reason_and_no_seed() -> None:
     table = Table("dibs").begin()
-    table.send(Resigned(2))
+    table.send(Resignation(2))
     end = table.last(2)
     assert (end.reason, end.seed, end.ranks) == ("resigned", None, [1, 1, 3])
     assert [outcome.reason for outcome in end.seats] == ["win", "win", "resigned"]
-    table.send(Resigned(0))
-    assert {table.match.farewell(seat).reason for seat in (None, 0, 1, 2)} == {"win"}
+    table.send(Resignation(0))
+    assert {table.match.end_message(seat).reason for seat in (None, 0, 1, 2)} == {"win"}
 
 
 def test_while_others_play_on_each_seat_that_left_has_a_reason_of_its_own() -> None:
     four = header("risk-campaign", {"map": "south-america", "players": 4}, bots=("ann", "bob", "cas", "dan"))
     table = Table(header=four).begin([b""] * 4)
-    table.send(Resigned(2))
-    table.send(Forfeited(3))
-    assert [table.match.farewell(seat).reason for seat in (2, 3)] == ["resigned", "disconnected"]
+    table.send(Resignation(2))
+    table.send(Forfeit(3))
+    assert [table.match.end_message(seat).reason for seat in (2, 3)] == ["resigned", "disconnected"]
 
 
 @pytest.mark.parametrize(
     ("event", "code", "message"),
     [
-        (Played(1, 1, A_MOVE), "not_your_turn", "seat 0 is to move at ply 1"),
-        (Played(1, 0, A_MOVE), "stale_ply", "ply 0 has passed: the match is at ply 1"),
-        (Played(0, 5, A_MOVE), "stale_ply", "ply 5 is not asked yet: the match is at ply 1"),
+        (MoveReceived(1, 1, A_MOVE), "not_your_turn", "seat 0 is to move at ply 1"),
+        (MoveReceived(1, 0, A_MOVE), "stale_ply", "ply 0 has passed: the match is at ply 1"),
+        (MoveReceived(0, 5, A_MOVE), "stale_ply", "ply 5 is not asked yet: the match is at ply 1"),
     ],
 )
-def test_a_move_that_answers_no_turn_is_told_where_the_match_is(event: Played, code: str, message: str) -> None:
+def test_a_move_that_answers_no_turn_is_told_where_the_match_is(event: MoveReceived, code: str, message: str) -> None:
     table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}).begin()
     assert table.ply == 1
     table.send(event)
@@ -131,12 +131,12 @@ def test_a_move_that_answers_no_turn_is_told_where_the_match_is(event: Played, c
 def test_moves_before_the_beginning_and_after_the_end_are_told_so() -> None:
     table = Table()
     table.open()
-    table.send(Played(1, 3, A_MOVE))
+    table.send(MoveReceived(1, 3, A_MOVE))
     early = "the match has not begun: it begins when every seat has sent ready"
     assert table.last(1) == Rejected(match="m-1", ply=3, code="not_your_turn", message=early)
     table.begin()
-    table.send(Resigned(0))
-    table.send(Played(1, 4, A_MOVE))
+    table.send(Resignation(0))
+    table.send(MoveReceived(1, 4, A_MOVE))
     assert table.last(1) == Rejected(match="m-1", ply=4, code="no_such_match", message="the match is over")
 
 
@@ -161,9 +161,9 @@ def test_the_last_events_that_fit_are_told_to_the_byte(monkeypatch: pytest.Monke
     events = [Event(ply=ply, seat=0, move={"take": 1}) for ply in range(100, 200)]
     each = len(msgspec.json.encode(events[0]))
     for most, told in ((10 * each, 10), (10 * each - 1, 9), (100 * each, 100), (99 * each, 99), (0, 0)):
-        monkeypatch.setattr(messages, "MOST_TOLD", most)
-        assert messages.latest(events) == events[len(events) - told :]
-    assert messages.latest(events[:64]) == events[:64], "so few surely fit"
+        monkeypatch.setattr(messages, "MAX_EVENT_BYTES", most)
+        assert messages.latest_that_fit(events) == events[len(events) - told :]
+    assert messages.latest_that_fit(events[:64]) == events[:64], "so few surely fit"
 
 
 def test_the_seed_is_in_the_journal_before_anything_else() -> None:
@@ -174,17 +174,17 @@ def test_the_seed_is_in_the_journal_before_anything_else() -> None:
 
 def test_a_seat_that_comes_back_is_told_its_own_start() -> None:
     table = Table().begin()
-    table.send(Returned(1))
-    assert table.last(1) == table.match.start(1, resumed=True)
+    table.send(Reconnect(1))
+    assert table.last(1) == table.match.start_message(1, resumed=True)
 
 
 def test_watchers_are_told_each_event_once() -> None:
     table = Table()
-    table.match.watch(wanted=True)
+    table.match.set_watched(is_watched=True)
     table.begin()
     for _ in range(3):
         effects = table.play(A_MOVE)
-        (shown,) = [effect.message for effect in effects if isinstance(effect, Show)]
+        (shown,) = [effect.message for effect in effects if isinstance(effect, SendToWatchers)]
         assert isinstance(shown, Turn)
         assert shown.events == table.match.standing.events[-1:]
         assert (shown.match, shown.clock) == ("m-1", table.banks())
@@ -202,7 +202,7 @@ def test_a_listing_says_which_match_it_is_where_it_stands_and_how_many_watch() -
         rated=True,
         watchers=3,
     )
-    assert table.match.listed(3) == listed
+    assert table.match.listed_match(3) == listed
     table.begin()
     table.play(A_MOVE)
-    assert table.match.listed(0) == msgspec.structs.replace(listed, ply=1, watchers=0)
+    assert table.match.listed_match(0) == msgspec.structs.replace(listed, ply=1, watchers=0)

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from arena.replay.verify import differences, verify
+from arena.replay.verify import iter_differences, verify_record
 from protocol.dice import Dice
 from protocol.errors import BadRecord
-from protocol.games import NAMES, game_class, load
+from protocol.games import NAMES, game_class, load_game
 from protocol.games.base import NO_DICE
 from protocol.messages import End
 from protocol.reasons import VOID
 from referee import messages, record_reader
-from referee.effects import Absent, Played, Resigned, Voided
+from referee.effects import NoShow, MoveReceived, Resignation, Abort
 from referee.record import Footer
 from referee_table import Table
 
@@ -28,7 +28,7 @@ def dilemma(*rounds: tuple[int, int], of: int = 3, **config: Any) -> Table:
     table = Table("dilemma", {"rounds": of, **config}).begin()
     for choices in rounds:
         for seat, choice in enumerate(choices):
-            table.send(Played(seat, table.ply, {"choose": choice}))
+            table.send(MoveReceived(seat, table.ply, {"choose": choice}))
     return table
 
 
@@ -37,9 +37,9 @@ def paid(table: Table) -> list[tuple[float | None, int | None]]:
     seats = table.match.result("2026-01-01T00:01:00.000Z").seats
     found = [(seat.payoff, seat.rounds) for seat in seats]
     record = table.record()
-    verify(record)
+    verify_record(record)
     assert record.payoffs == found
-    ends = [messages.end_of_record(record)]
+    ends = [messages.make_end_from_record(record)]
     ends += [one[-1] for one in table.told if isinstance(one[-1], End)]
     for end in ends:
         assert [(seat.payoff, seat.rounds) for seat in end.seats] == found
@@ -52,21 +52,21 @@ def test_a_payoff_is_the_mean_of_the_rounds() -> None:
 
 def test_who_leaves_is_paid_the_least_for_every_round_to_come_and_who_stays_what_it_had() -> None:
     table = dilemma((0, 0), (0, 1))
-    table.send(Resigned(1))
+    table.send(Resignation(1))
     assert paid(table) == [(3 / 2, 2), ((3 + 5 + 0) / 3, 3)]
 
 
 def test_a_round_in_which_only_one_has_chosen_is_to_come() -> None:
     table = dilemma((0, 0))
-    table.send(Played(0, table.ply, DEFECT))
-    table.send(Resigned(1))
+    table.send(MoveReceived(0, table.ply, DEFECT))
+    table.send(Resignation(1))
     assert paid(table) == [(3.0, 1), (3 / 3, 3)]
 
 
 def test_where_no_round_was_complete_who_stays_is_not_counted() -> None:
     table = Table("dilemma", {"rounds": 3})
     table.open()
-    table.send(Absent(1))
+    table.send(NoShow(1))
     table.begin()
     assert paid(table) == [(None, 0), (0.0, 3)]
 
@@ -75,7 +75,7 @@ def test_where_no_round_was_complete_who_stays_is_not_counted() -> None:
 def test_without_a_known_end_as_many_rounds_are_to_come_as_are_to_be_expected(
     go_on: str, limit: int, to_come: int
 ) -> None:
-    game = load("dilemma", {"rounds": limit, "go_on": go_on})
+    game = load_game("dilemma", {"rounds": limit, "go_on": go_on})
     state, _ = game.initial(DICE)
     assert game.count_rounds(state._replace(at=1)) == (1, to_come)
     assert game.count_rounds(state._replace(at=1, over=True)) == (1, 0)
@@ -84,7 +84,7 @@ def test_without_a_known_end_as_many_rounds_are_to_come_as_are_to_be_expected(
 def test_leaving_pays_no_more_than_the_worst_that_could_have_come() -> None:
     worst = dilemma((0, 1), (0, 1), (0, 1))
     left = dilemma((0, 1))
-    left.send(Resigned(0))
+    left.send(Resignation(0))
     assert paid(left)[0] == paid(worst)[0]
 
 
@@ -93,17 +93,17 @@ def test_a_hand_that_is_not_over_is_to_come_and_costs_who_leaves_the_most_that_c
     name: str, least: int
 ) -> None:
     table = Table(name, {"hands": 4}).begin()
-    while table.match.standing.playing.state.hand < 1:
+    while table.match.standing.current_course.state.hand < 1:
         table.play(table.last(table.to_move).legal[0])
-    won, other = table.match.standing.playing.state.chips
+    won, other = table.match.standing.current_course.state.chips
     table.play(table.last(table.to_move).legal[0])
-    table.send(Resigned(0))
+    table.send(Resignation(0))
     assert paid(table) == [((won + 3 * least) / 4, 4), (float(other), 1)]
 
 
 @pytest.mark.parametrize("name", ["kuhn", "leduc"])
 def test_no_hand_costs_more_than_the_least_payoff(name: str) -> None:
-    game = load(name, {"hands": 1})
+    game = load_game(name, {"hands": 1})
     found = set()
 
     def look(state: Any) -> None:
@@ -118,7 +118,7 @@ def test_no_hand_costs_more_than_the_least_payoff(name: str) -> None:
 
 def test_a_match_that_is_called_off_pays_nobody() -> None:
     table = dilemma((0, 0))
-    table.send(Voided())
+    table.send(Abort())
     result = table.match.result("2026-01-01T00:01:00.000Z")
     assert result.reason == VOID
     assert paid(table) == [(None, None)] * 2
@@ -145,13 +145,13 @@ def test_altered_payoffs_are_refused(change: dict[str, Any], complaint: str) -> 
     record = dilemma((0, 0), (0, 1), (1, 1)).record()
     footer: Footer = replace(record.footer, **change)
     with pytest.raises(BadRecord, match=complaint):
-        verify(record._replace(footer=footer))
+        verify_record(record._replace(footer=footer))
 
 
 def test_payoffs_of_a_game_that_has_none_are_refused() -> None:
     record = Table("nim", {"heaps": [2]}).begin().finish_at_random().record()
     with pytest.raises(BadRecord, match="payoffs should be None"):
-        verify(record._replace(footer=replace(record.footer, payoffs=[1.0, 0.0])))
+        verify_record(record._replace(footer=replace(record.footer, payoffs=[1.0, 0.0])))
 
 
 def test_a_footer_with_a_payoff_too_few_is_refused_in_reading() -> None:
@@ -159,15 +159,15 @@ def test_a_footer_with_a_payoff_too_few_is_refused_in_reading() -> None:
     footer = table.record().footer
     table.match.footer = lambda *_: replace(footer, payoffs=[3.0])  # type: ignore[method-assign]
     with pytest.raises(BadRecord, match="the footer has 1 payoffs, the header 2 seats"):
-        record_reader.read(table.packed(), "m-1")
+        record_reader.read_record(table.packed(), "m-1")
 
 
 def test_a_stored_payoff_that_is_not_the_records_is_a_difference() -> None:
     table = dilemma((0, 0), (0, 1), (1, 1))
     record, result = table.record(), table.match.result("2026-01-01T00:01:00.000Z")
-    assert not list(differences(record, result, []))
+    assert not list(iter_differences(record, result, []))
     seats = replace(result.seats[0], payoff=5.0), result.seats[1]
-    assert list(differences(record, replace(result, seats=seats), [])) == [
+    assert list(iter_differences(record, replace(result, seats=seats), [])) == [
         "seat 0: payoff is 5.0, the record says 1.3333333333333333"
     ]
 
@@ -177,13 +177,13 @@ def test_a_stored_payoff_that_is_not_the_records_is_a_difference() -> None:
     [("dilemma", "axelrod", False), ("dilemma", "rock-paper-scissors", True), ("kuhn", "classic", True)],
 )
 def test_payoffs_sum_to_zero_or_not(name: str, preset: str, sums_to_zero: bool) -> None:
-    assert load(name, {"preset": preset}).zero_sum == sums_to_zero
+    assert load_game(name, {"preset": preset}).zero_sum == sums_to_zero
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_game_has_a_unit_of_payoffs_where_it_has_payoffs(name: str) -> None:
     for preset in game_class(name).presets.values():
-        game = load(name, preset)
+        game = load_game(name, preset)
         state, _ = game.initial(DICE)
         counted = game.returns(state) is not None
         assert bool(game.payoff_unit) == counted

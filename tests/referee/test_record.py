@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from protocol.errors import BadRecord
 from referee import record as records
 from referee import record_reader
-from referee.effects import Readied, Resigned, Voided
+from referee.effects import SeatReady, Resignation, Abort
 from referee_table import Table, header
 
 pytestmark = pytest.mark.usefixtures("dibs")
@@ -52,7 +52,7 @@ def bytes_of(rows: Rows) -> bytes:
 def refusal(data: bytes, name: str = "m-1.jsonl.gz") -> str:
     """The one line with which a record is refused."""
     with pytest.raises(BadRecord) as caught:
-        verify(record_reader.read(data, name))
+        verify_record(record_reader.read_record(data, name))
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith(("m-1", name)), message
@@ -67,18 +67,18 @@ def plies_of(rows: Rows) -> Rows:
 
 
 def test_a_record_is_read_back_as_it_was_written(packed: bytes) -> None:
-    record = record_reader.read(packed, "x")
+    record = record_reader.read_record(packed, "x")
     lines = [records.write_line(line) for line in (record.header, *record.lines)]
-    assert records.pack(lines, record.footer) == packed
-    assert record_reader.read(record_reader.unpack(packed, "x"), "x") == record
+    assert records.pack_record(lines, record.footer) == packed
+    assert record_reader.read_record(record_reader.unpack(packed, "x"), "x") == record
     assert record_reader.unpack(record_reader.unpack(packed, "x"), "x") == record_reader.unpack(packed, "x")
 
 
 def test_the_same_record_gives_the_same_bytes(packed: bytes) -> None:
     assert packed[4:8] == bytes(4), "no time stamp in the gzip header"
-    record = record_reader.read(packed, "x")
+    record = record_reader.read_record(packed, "x")
     lines = [records.write_line(line) for line in (record.header, *record.lines)]
-    assert records.pack(lines, record.footer) == records.pack(lines, record.footer)
+    assert records.pack_record(lines, record.footer) == records.pack_record(lines, record.footer)
 
 
 def test_a_record_begins_with_its_header_and_ends_with_its_footer(packed: bytes) -> None:
@@ -93,23 +93,23 @@ def test_a_record_begins_with_its_header_and_ends_with_its_footer(packed: bytes)
 
 def test_a_true_record_verifies(packed: bytes) -> None:
     for data in (packed, gzip.decompress(packed), with_dice()):
-        verify(record_reader.read(data, "x"))
+        verify_record(record_reader.read_record(data, "x"))
 
 
 def test_fields_that_a_later_version_adds_are_ignored(packed: bytes) -> None:
     rows = rows_of(packed)
     rows[0]["room"] = "b"
     rows[-1]["weather"] = "fine"
-    verify(record_reader.read(bytes_of(rows), "x"))
+    verify_record(record_reader.read_record(bytes_of(rows), "x"))
 
 
 def test_a_record_of_before_the_pools_verifies() -> None:
     old = replace(header("nim", {"preset": "classic"}, rated=True), format=1)
     rows = rows_of(Table(header=old).begin().finish_at_random().packed())
     assert (rows[0].pop("pool"), rows[-1]["ratings"]["pool"]) == ("nim/classic", "nim/classic")
-    verify(record_reader.read(bytes_of(rows), "a match that an update of the arena interrupted"))
+    verify_record(record_reader.read_record(bytes_of(rows), "a match that an update of the arena interrupted"))
     rows[-1]["ratings"]["pool"] = "nim"
-    verify(record_reader.read(bytes_of(rows), "x"))
+    verify_record(record_reader.read_record(bytes_of(rows), "x"))
     rows[-1]["ratings"]["pool"] = "nim/sticks"
     assert "the ratings' pool should be nim/classic, the record says nim/sticks" in refusal(bytes_of(rows))
 
@@ -117,13 +117,13 @@ def test_a_record_of_before_the_pools_verifies() -> None:
 def test_only_before_the_pools_a_match_that_somebody_did_not_come_to_was_unrated() -> None:
     table = Table(header=replace(header("nim", {"preset": "classic"}, rated=True), format=1))
     table.open()
-    table.send(Readied(0, b""))
+    table.send(SeatReady(0, b""))
     table.expire()
     rows = rows_of(table.packed())
     del rows[-1]["ratings"]
     assert "the match is rated, but the footer has no ratings" in refusal(bytes_of(rows))
     del rows[0]["pool"]
-    verify(record_reader.read(bytes_of(rows), "x"))
+    verify_record(record_reader.read_record(bytes_of(rows), "x"))
 
 
 def test_a_match_in_a_pool_that_is_said_not_to_be_rated_is_refused() -> None:
@@ -136,7 +136,7 @@ def test_a_match_in_a_pool_that_is_said_not_to_be_rated_is_refused() -> None:
 def test_a_deal_of_a_preset_is_rated_in_its_pool_and_in_no_other() -> None:
     paired = header("risk-campaign", {"preset": "grid", "deal": "0f" * 16}, rated=True)
     rows = rows_of(Table(header=replace(paired, pool="risk-campaign/grid")).begin().finish_at_random().packed())
-    verify(record_reader.read(bytes_of(rows), "x"))
+    verify_record(record_reader.read_record(bytes_of(rows), "x"))
     change_pool("risk-campaign/paper")(rows)
     assert "the header's pool 'risk-campaign/paper' is none in which" in refusal(bytes_of(rows))
 
@@ -148,8 +148,8 @@ def test_a_match_that_was_called_off_verifies(when: str) -> None:
     if when == "after":
         table.begin()
         table.play(legal(table))
-    table.send(Voided())
-    verify(table.record())
+    table.send(Abort())
+    verify_record(table.record())
 
 
 # Files that are no records
@@ -185,7 +185,7 @@ def test_a_record_with_any_byte_changed_is_read_or_refused_in_one_line(packed: b
             at = chance.randrange(len(data))
             changed = data[:at] + bytes([chance.randrange(256)]) + data[at + 1 :]
             try:
-                verify(record_reader.read(changed, "m-1.jsonl.gz"))
+                verify_record(record_reader.read_record(changed, "m-1.jsonl.gz"))
             except BadRecord as fault:
                 refused.append(str(fault))
     assert len(refused) > 600
@@ -228,7 +228,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused_and_not_unpacked(monkeypatch
 
 def test_a_record_of_exactly_the_most_bytes_is_read(packed: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_reader, "MOST_BYTES", len(gzip.decompress(packed)))
-    verify(record_reader.read(packed, "x"))
+    verify_record(record_reader.read_record(packed, "x"))
     monkeypatch.setattr(record_reader, "MOST_BYTES", len(gzip.decompress(packed)) - 1)
     assert "unpacks to more than" in refusal(packed)
 
@@ -485,10 +485,10 @@ def test_a_strike_that_no_event_tells_of_is_in_the_digest_of_a_match_that_was_ca
     table = Table("nim", {"heaps": [3, 3]}).begin()
     table.play({"heap": 0, "take": 1})
     table.play(None)
-    table.send(Voided())
-    assert table.match.farewell(0).strikes == [1]
+    table.send(Abort())
+    assert table.match.end_message(0).strikes == [1]
     rows = rows_of(table.packed())
-    verify(record_reader.read(bytes_of(rows), "x"))
+    verify_record(record_reader.read_record(bytes_of(rows), "x"))
     for change in (lambda: rows.insert(2, rows[2]), lambda: rows.__delitem__(slice(2, 4))):
         change()
         assert "digest should be " in refusal(bytes_of(rows))
@@ -508,7 +508,7 @@ def test_more_time_given_back_than_may_be_is_refused_naming_the_ply(packed: byte
     rows = rows_of(packed)
     mine = [row for row in plies_of(rows) if row["event"]["seat"] == 1]
     mine[0]["given"], mine[-1]["given"] = 400, 200
-    verify(record_reader.read(bytes_of(rows), "x"))
+    verify_record(record_reader.read_record(bytes_of(rows), "x"))
     mine[-1]["given"] = 201
     ply = mine[-1]["event"]["ply"]
     assert refusal(bytes_of(rows)) == f"m-1: ply {ply}: seat 1 was given back 601 ms so far: at most 600 may be"
@@ -528,7 +528,7 @@ def leaving(change: Callable[[dict[str, Any]], None], *, strikes: int = 0) -> st
         table.play(None)
     if not strikes:
         table.play({"heap": 0, "take": 1})
-        table.send(Resigned(0))
+        table.send(Resignation(0))
     rows = rows_of(table.packed())
     change(plies_of(rows)[-1]["event"])
     return refusal(bytes_of(rows))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.games.risk.campaign import MOST_PLAYERS
+from protocol.games.risk.campaign import MAX_PLAYERS
 from protocol.messages import MAX_STRIKES, Error, Event, Info
 from referee import state
-from referee.record import MOST_BYTES, MOST_INFO, Ply, Strike, size_of, write_line
+from referee.record import MAX_RECORD_BYTES, MAX_INFO_BYTES, Ply, Strike, info_bytes, write_line
 from referee_table import A_MOVE, Table, ended
 
 INFO = {"note": "x" * 100}
-SIZE = size_of(Info(note="x" * 100))
+SIZE = info_bytes(Info(note="x" * 100))
 DAY = 86_400_000
 
 
@@ -19,19 +19,19 @@ def test_the_longest_match_that_can_be_played_fits_with_all_that_bots_say() -> N
     """A campaign: 1,000 rounds of six seats, each with a draft and 20 attacks, or 19 and an end. The units on the map
     in the end and those that fell are those that came: 100 on each of 100 territories, and in each round one for
     each territory, or one for three, at least 3 a seat, and 100 for continents."""
-    turns = 1000 * MOST_PLAYERS
-    units = 100 * 100 + 1000 * (max(100, 33 + 3 * MOST_PLAYERS) + 100)
+    turns = 1000 * MAX_PLAYERS
+    units = 100 * 100 + 1000 * (max(100, 33 + 3 * MAX_PLAYERS) + 100)
     left = {"taken": False, "attackers": units, "defenders": units}
     event = Event(
         ply=turns * 21, seat=5, move={"do": "attack", "from": 99, "to": 98, "units": units}, dice=[], result=left
     )
-    attack = write_line(Ply(event=event, clock=[DAY * 21_000] * MOST_PLAYERS, digest="0" * 64, given=DAY))
+    attack = write_line(Ply(event=event, clock=[DAY * 21_000] * MAX_PLAYERS, digest="0" * 64, given=DAY))
     placed = len(b"[99,1],") * units  # in drafts
     dice = len(b"[6,6,6],[6,6],") * units  # a round of a battle takes one unit at least
     strike = write_line(Strike(ply=turns * 21, seat=5, code="malformed_move", message="x" * 16 * 1024))
     opening = 2 * 16 * 1024  # its config came in one message
-    longest = opening + turns * 21 * len(attack) + placed + dice + MOST_PLAYERS * MAX_STRIKES * len(strike)
-    assert longest + MOST_INFO < MOST_BYTES
+    longest = opening + turns * 21 * len(attack) + placed + dice + MAX_PLAYERS * MAX_STRIKES * len(strike)
+    assert longest + MAX_INFO_BYTES < MAX_RECORD_BYTES
 
 
 def test_what_bots_say_is_kept_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from protocol.errors import BadRecord
-from referee.effects import Resigned
-from referee.record import public, write_line
-from referee.record_reader import read
+from referee.effects import Resignation
+from referee.record import is_public, write_line
+from referee.record_reader import read_record
 from referee.replay import replay
 from referee_table import Table
 
@@ -19,14 +19,14 @@ def rows_of_a_match() -> list[dict[str, Any]]:
     table = Table("nim", {"heaps": [3, 5, 7]}).begin()
     for heap in (0, 1, 2):
         table.play({"heap": heap, "take": 1})
-    table.send(Resigned(1))
+    table.send(Resignation(1))
     footer = table.match.footer(table.match.result("2026-01-01T00:01:00.000Z"), None)
-    lines = [*(line for line in map(write_line, table.lines) if public(line)), write_line(footer)]
+    lines = [*(line for line in map(write_line, table.lines) if is_public(line)), write_line(footer)]
     return [json.loads(line) for line in lines]
 
 
 def refusal(rows: list[dict[str, Any]]) -> str:
-    record = read(b"".join(json.dumps(row).encode() + b"\n" for row in rows), "m-1.jsonl")
+    record = read_record(b"".join(json.dumps(row).encode() + b"\n" for row in rows), "m-1.jsonl")
     with pytest.raises(BadRecord) as refused:
         list(replay(record))
     return str(refused.value)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from arena.replay.verify import verify
+from arena.replay.verify import verify_record
 from protocol.messages import Turn
-from referee.effects import Deadline, Left, Played, Returned, Tell, Write
+from referee.effects import SetDeadline, Disconnect, MoveReceived, Reconnect, SendToSeat, WriteLine
 from referee.record import Ply, Sealed
 from referee_table import Table, ended
 
@@ -20,7 +20,7 @@ def dilemma(rounds: int = 3, **config: Any) -> Table:
 
 
 def choose(table: Table, seat: int, move: Any, after: float = 0.0) -> list[Any]:
-    return table.send(Played(seat, table.ply, move), after)
+    return table.send(MoveReceived(seat, table.ply, move), after)
 
 
 def test_every_seat_is_asked_at_once_with_its_own_choices() -> None:
@@ -33,13 +33,13 @@ def test_every_seat_is_asked_at_once_with_its_own_choices() -> None:
 
 def test_a_move_is_recorded_and_told_to_nobody_until_all_have_moved() -> None:
     table = dilemma()
-    table.match.watch(wanted=True)
+    table.match.set_watched(is_watched=True)
     effects = choose(table, 1, DEFECT, after=1.0)
-    assert [type(effect) for effect in effects] == [Write, Deadline]
+    assert [type(effect) for effect in effects] == [WriteLine, SetDeadline]
     assert isinstance(table.lines[-1], Sealed)
     effects = choose(table, 0, COOPERATE, after=1.0)
-    assert [type(effect.line) for effect in effects if isinstance(effect, Write)] == [Sealed, Ply]
-    assert {effect.seat for effect in effects if isinstance(effect, Tell)} == {0, 1}
+    assert [type(effect.line) for effect in effects if isinstance(effect, WriteLine)] == [Sealed, Ply]
+    assert {effect.seat for effect in effects if isinstance(effect, SendToSeat)} == {0, 1}
     (event,) = table.last(0).events
     assert (event.moves, event.result) == ([COOPERATE, DEFECT], {"payoffs": [0, 5]})
 
@@ -51,7 +51,7 @@ def test_the_order_of_moves_changes_neither_state_nor_digest_nor_what_is_told(fi
         for seat in order:
             choose(table, seat, DEFECT if seat == first else COOPERATE)
     one, two = tables
-    assert one.match.standing.playing.digest == two.match.standing.playing.digest
+    assert one.match.standing.current_course.digest == two.match.standing.current_course.digest
     assert one.told == two.told
 
 
@@ -72,11 +72,11 @@ def test_who_has_moved_does_not_show_in_anybodys_clock() -> None:
         else:
             table.now += 2.0
         table.now += 3.0
-        table.send(Left(0))
-        table.send(Returned(0))
-        view = table.match.view(table.now)
+        table.send(Disconnect(0))
+        table.send(Reconnect(0))
+        view = table.match.spectator_turn(table.now)
         assert view is not None
-        shown.append((table.last(0).clock, view.clock, table.match.clocks(table.now)))
+        shown.append((table.last(0).clock, view.clock, table.match.public_clocks(table.now)))
     assert shown[0] == shown[1]
     assert shown[0][0] == [55_000, 60_000]
 
@@ -96,9 +96,9 @@ def test_a_restart_goes_on_in_the_midst_of_a_round(kept: int) -> None:
         choose(before, seat, move)
     table = Table("dilemma", {"rounds": 3}).resume(before.lines[:kept])
     for seat in (0, 1):
-        table.send(Returned(seat))
-    while table.match.standing.playing.ply < 3:
-        for seat in table.match.standing.playing.awaited:
+        table.send(Reconnect(seat))
+    while table.match.standing.current_course.ply < 3:
+        for seat in table.match.standing.current_course.awaited_seats:
             choose(table, seat, DEFECT)
     assert set(ended(table)) <= {"win", "draw"}
     sealed = [(line.ply, line.seat) for line in table.lines if isinstance(line, Sealed)]
@@ -110,6 +110,6 @@ def test_a_record_of_rounds_verifies_and_counts_every_seats_moves() -> None:
     while not table.finishes:
         for seat in (1, 0):
             choose(table, seat, DEFECT if seat else COOPERATE)
-    verify(table.record())
-    plies = table.match.standing.playing.ply
+    verify_record(table.record())
+    plies = table.match.standing.current_course.ply
     assert [seat.moves for seat in table.match.result("x").seats] == [plies, plies]

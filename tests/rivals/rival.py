@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from bots import Bot, Turn
-from protocol.games.risk.battle import ATTACKING, DEFENDING, round_odds
+from protocol.games.risk.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, round_odds
 from protocol.games.risk.campaign import Campaign
 
 _EDGE = 60
@@ -133,7 +133,7 @@ def _table() -> list[list[Battle]]:
         for d in range(1, _EDGE + 1):
             ends = [
                 (float(chance), table[a - lost][d - killed])
-                for chance, lost, killed in round_odds(min(a, ATTACKING), min(d, DEFENDING))
+                for chance, lost, killed in round_odds(min(a, MAX_ATTACK_DICE), min(d, MAX_DEFENCE_DICE))
             ]
             won = sum(chance * end.chance for chance, end in ends)
             table[a][d] = Battle(won, sum(chance * end.chance * end.left for chance, end in ends) / won)

@@ -21,7 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from admin_client import AdminClient
 from admin_server import AdminServer, admin_server
 from arena.store.incident import Incident
-from arena.store.registry import note_incident
+from arena.store.registry import log_incident
 from arena.store.seasons import list_seasons
 from arena.store.store import Store
 from arena.store.tokens import hash_token
@@ -140,7 +140,7 @@ async def test_a_script_in_whatever_is_shown_is_text(server: AdminServer) -> Non
     (row,) = await tokens(operator, f"name,{SCRIPT}\nfay,{SCRIPT}\n")
     wire = await entered(server, "fay", row["token"], version=SCRIPT, client=SCRIPT)
     with closing(Store.open(server.served.data / "arena.db", checkpoint=False)) as store:
-        store.write(note_incident, "fay", Incident(at="2026-11-25T00:00:00.000Z", code=SCRIPT, text=SCRIPT))
+        store.write(log_incident, "fay", Incident(at="2026-11-25T00:00:00.000Z", code=SCRIPT, text=SCRIPT))
     tries: list[tuple[str, list[tuple[str, str]]]] = [
         ("/admin/bots", [("bot", SCRIPT), ("do", "revoke")]),
         ("/admin/bots", [("bot", SCRIPT), ("do", "revoke"), ("sure", "yes")]),

@@ -16,7 +16,7 @@ from admin_server import AdminServer, admin_server
 from arena.network.rate_limits import FREE_FAILURES
 from arena.store.store import Reader, Store
 from arena.store.tokens import hash_token
-from arena.web.admin.forms import MAX_FORM
+from arena.web.admin.forms import MAX_FORM_BYTES
 from arena.web.admin_config import AdminConfig
 from arena.web.app import content_security_policy
 from arena.web.site import Site
@@ -142,7 +142,7 @@ async def test_what_changes_something_is_not_done_by_get(server: AdminServer) ->
 
 async def test_a_form_that_is_too_large_is_refused_unread(server: AdminServer) -> None:
     operator = await server.operator()
-    large = "names=" + "x" * MAX_FORM
+    large = "names=" + "x" * MAX_FORM_BYTES
     assert (await operator.send("POST", "/admin/add", large)).status == 413
     assert (await AdminClient(server.url).sign_in("x" * 3000)).status == 413
     for path in ("/", "/matches", "/administration", "/api/v1/bots"):

@@ -12,10 +12,10 @@ from arena.web.process_messages import WebServerConfig
 def test_sessions_end_by_themselves_and_are_bounded() -> None:
     known = Sessions()
     first = known.begin("t", 0.0)
-    assert known.find(first.id, sessions.LIFETIME - 1) is first
-    assert known.find(first.id, sessions.LIFETIME) is None
+    assert known.find(first.id, sessions.SESSION_LIFETIME_S - 1) is first
+    assert known.find(first.id, sessions.SESSION_LIFETIME_S) is None
     assert known.find(first.id, 0.0) is None, "it was forgotten"
-    begun = [known.begin("t", 0.0) for _ in range(sessions.MOST_SESSIONS + 1)]
+    begun = [known.begin("t", 0.0) for _ in range(sessions.MAX_SESSIONS + 1)]
     assert [known.find(one.id, 0.0) for one in begun] == [None, *begun[1:]]
     assert len({one.id for one in begun} | {one.csrf for one in begun}) == 2 * len(begun)
 
@@ -32,5 +32,5 @@ def test_the_page_process_is_told_no_secret() -> None:
     assert config is not None
     assert config.hosts == ("arena.lan", "127.0.0.1", "arena.example.org")
     order = WebServerConfig(where="x", descriptors=[], socket="1", registration=True, admin=config)
-    assert b"the-token" not in order.line()
+    assert b"the-token" not in order.encode()
     assert admin_config(ServerSettings(), "ws://127.0.0.1:9", "the-token") is None

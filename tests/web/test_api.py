@@ -20,7 +20,7 @@ from openapi_spec_validator import validate
 
 from arena.replay.grading import Grades
 from arena.store.database_copy import copy_database
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.match_search import Search, search_matches
 from arena.store.result_queries import record_of
@@ -104,8 +104,8 @@ def test_every_example_is_answered_and_then_known(api: Visitor, names: Mapping[s
 def test_an_arena_on_a_server_gives_every_answer_byte_for_byte(
     api: Visitor, names: Mapping[str, str], folder: Path
 ) -> None:
-    there = database_at(new_database(made=False))
-    copy_database(database_at(folder / "arena.db"), there)
+    there = open_database_url(new_database(made=False))
+    copy_database(open_database_url(folder / "arena.db"), there)
     addresses = [PREFIX + operation.example.format_map(names) for operation in OPERATIONS]
     addresses += [
         "/",

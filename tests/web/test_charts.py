@@ -17,7 +17,7 @@ values = st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=20)
 
 @given(values)
 def test_a_scale_holds_its_values_between_round_ticks(values: list[float]) -> None:
-    made = charts.scale(values, 180)
+    made = charts.make_scale(values, 180)
     assert made.low - 1e-6 <= min(values) <= max(values) <= made.high + 1e-6
     assert 2 <= len(made.ticks) <= 8
     assert made.at(made.low) == 0
@@ -36,7 +36,7 @@ def test_a_scale_holds_its_values_between_round_ticks(values: list[float]) -> No
 def test_a_scale_ends_at_a_tick_where_its_values_do(low: float, high: float, ticks: tuple[float, ...]) -> None:
     made = charts.payoff_scale([MeanPayoff(mean=high, low=low, high=high, opponents=1)], 180)
     assert made.ticks == ticks
-    assert charts.line([(made.at(low), made.down(high))]) == "0,0"
+    assert charts.svg_points([(made.at(low), made.down(high))]) == "0,0"
 
 
 @given(values)
@@ -48,7 +48,7 @@ def test_the_ticks_of_payoffs_leave_room_for_their_labels(values: list[float]) -
 
 @given(st.integers(1, 10**6), st.integers(0, 10**6))
 def test_whole_ticks_begin_and_end_where_the_numbers_do(low: int, span: int) -> None:
-    made = charts.whole(low, low + span, 1000)
+    made = charts.integer_scale(low, low + span, 1000)
     assert made.ticks[0] == low
     assert made.ticks[-1] == max(low + span, low + 1)
     assert list(made.ticks) == sorted(set(made.ticks))
@@ -57,7 +57,7 @@ def test_whole_ticks_begin_and_end_where_the_numbers_do(low: int, span: int) -> 
 
 @given(values)
 def test_a_small_curve_stays_within_its_box(values: list[float]) -> None:
-    for point in charts.curve(values, 96, 24).split():
+    for point in charts.sparkline_points(values, 96, 24).split():
         x, y = map(float, point.split(","))
         assert 0 <= x <= 96
         assert 0 <= y <= 24

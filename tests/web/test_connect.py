@@ -14,7 +14,7 @@ import pytest
 
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
-from arena.web.site import Site, address
+from arena.web.site import Site, arena_url
 from in_process import Hosted, hosting, play
 from node import NO_WEBSOCKET, Node, node_in, without_websocket
 from players import player
@@ -193,4 +193,4 @@ async def test_where_registration_is_closed_no_name_is_registered(tmp_path: Path
     ],
 )
 def test_the_address_is_that_by_which_the_page_was_reached(socket: str, host: str, encrypted: bool, url: str) -> None:
-    assert address(socket, host, encrypted=encrypted) == url
+    assert arena_url(socket, host, encrypted=encrypted) == url

@@ -10,7 +10,7 @@ import pytest
 
 from arena.web.docs.library import Library, library
 from arena.web.docs.markdown import Target, render
-from arena.web.docs.search import nearest, search, words_of
+from arena.web.docs.search import search_partially, search, split_query
 from arena.web.errors import NotFound
 from web_client import Visitor
 
@@ -87,20 +87,20 @@ def test_code_has_classes_for_its_words_and_is_text_where_its_language_is_not_kn
 
 
 def test_documents_are_found_by_all_words_and_those_in_titles_come_first() -> None:
-    hits = search(words_of("Clock"), library().to_search())
+    hits = search(split_query("Clock"), library().searchable_documents())
     assert hits[0].section in ("Clocks", "The clock")
-    for hit in search(words_of("reconnect TIMEOUT"), library().to_search()):
+    for hit in search(split_query("reconnect TIMEOUT"), library().searchable_documents()):
         shown = "".join(hit.excerpt).lower()
         assert "reconnect" in shown or "timeout" in shown
         assert all(piece.lower() in ("reconnect", "timeout") for piece in hit.excerpt[1::2])
-    assert search(words_of("reconnect qqqq"), library().to_search()) == []
+    assert search(split_query("reconnect qqqq"), library().searchable_documents()) == []
 
 
 def test_of_words_that_no_section_has_all_of_the_rare_ones_find_it_and_those_that_are_nowhere_are_said() -> None:
-    near = nearest(["how", "the", "reconnect", "qqqq"], library().to_search())
-    assert near.nowhere == ["qqqq"]
+    near = search_partially(["how", "the", "reconnect", "qqqq"], library().searchable_documents())
+    assert near.unknown_words == ["qqqq"]
     assert "reconnect" in "".join([near.hits[0].section, *near.hits[0].excerpt]).lower()
-    assert nearest(["qqqq", "zzzz"], library().to_search()).hits == []
+    assert search_partially(["qqqq", "zzzz"], library().searchable_documents()).hits == []
 
 
 def test_a_question_in_plain_words_leads_somewhere(visitor: Visitor) -> None:

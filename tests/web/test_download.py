@@ -17,8 +17,8 @@ import grimp
 import pytest
 
 from arena.web import client_wheel as module
-from arena.web.client_wheel import ENTRIES, REQUIRED, client_wheel
-from arena.web.site import origin
+from arena.web.client_wheel import ENTRY_MODULES, REQUIREMENTS, build_client_wheel
+from arena.web.site import page_url
 from machine.source_digest import PACKAGES
 from protocol import VERSION
 from web_client import Visitor
@@ -29,13 +29,13 @@ NAME = f"bot_arena_client-{VERSION}-py3-none-any.whl"
 
 def packed() -> dict[str, bytes]:
     """What is in the wheel, by its name there."""
-    with zipfile.ZipFile(io.BytesIO(client_wheel().content)) as archive:
+    with zipfile.ZipFile(io.BytesIO(build_client_wheel().content)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
 def test_the_wheel_has_the_modules_that_a_bot_imports_and_no_other() -> None:
     graph = grimp.build_graph(*PACKAGES, include_external_packages=True, exclude_type_checking_imports=True)
-    needed = set(ENTRIES).union(*(graph.find_upstream_modules(entry) for entry in ENTRIES))
+    needed = set(ENTRY_MODULES).union(*(graph.find_upstream_modules(entry) for entry in ENTRY_MODULES))
     own = {name for name in needed if name.partition(".")[0] in PACKAGES}
     own |= {name.rpartition(".")[0] for name in own} | {name.partition(".")[0] for name in own}
     found = {
@@ -45,7 +45,7 @@ def test_the_wheel_has_the_modules_that_a_bot_imports_and_no_other() -> None:
     }
     assert found == own - {""}
     others = {name.partition(".")[0] for name in needed - own} - sys.stdlib_module_names
-    assert others == {*REQUIRED, "uvloop"}  # which it does without
+    assert others == {*REQUIREMENTS, "uvloop"}  # which it does without
 
 
 def test_the_wheel_has_the_maps_and_the_licence_and_says_what_it_needs() -> None:
@@ -57,7 +57,7 @@ def test_the_wheel_has_the_maps_and_the_licence_and_says_what_it_needs() -> None
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     said = files[f"{info}/METADATA"].decode()
     assert f"Requires-Python: {project['requires-python']}\n" in said
-    assert re.findall(r"^Requires-Dist: (\w+)", said, re.MULTILINE) == list(REQUIRED)
+    assert re.findall(r"^Requires-Dist: (\w+)", said, re.MULTILINE) == list(REQUIREMENTS)
 
 
 def test_the_record_of_the_wheel_has_every_file_with_its_digest_and_size() -> None:
@@ -76,9 +76,9 @@ def test_the_record_of_the_wheel_has_every_file_with_its_digest_and_size() -> No
 
 
 def test_the_same_sources_are_the_same_bytes() -> None:
-    first = client_wheel()
-    module.client_wheel.cache_clear()
-    assert client_wheel() == first
+    first = build_client_wheel()
+    module.build_client_wheel.cache_clear()
+    assert build_client_wheel() == first
 
 
 def test_installed_beside_the_packages_of_others_it_has_none_of_them(
@@ -86,21 +86,21 @@ def test_installed_beside_the_packages_of_others_it_has_none_of_them(
 ) -> None:
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "static"))
-    for other in REQUIRED:
+    for other in REQUIREMENTS:
         (tmp_path / other).mkdir()
         (tmp_path / other / "__init__.py").touch()
-    here = {file.relative_to(module.ROOT) for file in module.contents()}
-    monkeypatch.setattr(module, "ROOT", tmp_path)
-    assert {file.relative_to(tmp_path) for file in module.contents()} == here
+    here = {file.relative_to(module.PACKAGES_FOLDER) for file in module.find_contents()}
+    monkeypatch.setattr(module, "PACKAGES_FOLDER", tmp_path)
+    assert {file.relative_to(tmp_path) for file in module.find_contents()} == here
 
 
 def test_the_page_has_the_command_for_the_address_by_which_it_was_reached(visitor: Visitor) -> None:
     page = visitor.get("/download").text
     address = f"{visitor.url}/download/{NAME}"
     assert f"python -m pip install {address}<" in page
-    assert client_wheel().sha256 in page
+    assert build_client_wheel().sha256 in page
     told = visitor.get(f"/download/{NAME}")
-    assert (told.status, told.body) == (200, client_wheel().content)
+    assert (told.status, told.body) == (200, build_client_wheel().content)
     assert visitor.get(f"/download/{NAME}", if_none_match=told.headers["etag"]).status == 304
 
 
@@ -127,4 +127,4 @@ def test_a_file_of_another_version_is_not_there_and_the_answer_says_which_is(vis
     ],
 )
 def test_the_address_of_the_pages_is_that_by_which_they_were_reached(host: str, encrypted: bool, url: str) -> None:
-    assert origin(host, encrypted=encrypted) == url
+    assert page_url(host, encrypted=encrypted) == url

@@ -15,29 +15,29 @@ import numpy
 import pytest
 from starlette.requests import ClientDisconnect
 
-from arena.replay.grading import Grades, grade
+from arena.replay.grading import Grades, grade_match
 from arena.store.result_queries import record_of
 from arena.store.store import Reader, Store
 from arena.web import grading, site
 from arena.web.api import operations
-from arena.web.grader import FOLDER, Wanted
-from arena.web.grading import Grading, GradingTimeouts, how_graded
-from arena.web.kept_grades import KeptGrades
+from arena.web.grader import CACHE_FOLDER, GradeRequest
+from arena.web.grading import Grading, GradingTimeouts, grading_method
+from arena.web.kept_grades import GradeCache
 from exact_boards import PAIR, board
 from library import ANN, BOB, Library
 from machine.cache import cache_folder
-from machine.compiled import FAST
+from machine.compiled import HAS_NUMBA
 from machine.exact import duel
 from machine.exact.duel import BoundedFolder, write_values
-from machine.exact.duel_shape import shape_of
-from machine.exact.graders import keep_new_tables_in, may_need_solving
+from machine.exact.duel_shape import small_shape_of
+from machine.exact.graders import store_new_tables_in, may_need_solving
 from protocol.errors import ArenaFault, UsageFault
-from protocol.games import load
+from protocol.games import load_game
 from referee.record import Record
 from web_client import Visitor, served
 
-OWN = {"map": board(PAIR).wire, "max_troops": 3}
-solving = pytest.mark.skipif(not FAST, reason="numba is not installed")
+OWN = {"map": board(PAIR).encoded, "max_troops": 3}
+solving = pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 
 
 def data_of(visitor: Visitor, match: str) -> bytes:
@@ -73,14 +73,14 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_only_a_map_or_cap_of_its_own_may_have_to_be_solved(game: str, config: dict[str, object], may: bool) -> None:
-    assert may_need_solving(game, load(game, config).config) == may
+    assert may_need_solving(game, load_game(game, config).config) == may
 
 
 @solving
 def test_a_process_of_its_own_grades_a_match_on_a_map_of_its_own(visitor: Visitor, cache: Path) -> None:
     match = Library(visitor.store).play("risk-duel", [ANN, BOB], OWN, rated=False)
-    shape = shape_of(board(PAIR), 3)
-    write_values(cache / FOLDER / f"duel-{shape.key}", shape.key, numpy.full(shape.positions, 0.5), 1)
+    shape = small_shape_of(board(PAIR), 3)
+    write_values(cache / CACHE_FOLDER / f"duel-{shape.key}", shape.key, numpy.full(shape.positions, 0.5), 1)
     told = msgspec.json.decode(visitor.get(f"/api/v1/matches/{match}/grades").body, type=Grades)
     assert {move.value for move in told.moves} == {-0.5}
     assert b'id="match-grades"' in visitor.get(f"/api/v1/matches/{match}/match.html").body
@@ -91,10 +91,10 @@ def test_a_table_that_is_solved_for_a_visitor_is_kept_with_those_of_visitors(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(duel, "_bounded", None)
-    monkeypatch.setattr(duel, "_solved", lambda shape: (numpy.zeros(shape.positions), 7))
-    keep_new_tables_in(cache / FOLDER, 1_000_000)
+    monkeypatch.setattr(duel, "_solve_values", lambda shape: (numpy.zeros(shape.positions), 7))
+    store_new_tables_in(cache / CACHE_FOLDER, 1_000_000)
     duel.load_or_solve(board(PAIR), 3)
-    assert list(cache.rglob("duel-*")) == [cache / FOLDER / f"duel-{shape_of(board(PAIR), 3).key}"]
+    assert list(cache.rglob("duel-*")) == [cache / CACHE_FOLDER / f"duel-{small_shape_of(board(PAIR), 3).key}"]
     monkeypatch.delattr(duel, "_solved")
     assert duel.load_or_solve(board(PAIR), 3).values.sweeps == 7
 
@@ -124,7 +124,7 @@ def test_grades_that_take_too_long_are_refused_and_the_file_goes_without_them(ha
 async def test_what_nobody_can_grade_is_told_as_without_that_process(visitor: Visitor) -> None:
     match = Library(visitor.store).play("tictactoe", [ANN, BOB])
     with pytest.raises(UsageFault, match="tictactoe is not solved"):
-        await Grading().grades("a", data_of(visitor, match), match, Wanted(), stays)
+        await Grading().grade("a", data_of(visitor, match), match, GradeRequest(), stays)
 
 
 def test_grades_are_kept_for_who_asks_again_and_made_anew_where_what_is_kept_is_damaged(
@@ -138,7 +138,7 @@ def test_grades_are_kept_for_who_asks_again_and_made_anew_where_what_is_kept_is_
 
     def making(record: Record, seat: None) -> Grades:
         made.append(record)
-        return grade(record)
+        return grade_match(record)
 
     monkeypatch.setattr(grading, "grade", making)
     assert visitor.get(address).body == first.body
@@ -154,30 +154,30 @@ async def test_the_grades_of_a_map_that_was_solved_are_there_at_once_the_next_ti
 ) -> None:
     match = Library(visitor.store).play("risk-duel", [ANN, BOB], OWN, rated=False)
     record = data_of(visitor, match)
-    KeptGrades(cache / FOLDER, 1_000_000).write(
-        record, Wanted(), Grades(match=match, game="risk-duel", moves=[], seats=[])
+    GradeCache(cache / CACHE_FOLDER, 1_000_000).write(
+        record, GradeRequest(), Grades(match=match, game="risk-duel", moves=[], seats=[])
     )
-    assert (await Grading().grades("a", record, match, Wanted(), stays)).match == match
+    assert (await Grading().grade("a", record, match, GradeRequest(), stays)).match == match
     assert started == []
 
 
 def test_of_the_grades_that_are_kept_those_asked_for_last_stay(tmp_path: Path) -> None:
     grades = Grades(match="x" * 1000, game="nim", moves=[], seats=[])
-    kept = KeptGrades(tmp_path, 2500)
+    kept = GradeCache(tmp_path, 2500)
     for record in (b"a", b"b"):
-        kept.write(record, Wanted(), grades)
+        kept.write(record, GradeRequest(), grades)
     for file in tmp_path.iterdir():
         os.utime(file, (0, 0))
-    assert kept.read(b"a", Wanted()) == grades
-    kept.write(b"c", Wanted(), grades)
-    assert [kept.read(record, Wanted()) is not None for record in (b"a", b"b", b"c")] == [True, False, True]
+    assert kept.read(b"a", GradeRequest()) == grades
+    kept.write(b"c", GradeRequest(), grades)
+    assert [kept.read(record, GradeRequest()) is not None for record in (b"a", b"b", b"c")] == [True, False, True]
 
 
 def test_the_moves_of_a_seat_are_estimated_where_the_game_is_not_solved_and_kept(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ARENA_PLAIN", "1")
-    monkeypatch.setattr(operations, "SIMULATIONS", 80)
+    monkeypatch.setattr(operations, "ESTIMATE_SIMULATIONS", 80)
     config = {"map": "south-america", "max_rounds": 1}
     match = Library(visitor.store).play("risk-campaign", [ANN, BOB], config, rated=False)
     address = f"/api/v1/matches/{match}/grades"
@@ -186,7 +186,7 @@ def test_the_moves_of_a_seat_are_estimated_where_the_game_is_not_solved_and_kept
     told = msgspec.json.decode(first.body, type=Grades)
     assert told.estimate == "uct, 80 simulations a move"
     assert {move.seat for move in told.moves} == {1}
-    monkeypatch.setattr(grading, "_asked", None)
+    monkeypatch.setattr(grading, "_run_grader", None)
     assert visitor.get(f"{address}?estimated=true&seat=1").body == first.body
     assert "its seats are 0 to 1" in visitor.get(f"{address}?estimated=true&seat=2").text
 
@@ -210,7 +210,7 @@ def test_of_a_solved_game_the_moves_of_a_seat_are_graded_exactly(visitor: Visito
     ],
 )
 def test_how_a_match_can_be_graded_is_known_without_grading_it(game: str, config: dict[str, object], how: str) -> None:
-    assert how_graded(game, config) == how
+    assert grading_method(game, config) == how
 
 
 @pytest.fixture
@@ -234,14 +234,14 @@ async def test_the_process_is_killed_when_nobody_waits_for_it_or_it_takes_too_lo
         return bool(started)
 
     with pytest.raises(ClientDisconnect):
-        await Grading().grades("a", b"", "x", Wanted(), goes)
+        await Grading().grade("a", b"", "x", GradeRequest(), goes)
     with pytest.raises(ArenaFault, match=r"takes more than 0\.05 s"):
-        await Grading(GradingTimeouts(solve_timeout_s=0.05)).grades("a", b"", "x", Wanted(), stays)
+        await Grading(GradingTimeouts(solve_timeout_s=0.05)).grade("a", b"", "x", GradeRequest(), stays)
     assert [await process.wait() for process in started] == [-signal.SIGKILL] * 2
 
 
 def test_of_the_tables_solved_for_visitors_those_read_last_are_kept(cache: Path) -> None:
-    tables = cache / FOLDER
+    tables = cache / CACHE_FOLDER
     values = numpy.zeros(1000)
     folder = BoundedFolder(tables, 20_000)
     for at, key in enumerate(("a", "b")):

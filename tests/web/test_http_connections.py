@@ -13,8 +13,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from arena.network import http_server
-from arena.network.addresses import networks
-from arena.network.connection_limits import Bounds
+from arena.network.addresses import parse_networks
+from arena.network.connection_limits import ConnectionBounds
 from arena.store.store import Reader, Store
 from arena.web import http_connections
 from arena.web.http_connections import PageServer
@@ -27,17 +27,17 @@ ASK = b"GET /favicon.ico HTTP/1.1\r\nHost: localhost\r\n\r\n"
 @pytest.fixture
 async def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
     """A page that takes two connections of an address, and has patience with them."""
-    monkeypatch.setattr(http_server, "REQUEST_TIMEOUT", 2 * WITHIN)
-    monkeypatch.setattr(http_connections, "BOUNDS", Bounds(waiting=10, waiting_per_address=2))
+    monkeypatch.setattr(http_server, "REQUEST_TIMEOUT_S", 2 * WITHIN)
+    monkeypatch.setattr(http_connections, "CONNECTION_LIMITS", ConnectionBounds(waiting=10, waiting_per_address=2))
     Store.open(tmp_path / "arena.db").close()
     reader = Reader.open(tmp_path / "arena.db")
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setblocking(False)
     port = listening.getsockname()[1]
-    server = PageServer(Site(reader), proxies=networks("127.0.0.7"))
+    server = PageServer(Site(reader), proxies=parse_networks("127.0.0.7"))
     serving = asyncio.create_task(server.serve([listening]))
     yield port
-    server.leave()
+    server.stop()
     await asyncio.wait_for(serving, WITHIN)
     reader.close()
 
@@ -77,7 +77,7 @@ async def test_a_proxy_that_is_trusted_has_as_many_connections_as_it_wants(port:
 
 
 async def test_a_request_that_does_not_end_is_ended(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_server, "REQUEST_TIMEOUT", 0.05)
+    monkeypatch.setattr(http_server, "REQUEST_TIMEOUT_S", 0.05)
     reader, writer = await came(port)
     writer.write(ASK[:-2])
     assert await rest_of(reader) == b""

@@ -15,13 +15,13 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from arena.replay.match_document import Refereed, document, document_in_pieces
+from arena.replay.match_document import ReplayedMatch, make_document, iter_document_json
 from arena.store.store import Reader, Store
 from arena.web import answers, serving
 from arena.web.http_connections import PageServer
-from arena.web.serving import Serving
+from arena.web.serving import AnswerScheduler
 from arena.web.site import Site
-from arena.web.turns import Turns
+from arena.web.turns import FairQueue
 from golden import make
 from library import ANN, PERFECT, Library
 from referee import record_reader
@@ -34,26 +34,26 @@ GOLDEN = sorted(make.HERE.glob("*.jsonl"))
 @pytest.mark.parametrize("file", GOLDEN, ids=lambda file: file.stem)
 def test_a_match_in_pieces_is_the_whole(file: Path) -> None:
     data = gzip.compress(file.read_bytes())
-    record = record_reader.read(data, "x")
-    pieces = document_in_pieces(Refereed(record), "nim/classic")
-    whole = msgspec.structs.replace(document(record), annulled="nim/classic")
+    record = record_reader.read_record(data, "x")
+    pieces = iter_document_json(ReplayedMatch(record), "nim/classic")
+    whole = msgspec.structs.replace(make_document(record), annulled="nim/classic")
     assert b"".join(pieces) == msgspec.json.encode(whole)
 
 
 def test_a_forged_match_in_pieces_is_the_whole() -> None:
     text = make.HERE.joinpath("nim-classic.jsonl").read_bytes().replace(b'"take":1', b'"take":2', 1)
-    record = record_reader.read(text, "x")
-    assert document(record).fault is not None
-    pieces = document_in_pieces(Refereed(record))
-    assert b"".join(pieces) == msgspec.json.encode(document(record))
+    record = record_reader.read_record(text, "x")
+    assert make_document(record).fault is not None
+    pieces = iter_document_json(ReplayedMatch(record))
+    assert b"".join(pieces) == msgspec.json.encode(make_document(record))
 
 
 def test_a_match_that_ends_in_the_midst_of_a_round_in_pieces_is_the_whole() -> None:
     lines = make.HERE.joinpath("dilemma-prison.jsonl").read_bytes().splitlines(keepends=True)
-    record = record_reader.read(b"".join([*lines[:-2], lines[-1]]), "x")
-    assert [choice.ply for choice in document(record).sealed] == [9, 9]
-    pieces = document_in_pieces(Refereed(record))
-    assert b"".join(pieces) == msgspec.json.encode(document(record))
+    record = record_reader.read_record(b"".join([*lines[:-2], lines[-1]]), "x")
+    assert [choice.ply for choice in make_document(record).sealed] == [9, 9]
+    pieces = iter_document_json(ReplayedMatch(record))
+    assert b"".join(pieces) == msgspec.json.encode(make_document(record))
 
 
 @pytest.mark.parametrize("of", ["", "/record.jsonl", "/record.jsonl.gz", "/match.html"])
@@ -64,8 +64,8 @@ def test_a_long_answer_is_the_same_in_pieces(
     match = Library(visitor.store).play("nim", [PERFECT, ANN._replace(ends="resign", at=2)])
     address = f"/api/v1/matches/{match}{of}"
     at_once = visitor.get(address)
-    monkeypatch.setattr(answers, "WHOLE", 100)
-    monkeypatch.setattr(answers, "PIECE", 50)
+    monkeypatch.setattr(answers, "STREAMING_THRESHOLD_BYTES", 100)
+    monkeypatch.setattr(answers, "PIECE_BYTES", 50)
     told = visitor.get(address, accept_encoding=encoding)
     assert "content-length" not in told.headers
     assert (gzip.decompress(told.body) if encoding == "gzip" else told.body) == at_once.body
@@ -102,7 +102,7 @@ async def port(tmp_path: Path) -> AsyncIterator[int]:
     server = PageServer(Site(reader))
     running = asyncio.create_task(server.serve([listening]))
     yield listening.getsockname()[1]
-    server.leave()
+    server.stop()
     await asyncio.wait_for(running, WITHIN)
     reader.close()
 
@@ -127,7 +127,7 @@ async def test_an_answer_is_made_as_far_as_it_is_read_and_ends_with_its_reader(
     port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     endless = Endless()
-    monkeypatch.setattr(record_reader, "unpacked_in_pieces", endless)
+    monkeypatch.setattr(record_reader, "iter_unpacked", endless)
     match = await match_of(port)
     reader, writer = await ask(port, f"/api/v1/matches/{match}/record.jsonl", "127.0.0.66")
     assert await asyncio.wait_for(reader.readline(), WITHIN) == b"HTTP/1.1 200 OK\r\n"
@@ -141,8 +141,8 @@ async def test_an_answer_is_made_as_far_as_it_is_read_and_ends_with_its_reader(
 
 
 async def test_whoever_holds_most_makes_room_for_the_newest(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_reader, "unpacked_in_pieces", Endless())
-    monkeypatch.setattr(serving, "MOST_HELD", 2 * serving.LEAST_HELD)
+    monkeypatch.setattr(record_reader, "iter_unpacked", Endless())
+    monkeypatch.setattr(serving, "MAX_HELD_BYTES", 2 * serving.MIN_HELD_BYTES)
     address = f"/api/v1/matches/{await match_of(port)}/record.jsonl"
     asking = []
     for source in ("127.0.0.66", "127.0.0.66", "127.0.0.2"):
@@ -158,8 +158,8 @@ async def test_whoever_holds_most_makes_room_for_the_newest(port: int, monkeypat
 
 def test_of_answers_under_way_the_oldest_of_the_address_with_the_most_is_cut() -> None:
     cut: list[str] = []
-    here = Serving()
-    for number in range(serving.MOST_HELD // serving.LEAST_HELD):
+    here = AnswerScheduler()
+    for number in range(serving.MAX_HELD_BYTES // serving.MIN_HELD_BYTES):
         here.enter(f"10.0.0.{number // 2}", 0, partial(cut.append, str(number)))
     place = here.enter("10.0.0.1", 0, lambda: cut.append("new"))
     assert cut == ["2"]
@@ -183,17 +183,17 @@ async def stays() -> bool:
 
 
 async def test_addresses_take_turns_and_an_address_answers_whoever_asked_first() -> None:
-    turns, done = Turns(1, 10, 10), list[str]()
+    turns, done = FairQueue(1, 10, 10), list[str]()
     begun, go_on = threading.Event(), threading.Event()
 
     def first() -> None:
         begun.set()
         go_on.wait(WITHIN)
 
-    waiting = [asyncio.create_task(turns.take("z", first, stays))]
+    waiting = [asyncio.create_task(turns.run("z", first, stays))]
     await asyncio.to_thread(begun.wait, WITHIN)
     names = ("a1", "a2", "a3", "b1", "b2", "c1")
-    waiting += [asyncio.create_task(turns.take(name[0], partial(done.append, name), stays)) for name in names]
+    waiting += [asyncio.create_task(turns.run(name[0], partial(done.append, name), stays)) for name in names]
     await asyncio.sleep(0)
     waiting.pop(2).cancel()
     go_on.set()
@@ -205,34 +205,34 @@ async def test_nothing_is_done_for_whoever_has_gone() -> None:
     async def goes() -> bool:
         return True
 
-    turns, done = Turns(1, 10, 10), list[str]()
+    turns, done = FairQueue(1, 10, 10), list[str]()
     with pytest.raises(ClientDisconnect):
-        await turns.take("a", partial(done.append, "b"), goes)
-    await turns.take("a", partial(done.append, "c"), stays)
+        await turns.run("a", partial(done.append, "b"), goes)
+    await turns.run("a", partial(done.append, "c"), stays)
     assert done == ["c"]
 
 
 async def test_who_leaves_as_their_turn_comes_lets_the_next_in() -> None:
-    turns, done = Turns(1, 10, 10), list[str]()
+    turns, done = FairQueue(1, 10, 10), list[str]()
     await turns.enter("a", stays)
-    first, second = (asyncio.create_task(turns.take("a", partial(done.append, name), stays)) for name in "bc")
+    first, second = (asyncio.create_task(turns.run("a", partial(done.append, name), stays)) for name in "bc")
     await asyncio.sleep(0)
     first.cancel()
     turns.leave()
     await asyncio.wait([first, second], timeout=WITHIN)
     assert (first.cancelled(), done) == (True, ["c"])
-    await turns.take("a", partial(done.append, "d"), stays)
+    await turns.run("a", partial(done.append, "d"), stays)
     assert done == ["c", "d"]
 
 
 async def test_whoever_asks_too_much_at_once_is_told_when_to_ask_again() -> None:
-    turns, go_on = Turns(1, 2, 3), threading.Event()
-    waiting = [asyncio.create_task(turns.take(one, lambda: go_on.wait(WITHIN), stays)) for one in "aaab"]
+    turns, go_on = FairQueue(1, 2, 3), threading.Event()
+    waiting = [asyncio.create_task(turns.run(one, lambda: go_on.wait(WITHIN), stays)) for one in "aaab"]
     await asyncio.sleep(0)
     told = []
     for address in "ac":
         with pytest.raises(HTTPException) as refused:
-            await turns.take(address, lambda: None, stays)
+            await turns.run(address, lambda: None, stays)
         told.append((refused.value.status_code, refused.value.detail, refused.value.headers))
     assert told == [
         (429, "2 requests of a wait for an answer: ask again in 5 s", {"retry-after": "5"}),

@@ -17,7 +17,7 @@ from arena.store.annulment import annul_matches
 from arena.store.result_queries import result_of
 from arena.store.store import Reader, Store
 from arena.store.thinning import remove_records_of
-from arena.web.bundle import preloaded
+from arena.web.bundle import modules_to_preload
 from arena.web.formatting import result_sentence
 from arena.web.site import Site
 from library import ANN, PERFECT, Library
@@ -61,7 +61,7 @@ def test_no_module_has_to_wait_until_another_names_it(visitor: Visitor) -> None:
 
 @pytest.mark.parametrize("game", NAMES)
 def test_the_board_of_every_game_is_found(game: str) -> None:
-    assert len(set(preloaded(game=game))) > 1, "board.js and its own"
+    assert len(set(modules_to_preload(game=game))) > 1, "board.js and its own"
 
 
 @pytest.mark.parametrize(

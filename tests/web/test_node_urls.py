@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from arena.store.database import StoreUnavailable
-from arena.store.database_url import database_at
+from arena.store.database_url import open_database_url
 from arena.store.store import Reader, Store
 from arena.web import node_urls
 from arena.web.node_urls import NodeUrls
@@ -24,7 +24,7 @@ class Looked:
     """In place of a reader of PostgreSQL, which can be away; how often it was asked."""
 
     def __init__(self) -> None:
-        self.database = database_at("postgresql://host/arena")
+        self.database = open_database_url("postgresql://host/arena")
         self.times = 0
         self.away = False
 
@@ -46,7 +46,7 @@ async def test_while_the_database_is_away_they_are_what_they_were(monkeypatch: p
     reader: Any = Looked()
     nodes = NodeUrls(reader)
     await nodes.all()
-    monkeypatch.setattr(node_urls, "EVERY", -1.0)
+    monkeypatch.setattr(node_urls, "CACHE_TTL_S", -1.0)
     reader.away = True
     assert await nodes.all() == URLS
     assert reader.times == 2

@@ -16,7 +16,7 @@ import pytest
 from arena.web.site import STATIC
 from programs import program
 from protocol.dice import Dice
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.risk.battle import battle_odds
 from timeouts import WITHIN
 
@@ -56,7 +56,7 @@ def is_near(said: float | None, exact: Fraction) -> bool:
 
 
 def test_the_chance_of_every_battle_of_up_to_thirty_units_is_the_exact_one(chances: Chances) -> None:
-    config = load("risk-campaign").config
+    config = load_game("risk-campaign").config
     armies = [(units, against) for units in range(1, 31) for against in range(1, 31)]
     attacks = [
         (
@@ -84,7 +84,7 @@ def test_the_chance_of_every_battle_of_up_to_thirty_units_is_the_exact_one(chanc
 def test_the_chance_of_every_attack_of_a_game_is_that_of_its_outcomes(
     chances: Chances, name: str, config: dict[str, Any]
 ) -> None:
-    game = load(name, config)
+    game = load_game(name, config)
     chooser = random.Random(1)
     state, _ = game.initial(Dice(bytes(32), 0))
     asked: list[Attack] = []

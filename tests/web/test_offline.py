@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from arena.web import bundle
-from arena.web.offline import ENTRY, SHEETS
+from arena.web.offline import ENTRY_MODULE, STYLE_SHEETS
 from arena.web.site import STATIC
 from commands import call
 from golden import make
@@ -65,7 +65,7 @@ def test_every_module_that_is_imported_is_in_it_and_no_other_address(page: str) 
         path: base64.b64decode(url.partition(",")[2]).decode()
         for path, url in held(page, "importmap")["imports"].items()
     }
-    assert ENTRY in modules
+    assert ENTRY_MODULE in modules
     for path, source in modules.items():
         imported = re.findall(r'\b(?:from |import\()"([^"]+)"', source)
         assert set(imported) <= modules.keys(), path
@@ -74,10 +74,10 @@ def test_every_module_that_is_imported_is_in_it_and_no_other_address(page: str) 
 
 
 def test_modules_are_as_they_are_but_for_where_they_import_from() -> None:
-    for path in bundle.modules(ENTRY):
+    for path in bundle.modules(ENTRY_MODULE):
         source = STATIC.joinpath(path).read_text()
         imports = [line for line in source.splitlines() if re.match(r"(?:import|export|}) .*\bfrom ", line)]
-        assert len(bundle.IMPORT.findall(source)) >= len(imports), path
+        assert len(bundle.IMPORT_PATTERN.findall(source)) >= len(imports), path
 
 
 def test_the_same_match_gives_the_same_bytes(page: str, tmp_path: Path) -> None:
@@ -137,4 +137,4 @@ def test_of_a_truncated_record_no_file_is_made_and_a_line_says_why(tmp_path: Pat
 def test_the_sheets_are_those_of_the_page_of_a_match(visitor: Visitor) -> None:
     match = Library(visitor.store).play("nim", [PERFECT, ANN])
     linked = re.findall(r'href="/static/\w+/([\w/]+\.css)"', visitor.get(f"/matches/{match}").text)
-    assert linked == list(SHEETS)
+    assert linked == list(STYLE_SHEETS)

@@ -182,14 +182,14 @@ async def test_a_page_that_hangs_is_started_again(tmp_path: Path, caplog: pytest
     before = children(os.getpid())
     settings = ServerSettings(web_port=0)
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(one) for one in web.web_sockets(settings)]
-        async with web.shown(settings, str(tmp_path / "arena.db"), sockets, 8765):
+        sockets = [stack.enter_context(one) for one in web.bind_web(settings)]
+        async with web.serve_pages(settings, str(tmp_path / "arena.db"), sockets, 8765):
             url = web.page_url(settings, sockets)
             assert (await get(url)).status == 200
             (hung,) = set(children(os.getpid())) - set(before)
             os.kill(hung, signal.SIGSTOP)
-            await advance(web.SILENT_MOST + web.SHUTDOWN_TIMEOUT)
+            await advance(web.HEALTH_CHECK_TIMEOUT_S + web.SHUTDOWN_TIMEOUT_S)
             assert await asyncio.to_thread(ends, hung)
             await told.wait()
-            await advance(web.FIRST_WAIT)
+            await advance(web.RESTART_DELAY_S)
             assert (await get(url)).status == 200

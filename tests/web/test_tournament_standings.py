@@ -20,7 +20,7 @@ from arena.store.luck_value import MatchLuck
 from arena.store.tournament_state import finish_tournament, open_tournament
 from arena.store.tournaments import tournament_leaders
 from plans import plan
-from protocol.games import load
+from protocol.games import load_game
 from protocol.reasons import NO_SHOW
 from referee.result import Result
 from seasons import paid, result
@@ -97,7 +97,7 @@ def test_the_terminal_its_file_the_api_and_the_page_tell_the_same(
         "rounds": rounds,
     }  # fmt: skip
     name = visitor.store.write(open_tournament, json.encode(arguments, order="sorted").decode(), "7")[0]
-    entered = plan(NAMES, game, id=name, rules=load(game, config), rounds=rounds, paired=paired)
+    entered = plan(NAMES, game, id=name, rules=load_game(game, config), rounds=rounds, paired=paired)
     chance = Random(3)
     matches = [
         player(chance, f"{name}-{pairing.place:05d}", pairing.seats, pairing.place) for pairing in entered.schedule(())

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.replay.match_document import document
+from arena.replay.match_document import make_document
 from arena.web.site import STATIC
 from golden import make
 from golden.make import Golden
@@ -24,10 +24,10 @@ from independent_client import canonical
 from node import answering
 from programs import program
 from protocol.dice import match_key
-from protocol.games import load
+from protocol.games import load_game
 from protocol.games.poker import MOVES
 from referee import record_reader
-from referee.effects import Resigned, Voided
+from referee.effects import Resignation, Abort
 from referee_table import Table
 
 Lines = list[dict[str, Any]]
@@ -67,7 +67,7 @@ def judge(told: Callable[..., list[dict[str, Any]]]) -> Judging:
 
 
 def as_document(record: bytes) -> bytes:
-    return msgspec.json.encode(document(record_reader.read(record, "record")))
+    return msgspec.json.encode(make_document(record_reader.read_record(record, "record")))
 
 
 def lines_of(name: str) -> Lines:
@@ -79,7 +79,7 @@ def forged(lines: Lines) -> bytes:
 
 
 def is_hidden(header: dict[str, Any]) -> bool:
-    return load(header["game"], header["config"]).hidden
+    return load_game(header["game"], header["config"]).hidden
 
 
 def key_of(lines: Lines) -> bytes:
@@ -172,7 +172,7 @@ def test_matches_of_every_game_are_found_true(check: Checking, numbers: range) -
 
 def test_a_match_that_ended_as_a_program_failed_is_found_true(check: Checking) -> None:
     table = Table("nim").begin()
-    table.send(Resigned(0, failed=True))
+    table.send(Resignation(0, failed=True))
     (steps,) = check([as_document(table.packed())])
     assert wrong(steps) == []
 
@@ -534,7 +534,7 @@ def test_a_digest_without_its_own_salt_is_wrong_at_its_ply(check: Checking, forg
 @pytest.mark.parametrize("name", [pytest.param("kuhn-short", marks=pytest.mark.ci), "leduc-short"])
 def test_of_every_bet_of_poker_the_possible_ones_alone_are_allowed(check: Checking, name: str) -> None:
     lines = lines_of(name)
-    game = load(lines[0]["game"], lines[0]["config"])
+    game = load_game(lines[0]["game"], lines[0]["config"])
     states = [ply["state"] for ply in json.loads(forged(lines))["plies"]]
     decisions = [index for index, line in enumerate(lines[1:-1]) if "do" in line["event"]["move"]]
     before = {index: game.decode_state(states[index - 1]) for index in decisions}
@@ -600,7 +600,7 @@ def test_strikes_that_no_event_tells_of_are_in_the_digest_of_a_match_that_was_ca
 ) -> None:
     table = Table("nim").begin()
     table.play(None)
-    table.send(Voided())
+    table.send(Abort())
     header, strike, footer = map(json.loads, record_reader.unpack(table.packed(), "m-1").splitlines())
     (steps,) = check([forged([header, *[strike] * strikes, footer])])
     assert wrong(steps) == ([] if strikes == 1 else [(None, "digest")])
@@ -715,7 +715,7 @@ def test_a_match_that_goes_on_and_one_that_was_called_off_are_not_said_to_be_mor
     del under_way["footer"]
     table = Table("nim").begin()
     table.play(None)
-    table.send(Voided())
+    table.send(Abort())
     goes_on, void = judge([json.dumps(under_way).encode(), as_document(table.packed())])
     assert (goes_on["kind"], goes_on["text"][:13]) == ("partial", "Not verified.")
     assert "that the match was called off" in void["limits"]

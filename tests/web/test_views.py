@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.replay.match_document import document
+from arena.replay.match_document import make_document
 from arena.web.site import STATIC
 from golden import make
 from golden.make import Golden
 from node import answering
 from programs import program
-from protocol.games import load
+from protocol.games import load_game
 from protocol.messages import Event
 from referee import record_reader
 
@@ -46,7 +46,7 @@ def viewed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewing]:
 
 
 def made(name: str, golden: Golden) -> Map:
-    found = document(record_reader.read(make.make(name, golden), name))
+    found = make_document(record_reader.read_record(make.make(name, golden), name))
     match: Map = json.loads(msgspec.json.encode(found))
     return match
 
@@ -57,7 +57,7 @@ def test_each_sees_of_every_state_and_event_what_the_rules_say(
     viewed: Viewing, name: str, eye: int | str, seat: int | None
 ) -> None:
     match = made(name, HIDDEN[name])
-    game = load(match["header"]["game"], match["header"]["config"])
+    game = load_game(match["header"]["game"], match["header"]["config"])
     told = viewed(match, eye)
     assert told["isHidden"]
     assert told["start"] == game.view(match["start"], seat)

@@ -13,17 +13,17 @@ import msgspec
 import pytest
 
 from arena.web.pages import taking_part
-from arena.web.pages.taking_part import offered
+from arena.web.pages.taking_part import list_offers
 from arena.web.site import STATIC
 from programs import program
 from protocol.display_names import PLAIN_LETTERS, nearest_bot_name
-from protocol.games import NAMES, load
+from protocol.games import NAMES, load_game
 from timeouts import WITHIN
 
 Map = dict[str, Any]
 Ask = Callable[..., Any]
 DRIVER = Path(__file__).with_name("who_plays.mjs")
-GAMES = json.loads(msgspec.json.encode(offered()))
+GAMES = json.loads(msgspec.json.encode(list_offers()))
 DUEL: Map = {"game": "risk-duel", "preset": "south-america", "seats": 2}
 WORLD: Map = {"game": "risk-campaign", "preset": "world-3", "seats": 3}
 BLUFFER: Map = {"bot": "bluffer", "seeks": [{"game": "kuhn", "open": True}]}
@@ -97,7 +97,7 @@ def test_a_wish_has_the_preset_that_the_rules_find_in_the_config(ask: Ask, game:
         configs += [{"preset": "world", "players": 3}, {"preset": "world", "players": 4}, {"players": 3}]
         configs += [{"preset": "world", "max_rounds": 7}]
     for config in configs:
-        rules = load(game, config)
+        rules = load_game(game, config)
         expected = {"game": game, "preset": rules.preset, "seats": rules.seats}
         if rules.preset is None:
             del expected["preset"]
@@ -174,11 +174,11 @@ def test_a_wait_of_two_is_explained_by_who_is_here(ask: Ask) -> None:
 
 
 def test_seats_are_offered_up_to_the_most_that_a_game_has_and_no_number_is_tried_beyond() -> None:
-    for one in offered():
+    for one in list_offers():
         for preset in one.presets:
             assert preset.usual in preset.seats
             assert max(preset.seats) <= max(preset.usual, 6)
-    campaign = next(one for one in offered() if one.game == "risk-campaign")
+    campaign = next(one for one in list_offers() if one.game == "risk-campaign")
     assert [preset.seats for preset in campaign.presets] == [[2, 3, 4, 5, 6]] * len(campaign.presets)
 
 
@@ -189,23 +189,23 @@ def test_seats_are_counted_no_further_than_a_game_has_them_whatever_its_rules_ac
 
     def accepting(game: str, config: Map) -> Any:
         asked.append(config.get("players", 0))
-        return load(game, {"preset": config["preset"]})
+        return load_game(game, {"preset": config["preset"]})
 
     monkeypatch.setattr(taking_part, "load", accepting)
-    offered.cache_clear()
+    list_offers.cache_clear()
     try:
-        found = {one.game: one.presets[0].seats for one in offered()}
+        found = {one.game: one.presets[0].seats for one in list_offers()}
     finally:
-        offered.cache_clear()
+        list_offers.cache_clear()
     assert found["risk-campaign"] == [2, 3, 4, 5, 6]
     assert max(asked) == 6
 
 
 def test_people_are_offered_a_short_match_first() -> None:
-    first = {one.game: one.first for one in offered()}
+    first = {one.game: one.first for one in list_offers()}
     assert (first["kuhn"], first["leduc"], first["dilemma"], first["nim"]) == ("short", "short", "short", "classic")
-    assert all(load(game, {"preset": first[game]}).config["hands"] == 10 for game in ("kuhn", "leduc"))
-    assert load("dilemma", {"preset": first["dilemma"]}).config["rounds"] == 10
+    assert all(load_game(game, {"preset": first[game]}).config["hands"] == 10 for game in ("kuhn", "leduc"))
+    assert load_game("dilemma", {"preset": first["dilemma"]}).config["rounds"] == 10
 
 
 def test_the_page_proposes_the_same_names_as_the_commands(ask: Ask) -> None:

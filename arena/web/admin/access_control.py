@@ -17,20 +17,20 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from arena.network.addresses import answers_to
-from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff
+from arena.network.addresses import is_allowed_host
+from arena.network.rate_limits import FREE_FAILURES, MAX_WAIT_S, FailureBackoff
 from arena.store.tokens import hash_token
 from arena.web.admin.forms import Form, fits, read_form
-from arena.web.admin.sessions import LIFETIME, Session, Sessions
+from arena.web.admin.sessions import SESSION_LIFETIME_S, Session, Sessions
 from arena.web.admin_config import PREFIX, AdminConfig
 from arena.web.answers import visitor_of
-from arena.web.rendering import page, site_of
-from protocol.display import shown
+from arena.web.rendering import render_bytes, site_of
+from protocol.display import short_repr
 from protocol.secret_text import strip_invisible
 
 T = TypeVar("T")
-COOKIE = "arena_admin"
-MAX_SIGN_IN = 2048
+COOKIE_NAME = "arena_admin"
+MAX_SIGN_IN_BYTES = 2048
 """Maximum size of the sign-in form, in bytes."""
 
 log = logging.getLogger("arena.web.admin")
@@ -40,7 +40,7 @@ def is_admin(path: str) -> bool:
     return path == PREFIX or path.startswith(f"{PREFIX}/")
 
 
-def takes_form(scope: Scope) -> bool:
+def can_have_form(scope: Scope) -> bool:
     """Return whether a request may have a body: a form for an admin page, with a declared and acceptable size."""
     headers = Headers(scope=scope)
     size = headers.get("content-length", "")
@@ -48,7 +48,7 @@ def takes_form(scope: Scope) -> bool:
     return is_form and "transfer-encoding" not in headers and fits(size)
 
 
-def guarded(app: ASGIApp, config: AdminConfig) -> ASGIApp:
+def guard_admin_pages(app: ASGIApp, config: AdminConfig) -> ASGIApp:
     """Wrap an application so that admin pages are served only under trusted host names, and never cached.
 
     The check prevents DNS rebinding: any web page can make its own host name resolve to this machine, and would then
@@ -68,17 +68,17 @@ def guarded(app: ASGIApp, config: AdminConfig) -> ASGIApp:
             await send(message)
 
         host = Headers(scope=scope).get("host", "")
-        if answers_to(host, config.hosts):
+        if is_allowed_host(host, config.hosts):
             await app(scope, receive, told)
             return
-        text = f"{shown(host)} is no name of this page for the operator: --admin-host names it\n"
+        text = f"{short_repr(host)} is no name of this page for the operator: --admin-host names it\n"
         refused = PlainTextResponse(text, HTTPStatus.MISDIRECTED_REQUEST, {"connection": "close"})
         await refused(scope, receive, told)
 
     return serve
 
 
-class Visit(NamedTuple):
+class AdminRequest(NamedTuple):
     """A request of a signed-in operator, with its form."""
 
     access: AccessControl
@@ -93,21 +93,21 @@ class Visit(NamedTuple):
     def show(self, template: str, status: int = HTTPStatus.OK, **values: Any) -> Response:
         """Render a page with the `session` and the result of its last form."""
         notice = values.pop("notice", None) or self.session.take_notice()
-        body = page(self.request, template, session=self.session, notice=notice, **values)
+        body = render_bytes(self.request, template, session=self.session, notice=notice, **values)
         return Response(body, status, media_type="text/html")
 
-    def done(self, said: str, at: str = PREFIX) -> Response:
+    def redirect_done(self, said: str, at: str = PREFIX) -> Response:
         """Redirect to the page `at`, which will show that a change was made."""
         self.session.notice = "done", said
         return RedirectResponse(at, HTTPStatus.SEE_OTHER)
 
-    def failed(self, said: str, at: str = PREFIX) -> Response:
+    def redirect_failed(self, said: str, at: str = PREFIX) -> Response:
         """Redirect to the page `at`, which will show that a change failed."""
         self.session.notice = "failed", said
         return RedirectResponse(at, HTTPStatus.SEE_OTHER)
 
 
-Answer = Callable[[Visit], Awaitable[Response]]
+Answer = Callable[[AdminRequest], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -117,9 +117,9 @@ class AccessControl:
     def __init__(self, config: AdminConfig) -> None:
         self.config = config
         self.sessions = Sessions()
-        self._guesses = FailureBackoff(LONGEST_WAIT, free=FREE_FAILURES)
+        self._guesses = FailureBackoff(MAX_WAIT_S, free_failures=FREE_FAILURES)
 
-    def reading(self, answer: Answer) -> Endpoint:
+    def wrap_page(self, answer: Answer) -> Endpoint:
         """Wrap a page for signed-in operators; others get the sign-in page."""
 
         async def endpoint(request: Request) -> Response:
@@ -128,11 +128,11 @@ class AccessControl:
                 if request.url.path != PREFIX:
                     return RedirectResponse(PREFIX, HTTPStatus.SEE_OTHER)
                 return _sign_in_page(request)
-            return await answer(Visit(self, request, session, Form({})))
+            return await answer(AdminRequest(self, request, session, Form({})))
 
         return endpoint
 
-    def changing(self, answer: Answer) -> Endpoint:
+    def wrap_form(self, answer: Answer) -> Endpoint:
         """Wrap the handler of a form for signed-in operators. Forms of other sites are refused."""
 
         async def endpoint(request: Request) -> Response:
@@ -144,7 +144,7 @@ class AccessControl:
             form = await read_form(request)
             if not hmac.compare_digest(form.one("csrf").encode(), session.csrf.encode()):
                 raise _refused("this form is not of your session, and nothing was done: load the page again")
-            return await answer(Visit(self, request, session, form))
+            return await answer(AdminRequest(self, request, session, form))
 
         return endpoint
 
@@ -152,43 +152,43 @@ class AccessControl:
         """Start a session for a visitor who gives the operator's token."""
         _check_page(request)
         address, now = visitor_of(request), time.monotonic()
-        form = await read_form(request, MAX_SIGN_IN)
+        form = await read_form(request, MAX_SIGN_IN_BYTES)
         token = strip_invisible(form.one("token"))
         if not hmac.compare_digest(hash_token(token), self.config.token_hash):
-            wait = ceil(self._guesses.wait(address, now))
+            wait = ceil(self._guesses.wait_s(address, now))
             if wait:  # the token has 256 bits: slowing down failures suffices, and never affects a correct token
                 said = f"too many wrong tokens from your address: try again in {wait} s"
                 return _sign_in_page(request, said, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
-            self._guesses.fail(address, now)
+            self._guesses.add_failure(address, now)
             log.warning("a wrong operator's token came to the page, from %s", address)
             return _sign_in_page(request, "that is not the operator’s token", HTTPStatus.FORBIDDEN)
         log.info("the operator signed in to the page, from %s", address)
         response = RedirectResponse(PREFIX, HTTPStatus.SEE_OTHER)
         session = self.sessions.begin(token, now)
-        self._set_cookie(request, response, session.id, int(LIFETIME))
+        self._set_cookie(request, response, session.id, int(SESSION_LIFETIME_S))
         return response
 
-    async def sign_out(self, visit: Visit) -> Response:
+    async def sign_out(self, visit: AdminRequest) -> Response:
         self.sessions.end(visit.session)
         response = _sign_in_page(visit.request, "You are signed out.")
         self._set_cookie(visit.request, response, "", 0)
         return response
 
     def _session(self, request: Request) -> Session | None:
-        return self.sessions.find(request.cookies.get(COOKIE, ""), time.monotonic())
+        return self.sessions.find(request.cookies.get(COOKIE_NAME, ""), time.monotonic())
 
     @staticmethod
     def _set_cookie(request: Request, response: Response, value: str, seconds: int) -> None:
         encrypted = request.url.scheme == "https"
         response.set_cookie(
-            COOKIE, value, max_age=seconds, path=PREFIX, secure=encrypted, httponly=True, samesite="strict"
+            COOKIE_NAME, value, max_age=seconds, path=PREFIX, secure=encrypted, httponly=True, samesite="strict"
         )
 
 
 def _sign_in_page(
     request: Request, said: str = "", status: int = HTTPStatus.OK, headers: dict[str, str] | None = None
 ) -> Response:
-    body = page(request, "admin_sign_in.html", said=said, wrong=status != HTTPStatus.OK)
+    body = render_bytes(request, "admin_sign_in.html", said=said, wrong=status != HTTPStatus.OK)
     return Response(body, status, headers, media_type="text/html")
 
 

@@ -6,27 +6,27 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from arena.operator.client import Operator, TokenRefused, connected
+from arena.operator.client import OperatorConnection, TokenRefused, connect_to_url
 from arena.operator.requests import Request
-from arena.web.admin.access_control import Visit
+from arena.web.admin.access_control import AdminRequest
 
 T = TypeVar("T")
 
 
 @asynccontextmanager
-async def server_of(visit: Visit) -> AsyncIterator[Operator]:
+async def connect_server(visit: AdminRequest) -> AsyncIterator[OperatorConnection]:
     """Connect to the server with the session's token. A refused token ends the session. Raises as `connected` does."""
     client = visit.request.client
     by = f"admin page, from {client.host if client else 'nowhere'}"
     try:
-        async with connected(visit.access.config.url, visit.session.token, by) as operator:
+        async with connect_to_url(visit.access.config.url, visit.session.token, by) as operator:
             yield operator
     except TokenRefused:
         visit.access.sessions.end(visit.session)
         raise
 
 
-async def ask(visit: Visit, request: Request, answer: type[T]) -> T:
+async def ask(admin_request: AdminRequest, request: Request, answer: type[T]) -> T:
     """Send one request and return the server's answer. Raises the errors of `Operator.ask` and `server_of`."""
-    async with server_of(visit) as operator:
+    async with connect_server(admin_request) as operator:
         return await operator.ask(request, answer)

@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-MAX_FORM = 256 * 1024
+MAX_FORM_BYTES = 256 * 1024
 """Maximum size of a form in bytes: enough for a list of some thousand names."""
 MAX_FIELDS = 10_000
-FORM = "application/x-www-form-urlencoded"
+FORM_MEDIA_TYPE = "application/x-www-form-urlencoded"
 
 
 class Form(NamedTuple):
@@ -32,23 +32,23 @@ class Form(NamedTuple):
         return self.fields.get(name, [])
 
 
-def fits(size: str, most: int = MAX_FORM) -> bool:
+def fits(size: str, most: int = MAX_FORM_BYTES) -> bool:
     """Return whether the declared size of a form is a number, and at most `most`."""
     return size.isdecimal() and len(size) <= len(str(most)) and int(size) <= most
 
 
-async def read_form(request: Request, most: int = MAX_FORM) -> Form:
+async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> Form:
     """Read the form of a request, of at most `most` bytes. Raises `HTTPException`."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
-        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a form is sent as {FORM}")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_MEDIA_TYPE:
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a form is sent as {FORM_MEDIA_TYPE}")
     said = request.headers.get("content-length", "")
-    if not fits(said, most):
-        raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"this form has {most:,} bytes at most")
+    if not fits(said, max_bytes):
+        raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"this form has {max_bytes:,} bytes at most")
     body = bytearray()
     async for piece in request.stream():
         body += piece
-        if len(body) > most:
-            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"this form has {most:,} bytes at most")
+        if len(body) > max_bytes:
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"this form has {max_bytes:,} bytes at most")
     fields: dict[str, list[str]] = {}
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)

@@ -5,33 +5,33 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from arena.operator.changes import Annul, StartSeason
-from arena.store.annulment import Annulment
+from arena.store.annulment import AnnulmentOutcome
 from arena.store.match_search import Search, parse_time_bound, search_matches
 from arena.store.registry import is_known_bot
 from arena.store.seasons import list_seasons
-from arena.web.admin.access_control import Visit
+from arena.web.admin.access_control import AdminRequest
 from arena.web.admin.channel import ask
 from arena.web.admin_config import PREFIX
 from arena.web.formatting import query
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import Fault, UsageFault
 
-ROWS = 50
+PAGE_ROWS = 50
 MATCHES = f"{PREFIX}/matches"
 SEASONS = f"{PREFIX}/seasons"
 
 
-async def matches(visit: Visit) -> Response:
+async def matches(visit: AdminRequest) -> Response:
     """Show the latest matches, of all bots or of one, to choose from."""
     asked = {name: visit.request.query_params.get(name) or None for name in ("bot", "after")}
     bot, wrong = asked["bot"], ""
     if bot is not None and not await visit.read(is_known_bot, bot):
-        bot, wrong = None, f"there is no bot called {shown(bot)}"
-    found = await visit.read(search_matches, Search(bot=bot), after=asked["after"], limit=ROWS)
+        bot, wrong = None, f"there is no bot called {short_repr(bot)}"
+    found = await visit.read(search_matches, Search(bot=bot), after=asked["after"], limit=PAGE_ROWS)
     return visit.show("admin_matches.html", asked=asked, found=found, wrong=wrong)
 
 
-async def annul(visit: Visit) -> Response:
+async def annul(visit: AdminRequest) -> Response:
     """Annul the chosen matches or count them again, after a confirmation."""
     form = visit.form
     undo, bot, since = form.one("do") == "undo", form.one("of") or None, form.one("since") or None
@@ -43,18 +43,18 @@ async def annul(visit: Visit) -> Response:
         bound = None if since is None else parse_time_bound(since, "the day", days=0)
         if form.one("sure") != "yes":
             return visit.show("admin_confirm_annul.html", undo=undo, ids=ids, bot=bot, since=since, back=back)
-        done = await ask(visit, Annul(ids=ids, bot=bot, since=bound, undo=undo), Annulment)
+        done = await ask(visit, Annul(ids=ids, bot=bot, since=bound, undo=undo), AnnulmentOutcome)
     except Fault as fault:
-        return visit.failed(str(fault), back)
-    return visit.done(done.told(undo=undo), back)
+        return visit.redirect_failed(str(fault), back)
+    return visit.redirect_done(done.describe(undo=undo), back)
 
 
-async def seasons(visit: Visit) -> Response:
+async def seasons(visit: AdminRequest) -> Response:
     """Show the seasons, and the form for a new one."""
     return visit.show("admin_seasons.html", seasons=await visit.read(list_seasons))
 
 
-async def start_season(visit: Visit) -> Response:
+async def start_season(visit: AdminRequest) -> Response:
     """Start a season, after a confirmation."""
     name = visit.form.one("name")
     if name and visit.form.one("sure") != "yes":
@@ -62,5 +62,5 @@ async def start_season(visit: Visit) -> Response:
     try:
         await ask(visit, StartSeason(name=name), type(None))
     except Fault as fault:
-        return visit.failed(str(fault), SEASONS)
-    return visit.done(f"season {name} has begun: ratings start anew", SEASONS)
+        return visit.redirect_failed(str(fault), SEASONS)
+    return visit.redirect_done(f"season {name} has begun: ratings start anew", SEASONS)

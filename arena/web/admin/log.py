@@ -5,10 +5,10 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from arena.store.actions import actions_page
-from arena.web.admin.access_control import Visit
+from arena.web.admin.access_control import AdminRequest
 
-ROWS = 100
-IN_WORDS = {
+PAGE_ROWS = 100
+ACTION_WORDS = {
     "register": "added",
     "revoke": "revoked",
     "rotate": "gave a new token to",
@@ -35,8 +35,8 @@ IN_WORDS = {
 """Verbs for actions of the audit log, followed by their objects."""
 
 
-async def log(visit: Visit) -> Response:
+async def log(visit: AdminRequest) -> Response:
     """Show a page of the audit log, newest first."""
     asked = {"after": visit.request.query_params.get("after") or None}
-    found = await visit.read(actions_page, after=asked["after"], limit=ROWS)
-    return visit.show("admin_log.html", asked=asked, found=found, in_words=IN_WORDS)
+    found = await visit.read(actions_page, after=asked["after"], limit=PAGE_ROWS)
+    return visit.show("admin_log.html", asked=asked, found=found, in_words=ACTION_WORDS)

@@ -8,15 +8,15 @@ from arena.web.admin import ladder, log, roster, tournaments
 from arena.web.admin.access_control import AccessControl
 from arena.web.admin_config import PREFIX
 
-READ = {
+PAGE_ROUTES = {
     "": roster.roster,
-    "/add": roster.adding,
+    "/add": roster.show_add_form,
     "/matches": ladder.matches,
     "/seasons": ladder.seasons,
     "/tournaments": tournaments.tournaments,
     "/log": log.log,
 }
-CHANGED = {
+FORM_ROUTES = {
     "/bots": roster.change,
     "/add": roster.add,
     "/matches": ladder.annul,
@@ -27,8 +27,8 @@ CHANGED = {
 
 def routes(access: AccessControl) -> list[Route]:
     return [
-        *(Route(f"{PREFIX}{path}", access.reading(answer)) for path, answer in READ.items()),
-        *(Route(f"{PREFIX}{path}", access.changing(answer), methods=["POST"]) for path, answer in CHANGED.items()),
+        *(Route(f"{PREFIX}{path}", access.wrap_page(answer)) for path, answer in PAGE_ROUTES.items()),
+        *(Route(f"{PREFIX}{path}", access.wrap_form(answer), methods=["POST"]) for path, answer in FORM_ROUTES.items()),
         Route(f"{PREFIX}/sign-in", access.sign_in, methods=["POST"]),
-        Route(f"{PREFIX}/sign-out", access.changing(access.sign_out), methods=["POST"]),
+        Route(f"{PREFIX}/sign-out", access.wrap_form(access.sign_out), methods=["POST"]),
     ]

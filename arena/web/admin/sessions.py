@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 
-LIFETIME = 8 * 3600.0
-MOST_SESSIONS = 32
+SESSION_LIFETIME_S = 8 * 3600.0
+MAX_SESSIONS = 32
 """Maximum sessions; a new one, which needs the token, replaces the oldest."""
 
 
@@ -18,7 +18,7 @@ class Session:
     """
 
     token: str = field(repr=False)
-    ends: float
+    expires_at: float
     id: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     notice: tuple[str, str] | None = None
@@ -38,16 +38,16 @@ class Sessions:
 
     def begin(self, token: str, now: float) -> Session:
         """Start a session for a visitor who gave the operator's token."""
-        session = Session(token, now + LIFETIME)
+        session = Session(token, now + SESSION_LIFETIME_S)
         self._sessions[session.id] = session
-        if len(self._sessions) > MOST_SESSIONS:
+        if len(self._sessions) > MAX_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         return session
 
     def find(self, name: str, now: float) -> Session | None:
         """Return the session with this id, unless it has expired."""
         session = self._sessions.get(name)
-        if session is None or now < session.ends:
+        if session is None or now < session.expires_at:
             return session
         self.end(session)
         return None

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
-from arena.operator.status import ALL, ServerStatus, StatusRequest
+from arena.operator.status import MAX_ENTRIES, ServerStatus, StatusRequest
 from arena.operator.tournaments import (
-    MOST_WAIT,
-    WAIT,
+    MAX_WAIT_S,
+    DEFAULT_WAIT_S,
     ListTournaments,
     StartTournament,
     StopTournament,
@@ -18,38 +18,38 @@ from arena.operator.tournaments import (
     TournamentStatus,
 )
 from arena.store.tournaments import TournamentTable, tournament_table, tournaments_page
-from arena.web.admin.access_control import Visit
-from arena.web.admin.channel import ask, server_of
+from arena.web.admin.access_control import AdminRequest
+from arena.web.admin.channel import ask, connect_server
 from arena.web.admin.forms import Form
 from arena.web.admin_config import PREFIX
 from arena.web.rendering import site_of
 from machine.arguments import read_clock
-from protocol.config_values import read_text
-from protocol.display import shown
+from protocol.config_values import parse_value
+from protocol.display import short_repr
 from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.games import NAMES, game_class
 
-LATEST = 20
-STANDING = 10
+MAX_LATEST = 20
+MAX_STANDING_ROWS = 10
 """Maximum rows shown of a tournament's table."""
 FORMATS = {"round-robin": "round robin", "gauntlet": "gauntlet of the first", "swiss": "Swiss"}
 TOURNAMENTS = f"{PREFIX}/tournaments"
-EMPTY = Form({})
+EMPTY_FORM = Form({})
 
 
-class Shown(NamedTuple):
+class UnfinishedTournament(NamedTuple):
     """An unfinished tournament; `status` is None if the server is not playing it."""
 
     table: TournamentTable
     status: TournamentStatus | None
 
 
-async def tournaments(visit: Visit) -> Response:
+async def tournaments(visit: AdminRequest) -> Response:
     """Show the unfinished and the latest tournaments, and the form for a new one."""
-    return await _page(visit, EMPTY)
+    return await _page(visit, EMPTY_FORM)
 
 
-async def change(visit: Visit) -> Response:
+async def change(visit: AdminRequest) -> Response:
     """Start, resume or stop a tournament."""
     do = visit.form.one("do")
     try:
@@ -57,36 +57,36 @@ async def change(visit: Visit) -> Response:
             case "stop":
                 name = visit.form.one("tournament")
                 await ask(visit, StopTournament(tournament=name), type(None))
-                return visit.done(f"stopped: {name}", TOURNAMENTS)
+                return visit.redirect_done(f"stopped: {name}", TOURNAMENTS)
             case "go-on":
-                request = await _same(visit)
+                request = await _resume_request(visit)
             case _:
-                request = _asked(visit.form)
+                request = _parse_form(visit.form)
         begun = await ask(visit, request, TournamentStarted)
     except Fault as fault:
         if do in ("stop", "go-on"):
-            return visit.failed(str(fault), TOURNAMENTS)
+            return visit.redirect_failed(str(fault), TOURNAMENTS)
         return await _page(visit, visit.form, str(fault), HTTPStatus.BAD_REQUEST)
     before = f", with {begun.played} of its matches played before" if begun.played else ""
-    return visit.done(f"the tournament {begun.tournament} has begun{before}", TOURNAMENTS)
+    return visit.redirect_done(f"the tournament {begun.tournament} has begun{before}", TOURNAMENTS)
 
 
-async def _page(visit: Visit, form: Form, wrong: str = "", status: int = HTTPStatus.OK) -> Response:
+async def _page(visit: AdminRequest, form: Form, wrong: str = "", status: int = HTTPStatus.OK) -> Response:
     """Show the page, with the form filled in as submitted."""
     online, running, unknown = [], {}, ""
     try:
-        async with server_of(visit) as operator:
-            online = [bot.bot for bot in (await operator.ask(StatusRequest(most=ALL), ServerStatus)).bots]
+        async with connect_server(visit) as operator:
+            online = [bot.bot for bot in (await operator.ask(StatusRequest(most=MAX_ENTRIES), ServerStatus)).bots]
             running = {one.tournament: one for one in await operator.ask(ListTournaments(), list[TournamentStatus])}
     except ArenaFault as fault:
         unknown = str(fault)
-    latest = (await visit.read(tournaments_page, limit=LATEST)).rows
+    latest = (await visit.read(tournaments_page, limit=MAX_LATEST)).rows
     under_way = []
     for row in latest:
         if row.finished is None and (row.tournament in running or not row.arguments.get("rated", True)):
-            table = await visit.read(tournament_table, row.tournament, site_of(visit.request).tables)
+            table = await visit.read(tournament_table, row.tournament, site_of(visit.request).cached_standings)
             if table is not None:
-                under_way.append(Shown(table, running.get(row.tournament)))
+                under_way.append(UnfinishedTournament(table, running.get(row.tournament)))
     return visit.show(
         "admin_tournaments.html",
         status,
@@ -98,12 +98,12 @@ async def _page(visit: Visit, form: Form, wrong: str = "", status: int = HTTPSta
         finished=[row for row in latest if row.finished],
         pools=[f"{game}/{preset}" for game in NAMES for preset in game_class(game).presets],
         formats=FORMATS,
-        standing=STANDING,
-        wait=WAIT,
+        standing=MAX_STANDING_ROWS,
+        wait=DEFAULT_WAIT_S,
     )
 
 
-def _asked(form: Form) -> StartTournament:
+def _parse_form(form: Form) -> StartTournament:
     """Parse the form of a new tournament. Raises `UsageFault`, and `BotFault` for an unknown game."""
     game, _, preset = form.one("pool").partition("/")
     game_class(game)
@@ -111,13 +111,13 @@ def _asked(form: Form) -> StartTournament:
     for word in form.one("settings").split():
         key, equals, value = word.partition("=")
         if not equals or not key:
-            raise UsageFault(f"a setting of the game is {shown(word)}: write KEY=VALUE, like heaps=3,5,7")
-        config[key] = read_text(value)
+            raise UsageFault(f"a setting of the game is {short_repr(word)}: write KEY=VALUE, like heaps=3,5,7")
+        config[key] = parse_value(value)
     clock = form.one("clock")
     read_clock(clock)
     wait = _number(form, "wait")
-    if not 1 <= wait <= MOST_WAIT:
-        raise UsageFault(f"wait is {wait}: it is 1 to {MOST_WAIT:g} seconds")
+    if not 1 <= wait <= MAX_WAIT_S:
+        raise UsageFault(f"wait is {wait}: it is 1 to {MAX_WAIT_S:g} seconds")
     return StartTournament(
         bots=list(dict.fromkeys([*form.one("named").replace(",", " ").split(), *form.many("bot")])),
         game=game,
@@ -131,12 +131,12 @@ def _asked(form: Form) -> StartTournament:
     )
 
 
-async def _same(visit: Visit) -> StartTournament:
+async def _resume_request(visit: AdminRequest) -> StartTournament:
     """Return the request that resumes a stored tournament. Raises `UsageFault`."""
     name = visit.form.one("tournament")
-    known = await visit.read(tournament_table, name, site_of(visit.request).tables)
+    known = await visit.read(tournament_table, name, site_of(visit.request).cached_standings)
     if known is None or known.arguments.get("rated", True):
-        raise UsageFault(f"there is no tournament {shown(name)} that these pages began")
+        raise UsageFault(f"there is no tournament {short_repr(name)} that these pages began")
     fields = ("bots", "game", "config", "format", "rounds", "paired", "clock")
     return StartTournament(**{field: known.arguments[field] for field in fields}, seed=known.seed)
 
@@ -144,5 +144,5 @@ async def _same(visit: Visit) -> StartTournament:
 def _number(form: Form, name: str) -> int:
     text = form.one(name)
     if not text.isdecimal() or len(text) > 9:
-        raise UsageFault(f"{name} is {shown(text)}: it is a whole number")
+        raise UsageFault(f"{name} is {short_repr(text)}: it is a whole number")
     return int(text)

@@ -16,17 +16,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from arena.replay.grading import Grades
-from arena.web.answers import Long, Pieces, in_turn, visitor_of
+from arena.web.answers import StreamedAnswer, Pieces, queue_endpoint, visitor_of
 from arena.web.errors import Wrong
-from arena.web.grader import Wanted
+from arena.web.grader import GradeRequest
 from arena.web.rendering import respond_with_etag, site_of
 from arena.web.site import Site
-from protocol.display import among, shown
+from protocol.display import list_choices, short_repr
 from protocol.errors import Fault, UsageFault
 from protocol.field_errors import describe_type
 
 PREFIX = "/api/v1"
-JSON = "application/json"
+JSON_MEDIA_TYPE = "application/json"
 SCHEMA_REF = "#/components/schemas/{name}"
 """The reference to a type's schema in the OpenAPI description."""
 _TAG = {"description": "names this answer; 304 answers an `If-None-Match` with it", "schema": {"type": "string"}}
@@ -58,7 +58,7 @@ class File(Struct, frozen=True):
     data: bytes
 
 
-class InPieces(Struct, frozen=True):
+class StreamedRecord(Struct, frozen=True):
     """The answer to a request for a match, as pieces of encoded bytes of the operation's answer type.
 
     `of` distinguishes answers from the same record in their entity tags; `file` is the name of a download.
@@ -67,15 +67,15 @@ class InPieces(Struct, frozen=True):
     pieces: Pieces
     match: str
     record: bytes
-    of: str = ""
+    variant: str = ""
     file: str = ""
 
-    def long(self, name: str, media: str) -> Long:
+    def to_answer(self, name: str, media: str) -> StreamedAnswer:
         """Return the streamed answer of the operation `name`."""
         checksum = self.record[-8:].hex()  # the gzip trailer: CRC and length
-        source = f"{name} {self.match} {checksum} {self.of}".encode()
+        source = f"{name} {self.match} {checksum} {self.variant}".encode()
         headers = _to_be_saved(self.file) if self.file else {}
-        return Long(self.pieces, media, source=source, held=len(self.record), headers=headers)
+        return StreamedAnswer(self.pieces, media, source=source, held_bytes=len(self.record), headers=headers)
 
 
 class Operation:
@@ -91,41 +91,41 @@ class Operation:
     def __init__(
         self,
         path: str,
-        do: Callable[[Any], Any],
+        handler: Callable[[Any], Any],
         *,
         example: str = "",
-        media: str = JSON,
+        media: str = JSON_MEDIA_TYPE,
         slow: bool = False,
-        solving: Callable[[Any], tuple[bytes, Wanted] | None] | None = None,
+        grade_request: Callable[[Any], tuple[bytes, GradeRequest] | None] | None = None,
     ) -> None:
-        types = get_type_hints(do, include_extras=True)
+        types = get_type_hints(handler, include_extras=True)
         self.path = path
-        self.name = do.__name__
-        self.summary = inspect.getdoc(do) or ""
+        self.name = handler.__name__
+        self.summary = inspect.getdoc(handler) or ""
         self.query: type[Query] = get_args(types["asked"])[0]
         self.answer = types["return"]
-        in_pieces = getattr(self.answer, "__origin__", None) is InPieces
+        in_pieces = getattr(self.answer, "__origin__", None) is StreamedRecord
         if in_pieces:
             (self.answer,) = self.answer.__metadata__
         self.media = media
         self.example = example or path
-        self._do = do
+        self._do = handler
         self._slow = slow
         self._in_long_line = slow or in_pieces
-        self._solving = solving
+        self._solving = grade_request
 
     @property
     def route(self) -> Route:
         """The route that serves the operation."""
         if self._solving is None:
-            return Route(PREFIX + self.path, in_turn(self._answer, slow=self._in_long_line), name=self.name)
+            return Route(PREFIX + self.path, queue_endpoint(self._answer, slow=self._in_long_line), name=self.name)
         return Route(PREFIX + self.path, self._with_grades, name=self.name)
 
-    def _answer(self, request: Request, grades: Grades | UnsetType | None = UNSET) -> Response | Long:
+    def _answer(self, request: Request, grades: Grades | UnsetType | None = UNSET) -> Response | StreamedAnswer:
         query = read_query(self.query, request)
         answer = self._do(ApiRequest(site_of(request), request.path_params, query, grades))
-        if isinstance(answer, InPieces):
-            return answer.long(self.name, self.media)
+        if isinstance(answer, StreamedRecord):
+            return answer.to_answer(self.name, self.media)
         return encode_response(request, answer, self.media)
 
     async def _with_grades(self, request: Request) -> Response:
@@ -135,18 +135,18 @@ class Operation:
         asked = ApiRequest(site, request.path_params, read_query(self.query, request))
         grades: Grades | UnsetType | None = UNSET
         try:
-            needed = await site.serving.quick.take(address, partial(self._solving, asked), request.is_disconnected)
+            needed = await site.serving.quick.run(address, partial(self._solving, asked), request.is_disconnected)
             if needed is not None:
                 name = request.path_params["match"]
                 try:
-                    grades = await site.grading.grades(address, needed[0], name, needed[1], request.is_disconnected)
+                    grades = await site.grading.grade(address, needed[0], name, needed[1], request.is_disconnected)
                 except Fault:
                     if self._slow:
                         raise
                     grades = None
         except ClientDisconnect:
             return Response()
-        return await in_turn(partial(self._answer, grades=grades), slow=self._in_long_line)(request)
+        return await queue_endpoint(partial(self._answer, grades=grades), slow=self._in_long_line)(request)
 
     @cached_property
     def in_query(self) -> list[dict[str, Any]]:
@@ -158,7 +158,7 @@ class Operation:
             for name, each in schema["properties"].items()
         ]
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Return the operation in OpenAPI."""
         names = re.findall(r"{(\w+)}", self.path)
         in_path = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
@@ -173,7 +173,7 @@ class Operation:
             "responses": {
                 "200": {"description": "found", "headers": headers, "content": {self.media: content}},
                 "304": {"description": "as before"},
-                "default": {"description": "what is wrong", "content": {JSON: {"schema": _schema(Wrong)}}},
+                "default": {"description": "what is wrong", "content": {JSON_MEDIA_TYPE: {"schema": _schema(Wrong)}}},
             },
         }
 
@@ -182,25 +182,25 @@ def _schema(answer: Any) -> Any:
     return msgspec.json.schema_components([answer], ref_template=SCHEMA_REF)[0][0]
 
 
-def read_query(form: type[Q], request: Request) -> Q:
+def read_query(query_type: type[Q], request: Request) -> Q:
     """Parse the query of a request; empty values count as absent. Raises `UsageFault`, which names the field."""
     given: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
-        if name not in form.__struct_fields__:
-            raise UsageFault(f"there is no field {shown(name)} in this query: {among(form.__struct_fields__)}")
+        if name not in query_type.__struct_fields__:
+            raise UsageFault(f"there is no field {short_repr(name)} in this query: {list_choices(query_type.__struct_fields__)}")
         if name in given:
             raise UsageFault(f"{name} is there twice: once, or not at all")
         if value:
             given[name] = value
-    for field in msgspec.structs.fields(form):
+    for field in msgspec.structs.fields(query_type):
         if field.required and field.name not in given:
             raise UsageFault(f"{field.name} is missing: {request.url.path}?{field.name}={_example(field.type)}")
         if field.name in given:
             try:
                 msgspec.convert(given[field.name], field.type, strict=False)
             except msgspec.ValidationError as exc:
-                raise UsageFault(f"{field.name} is {shown(given[field.name])}: {describe_type(field.type)}") from exc
-    return msgspec.convert(given, form, strict=False)
+                raise UsageFault(f"{field.name} is {short_repr(given[field.name])}: {describe_type(field.type)}") from exc
+    return msgspec.convert(given, query_type, strict=False)
 
 
 def _example(kind: Any) -> str:
@@ -210,7 +210,7 @@ def _example(kind: Any) -> str:
     return str((described.extra_json_schema or {})["examples"][0])
 
 
-def encode_response(request: Request, answer: Any, media: str = JSON) -> Response:
+def encode_response(request: Request, answer: Any, media: str = JSON_MEDIA_TYPE) -> Response:
     """Encode an answer with its entity tag, or return 304 if the client has it."""
     headers: dict[str, str] = {}
     if isinstance(answer, File):

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from arena.ratings import rating_system
 from arena.replay.grading import Grades
-from arena.replay.match_document import Document, Refereed, document_in_pieces
+from arena.replay.match_document import Document, ReplayedMatch, iter_document_json
 from arena.store.incident import Incident
 from arena.store.leaderboards import (
     SORTS,
@@ -33,30 +33,30 @@ from arena.store.leaderboards import (
     results_by_seat,
     versions_page,
 )
-from arena.store.match_log import log_consistency, log_head, log_page, log_proof
+from arena.store.match_log import prove_consistency, log_head, log_page, prove_inclusion
 from arena.store.match_search import Search, search_matches
-from arena.store.paging import MOST_ROWS, Page
+from arena.store.paging import MAX_PAGE_ROWS, Page
 from arena.store.registry import latest_incidents
 from arena.store.result_queries import OUTCOMES, record_of, result_of
 from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
 from arena.transparency_log.signed_log import ConsistencyProof, InclusionProof, LogEntry, SignedTreeHead
 from arena.web import lookups
-from arena.web.answers import Pieces, slices
-from arena.web.api.operation import PREFIX, SCHEMA_REF, ApiRequest, File, InPieces, Operation, Query, encode_response
+from arena.web.answers import Pieces, split
+from arena.web.api.operation import PREFIX, SCHEMA_REF, ApiRequest, File, StreamedRecord, Operation, Query, encode_response
 from arena.web.errors import NotFound, Wrong
-from arena.web.grader import Wanted
-from arena.web.grading import EXACT, how_graded
+from arena.web.grader import GradeRequest
+from arena.web.grading import EXACT_METHOD, grading_method
 from arena.web.offline import grades_of, offline_page_in_pieces
 from machine.exact.graders import may_need_solving
 from protocol import VERSION
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import UsageFault
-from protocol.games import NAMES, game_class, load
-from protocol.pools import is_of_people
+from protocol.games import NAMES, game_class, load_game
+from protocol.pools import is_people_pool
 from referee import record_reader
 from referee.result import Result
 
-SIMULATIONS = 1000
+ESTIMATE_SIMULATIONS = 1000
 """Simulations per estimated move."""
 T = TypeVar("T")
 R = TypeVar("R")
@@ -75,7 +75,7 @@ class Paged(Query, frozen=True, kw_only=True):
     """A query for a page of a list."""
 
     after: Annotated[str, Meta(description="the `next` of the page before; absent: the first page")] | None = None
-    limit: Annotated[int, Meta(ge=1, le=MOST_ROWS, description="how many rows")] = 50
+    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE_ROWS, description="how many rows")] = 50
 
 
 class OfGame(Query, frozen=True, kw_only=True):
@@ -183,7 +183,7 @@ def games(asked: ApiRequest[Query]) -> Rows[GameRow]:
 
 
 def _presets(name: str) -> list[PresetRow]:
-    made = {preset: load(name, {"preset": preset}) for preset in game_class(name).presets}
+    made = {preset: load_game(name, {"preset": preset}) for preset in game_class(name).presets}
     return [
         PresetRow(preset=preset, pool=f"{name}/{preset}", seats=game.seats, config=game.config)
         for preset, game in made.items()
@@ -196,7 +196,7 @@ def pools(asked: ApiRequest[OfGame]) -> Rows[PoolRow]:
         game_class(asked.query.game)
     return Rows(
         rows=[
-            PoolRow(game=rating_system.game_of(pool), pool=pool, people=is_of_people(pool))
+            PoolRow(game=rating_system.game_of(pool), pool=pool, people=is_people_pool(pool))
             for pool in asked.site.reader.read(pools_with_results, asked.query.game)
         ]
     )
@@ -219,7 +219,7 @@ def bots(asked: ApiRequest[BotsQuery]) -> Page[BotRow]:
 
 def bot(asked: ApiRequest[Query]) -> Profile:
     """A bot: its versions, and where it stands in every pool."""
-    return lookups.profile(asked.site.reader, asked.path["bot"])
+    return lookups.require_profile(asked.site.reader, asked.path["bot"])
 
 
 def _of_bot(asked: ApiRequest[OfPool], query: Callable[..., list[R]]) -> Rows[R]:
@@ -318,7 +318,7 @@ def _result(asked: ApiRequest[Any]) -> Result:
 
 
 def _no_match(name: str) -> NotFound:
-    return NotFound(f"there is no match {shown(name)}: none under way is told here, only finished ones")
+    return NotFound(f"there is no match {short_repr(name)}: none under way is told here, only finished ones")
 
 
 def _record(asked: ApiRequest[Any]) -> bytes:
@@ -329,16 +329,16 @@ def _record(asked: ApiRequest[Any]) -> bytes:
     return body
 
 
-def match(asked: ApiRequest[Query]) -> Annotated[InPieces, Document]:
+def match(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, Document]:
     """A match with the state after every event, as `arena replay show --json` has it, without luck."""
     stored = result(asked)
     data = _record(asked)
 
     def pieces() -> Pieces:
-        record = yield from record_reader.read_in_steps(data, stored.match)
-        yield from document_in_pieces(Refereed(record), stored.annulled)
+        record = yield from record_reader.read_record_in_steps(data, stored.match)
+        yield from iter_document_json(ReplayedMatch(record), stored.annulled)
 
-    return InPieces(pieces(), stored.match, data, of=stored.annulled or "")
+    return StreamedRecord(pieces(), stored.match, data, variant=stored.annulled or "")
 
 
 def grades(asked: ApiRequest[GradesQuery]) -> Grades:
@@ -346,48 +346,48 @@ def grades(asked: ApiRequest[GradesQuery]) -> Grades:
     given = asked.grades
     if isinstance(given, Grades):
         return given
-    return asked.site.grading.grades_here(_record(asked), asked.path["match"], asked.query.seat)
+    return asked.site.grading.grade_here(_record(asked), asked.path["match"], asked.query.seat)
 
 
-def to_grade(asked: ApiRequest[GradesQuery]) -> tuple[bytes, Wanted] | None:
+def grade_request(asked: ApiRequest[GradesQuery]) -> tuple[bytes, GradeRequest] | None:
     """Return the record and the grades to make if grading may need a table to be solved, or simulations; else None.
     Raises `UsageFault` for a seat that does not exist.
     """
     stored, seat = _result(asked), asked.query.seat
     if seat is not None and seat >= len(stored.seats):
         raise UsageFault(f"there is no seat {seat} in {stored.match}: its seats are 0 to {len(stored.seats) - 1}")
-    if asked.query.estimated and how_graded(stored.game, stored.config) != EXACT:
-        return _record(asked), Wanted(seat=seat, sims=SIMULATIONS)
-    return (_record(asked), Wanted(seat=seat)) if may_need_solving(stored.game, stored.config) else None
+    if asked.query.estimated and grading_method(stored.game, stored.config) != EXACT_METHOD:
+        return _record(asked), GradeRequest(seat=seat, sims=ESTIMATE_SIMULATIONS)
+    return (_record(asked), GradeRequest(seat=seat)) if may_need_solving(stored.game, stored.config) else None
 
 
-def to_solve(asked: ApiRequest[Query]) -> tuple[bytes, Wanted] | None:
+def solve_request(asked: ApiRequest[Query]) -> tuple[bytes, GradeRequest] | None:
     """Return the record and the request for all grades if grading may need a table to be solved; else None."""
     stored = result(asked)
-    return (_record(asked), Wanted()) if may_need_solving(stored.game, stored.config) else None
+    return (_record(asked), GradeRequest()) if may_need_solving(stored.game, stored.config) else None
 
 
-def packed(asked: ApiRequest[Query]) -> Annotated[InPieces, File]:
+def packed(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
     """The record of a match as it was closed, to be saved."""
     name, data = asked.path["match"], _record(asked)
-    return InPieces(slices(data), name, data, file=f"{name}.jsonl.gz")
+    return StreamedRecord(split(data), name, data, file=f"{name}.jsonl.gz")
 
 
-def unpacked(asked: ApiRequest[Query]) -> Annotated[InPieces, File]:
+def unpacked(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
     """The record of a match as JSON lines, to be saved."""
     name, data = asked.path["match"], _record(asked)
-    return InPieces(record_reader.unpacked_in_pieces(data, name), name, data, file=f"{name}.jsonl")
+    return StreamedRecord(record_reader.iter_unpacked(data, name), name, data, file=f"{name}.jsonl")
 
 
-def whole(asked: ApiRequest[Query]) -> Annotated[InPieces, File]:
+def whole(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
     """A match in one HTML file that plays offline, to be saved."""
     name, data, given = asked.path["match"], _record(asked), asked.grades
 
     def pieces() -> Pieces:
-        record = yield from record_reader.read_in_steps(data, name)
+        record = yield from record_reader.read_record_in_steps(data, name)
         yield from offline_page_in_pieces(record, grades_of if given is UNSET else lambda _: given)
 
-    return InPieces(pieces(), name, data, of="graded" if given else "", file=f"{name}.html")
+    return StreamedRecord(pieces(), name, data, variant="graded" if given else "", file=f"{name}.html")
 
 
 def tournaments(asked: ApiRequest[Paged]) -> Page[TournamentRow]:
@@ -397,7 +397,7 @@ def tournaments(asked: ApiRequest[Paged]) -> Page[TournamentRow]:
 
 def tournament(asked: ApiRequest[Query]) -> TournamentTable:
     """A tournament with its table and who beat whom."""
-    return lookups.tournament(asked.site, asked.path["tournament"])
+    return lookups.find_tournament(asked.site, asked.path["tournament"])
 
 
 def log(asked: ApiRequest[Paged]) -> Page[LogEntry]:
@@ -415,12 +415,12 @@ def head(asked: ApiRequest[Query]) -> SignedTreeHead:
 
 def consistency(asked: ApiRequest[ConsistencyQuery]) -> ConsistencyProof:
     """What proves that the log goes on from what it was with so many entries."""
-    return asked.site.reader.read(log_consistency, asked.query.size, asked.query.of)
+    return asked.site.reader.read(prove_consistency, asked.query.size, asked.query.of)
 
 
 def proof(asked: ApiRequest[Query]) -> InclusionProof:
     """What proves that a match with this last digest is in the log."""
-    found = asked.site.reader.read(log_proof, asked.path["match"])
+    found = asked.site.reader.read(prove_inclusion, asked.path["match"])
     if found is None:
         raise _no_match(asked.path["match"])
     return found
@@ -441,11 +441,11 @@ OPERATIONS = (
     Operation("/matches", matches, example="/matches?bot={bot}&limit=3"),
     Operation("/matches/{match}", match),
     Operation("/matches/{match}/result", result),
-    Operation("/matches/{match}/grades", grades, example="/matches/{solved}/grades", slow=True, solving=to_grade),
+    Operation("/matches/{match}/grades", grades, example="/matches/{solved}/grades", slow=True, grade_request=grade_request),
     Operation("/matches/{match}/proof", proof),
     Operation("/matches/{match}/record.jsonl.gz", packed, media="application/gzip"),
     Operation("/matches/{match}/record.jsonl", unpacked, media="application/jsonl"),
-    Operation("/matches/{match}/match.html", whole, media="text/html", solving=to_solve),
+    Operation("/matches/{match}/match.html", whole, media="text/html", grade_request=solve_request),
     Operation("/log", log, example="/log?limit=3"),
     Operation("/log/head", head),
     Operation("/log/consistency", consistency, example="/log/consistency?size=1"),
@@ -467,7 +467,7 @@ def openapi() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "Bot Arena", "version": VERSION, "description": _DESCRIPTION},
         "servers": [{"url": PREFIX}],
-        "paths": {each.path: {"get": each.described()} for each in OPERATIONS},
+        "paths": {each.path: {"get": each.describe()} for each in OPERATIONS},
         "components": {"schemas": components},
     }
 

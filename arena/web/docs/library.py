@@ -10,14 +10,14 @@ from urllib.parse import unquote, urlsplit
 
 from arena.web.docs.markdown import Document, Target, render
 from arena.web.errors import NotFound
-from protocol.display import shown
+from protocol.display import short_repr
 
 _ARENA = Path(__file__).parents[2]
-_PACKED = _ARENA / "documents"
-ROOT = _PACKED if _PACKED.is_dir() else _ARENA.parent
+_PACKAGED_DOCUMENTS = _ARENA / "documents"
+ROOT = _PACKAGED_DOCUMENTS if _PACKAGED_DOCUMENTS.is_dir() else _ARENA.parent
 """The folder with README.md and docs: inside the installed package, or around it in a checkout."""
-AT_ROOT = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
-MEDIA = {
+ROOT_DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+MEDIA_TYPES = {
     ".c": "text/plain",
     ".go": "text/plain",
     ".ipynb": "text/plain",
@@ -38,11 +38,11 @@ class Library:
     """The documents and files below a folder."""
 
     def __init__(self, root: Path = ROOT) -> None:
-        found = [root / name for name in AT_ROOT] + sorted((root / "docs").rglob("*"))
+        found = [root / name for name in ROOT_DOCUMENTS] + sorted((root / "docs").rglob("*"))
         self._files = {
             _name(path.relative_to(root).as_posix()): path
             for path in found
-            if path.is_file() and (path.suffix in MEDIA or path.suffix == ".md")
+            if path.is_file() and (path.suffix in MEDIA_TYPES or path.suffix == ".md")
         }
         self._root = root
         self._read: dict[str, Document] = {}
@@ -51,7 +51,7 @@ class Library:
         """Return the names of all documents."""
         return [name for name, path in self._files.items() if path.suffix == ".md"]
 
-    def to_search(self) -> Iterator[tuple[str, Document]]:
+    def searchable_documents(self) -> Iterator[tuple[str, Document]]:
         """Yield the documents to search by name, without the changelog, which would match everything."""
         return ((name, self.document(name)) for name in self.names() if name != "CHANGELOG")
 
@@ -59,7 +59,7 @@ class Library:
         """Return the path of a document or file. Raises `NotFound`."""
         found = self._files.get(name.removesuffix(".md"))
         if found is None:
-            raise NotFound(f"there is no document {shown(name)}: {PREFIX} lists them")
+            raise NotFound(f"there is no document {short_repr(name)}: {PREFIX} lists them")
         return found
 
     def document(self, name: str) -> Document:
@@ -68,7 +68,7 @@ class Library:
         if (document := self._read.get(name)) is None:
             folder = path.parent.relative_to(self._root).as_posix()
             text = path.read_text(encoding="utf-8")
-            document = self._read[name] = render(text, lambda address: self._resolved(address, folder))
+            document = self._read[name] = render(text, lambda address: self._resolve_link(address, folder))
         return document
 
     @cached_property
@@ -80,7 +80,7 @@ class Library:
 
     def rendered(self, text: str, folder: str) -> str:
         """Render Markdown that comes from a document in `folder`."""
-        return render(text, lambda address: self._resolved(address, folder)).html
+        return render(text, lambda address: self._resolve_link(address, folder)).html
 
     def _title(self, name: str) -> str:
         """Return the title of a document from its first line; empty text for a file."""
@@ -90,7 +90,7 @@ class Library:
         with path.open(encoding="utf-8") as file:
             return file.readline().removeprefix("# ").strip()
 
-    def _resolved(self, address: str, folder: str) -> Target | None:
+    def _resolve_link(self, address: str, folder: str) -> Target | None:
         """Return the target of a link in a document of a folder; None for a file that is only in the repository."""
         parts = urlsplit(address)
         if parts.scheme:

@@ -19,10 +19,10 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-_NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
+_ANCHOR_SEPARATORS = re.compile(r"[^\w\- ]")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_ALIGNED = re.compile(r"text-align:(\w+)")
-_SCROLLED = '<div class="scroll" role="group" aria-label="A table" tabindex="0">'
+_ALIGNMENT_PATTERN = re.compile(r"text-align:(\w+)")
+_SCROLL_BLOCK_TAG = '<div class="scroll" role="group" aria-label="A table" tabindex="0">'
 _COLOURS = HtmlFormatter(nowrap=True, classprefix="hl-")
 
 
@@ -56,19 +56,19 @@ class Document(Struct, frozen=True, kw_only=True):
 
 def render(text: str, resolve: Resolve) -> Document:
     """Render Markdown with tables."""
-    parser = MarkdownIt("commonmark", {"highlight": _block, "xhtmlOut": False}).enable("table")
-    parser.add_render_rule("table_open", lambda *_: f"{_SCROLLED}<table>\n")
+    parser = MarkdownIt("commonmark", {"highlight": _render_code, "xhtmlOut": False}).enable("table")
+    parser.add_render_rule("table_open", lambda *_: f"{_SCROLL_BLOCK_TAG}<table>\n")
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
-    tokens = list(_own(parser.parse(text)))
+    tokens = list(_replace_html(parser.parse(text)))
     _place_anchors(tokens)
     sections = list(_sections(tokens))
-    _finish(tokens, resolve)
+    _adapt_tokens(tokens, resolve)
     titled = tokens[:1] and tokens[0].tag == "h1"
     html = parser.renderer.render(tokens[3:] if titled else tokens, parser.options, {})
     return Document(title=sections[0].title, html=html, sections=sections)
 
 
-def _block(code: str, language: str, _: str) -> str:
+def _render_code(code: str, language: str, _: str) -> str:
     """Return code as HTML in a scrolling block, with syntax highlighting if the language is known."""
     try:
         coloured = highlight(code, get_lexer_by_name(language), _COLOURS) if language else escape(code)
@@ -77,7 +77,7 @@ def _block(code: str, language: str, _: str) -> str:
     return f'<pre tabindex="0"><code>{coloured}</code></pre>'
 
 
-def _own(tokens: Sequence[Token]) -> Iterator[Token]:
+def _replace_html(tokens: Sequence[Token]) -> Iterator[Token]:
     """Yield the tokens without raw HTML: pictures and anchors become tokens, comments vanish, other tags are text."""
     for token in tokens:
         if token.type == "html_block":
@@ -132,7 +132,7 @@ def _place_anchors(tokens: Sequence[Token]) -> None:
     taken: dict[str, int] = {}
     for at, token in enumerate(tokens):
         if token.type == "heading_open":
-            plain = _NOT_IN_ANCHORS.sub("", _plain(tokens[at + 1]).lower()).replace(" ", "-")
+            plain = _ANCHOR_SEPARATORS.sub("", _plain(tokens[at + 1]).lower()).replace(" ", "-")
             number = taken.get(plain, 0)
             taken[plain] = number + 1
             token.attrSet("id", f"{plain}-{number}" if number else plain)
@@ -159,11 +159,11 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
     yield Section(level=level, title=title, anchor=anchor, text=" ".join(texts))
 
 
-def _finish(tokens: list[Token], resolve: Resolve) -> None:
+def _adapt_tokens(tokens: list[Token], resolve: Resolve) -> None:
     """Resolve links, and adapt tables and code to a page."""
     for at, token in enumerate(tokens):
         if token.type in ("th_open", "td_open"):
-            aligned = _ALIGNED.search(str(token.attrs.pop("style", "")))
+            aligned = _ALIGNMENT_PATTERN.search(str(token.attrs.pop("style", "")))
             if aligned and aligned[1] == "right":
                 token.attrSet("class", "number")
             if token.tag == "th" and tokens[at + 1].content:
@@ -173,7 +173,7 @@ def _finish(tokens: list[Token], resolve: Resolve) -> None:
         elif token.type == "code_block":  # indented code
             token.type = "fence"
         elif token.type == "inline" and token.children:
-            token.children = list(_led(token.children, resolve))
+            token.children = list(_resolve_links(token.children, resolve))
             if tokens[at - 1].type == "heading_open" and tokens[at - 1].tag != "h1":
                 _link_to_itself(token, str(tokens[at - 1].attrs["id"]))
 
@@ -185,7 +185,7 @@ def _link_to_itself(heading: Token, anchor: str) -> None:
         heading.children = [own, *children, Token("link_close", "a", -1)]
 
 
-def _led(children: Sequence[Token], resolve: Resolve) -> Iterator[Token]:
+def _resolve_links(children: Sequence[Token], resolve: Resolve) -> Iterator[Token]:
     """Yield the tokens with links and pictures resolved: file names become titles, and unresolved links become text."""
     target: Target | None = None
     for child in children:

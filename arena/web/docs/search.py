@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from arena.web.docs.markdown import Document, Section
 
-MOST_WORDS = 8
-MOST_HITS = 30
-_BEFORE, _LONG = 60, 240
+MAX_WORDS = 8
+MAX_HITS = 30
+_EXCERPT_LEAD_CHARS, _EXCERPT_CHARS = 60, 240
 """Characters of an excerpt: before the first hit, and in all."""
-_IN_TITLE, _IN_NAME, _MOST_TIMES = 20, 8, 5
+_TITLE_WEIGHT, _DOCUMENT_WEIGHT, _MAX_COUNT = 20, 8, 5
 """The weight of a word in a section's title and in its document's title, and the maximum of its count in the text."""
 
 
@@ -28,16 +28,16 @@ class Hit(Struct, frozen=True, kw_only=True):
     excerpt: list[str]
 
 
-def words_of(query: str) -> list[str]:
+def split_query(query: str) -> list[str]:
     """Return the words of a query in lower case."""
-    return list(dict.fromkeys(query.lower().split()))[:MOST_WORDS]
+    return list(dict.fromkeys(query.lower().split()))[:MAX_WORDS]
 
 
-class Nearest(Struct, frozen=True, kw_only=True):
+class PartialHits(Struct, frozen=True, kw_only=True):
     """The best sections if none has all words, and the words that no section has."""
 
     hits: list[Hit]
-    nowhere: list[str]
+    unknown_words: list[str]
 
 
 def search(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> list[Hit]:
@@ -46,15 +46,15 @@ def search(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> l
         (sum(worths), name, document, section)
         for name, document in documents
         for section in document.sections
-        if all(worths := _worths(words, section, document.title.lower()))
+        if all(worths := _weigh_words(words, section, document.title.lower()))
     ]
     return _best(words, found)
 
 
-def nearest(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> Nearest:
+def search_partially(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> PartialHits:
     """Return the sections with some of the words; rare words weigh more, words in a quarter of all sections nothing."""
     places = [(name, document, section) for name, document in documents for section in document.sections]
-    worths = [_worths(words, section, document.title.lower()) for _, document, section in places]
+    worths = [_weigh_words(words, section, document.title.lower()) for _, document, section in places]
     having = {word: sum(map(bool, column)) for word, column in zip(words, zip(*worths, strict=True), strict=True)}
     rarity = [math.log(len(places) / n) if 0 < n < len(places) / 4 else 0.0 for n in having.values()]
     found = [
@@ -63,7 +63,7 @@ def nearest(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> 
         if (worth := sum(rare * math.log1p(each) for each, rare in zip(own, rarity, strict=True)))
     ]
     telling = [word for word, rare in zip(words, rarity, strict=True) if rare]
-    return Nearest(hits=_best(telling, found), nowhere=[word for word, n in having.items() if not n])
+    return PartialHits(hits=_best(telling, found), unknown_words=[word for word, n in having.items() if not n])
 
 
 def _best(words: Sequence[str], found: Sequence[tuple[float, str, Document, Section]]) -> list[Hit]:
@@ -75,24 +75,24 @@ def _best(words: Sequence[str], found: Sequence[tuple[float, str, Document, Sect
             anchor=section.anchor,
             excerpt=_excerpt(words, section.text),
         )
-        for _, name, document, section in sorted(found, key=lambda each: -each[0])[:MOST_HITS]
+        for _, name, document, section in sorted(found, key=lambda each: -each[0])[:MAX_HITS]
     ]
 
 
-def _worths(words: Sequence[str], section: Section, name: str) -> list[int]:
+def _weigh_words(words: Sequence[str], section: Section, name: str) -> list[int]:
     """Return the weight of each word in a section; all 0 if the section itself has none of them."""
     title, text = section.title.lower(), section.text.lower()
-    own = [_IN_TITLE * (word in title) + min(text.count(word), _MOST_TIMES) for word in words]
+    own = [_TITLE_WEIGHT * (word in title) + min(text.count(word), _MAX_COUNT) for word in words]
     if not any(own):
         return own
-    return [worth + _IN_NAME * (word in name) for word, worth in zip(words, own, strict=True)]
+    return [worth + _DOCUMENT_WEIGHT * (word in name) for word, worth in zip(words, own, strict=True)]
 
 
 def _excerpt(words: Sequence[str], text: str) -> list[str]:
     asked = re.compile(f"({'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})", re.IGNORECASE)
     first = asked.search(text)
-    start = max(0, (first.start() if first else 0) - _BEFORE)
+    start = max(0, (first.start() if first else 0) - _EXCERPT_LEAD_CHARS)
     start = text.rfind(" ", 0, start) + 1
-    end = min(len(text), start + _LONG)
+    end = min(len(text), start + _EXCERPT_CHARS)
     shown = f"{'… ' if start else ''}{text[start:end]}{' …' if end < len(text) else ''}"
     return asked.split(shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
-from arena.web.answers import in_turn
+from arena.web.answers import queue_endpoint
 from arena.web.pages.api import api
 from arena.web.pages.bots import bot
 from arena.web.pages.docs import docs, document
@@ -19,25 +19,25 @@ from arena.web.pages.tournaments import tournament, tournaments
 from arena.web.pages.wall import wall
 
 ROUTES = [
-    Route("/", in_turn(home)),
-    Route("/leaderboard", in_turn(leaderboard)),
-    Route("/leaderboard/{game}", in_turn(leaderboard)),
-    Route("/leaderboard/{game}/{preset}", in_turn(leaderboard)),
-    Route("/bots/{name}", in_turn(bot)),
-    Route("/matches", in_turn(matches)),
-    Route("/matches/{match}", in_turn(match, slow=True)),
-    Route("/tournaments", in_turn(tournaments)),
-    Route("/tournaments/{tournament}", in_turn(tournament)),
-    Route("/wall", in_turn(wall)),
-    Route("/connect", in_turn(connect)),
-    Route("/download", in_turn(download)),
-    Route("/download/{file}", in_turn(file)),
-    Route("/docs", in_turn(docs)),
+    Route("/", queue_endpoint(home)),
+    Route("/leaderboard", queue_endpoint(leaderboard)),
+    Route("/leaderboard/{game}", queue_endpoint(leaderboard)),
+    Route("/leaderboard/{game}/{preset}", queue_endpoint(leaderboard)),
+    Route("/bots/{name}", queue_endpoint(bot)),
+    Route("/matches", queue_endpoint(matches)),
+    Route("/matches/{match}", queue_endpoint(match, slow=True)),
+    Route("/tournaments", queue_endpoint(tournaments)),
+    Route("/tournaments/{tournament}", queue_endpoint(tournament)),
+    Route("/wall", queue_endpoint(wall)),
+    Route("/connect", queue_endpoint(connect)),
+    Route("/download", queue_endpoint(download)),
+    Route("/download/{file}", queue_endpoint(file)),
+    Route("/docs", queue_endpoint(docs)),
     Route("/docs/", lambda _: RedirectResponse("/docs")),
-    Route("/docs/{name:path}", in_turn(document)),
-    Route("/play", in_turn(play)),
-    Route("/play/tutorial/{game}", in_turn(tutorial)),
+    Route("/docs/{name:path}", queue_endpoint(document)),
+    Route("/play", queue_endpoint(play)),
+    Route("/play/tutorial/{game}", queue_endpoint(tutorial)),
     Route("/rules", lambda _: RedirectResponse("/docs/rules")),
-    Route("/rules/{game}", in_turn(rules)),
-    Route("/api", in_turn(api)),
+    Route("/rules/{game}", queue_endpoint(rules)),
+    Route("/api", queue_endpoint(api)),
 ]

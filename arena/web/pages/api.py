@@ -11,13 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.store.match_search import Search, search_matches
-from arena.store.result_queries import group_of
+from arena.store.result_queries import pool_or_unrated
 from arena.store.store import Reader
 from arena.store.tournaments import tournaments_page
 from arena.web.api.operation import PREFIX, Operation
 from arena.web.api.operations import OPERATIONS
 from arena.web.rendering import render_page, site_of
-from machine.exact.graders import SOLVED
+from machine.exact.graders import SOLVED_GAMES
 
 
 class Field(Struct, frozen=True):
@@ -56,8 +56,8 @@ def _names(reader: Reader) -> dict[str, str]:
     """Return the subjects of examples: the newest match, the newest of a solved game, and the newest tournament."""
     names: dict[str, str] = {}
     for match in reader.read(search_matches, Search(), limit=1).rows:
-        names |= {"match": match.match, "bot": match.seats[0].bot, "pool": group_of(match)}
-    for game in SOLVED:
+        names |= {"match": match.match, "bot": match.seats[0].bot, "pool": pool_or_unrated(match)}
+    for game in SOLVED_GAMES:
         for match in reader.read(search_matches, Search(game=game), limit=1).rows:
             names.setdefault("solved", match.match)
     for tournament in reader.read(tournaments_page, limit=1).rows:

@@ -24,48 +24,48 @@ from arena.store.leaderboards import (
 )
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import latest_incidents
-from arena.store.result_queries import LOST, UNRATED
+from arena.store.result_queries import LOST, UNRATED_SUFFIX
 from arena.store.store import Reader
 from arena.web import lookups
-from arena.web.charts import RatingCurve, rating_curve, scale
+from arena.web.charts import RatingCurve, rating_curve, make_scale
 from arena.web.errors import NotFound
 from arena.web.formatting import day, grouped
 from arena.web.rendering import render_page, site_of
 from protocol.games import payoff_unit
-from protocol.pools import without_people
+from protocol.pools import preset_pool
 
-BAR = 120
-CURVE = (1000, 220)
+SCALE_WIDTH_PX = 120
+CURVE_SIZE = (1000, 220)
 """Width and height of the rating curve; it is stretched to the width of the page."""
-OPPONENTS = 25
-VERSIONS = 10
-RECENT = 10
-FORM = 8
+OPPONENT_ROWS = 25
+VERSION_ROWS = 10
+RECENT_MATCHES = 10
+FORM_MATCHES = 8
 """Latest matches that make up a bot's form."""
-DAYS_FIT = (33, 67)
+DATE_LABEL_RANGE = (33, 67)
 """Percent of the curve's width between which a date label does not touch those at the ends, even on a phone."""
-ROWS_OF_CURVE = 12
+MAX_CURVE_ROWS = 12
 """Maximum points of the rating curve in its table."""
 
 
 def bot(request: Request) -> Response:
     """Show a bot, with details in one pool: the requested one, or the one with most rated matches."""
     reader = site_of(request).reader
-    profile = lookups.profile(reader, request.path_params["name"])
+    profile = lookups.require_profile(reader, request.path_params["name"])
     asked = {field: request.query_params.get(field) or None for field in ("pool", "after")}
     pool = _pool(profile, asked["pool"])
     shown: dict[str, Any] = {"form": [], "curve": None}
     if pool is not None:
         points = reader.read(rating_history, profile.name, pool)
         drawn = [(point.played, point.mu, point.sigma) for point in points]
-        curve = rating_curve(drawn, *CURVE) if len(points) > 1 else None
-        recent = reader.read(search_matches, Search(bot=profile.name, pool=pool), limit=RECENT)
-        versions = reader.read(versions_page, profile.name, pool, limit=VERSIONS)
+        curve = rating_curve(drawn, *CURVE_SIZE) if len(points) > 1 else None
+        recent = reader.read(search_matches, Search(bot=profile.name, pool=pool), limit=RECENT_MATCHES)
+        versions = reader.read(versions_page, profile.name, pool, limit=VERSION_ROWS)
         shown = {
             "curve": curve,
             "labels": _labels(points, curve),
-            "points": _some(points),
-            "opponents": reader.read(opponents_page, profile.name, pool, after=asked["after"], limit=OPPONENTS),
+            "points": _sample_points(points),
+            "opponents": reader.read(opponents_page, profile.name, pool, after=asked["after"], limit=OPPONENT_ROWS),
             "seats": reader.read(results_by_seat, profile.name, pool),
             "versions": versions,
             "gains": version_gains(versions.rows),
@@ -74,25 +74,25 @@ def bot(request: Request) -> Response:
                 reader.read(endings_of, profile.name, pool), key=lambda ending: (ending.outcome != LOST, -ending.played)
             ),
             "recent": recent,
-            "form": recent.rows[:FORM],
+            "form": recent.rows[:FORM_MATCHES],
         }
     return render_page(
         request,
         "bot.html",
         profile=profile,
-        next=_next(reader, profile.name, pool),
+        next=_find_next_opponent(reader, profile.name, pool),
         pool=pool,
         unit=payoff_unit(game_of(pool or "")),
         compared=_game_words(pool),
         standing=next((row for row in profile.standings if row.pool == pool), None),
         asked=asked,
         incidents=reader.read(latest_incidents, profile.name),
-        scale=scale([end for row in profile.standings for end in (row.score, row.mu + 3 * row.sigma)], BAR),
+        scale=make_scale([end for row in profile.standings for end in (row.score, row.mu + 3 * row.sigma)], SCALE_WIDTH_PX),
         **shown,
     )
 
 
-def _next(reader: Reader, bot: str, pool: str | None) -> str | None:
+def _find_next_opponent(reader: Reader, bot: str, pool: str | None) -> str | None:
     """Return the bot ranked next above this one, in pools that are ranked by rating."""
     return None if pool is None or payoff_unit(game_of(pool)) else reader.read(next_opponent, bot, pool)
 
@@ -101,8 +101,8 @@ def _game_words(pool: str | None) -> str:
     """Return the command-line options that select a pool's game and preset."""
     if pool is None:
         return ""
-    game, preset = without_people(pool).split("/", 1) if "/" in pool else (pool, UNRATED)
-    return f"--game {game}" if preset == UNRATED else f"--game {game} --preset {preset}"
+    game, preset = preset_pool(pool).split("/", 1) if "/" in pool else (pool, UNRATED_SUFFIX)
+    return f"--game {game}" if preset == UNRATED_SUFFIX else f"--game {game} --preset {preset}"
 
 
 def _pool(profile: Profile, asked: str | None) -> str | None:
@@ -118,24 +118,24 @@ def _pool(profile: Profile, asked: str | None) -> str | None:
     return asked or next(iter(pools), None)
 
 
-def _labels(points: Sequence[HistoryPoint], drawn: RatingCurve | None) -> list[tuple[float, str, str]]:
+def _labels(points: Sequence[HistoryPoint], curve: RatingCurve | None) -> list[tuple[float, str, str]]:
     """Return the labels below the rating curve: position in percent, match number, and the date if it is new."""
-    if drawn is None:
+    if curve is None:
         return []
     labels = []
     said = ""
-    for tick in drawn.across.ticks:
-        at = drawn.across.at(tick) / CURVE[0] * 100
+    for tick in curve.x_scale.ticks:
+        at = curve.x_scale.at(tick) / CURVE_SIZE[0] * 100
         nearest = min(points, key=lambda point: abs(point.played - tick))
         found = day(nearest.finished)
-        fits = at in (0, 100) or DAYS_FIT[0] <= at <= DAYS_FIT[1]
+        fits = at in (0, 100) or DATE_LABEL_RANGE[0] <= at <= DATE_LABEL_RANGE[1]
         labels.append((at, f"match {grouped(int(tick))}", found if fits and found != said else ""))
         said = labels[-1][2] or said
     return labels
 
 
-def _some(points: Sequence[HistoryPoint]) -> list[HistoryPoint]:
+def _sample_points(points: Sequence[HistoryPoint]) -> list[HistoryPoint]:
     """Sample points for a table, newest first; the oldest is always included."""
-    step = max(1, -(-len(points) // ROWS_OF_CURVE))
+    step = max(1, -(-len(points) // MAX_CURVE_ROWS))
     chosen = list(points[::-1][::step])
     return chosen if not points or chosen[-1] == points[0] else [*chosen, points[0]]

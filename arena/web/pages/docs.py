@@ -5,20 +5,20 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.web.docs.library import MEDIA, library
-from arena.web.docs.search import nearest, search, words_of
+from arena.web.docs.library import MEDIA_TYPES, library
+from arena.web.docs.search import search_partially, search, split_query
 from arena.web.rendering import render_page, respond_with_etag
 
-LONGEST_QUERY = 100
+MAX_QUERY_CHARS = 100
 
 
 def docs(request: Request) -> Response:
     """Show the list of documents; with `q`, the sections that contain all words, or else most of them."""
     shelf = library()
-    query = request.query_params.get("q", "").strip()[:LONGEST_QUERY]
-    words = words_of(query)
-    hits = search(words, shelf.to_search()) if words else []
-    near = nearest(words, shelf.to_search()) if words and not hits else None
+    query = request.query_params.get("q", "").strip()[:MAX_QUERY_CHARS]
+    words = split_query(query)
+    hits = search(words, shelf.searchable_documents()) if words else []
+    near = search_partially(words, shelf.searchable_documents()) if words and not hits else None
     return render_page(
         request, "docs.html", query=query, hits=near.hits if near else hits, near=near, overview=shelf.overview
     )
@@ -29,6 +29,6 @@ def document(request: Request) -> Response:
     shelf, name = library(), request.path_params["name"]
     path = shelf.path(name)
     if path.suffix != ".md":
-        return respond_with_etag(request, path.read_bytes(), MEDIA[path.suffix], {})
+        return respond_with_etag(request, path.read_bytes(), MEDIA_TYPES[path.suffix], {})
     found = shelf.document(name.removesuffix(".md"))
     return render_page(request, "document.html", document=found)

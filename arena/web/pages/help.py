@@ -12,8 +12,8 @@ from starlette.responses import Response
 from arena.web.docs.library import library
 from arena.web.errors import NotFound
 from arena.web.rendering import render_page
-from protocol.display import among
-from protocol.games import NAMES, game_class, load
+from protocol.display import list_choices
+from protocol.games import NAMES, game_class, load_game
 
 
 class Rules(NamedTuple):
@@ -27,14 +27,14 @@ def rules(request: Request) -> Response:
     """Show the rules of a game; the browser draws its examples."""
     game = request.path_params["game"]
     if game not in NAMES:
-        raise NotFound(f"there is no game {game}: {among(NAMES)}")
+        raise NotFound(f"there is no game {game}: {list_choices(NAMES)}")
     tutorial = game_class(game).tutorial
     return render_page(
         request,
         "rules.html",
         game=game,
         rules=rules_of(game),
-        config=load(game, tutorial or {}).config,
+        config=load_game(game, tutorial or {}).config,
         has_tutorial=tutorial is not None,
         others=[other for other in NAMES if other != game],
     )
@@ -61,5 +61,5 @@ def tutorial(request: Request) -> Response:
     game = request.path_params["game"]
     taught = [name for name in NAMES if game_class(name).tutorial is not None]
     if game not in taught:
-        raise NotFound(f"there is no tutorial of {game}: {among(taught)}")
-    return render_page(request, "tutorial.html", game=game, config=load(game, game_class(game).tutorial).config)
+        raise NotFound(f"there is no tutorial of {game}: {list_choices(taught)}")
+    return render_page(request, "tutorial.html", game=game, config=load_game(game, game_class(game).tutorial).config)

@@ -15,19 +15,19 @@ from arena.web.rendering import render_page, site_of
 from protocol import reasons
 from referee.result import Result
 
-LEADERS = 5
-LOOKED_AT = 20
+LEADERS_PER_GAME = 5
+REPLAY_CANDIDATES = 20
 """Latest matches among which to look for one to replay."""
-PLIES = range(3, 121)
+REPLAY_PLIES = range(3, 121)
 """Accepted lengths of the replayed match, in plies; the page loads all of it."""
 
 
 def home(request: Request) -> Response:
     """Show the home page. The browser gets live data from the arena."""
     reader = site_of(request).reader
-    latest = reader.read(search_matches, Search(), limit=LOOKED_AT).rows
-    games = sorted(reader.read(leaders_of_games, LEADERS), key=lambda each: game_order(game_of(each.pool)))
-    replayed = next((match for match in latest if _can_be_replayed(reader, match)), None)
+    latest = reader.read(search_matches, Search(), limit=REPLAY_CANDIDATES).rows
+    games = sorted(reader.read(leaders_of_games, LEADERS_PER_GAME), key=lambda each: game_order(game_of(each.pool)))
+    replayed = next((match for match in latest if _is_replayable(reader, match)), None)
     return render_page(
         request,
         "home.html",
@@ -37,9 +37,9 @@ def home(request: Request) -> Response:
     )
 
 
-def _can_be_replayed(reader: Reader, match: Result) -> bool:
+def _is_replayable(reader: Reader, match: Result) -> bool:
     """Return whether a match has a suitable length and still has its record."""
-    if match.reason == reasons.VOID or match.plies not in PLIES:
+    if match.reason == reasons.VOID or match.plies not in REPLAY_PLIES:
         return False
     try:
         return reader.read(record_of, match.match) is not None

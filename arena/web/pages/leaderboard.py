@@ -6,19 +6,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.ratings.rating_system import PROVISIONAL_MATCHES, game_of
-from arena.store.leaderboards import leaderboard_page, order_of, pools_with_results
+from arena.store.leaderboards import leaderboard_page, default_sort, pools_with_results
 from arena.store.pool_payoffs import MIN_RANKED_OPPONENTS, MIN_RANKED_ROUNDS
 from arena.store.seasons import list_seasons
 from arena.web import lookups
-from arena.web.charts import payoff_scale, scale
+from arena.web.charts import payoff_scale, make_scale
 from arena.web.errors import NotFound
 from arena.web.rendering import render_page, site_of
 from measuring.payoffs import MAX_WEIGHT_ROUNDS
 from protocol.games import payoff_unit
-from protocol.pools import is_of_people, people_pool, without_people
+from protocol.pools import is_people_pool, people_pool, preset_pool
 
-ROWS = 50
-BAR = 180
+PAGE_ROWS = 50
+SCALE_WIDTH_PX = 180
 """Width of the rating scale, in CSS pixels."""
 
 
@@ -28,8 +28,8 @@ def leaderboard(request: Request) -> Response:
     asked = {name: request.query_params.get(name) or None for name in ("season", "search", "sort", "order", "after")}
     pools = sorted(reader.read(pools_with_results, season=asked["season"]), key=_pool_order)
     game, preset = request.path_params.get("game"), request.path_params.get("preset")
-    pool = _chosen(pools, game, preset)
-    sort, order = asked["sort"] or order_of(pool or ""), asked["order"] or "desc"
+    pool = _choose_pool(pools, game, preset)
+    sort, order = asked["sort"] or default_sort(pool or ""), asked["order"] or "desc"
     board, drawn, unit = None, None, ""
     if pool:
         board = reader.read(
@@ -39,20 +39,20 @@ def leaderboard(request: Request) -> Response:
             descending=order != "asc",
             search=asked["search"],
             after=asked["after"],
-            limit=ROWS,
+            limit=PAGE_ROWS,
             season=asked["season"],
         )
         ends = [end for row in board.rows for end in (row.mu - 3 * row.sigma, row.mu + 3 * row.sigma)]
         unit = payoff_unit(game_of(pool))
-        drawn = payoff_scale((row.payoff for row in board.rows), BAR) if unit else scale(ends, BAR)
+        drawn = payoff_scale((row.payoff for row in board.rows), SCALE_WIDTH_PX) if unit else make_scale(ends, SCALE_WIDTH_PX)
     return render_page(
         request,
         "leaderboard.html",
         played=list(dict.fromkeys(map(game_of, pools))),
-        presets=[other for other in pools if pool and _is_alike(other, pool)],
+        presets=[other for other in pools if pool and _has_same_kind(other, pool)],
         pool=pool,
-        people=is_of_people(pool or ""),
-        beside=_beside(pool, pools),
+        people=is_people_pool(pool or ""),
+        beside=_find_counterpart(pool, pools),
         game=game_of(pool) if pool else game,
         asked=asked,
         seasons=[season.season for season in reader.read(list_seasons)],
@@ -70,24 +70,24 @@ def leaderboard(request: Request) -> Response:
 
 def _pool_order(pool: str) -> tuple[int, bool, str]:
     """Return the sort key of a pool: by game, bots before people, then by name."""
-    return lookups.game_order(game_of(pool)), is_of_people(pool), pool
+    return lookups.game_order(game_of(pool)), is_people_pool(pool), pool
 
 
-def _is_alike(one: str, other: str) -> bool:
+def _has_same_kind(one: str, other: str) -> bool:
     """Return whether two pools have the same game, and both have bots or both have people."""
-    return game_of(one) == game_of(other) and is_of_people(one) == is_of_people(other)
+    return game_of(one) == game_of(other) and is_people_pool(one) == is_people_pool(other)
 
 
-def _beside(pool: str | None, pools: list[str]) -> str | None:
+def _find_counterpart(pool: str | None, pools: list[str]) -> str | None:
     """Return the people's counterpart of a pool of bots, or vice versa, if possible with the same preset; or None."""
     if pool is None:
         return None
-    same = without_people(pool) if is_of_people(pool) else people_pool(pool)
-    others = [other for other in pools if game_of(other) == game_of(pool) and not _is_alike(other, pool)]
+    same = preset_pool(pool) if is_people_pool(pool) else people_pool(pool)
+    others = [other for other in pools if game_of(other) == game_of(pool) and not _has_same_kind(other, pool)]
     return same if same in others else next(iter(others), None)
 
 
-def _chosen(pools: list[str], game: str | None, preset: str | None) -> str | None:
+def _choose_pool(pools: list[str], game: str | None, preset: str | None) -> str | None:
     """Return the pool that the URL names, or the first that fits; None if nothing is rated."""
     if game is not None and preset is not None:
         if f"{game}/{preset}" not in pools:

@@ -15,22 +15,22 @@ from arena.store.match_search import Search, search_matches
 from arena.store.paging import Page
 from arena.store.result_queries import OUTCOMES, VOIDED, RecordRemoved, record_of, result_of
 from arena.store.store import Reader
-from arena.web.answers import Long, Pieces
+from arena.web.answers import StreamedAnswer, Pieces
 from arena.web.errors import NotFound
-from arena.web.formatting import OUTCOME_WORDS, WORDS, reason_words, result_sentence
-from arena.web.grading import UNGRADED, how_graded
-from arena.web.lookups import pools, unknown_bot_message, unknown_pool_message, unknown_tournament_message
-from arena.web.rendering import page, render_page, site_of
+from arena.web.formatting import OUTCOME_WORDS, REASON_WORDS, reason_words, result_sentence
+from arena.web.grading import NO_METHOD, grading_method
+from arena.web.lookups import list_pools, unknown_bot_message, unknown_pool_message, unknown_tournament_message
+from arena.web.rendering import render_bytes, render_page, site_of
 from arena.web.titles import game_title, match_title, pool_title
-from protocol.display import among
+from protocol.display import list_choices
 from protocol.errors import BadRecord, UsageFault
 from protocol.games import NAMES
 from protocol.names import MATCH_PATTERN
 from referee import record_reader
 from referee.result import Result
 
-ROWS = 50
-IN_SIGHT = ("bot", "game")
+PAGE_ROWS = 50
+VISIBLE_FIELDS = ("bot", "game")
 """Search fields that are always visible; others are folded unless they are filled in."""
 _is_id = re.compile(MATCH_PATTERN).match
 
@@ -40,7 +40,7 @@ def matches(request: Request) -> Response:
     reader = site_of(request).reader
     asked = {name: request.query_params.get(name, "").strip() for name in Search.__struct_fields__}
     after = request.query_params.get("after") or None
-    wrong = _wrong(reader, asked)
+    wrong = _find_errors(reader, asked)
     found = None
     if not wrong:
         try:
@@ -48,34 +48,34 @@ def matches(request: Request) -> Response:
                 search_matches,
                 Search(**{name: value or None for name, value in asked.items()}),
                 after=after,
-                limit=ROWS,
+                limit=PAGE_ROWS,
             )
         except UsageFault as exc:
             wrong["after"] = str(exc)
     if found is not None and not found.rows:
-        wrong |= _strangers(reader, asked)
+        wrong |= _find_unknown_names(reader, asked)
     return render_page(
         request,
         "matches.html",
         status=HTTPStatus.BAD_REQUEST if found is None else HTTPStatus.OK,
         asked={**asked, "after": after or ""},
-        words=_words(asked),
+        words=_describe_search(asked),
         wrong=wrong,
         found=found or Page(rows=[], total=0),
         games={game: game_title(game) for game in NAMES},
-        pools={pool: pool_title(pool) for pool in pools(reader)},
-        reasons=WORDS,
+        pools={pool: pool_title(pool) for pool in list_pools(reader)},
+        reasons=REASON_WORDS,
         outcomes=OUTCOME_WORDS,
         filtered=any(asked.values()),
-        folded=any(asked[name] or name in wrong for name in asked if name not in IN_SIGHT),
+        folded=any(asked[name] or name in wrong for name in asked if name not in VISIBLE_FIELDS),
     )
 
 
-def _wrong(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
+def _find_errors(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
     """Return the errors of the fields, by name."""
-    known = {"game": NAMES, "reason": WORDS, "outcome": OUTCOMES}
+    known = {"game": NAMES, "reason": REASON_WORDS, "outcome": OUTCOMES}
     wrong = {
-        name: f"there is no {name} {asked[name]}: {among(values)}"
+        name: f"there is no {name} {asked[name]}: {list_choices(values)}"
         for name, values in known.items()
         if asked[name] and asked[name] not in values
     }
@@ -100,14 +100,14 @@ def _is_time(text: str) -> bool:
     return len(text) >= len("2026-11-21")
 
 
-def _strangers(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
+def _find_unknown_names(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
     """Return errors for names that do not exist; called if nothing was found."""
     unknown = {"bot": unknown_bot_message, "opponent": unknown_bot_message, "tournament": unknown_tournament_message}
     wrong = {name: is_wrong(reader, asked[name]) for name, is_wrong in unknown.items() if asked[name]}
     return {name: sentence for name, sentence in wrong.items() if sentence}
 
 
-def _words(asked: Mapping[str, str]) -> str:
+def _describe_search(asked: Mapping[str, str]) -> str:
     """Describe the search in a sentence."""
     outcome = asked["outcome"]
     of = pool_title(asked["pool"]) if asked["pool"] else asked["game"] and game_title(asked["game"])
@@ -126,7 +126,7 @@ def _words(asked: Mapping[str, str]) -> str:
     return ", ".join([" ".join(parts[:2]), *parts[2:]])
 
 
-def match(request: Request) -> Response | Long:
+def match(request: Request) -> Response | StreamedAnswer:
     """Show a stored match, or a page that asks the arena whether the match is running."""
     site, name = site_of(request), request.path_params["match"]
     result = site.reader.read(result_of, name)
@@ -135,18 +135,18 @@ def match(request: Request) -> Response | Long:
             raise NotFound(f"there is no match {name} here")
         return render_page(request, "live_match.html", match=name)
     data, damage = _record(site.reader, name)
-    return Long(_stored(request, result, data, damage), "text/html", held=len(data or b""))
+    return StreamedAnswer(_render_stored(request, result, data, damage), "text/html", held_bytes=len(data or b""))
 
 
-def _stored(request: Request, result: Result, data: bytes | None, damage: str | None) -> Pieces:
+def _render_stored(request: Request, result: Result, data: bytes | None, damage: str | None) -> Pieces:
     """Yield the page of a stored match, with pauses while its record is read. `damage` says why there is no record."""
     record = None
     if data is not None:
         try:
-            record = yield from record_reader.read_in_steps(data, f"the record of {result.match}")
+            record = yield from record_reader.read_record_in_steps(data, f"the record of {result.match}")
         except BadRecord as exc:
             damage = str(exc)
-    yield page(
+    yield render_bytes(
         request,
         "match.html",
         result=result,
@@ -155,7 +155,7 @@ def _stored(request: Request, result: Result, data: bytes | None, damage: str | 
         config=msgspec.json.format(msgspec.json.encode(result.config)).decode(),
         record=record,
         damage=damage,
-        graded=UNGRADED if record is None else how_graded(result.game, result.config),
+        graded=NO_METHOD if record is None else grading_method(result.game, result.config),
     )
 
 

@@ -13,22 +13,22 @@ from starlette.responses import Response
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import is_known_bot, latest_incidents
 from arena.store.result_queries import LOST
-from arena.web.grading import how_graded
+from arena.web.grading import grading_method
 from arena.web.pages.download import pip_command
 from arena.web.rendering import render_page, site_of
-from arena.web.site import address
-from arena.web.strengths import EARLY, WORDS, strengths
+from arena.web.site import arena_url
+from arena.web.strengths import MIN_RATED_MATCHES, STRENGTH_WORDS, strengths
 from protocol.errors import BadConfig
-from protocol.games import NAMES, game_class, load
+from protocol.games import NAMES, game_class, load_game
 from protocol.games.base import Game
 from protocol.names import is_bot_name
 
-LATEST = 10
-EXAMPLE = "mine"
+MAX_LOST_MATCHES = 10
+EXAMPLE_NAME = "mine"
 """The bot's name in the example code, unless the visitor gives one."""
 
 
-class PresetOffered(Struct, frozen=True, kw_only=True):
+class PresetOffer(Struct, frozen=True, kw_only=True):
     """A preset: its config as it differs from the defaults, how many may sit at its table, how moves are graded.
 
     `pools` has the preset that it is with each of these numbers of seats, where it is one.
@@ -42,11 +42,11 @@ class PresetOffered(Struct, frozen=True, kw_only=True):
     graded: str
 
 
-class GameOffered(Struct, frozen=True, kw_only=True):
+class GameOffer(Struct, frozen=True, kw_only=True):
     """A game with its presets."""
 
     game: str
-    presets: list[PresetOffered]
+    presets: list[PresetOffer]
     first: str
     """The preset that is chosen at first."""
     tutorial: bool
@@ -61,16 +61,16 @@ def connect(request: Request) -> Response:
     if bot and not is_bot_name(bot):
         wrong = "a name has 1 to 32 letters, digits, dots, dashes or underscores, a letter or digit first"
     known = bool(bot) and not wrong and site.reader.read(is_known_bot, bot)
-    lost = site.reader.read(search_matches, Search(bot=bot, outcome=LOST), limit=LATEST) if known else None
+    lost = site.reader.read(search_matches, Search(bot=bot, outcome=LOST), limit=MAX_LOST_MATCHES) if known else None
     return render_page(
         request,
         "connect.html",
         status=HTTPStatus.BAD_REQUEST if wrong else HTTPStatus.OK,
-        address=address(site.socket, request.headers.get("host", ""), encrypted=request.url.scheme == "https"),
+        address=arena_url(site.socket, request.headers.get("host", ""), encrypted=request.url.scheme == "https"),
         pip=pip_command(request),
         games=NAMES,
         bot=bot,
-        name=EXAMPLE if wrong or not bot else bot,
+        name=EXAMPLE_NAME if wrong or not bot else bot,
         wrong=wrong,
         known=known,
         incidents=site.reader.read(latest_incidents, bot) if known else [],
@@ -82,14 +82,14 @@ def play(request: Request) -> Response:
     """Show the page on which a person plays. The URL selects the game; the browser does the rest."""
     site = site_of(request)
     found = strengths(site.reader) if site.socket else {}
-    return render_page(request, "play.html", offered=offered(), strengths=found, early=EARLY, words=WORDS)
+    return render_page(request, "play.html", offered=list_offers(), strengths=found, early=MIN_RATED_MATCHES, words=STRENGTH_WORDS)
 
 
 @functools.cache
-def offered() -> list[GameOffered]:
+def list_offers() -> list[GameOffer]:
     """Return all games, with all that can be chosen without writing a config."""
     return [
-        GameOffered(
+        GameOffer(
             game=game,
             presets=[_preset(game, name) for name in game_class(game).presets],
             first=game_class(game).preset_for_people or next(iter(game_class(game).presets)),
@@ -99,25 +99,25 @@ def offered() -> list[GameOffered]:
     ]
 
 
-def _preset(game: str, name: str) -> PresetOffered:
-    made = load(game, {"preset": name})
+def _preset(game: str, name: str) -> PresetOffer:
+    made = load_game(game, {"preset": name})
     tables = {made.seats: made}
     if "players" in made.config:
         numbers = range(2, game_class(game).max_seats + 1)
         tables = {number: table for number in numbers if (table := _table(game, name, number)) is not None}
-    return PresetOffered(
+    return PresetOffer(
         preset=name,
         config=dict(game_class(game).presets[name]),
         seats=list(tables),
         usual=made.seats,
         pools={number: table.preset for number, table in tables.items() if table.preset is not None},
-        graded=how_graded(game, made.config),
+        graded=grading_method(game, made.config),
     )
 
 
 def _table(game: str, name: str, seats: int) -> Game[Any, Any] | None:
     """Return a preset with this number of seats; None where the rules refuse that."""
     try:
-        return load(game, {"preset": name, "players": seats})
+        return load_game(game, {"preset": name, "players": seats})
     except BadConfig:
         return None

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.ratings.tournament_pairing import TEST
+from arena.ratings.tournament_pairing import TEST_FORMAT
 from arena.ratings.tournament_standings import ADJUSTED, chance_note, may_be_first
 from arena.store.match_search import Search, search_matches
 from arena.store.tournaments import TournamentRow, TournamentTable, tournament_leaders, tournaments_page
@@ -16,15 +16,15 @@ from arena.web import lookups, titles
 from arena.web.charts import Scale, payoff_scale
 from arena.web.rendering import render_page, site_of
 from protocol.errors import BotFault
-from protocol.games import load, payoff_unit
+from protocol.games import load_game, payoff_unit
 
-ROWS = 50
-MATCHES = 10
-MOST_CROSSED = 32
+PAGE_ROWS = 50
+RECENT_MATCHES = 10
+MAX_CROSS_TABLE_BOTS = 32
 """Maximum number of bots in a cross table, so that it fits on a screen."""
-SHARES = Scale(0.0, 100.0, 120.0, (0.0, 50.0, 100.0))
+SCORE_SCALE = Scale(0.0, 100.0, 120.0, (0.0, 50.0, 100.0))
 """The scale of scores, in percent."""
-PAYOFFS = 180.0
+PAYOFF_SCALE_WIDTH = 180.0
 """The width of the payoff scale, whose ticks have decimals."""
 
 
@@ -32,7 +32,7 @@ def tournaments(request: Request) -> Response:
     """Show a page of all tournaments, newest first."""
     after = request.query_params.get("after") or None
     reader = site_of(request).reader
-    found = reader.read(tournaments_page, after=after, limit=ROWS)
+    found = reader.read(tournaments_page, after=after, limit=PAGE_ROWS)
     leaders = reader.read(tournament_leaders, [row.tournament for row in found.rows])
     return render_page(
         request, "tournaments.html", found=found, asked={"after": after}, title_of=_title, leaders=leaders
@@ -42,7 +42,7 @@ def tournaments(request: Request) -> Response:
 def tournament(request: Request) -> Response:
     """Show a tournament."""
     site = site_of(request)
-    shown = lookups.tournament(site, request.path_params["tournament"])
+    shown = lookups.find_tournament(site, request.path_params["tournament"])
     config = shown.arguments.get("config") or {}
     first = [row.bot for row in shown.table if row.rank == 1]
     unit = payoff_unit(shown.game)
@@ -51,7 +51,7 @@ def tournament(request: Request) -> Response:
         "tournament.html",
         shown=shown,
         title_of=_title,
-        pool=_pool(shown.game, config) if shown.format != TEST and shown.arguments.get("rated", True) else None,
+        pool=_pool(shown.game, config) if shown.format != TEST_FORMAT and shown.arguments.get("rated", True) else None,
         config={key: _format_value(value) for key, value in config.items()},
         settings=shown.arguments.get("settings") or {},
         first=first,
@@ -59,9 +59,9 @@ def tournament(request: Request) -> Response:
         chance_note=chance_note(shown.standings),
         unit=unit,
         adjusted=shown.ranked_by == ADJUSTED,
-        scale=payoff_scale((row.payoff for row in shown.table), PAYOFFS) if unit else SHARES,
-        cross=_cross_table(shown) if 2 < len(shown.table) <= MOST_CROSSED else None,
-        recent=site.reader.read(search_matches, Search(tournament=shown.tournament), limit=MATCHES),
+        scale=payoff_scale((row.payoff for row in shown.table), PAYOFF_SCALE_WIDTH) if unit else SCORE_SCALE,
+        cross=_cross_table(shown) if 2 < len(shown.table) <= MAX_CROSS_TABLE_BOTS else None,
+        recent=site.reader.read(search_matches, Search(tournament=shown.tournament), limit=RECENT_MATCHES),
     )
 
 
@@ -74,7 +74,7 @@ def _title(shown: TournamentRow) -> str:
 def _pool(game: str, config: Mapping[str, Any]) -> str | None:
     """Return the pool in which matches of this config are rated; None if they are not."""
     try:
-        return load(game, dict(config)).pool
+        return load_game(game, dict(config)).pool
     except BotFault:
         return None
 

@@ -8,9 +8,9 @@ from starlette.responses import Response
 from arena.store.leaderboards import leaders_of_games
 from arena.web.rendering import render_page, site_of
 
-FIRST = 10
+LEADERS_PER_GAME = 10
 
 
 def wall(request: Request) -> Response:
     """Show the page; the leaderboard of the most played game comes first."""
-    return render_page(request, "wall.html", games=site_of(request).reader.read(leaders_of_games, FIRST))
+    return render_page(request, "wall.html", games=site_of(request).reader.read(leaders_of_games, LEADERS_PER_GAME))

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from bots.environments.encodings import Encoding, encoding_of
 from machine.compiled import entry
-from machine.generator import SEEDS, draw, seeded
+from machine.generator import SEED_COUNT, draw, seed_state
 from measuring.value_function import NoLuck
-from measuring.value_registry import names_of
+from measuring.value_registry import value_names
 from protocol.dice import SEED_BYTES, Dice
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 
@@ -28,7 +28,7 @@ Vectors = NDArray[np.float32]
 """An array of games × numbers."""
 Masks = NDArray[np.int8]
 """An array of games × actions."""
-_WHERE = {
+_REGISTRY = {
     "nim": "bots.environments.batched.small_games:NimBatch",
     "tictactoe": "bots.environments.batched.small_games:GridBatch",
     "risk-duel": "bots.environments.batched.duel:DuelBatch",
@@ -42,7 +42,7 @@ class Batch(ABC, Generic[S]):
     `luck` names the value function by which the luck of dice is measured and subtracted from rewards.
     """
 
-    values: ClassVar[tuple[str, ...]] = (NoLuck.name,)
+    luck_value_functions: ClassVar[tuple[str, ...]] = (NoLuck.name,)
     """The value functions of `measuring.value_registry` that this game can measure luck by in batches."""
 
     def __init__(self, rules: Game[S, Any], count: int, luck: str = NoLuck.name) -> None:
@@ -71,33 +71,33 @@ class Batch(ABC, Generic[S]):
 
     def seed(self, seeds: Iterable[int]) -> None:
         """Give every game dice that follow from its own seed."""
-        self.generators[:] = [seeded(seed % SEEDS) for seed in seeds]
+        self.generators[:] = [seed_state(seed % SEED_COUNT) for seed in seeds]
 
-    def begin(self, games: Numbers) -> None:
+    def start_games(self, games: Numbers) -> None:
         """Start these games from the beginning. If the rules deal, the deal comes from the game's own dice."""
-        if self._start is not None:
-            self._place(games, self._start)
+        if self._initial_state is not None:
+            self._set_states(games, self._initial_state)
             return
         for game in games:
-            key = draws(self.generators, np.full(SEED_BYTES, game), 256).astype(np.uint8).tobytes()
-            self.write(np.array([game]), self.rules.initial(Dice(key, 0))[0])
+            key = draw_numbers(self.generators, np.full(SEED_BYTES, game), 256).astype(np.uint8).tobytes()
+            self.set_position(np.array([game]), self.rules.initial(Dice(key, 0))[0])
 
     @cached_property
-    def _start(self) -> Numbers | None:
+    def _initial_state(self) -> Numbers | None:
         """The initial state of every game, flat; None if it is dealt."""
         first, deal = self.rules.initial(Dice(bytes(SEED_BYTES), 0))
-        return self._flat(first) if deal is None else None
+        return self._flatten(first) if deal is None else None
 
-    def write(self, games: Numbers, position: S) -> None:
+    def set_position(self, games: Numbers, position: S) -> None:
         """Set the position of these games."""
-        self._place(games, self._flat(position))
+        self._set_states(games, self._flatten(position))
 
     @abstractmethod
-    def _flat(self, position: S) -> Numbers:
+    def _flatten(self, position: S) -> Numbers:
         """Return a position in the flat form that `_place` takes."""
 
     @abstractmethod
-    def _place(self, games: Numbers, flat: Numbers) -> None: ...
+    def _set_states(self, games: Numbers, flat: Numbers) -> None: ...
 
     @abstractmethod
     def position(self, game: int) -> S:
@@ -137,32 +137,32 @@ class RowBatch(Batch[S]):
     def over(self) -> Numbers:
         return self._states[:, self.columns[1]]
 
-    def _place(self, games: Numbers, flat: Numbers) -> None:
+    def _set_states(self, games: Numbers, flat: Numbers) -> None:
         self._states[games] = flat
 
 
 @entry
-def _draws(generators: Any, games: Any, below: int, drawn: Any) -> None:
+def _draw_numbers(generators: Any, games: Any, below: int, drawn: Any) -> None:
     for i in range(len(games)):
         drawn[i] = draw(generators[games[i]]) % below
 
 
-def draws(generators: Numbers, games: Numbers, below: int) -> Numbers:
+def draw_numbers(generators: Numbers, games: Numbers, below: int) -> Numbers:
     """Return for each of these games a random number from 0 to `below` − 1, drawn from its own dice."""
     drawn = np.empty(len(games), np.int64)
-    _draws(generators, games, below, drawn)
+    _draw_numbers(generators, games, below, drawn)
     return drawn
 
 
-def batch_of(rules: Game[Any, Any], count: int, luck: str | None) -> Batch[Any]:
+def make_batch(rules: Game[Any, Any], count: int, luck: str | None) -> Batch[Any]:
     """Return a batch of `count` games by these rules; `luck` None chooses the best value function.
 
     Raises `UsageFault` if batches do not support the game or the value function.
     """
-    if rules.name not in _WHERE:
-        raise UsageFault(f"{rules.name} is not played in batches: {', '.join(_WHERE)} are")
-    found: type[Batch[Any]] = resolve_name(_WHERE[rules.name])
-    offered = [name for name in names_of(rules) if name in found.values]
+    if rules.name not in _REGISTRY:
+        raise UsageFault(f"{rules.name} is not played in batches: {', '.join(_REGISTRY)} are")
+    found: type[Batch[Any]] = resolve_name(_REGISTRY[rules.name])
+    offered = [name for name in value_names(rules) if name in found.luck_value_functions]
     if luck is not None and luck not in offered:
-        raise UsageFault(f"{rules.name} in batches has no value {shown(luck)}: it has {', '.join(offered)}")
+        raise UsageFault(f"{rules.name} in batches has no value {short_repr(luck)}: it has {', '.join(offered)}")
     return found(rules, count, offered[0] if luck is None else luck)

@@ -9,42 +9,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bots.environments.batched.batch import Batch, Masks, Numbers, Vectors
-from bots.evaluation.base import EQUAL
-from bots.evaluation.risk import WITHIN
-from bots.search.risk.duel_search import BORDERS, MAX_PLIES, MAX_TROOPS, REPELLED, SOURCES, TAKEN, duel_board
-from bots.search.risk.duel_uct import play
+from bots.evaluation.base import EQUAL_WEIGHTS
+from bots.evaluation.risk import FEATURES_BOUND
+from bots.search.risk.duel_search import BORDERS, MAX_PLIES, MAX_TROOPS, FAILURE_PROBABILITY, SOURCES, SUCCESS_PROBABILITY, duel_board
+from bots.search.risk.duel_uct import play_move
 from bots.search.risk.flat_position import (
-    ARMY,
-    EMPTY,
+    TROOPS_OF_SEAT,
+    FREE_COUNT,
     FEATURES,
-    NONE,
-    OWNED,
-    ROWS,
-    TERRITORIES,
-    WIDTH,
-    cell,
-    peek,
-    put,
+    NO_EVALUATION,
+    TERRITORIES_OF_SEAT,
+    FIRST_CELL,
+    TERRITORY_COUNT,
+    CELL_LENGTH,
+    cell_of,
+    evaluate_change,
+    set_cell,
     scale_values,
-    state_of,
+    make_state,
 )
 from machine.compiled import compiled, entry, floats, ints
-from machine.exact.duel import solve, table_of
+from machine.exact.duel import solve, cached_table
 from machine.exact.duel_file import MappedValues
 from measuring.risk import value_functions
 from measuring.value_function import NoLuck
 from protocol.games.base import Game
 from protocol.games.risk.board import Board
-from protocol.games.risk.campaign import MOST_PLAYERS
-from protocol.games.risk.duel import FREE, Duel, Position
+from protocol.games.risk.campaign import MAX_PLAYERS
+from protocol.games.risk.duel import NO_OWNER, Duel, Position
 
-TURN, OVER, AT = range(ARMY + MOST_PLAYERS, ARMY + MOST_PLAYERS + 3)
+TURN, OVER, PLY = range(TROOPS_OF_SEAT + MAX_PLAYERS, TROOPS_OF_SEAT + MAX_PLAYERS + 3)
 """Slots in the header of a flat position, behind those of the searches: the seat to move, whether the game is over, and
 the ply."""
-BY_NOTHING, BY_FEATURES, BY_TABLE = range(3)
-MODES = {NoLuck.name: BY_NOTHING, value_functions.FEATURES: BY_FEATURES, value_functions.EXACT: BY_TABLE}
+NO_LUCK, FEATURES_LUCK, TABLE_LUCK = range(3)
+LUCK_MODES = {NoLuck.name: NO_LUCK, value_functions.PLAIN_FEATURES_NAME: FEATURES_LUCK, value_functions.EXACT_NAME: TABLE_LUCK}
 """Modes of measuring luck, by the name of the value function."""
-_A_SEAT = 1 / 4
+_FEATURE_WEIGHT = 1 / 4
 """The weight of a seat's mean of features, in points: half of the difference between the seats' means is a value in
 points (`measuring.risk`)."""
 
@@ -52,19 +52,19 @@ points (`measuring.risk`)."""
 class DuelBatch(Batch[Position]):
     """Bounded Risk. States are seen from seat 0, and also from seat 1 if luck is measured by features."""
 
-    values: ClassVar[tuple[str, ...]] = tuple(MODES)
+    luck_value_functions: ClassVar[tuple[str, ...]] = tuple(LUCK_MODES)
 
     def __init__(self, rules: Game[Position, Any], count: int, luck: str = NoLuck.name) -> None:
         assert isinstance(rules, Duel)
         super().__init__(rules, count, luck)
         values = duel_board(rules)
         self._board = ints(values)
-        self._scale = floats(scale_values(rules.map, EQUAL, _A_SEAT / WITHIN))
-        self._mode = MODES[luck]
-        self._seen = FEATURES if self._mode == BY_FEATURES else NONE
-        self._states = np.zeros((2, count, cell(len(rules.map))), np.int64)
-        worths, weights = _values_of(rules.map, rules.max_troops) if self._mode == BY_TABLE else ((), ())
-        self._worths, self._weights = np.array(worths, np.float64), np.array(weights, np.int64)
+        self._scale = floats(scale_values(rules.map, EQUAL_WEIGHTS, _FEATURE_WEIGHT / FEATURES_BOUND))
+        self._mode = LUCK_MODES[luck]
+        self._seen = FEATURES if self._mode == FEATURES_LUCK else NO_EVALUATION
+        self._states = np.zeros((2, count, cell_of(len(rules.map))), np.int64)
+        worths, weights = _load_values(rules.map, rules.max_troops) if self._mode == TABLE_LUCK else ((), ())
+        self._values, self._weights = np.array(worths, np.float64), np.array(weights, np.int64)
 
     @property
     def turn(self) -> Numbers:
@@ -74,48 +74,48 @@ class DuelBatch(Batch[Position]):
     def over(self) -> Numbers:
         return self._states[0, :, OVER]
 
-    def _flat(self, position: Position) -> Numbers:
-        states = [state_of(self._board, position, seat, self._seen) for seat in range(2)]
+    def _flatten(self, position: Position) -> Numbers:
+        states = [make_state(self._board, position, seat, self._seen) for seat in range(2)]
         for state in states:
-            state[TURN], state[OVER], state[AT] = position.seat, self.rules.to_move(position) is None, position.at
+            state[TURN], state[OVER], state[PLY] = position.seat, self.rules.to_move(position) is None, position.at
         return np.array(states, np.int64)
 
-    def _place(self, games: Numbers, flat: Numbers) -> None:
+    def _set_states(self, games: Numbers, flat: Numbers) -> None:
         self._states[:, games] = flat[:, None]
 
     def position(self, game: int) -> Position:
         state = self._states[0, game].tolist()
-        return Position(tuple(state[ROWS::WIDTH]), tuple(state[ROWS + 1 :: WIDTH]), state[TURN], state[AT])
+        return Position(tuple(state[FIRST_CELL::CELL_LENGTH]), tuple(state[FIRST_CELL + 1 :: CELL_LENGTH]), state[TURN], state[PLY])
 
     def observe(self, games: Numbers, seats: Numbers, vectors: Vectors, masks: Masks) -> None:
-        _see(self._board, self._states[0], games, seats, vectors, masks)
+        _write_observations(self._board, self._states[0], games, seats, vectors, masks)
 
     def _step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int:
-        measured = self._scale, self._worths, self._weights, self._mode
+        measured = self._scale, self._values, self._weights, self._mode
         states = self._states[0], self._states[1], self.generators
-        return int(_act(self._board, *measured, *states, games, actions, rewards, ended))
+        return int(_play_actions(self._board, *measured, *states, games, actions, rewards, ended))
 
 
 @lru_cache(maxsize=4)
-def _values_of(board: Board, max_troops: int) -> tuple[Any, list[int]]:
+def _load_values(board: Board, max_troops: int) -> tuple[Any, list[int]]:
     """Return what `Table.flat` returns. A table that `arena-bot solve` has stored is memory-mapped, which compiled
     loops cannot read, so it is solved again in memory.
     """
-    table = table_of(board, max_troops)
-    return (solve(board, max_troops) if isinstance(table.values, MappedValues) else table).flat()
+    table = cached_table(board, max_troops)
+    return (solve(board, max_troops) if isinstance(table.values, MappedValues) else table).arrays()
 
 
 @compiled
-def legal(board: Any, state: Any, action: int) -> bool:
-    count, seat = board[TERRITORIES], state[TURN]
+def is_legal(board: Any, state: Any, action: int) -> bool:
+    count, seat = board[TERRITORY_COUNT], state[TURN]
     if action < 0 or action >= 2 * count + board[SOURCES]:
         return False
     if action < count:
-        return state[ROWS + WIDTH * action] == FREE  # type: ignore[no-any-return]
-    if state[EMPTY]:
+        return state[FIRST_CELL + CELL_LENGTH * action] == NO_OWNER  # type: ignore[no-any-return]
+    if state[FREE_COUNT]:
         return False
     if action < 2 * count:
-        at = ROWS + WIDTH * (action - count)
+        at = FIRST_CELL + CELL_LENGTH * (action - count)
         return state[at] == seat and state[at + 1] < board[MAX_TROOPS]  # type: ignore[no-any-return]
     border = board[BORDERS] + action - 2 * count
     source, to = board[border + board[SOURCES]], board[border]
@@ -123,15 +123,15 @@ def legal(board: Any, state: Any, action: int) -> bool:
 
 
 @compiled
-def _mark(board: Any, state: Any, mask: Any) -> None:
-    count, seat = board[TERRITORIES], state[TURN]
-    if state[EMPTY]:
+def _write_mask(board: Any, state: Any, mask: Any) -> None:
+    count, seat = board[TERRITORY_COUNT], state[TURN]
+    if state[FREE_COUNT]:
         for k in range(count):
-            mask[k] = state[ROWS + WIDTH * k] == FREE
+            mask[k] = state[FIRST_CELL + CELL_LENGTH * k] == NO_OWNER
         return
     action = 2 * count
     for k in range(count):
-        at = ROWS + WIDTH * k
+        at = FIRST_CELL + CELL_LENGTH * k
         own, troops = state[at] == seat, state[at + 1]
         mask[count + k] = own and troops < board[MAX_TROOPS]
         for border in range(board[at], board[at + 1]):
@@ -141,26 +141,26 @@ def _mark(board: Any, state: Any, mask: Any) -> None:
 
 
 @entry
-def _see(board: Any, states: Any, games: Any, seats: Any, vectors: Any, masks: Any) -> None:
-    count = board[TERRITORIES]
+def _write_observations(board: Any, states: Any, games: Any, seats: Any, vectors: Any, masks: Any) -> None:
+    count = board[TERRITORY_COUNT]
     for i in range(len(games)):
         state, vector, mask = states[games[i]], vectors[i], masks[i]
         seat = seats[i]
         for k in range(count):
-            holder = state[ROWS + WIDTH * k]
-            troops = state[ROWS + WIDTH * k + 1] / board[MAX_TROOPS]
+            holder = state[FIRST_CELL + CELL_LENGTH * k]
+            troops = state[FIRST_CELL + CELL_LENGTH * k + 1] / board[MAX_TROOPS]
             own, other = holder == seat, holder == 1 - seat
             vector[k], vector[count + k] = own, other
             vector[2 * count + k], vector[3 * count + k] = own * troops, other * troops
         moving = state[TURN] == seat and not state[OVER]
-        vector[4 * count], vector[4 * count + 1] = state[AT] / board[MAX_PLIES], moving
+        vector[4 * count], vector[4 * count + 1] = state[PLY] / board[MAX_PLIES], moving
         mask[:] = 0
         if moving:
-            _mark(board, state, mask)
+            _write_mask(board, state, mask)
 
 
 @compiled
-def _worth(
+def _value_after(
     board: Any,
     scale: Any,
     worths: Any,
@@ -173,11 +173,11 @@ def _worth(
     troops: int,
 ) -> float:
     """Return the value to seat 0, in points, of the position in which a cell has this owner and these troops."""
-    if mode == BY_FEATURES:
-        return peek(board, first, scale, at, owner, troops) - peek(board, second, scale, at, owner, troops)
+    if mode == FEATURES_LUCK:
+        return evaluate_change(board, first, scale, at, owner, troops) - evaluate_change(board, second, scale, at, owner, troops)
     following, number = 1 - first[TURN], 0
-    for k in range(board[TERRITORIES]):
-        here = ROWS + WIDTH * k
+    for k in range(board[TERRITORY_COUNT]):
+        here = FIRST_CELL + CELL_LENGTH * k
         holder = owner if here == at else first[here]
         digit = troops if here == at else first[here + 1]
         if holder == 1 - following:
@@ -187,7 +187,7 @@ def _worth(
 
 
 @entry
-def _act(
+def _play_actions(
     board: Any,
     scale: Any,
     worths: Any,
@@ -202,37 +202,37 @@ def _act(
     ended: Any,
 ) -> int:
     for i in range(len(games)):
-        if not legal(board, firsts[games[i]], actions[i]):
+        if not is_legal(board, firsts[games[i]], actions[i]):
             return i
-    count = board[TERRITORIES]
+    count = board[TERRITORY_COUNT]
     for i in range(len(games)):
         game, action = games[i], actions[i]
         first, second = firsts[game], seconds[game]
         seat = first[TURN]
-        changed = ROWS + WIDTH * (action % count)
+        changed = FIRST_CELL + CELL_LENGTH * (action % count)
         move, lucky = changed, 0.0
         if action >= 2 * count:
             move = board[BORDERS] + action - 2 * count
             source, to = board[move + board[SOURCES]], board[move]
             rest = first[source + 1] - first[to + 1]
             taken = repelled = 0.0
-            if mode != BY_NOTHING:
-                left = seat if rest else FREE
-                taken = _worth(board, scale, worths, weights, mode, first, second, to, seat, 1)
-                repelled = _worth(board, scale, worths, weights, mode, first, second, source, left, rest)
-            won = play(board, first, generators[game], seat, move)
+            if mode != NO_LUCK:
+                left = seat if rest else NO_OWNER
+                taken = _value_after(board, scale, worths, weights, mode, first, second, to, seat, 1)
+                repelled = _value_after(board, scale, worths, weights, mode, first, second, source, left, rest)
+            won = play_move(board, first, generators[game], seat, move)
             changed = to if won else source
-            lucky = (taken if won else repelled) - (TAKEN * taken + REPELLED * repelled)
+            lucky = (taken if won else repelled) - (SUCCESS_PROBABILITY * taken + FAILURE_PROBABILITY * repelled)
         else:
-            play(board, first, generators[game], seat, move)
-        if mode == BY_FEATURES:
-            put(board, second, changed, first[changed], first[changed + 1])
+            play_move(board, first, generators[game], seat, move)
+        if mode == FEATURES_LUCK:
+            set_cell(board, second, changed, first[changed], first[changed + 1])
         rewards[game, 0] -= 2.0 * lucky
         rewards[game, 1] += 2.0 * lucky
         first[TURN] = second[TURN] = 1 - seat
-        first[AT] += 1
-        owned = first[OWNED + seat] == count
-        if owned or first[AT] >= board[MAX_PLIES]:
+        first[PLY] += 1
+        owned = first[TERRITORIES_OF_SEAT + seat] == count
+        if owned or first[PLY] >= board[MAX_PLIES]:
             first[OVER] = 1
             ended[game, 0] = ended[game, 1] = 1
             if owned:

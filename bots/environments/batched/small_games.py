@@ -15,7 +15,7 @@ from protocol.games.base import Game
 from protocol.games.nim import Nim, Position
 from protocol.games.tictactoe import LINES, Grid
 
-TURN, OVER, AT, CELLS = range(4)
+TURN, OVER, PLY, CELLS = range(4)
 """Slots of a state: TURN the seat to move, OVER whether the game is over, AT the ply. Heaps or cells begin at CELLS."""
 
 
@@ -35,13 +35,13 @@ class NimBatch(_SmallBatch):
         assert isinstance(rules, Nim)
         super().__init__(rules, count, luck, width=CELLS + len(rules.heaps))
         assert isinstance(self.encoding, NimEncoding)
-        moves = self.encoding.listed
+        moves = self.encoding.moves_by_number
         self._moves = np.array([[move.heap for move in moves], [move.take for move in moves]], np.int64)
         self._sizes = np.array(rules.heaps, np.int64)
         self._least = 1 if rules.take is None else rules.take[0]
         self._misere = int(rules.misere)
 
-    def _flat(self, position: Position) -> Numbers:
+    def _flatten(self, position: Position) -> Numbers:
         return self._row(position, position.seat, position.at, position.heaps)
 
     def position(self, game: int) -> Position:
@@ -49,11 +49,11 @@ class NimBatch(_SmallBatch):
         return Position(tuple(heaps), seat, at)
 
     def observe(self, games: Numbers, seats: Numbers, vectors: Vectors, masks: Masks) -> None:
-        _see_heaps(self._moves, self._sizes, self._states, games, seats, vectors, masks)
+        _write_heap_observations(self._moves, self._sizes, self._states, games, seats, vectors, masks)
 
     def _step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int:
         given = self._moves, self._least, self._misere
-        return int(_take(*given, self._states, games, actions, rewards, ended))
+        return int(_play_takes(*given, self._states, games, actions, rewards, ended))
 
 
 class GridBatch(_SmallBatch):
@@ -61,7 +61,7 @@ class GridBatch(_SmallBatch):
         super().__init__(rules, count, luck, width=CELLS + 9)
         self._lines = np.array(LINES, np.int64)
 
-    def _flat(self, position: Grid) -> Numbers:
+    def _flatten(self, position: Grid) -> Numbers:
         at = self.rules.ply(position)
         return self._row(position, at % 2, at, position.cells)
 
@@ -69,14 +69,14 @@ class GridBatch(_SmallBatch):
         return Grid(tuple(self._states[game, CELLS:].tolist()))
 
     def observe(self, games: Numbers, seats: Numbers, vectors: Vectors, masks: Masks) -> None:
-        _see_grid(self._states, games, seats, vectors, masks)
+        _write_grid_observations(self._states, games, seats, vectors, masks)
 
     def _step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int:
-        return int(_mark(self._lines, self._states, games, actions, rewards, ended))
+        return int(_play_marks(self._lines, self._states, games, actions, rewards, ended))
 
 
 @compiled
-def _end(state: Any, winner: int, rewards: Any, ended: Any) -> None:
+def _end_game(state: Any, winner: int, rewards: Any, ended: Any) -> None:
     """End a game of two seats: the winner gets 1, the loser −1; `winner` −1 is a draw."""
     state[OVER] = 1
     ended[0] = ended[1] = 1
@@ -86,7 +86,7 @@ def _end(state: Any, winner: int, rewards: Any, ended: Any) -> None:
 
 
 @entry
-def _see_heaps(moves: Any, sizes: Any, states: Any, games: Any, seats: Any, vectors: Any, masks: Any) -> None:
+def _write_heap_observations(moves: Any, sizes: Any, states: Any, games: Any, seats: Any, vectors: Any, masks: Any) -> None:
     for i in range(len(games)):
         state, vector, mask = states[games[i]], vectors[i], masks[i]
         vector[:] = 0
@@ -103,7 +103,7 @@ def _see_heaps(moves: Any, sizes: Any, states: Any, games: Any, seats: Any, vect
 
 
 @entry
-def _take(moves: Any, least: int, misere: int, states: Any, games: Any, actions: Any, rewards: Any, ended: Any) -> int:
+def _play_takes(moves: Any, least: int, misere: int, states: Any, games: Any, actions: Any, rewards: Any, ended: Any) -> int:
     for i in range(len(games)):
         action = actions[i]
         if not 0 <= action < moves.shape[1] or moves[1, action] > states[games[i], CELLS + moves[0, action]]:
@@ -113,19 +113,19 @@ def _take(moves: Any, least: int, misere: int, states: Any, games: Any, actions:
         state[CELLS + moves[0, action]] -= moves[1, action]
         seat = state[TURN]
         state[TURN] = 1 - seat
-        state[AT] += 1
+        state[PLY] += 1
         stuck = 1
         for heap in range(CELLS, len(state)):
             if state[heap] >= least:
                 stuck = 0
                 break
         if stuck:
-            _end(state, 1 - seat if misere else seat, rewards[games[i]], ended[games[i]])
+            _end_game(state, 1 - seat if misere else seat, rewards[games[i]], ended[games[i]])
     return -1
 
 
 @entry
-def _see_grid(states: Any, games: Any, seats: Any, vectors: Any, masks: Any) -> None:
+def _write_grid_observations(states: Any, games: Any, seats: Any, vectors: Any, masks: Any) -> None:
     for i in range(len(games)):
         state, vector, mask = states[games[i]], vectors[i], masks[i]
         own, other = seats[i] + 1, 2 - seats[i]
@@ -137,7 +137,7 @@ def _see_grid(states: Any, games: Any, seats: Any, vectors: Any, masks: Any) -> 
 
 
 @entry
-def _mark(lines: Any, states: Any, games: Any, actions: Any, rewards: Any, ended: Any) -> int:
+def _play_marks(lines: Any, states: Any, games: Any, actions: Any, rewards: Any, ended: Any) -> int:
     for i in range(len(games)):
         if not 0 <= actions[i] < 9 or states[games[i], CELLS + actions[i]]:
             return i
@@ -146,7 +146,7 @@ def _mark(lines: Any, states: Any, games: Any, actions: Any, rewards: Any, ended
         seat = state[TURN]
         state[CELLS + actions[i]] = seat + 1
         state[TURN] = 1 - seat
-        state[AT] += 1
+        state[PLY] += 1
         won = 0
         for line in range(len(lines)):
             held = 0
@@ -154,6 +154,6 @@ def _mark(lines: Any, states: Any, games: Any, actions: Any, rewards: Any, ended
                 held += state[CELLS + lines[line, cell]] == seat + 1
             if held == 3:
                 won = 1
-        if won or state[AT] == 9:
-            _end(state, seat if won else -1, rewards[games[i]], ended[games[i]])
+        if won or state[PLY] == 9:
+            _end_game(state, seat if won else -1, rewards[games[i]], ended[games[i]])
     return -1

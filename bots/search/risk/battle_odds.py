@@ -10,14 +10,14 @@ from functools import cache
 from typing import Any
 
 from machine.compiled import compiled, floats
-from protocol.games.risk.battle import ATTACKING, DEFENDING, battle_without_dice, round_odds
+from protocol.games.risk.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, battle_without_dice, round_odds
 
-EDGE = 80
+MAX_TABLE_UNITS = 80
 """The most units of either side in the table. Larger battles are scaled down to it."""
-_ROW = 3 * (EDGE + 1)
-NEED = (EDGE + 1) * _ROW
+_ROW_LENGTH = 3 * (MAX_TABLE_UNITS + 1)
+SUFFICIENT_OFFSET = (MAX_TABLE_UNITS + 1) * _ROW_LENGTH
 """Where the last part of the table begins: by number of defenders, the attackers that are `enough`."""
-ENOUGH = 0.9
+SUFFICIENT_PROBABILITY = 0.9
 """The probability of winning with `enough` attackers."""
 
 
@@ -28,76 +28,76 @@ def odds_table(dice: bool) -> Any:
 
     From `NEED` on it holds the fewest attackers that win with probability `ENOUGH`, at most `EDGE`.
     """
-    table = [0.0] * (NEED + EDGE + 1)
-    for attackers in range(EDGE + 1):
-        for defenders in range(EDGE + 1):
-            at = attackers * _ROW + 3 * defenders
-            table[at : at + 3] = _with_dice(table, attackers, defenders) if dice else _without(attackers, defenders)
-    for defenders in range(EDGE + 1):
-        wins = (units for units in range(EDGE) if table[units * _ROW + 3 * defenders] >= ENOUGH)
-        table[NEED + defenders] = next(wins, EDGE)
+    table = [0.0] * (SUFFICIENT_OFFSET + MAX_TABLE_UNITS + 1)
+    for attackers in range(MAX_TABLE_UNITS + 1):
+        for defenders in range(MAX_TABLE_UNITS + 1):
+            at = attackers * _ROW_LENGTH + 3 * defenders
+            table[at : at + 3] = _odds_with_dice(table, attackers, defenders) if dice else _odds_without_dice(attackers, defenders)
+    for defenders in range(MAX_TABLE_UNITS + 1):
+        wins = (units for units in range(MAX_TABLE_UNITS) if table[units * _ROW_LENGTH + 3 * defenders] >= SUFFICIENT_PROBABILITY)
+        table[SUFFICIENT_OFFSET + defenders] = next(wins, MAX_TABLE_UNITS)
     return floats(table)
 
 
-def _with_dice(table: list[float], attackers: int, defenders: int) -> list[float]:
+def _odds_with_dice(table: list[float], attackers: int, defenders: int) -> list[float]:
     """Return the three numbers of one cell, computed from the cells that a round of dice leads to."""
     if not attackers or not defenders:
         return [float(attackers > 0), float(attackers), float(defenders)]
     won = left = held = 0.0
-    for share, lost, killed in round_odds(min(attackers, ATTACKING), min(defenders, DEFENDING)):
+    for share, lost, killed in round_odds(min(attackers, MAX_ATTACK_DICE), min(defenders, MAX_DEFENCE_DICE)):
         chance = float(share)
-        at = (attackers - lost) * _ROW + 3 * (defenders - killed)
+        at = (attackers - lost) * _ROW_LENGTH + 3 * (defenders - killed)
         won += chance * table[at]
         left += chance * table[at] * table[at + 1]
         held += chance * (1.0 - table[at]) * table[at + 2]
     return [won, left / won, held / (1.0 - won) if won < 1.0 else 0.0]
 
 
-def _without(attackers: int, defenders: int) -> list[float]:
+def _odds_without_dice(attackers: int, defenders: int) -> list[float]:
     left, held = battle_without_dice(attackers, defenders) if attackers else (0, defenders)
     return [float(left > 0), float(left), float(held)]
 
 
 @compiled
-def odds_of(odds: Any, attackers: int, defenders: int) -> tuple[float, float, float]:
+def look_up_odds(odds: Any, attackers: int, defenders: int) -> tuple[float, float, float]:
     """Return the probability of a win, the mean attackers left after it, and the mean defenders left after a loss."""
     most = max(attackers, defenders)
-    if most <= EDGE:
-        at = attackers * _ROW + 3 * defenders
+    if most <= MAX_TABLE_UNITS:
+        at = attackers * _ROW_LENGTH + 3 * defenders
         return odds[at], odds[at + 1], odds[at + 2]
-    at = max(1, attackers * EDGE // most) * _ROW + 3 * max(1, defenders * EDGE // most)
-    return odds[at], odds[at + 1] * most / EDGE, odds[at + 2] * most / EDGE
+    at = max(1, attackers * MAX_TABLE_UNITS // most) * _ROW_LENGTH + 3 * max(1, defenders * MAX_TABLE_UNITS // most)
+    return odds[at], odds[at + 1] * most / MAX_TABLE_UNITS, odds[at + 2] * most / MAX_TABLE_UNITS
 
 
 @compiled
-def enough(odds: Any, most: int, defenders: int) -> int:
+def find_sufficient(odds: Any, max_units: int, defenders: int) -> int:
     """Return the fewest of `most` units that win with probability `ENOUGH`; `most` if too few or beyond the table."""
-    if defenders > EDGE:
-        return most
-    return min(most, int(odds[NEED + defenders]))
+    if defenders > MAX_TABLE_UNITS:
+        return max_units
+    return min(max_units, int(odds[SUFFICIENT_OFFSET + defenders]))
 
 
-def _round(attacking: int, defending: int) -> tuple[float, float, float]:
+def _round_probabilities(attacking: int, defending: int) -> tuple[float, float, float]:
     """Return the probabilities that a round costs the attacker none, one, or all of the units at stake."""
     odds = {lost: float(chance) for chance, lost, _ in round_odds(attacking, defending)}
     return odds[0], odds[1] if min(attacking, defending) > 1 else 0.0, odds[min(attacking, defending)]
 
 
-_ROUNDS = tuple(
+_ROUND_PROBABILITIES = tuple(
     chance
-    for attacking in range(1, ATTACKING + 1)
-    for defending in range(1, DEFENDING + 1)
-    for chance in _round(attacking, defending)
+    for attacking in range(1, MAX_ATTACK_DICE + 1)
+    for defending in range(1, MAX_DEFENCE_DICE + 1)
+    for chance in _round_probabilities(attacking, defending)
 )
 
 
-def room_for(units: int) -> int:
+def floats_needed(units: int) -> int:
     """Return the floats that `throw` needs at most with `units` units on the map."""
     return 4 * units + 3
 
 
 @compiled
-def results(chances: Any, begin: int, attackers: int, defenders: int) -> None:
+def write_probabilities(chances: Any, begin: int, attackers: int, defenders: int) -> None:
     """Write the probabilities that `attackers` … 1 attackers are left, then that 1 … `defenders` defenders are left.
 
     They begin at `begin`. The three rows of `defenders` + 1 floats behind them are scratch space.
@@ -115,12 +115,12 @@ def results(chances: Any, begin: int, attackers: int, defenders: int) -> None:
             chances[row + d] = 0.0
             odds = 6 * min(left, 3) + 3 * min(d, 2) - 9
             if left > 1 and d > 1:
-                chances[row + d - 2] += chance * _ROUNDS[odds]
-                chances[one_less + d - 1] += chance * _ROUNDS[odds + 1]
-                chances[two_less + d] += chance * _ROUNDS[odds + 2]
+                chances[row + d - 2] += chance * _ROUND_PROBABILITIES[odds]
+                chances[one_less + d - 1] += chance * _ROUND_PROBABILITIES[odds + 1]
+                chances[two_less + d] += chance * _ROUND_PROBABILITIES[odds + 2]
             else:
-                chances[row + d - 1] += chance * _ROUNDS[odds]
-                chances[one_less + d] += chance * _ROUNDS[odds + 2]
+                chances[row + d - 1] += chance * _ROUND_PROBABILITIES[odds]
+                chances[one_less + d] += chance * _ROUND_PROBABILITIES[odds + 2]
         chances[begin + attackers - left] = chances[row]
         chances[row] = 0.0
     for d in range(1, width):
@@ -128,21 +128,21 @@ def results(chances: Any, begin: int, attackers: int, defenders: int) -> None:
 
 
 @compiled
-def left_after(result: int, attackers: int) -> int:
+def units_left(result: int, attackers: int) -> int:
     """Return what the result at an index of `results` leaves: attackers if positive, defenders if negative."""
     return attackers - result if result < attackers else attackers - result - 1
 
 
 @compiled
-def without_dice(attackers: int, defenders: int) -> int:
+def fight_without_dice(attackers: int, defenders: int) -> int:
     """Return what a battle without dice leaves, as `left_after` does: the larger army wins with the difference."""
     return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)
 
 
 @compiled
-def mean_results(chances: Any, begin: int, attackers: int, defenders: int) -> int:
+def write_mean_results(chances: Any, begin: int, attackers: int, defenders: int) -> int:
     """Write only two results, win and loss, each with the mean number of units left; the likelier comes first."""
-    results(chances, begin, attackers, defenders)
+    write_probabilities(chances, begin, attackers, defenders)
     won = lost = spared = held = 0.0
     for i in range(attackers):
         won += chances[begin + i]
@@ -159,9 +159,9 @@ def mean_results(chances: Any, begin: int, attackers: int, defenders: int) -> in
 
 
 @compiled
-def likely_results(chances: Any, begin: int, attackers: int, defenders: int) -> int:
+def write_all_results(chances: Any, begin: int, attackers: int, defenders: int) -> int:
     """Write all `results`, the likeliest first, so that a search that can cut off early does so sooner."""
-    results(chances, begin, attackers, defenders)
+    write_probabilities(chances, begin, attackers, defenders)
     count = attackers + defenders
     for i in range(count):
         chance = chances[begin + i]
@@ -170,20 +170,20 @@ def likely_results(chances: Any, begin: int, attackers: int, defenders: int) -> 
             chances[begin + j] = chances[begin + j - 1]
             chances[begin + count + j] = chances[begin + count + j - 1]
             j -= 1
-        chances[begin + j], chances[begin + count + j] = chance, left_after(i, attackers)
+        chances[begin + j], chances[begin + count + j] = chance, units_left(i, attackers)
     return count
 
 
-SURE, MEANS, DICE = range(3)
+NO_DICE_MODE, MEANS_MODE, DICE_MODE = range(3)
 """How a battle is resolved: without chance, by its two mean results, or by all results of the dice."""
 
 
 @compiled
-def throw(chances: Any, begin: int, attackers: int, defenders: int, how: int) -> int:
+def write_results(chances: Any, begin: int, attackers: int, defenders: int, battle_mode: int) -> int:
     """Write a battle's results from `begin` on: all probabilities, then all `left_after`. Return their number."""
-    if how == MEANS:
-        return mean_results(chances, begin, attackers, defenders)
-    if how == DICE:
-        return likely_results(chances, begin, attackers, defenders)
-    chances[begin], chances[begin + 1] = 1.0, without_dice(attackers, defenders)
+    if battle_mode == MEANS_MODE:
+        return write_mean_results(chances, begin, attackers, defenders)
+    if battle_mode == DICE_MODE:
+        return write_all_results(chances, begin, attackers, defenders)
+    chances[begin], chances[begin + 1] = 1.0, fight_without_dice(attackers, defenders)
     return 1

@@ -6,32 +6,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, get_args
 
-from bots.evaluation import weights_of
-from bots.evaluation.base import EQUAL
-from bots.search.base import Found, Limit
+from bots.evaluation import default_weights
+from bots.evaluation.base import EQUAL_WEIGHTS
+from bots.search.base import SearchResult, SearchLimit
 from bots.search.kernels import Algorithm
-from bots.search.risk.campaign_search import LEAST_NODES, CampaignSearch
+from bots.search.risk.campaign_search import MIN_NODES, CampaignSearch
 from bots.search.risk.settings import CampaignSettings
-from bots.search.risk.turn_search import EVERY, TurnSearch
-from bots.search.risk.work_buffers import AT_ONCE
-from machine.compiled import FAST
+from bots.search.risk.turn_search import FULL_WIDTH, TurnSearch
+from bots.search.risk.work_buffers import NODES_PER_MS
+from machine.compiled import HAS_NUMBA
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Campaign, Move, Position
 
-USUAL = CampaignSettings()
-_RULED = CampaignSettings(draft="rule")
+DEFAULT_SETTINGS = CampaignSettings()
+_DRAFT_RULE_SETTINGS = CampaignSettings(draft="rule")
 
 
 class CampaignKernel:
     """Searches a campaign with one configuration, one search at a time."""
 
-    usual_depth: ClassVar[int] = 1
-    at_once: ClassVar[int] = AT_ONCE
+    default_depth: ClassVar[int] = 1
+    nodes_per_ms: ClassVar[int] = NODES_PER_MS
 
     def __init__(self, rules: Campaign) -> None:
         self.rules = rules
-        self.turns = TurnSearch(rules)
-        self.ruled = CampaignSearch(rules)
+        self.turn_search = TurnSearch(rules)
+        self.draft_rule_search = CampaignSearch(rules)
 
     def search(
         self,
@@ -40,11 +40,11 @@ class CampaignKernel:
         depth: int,
         algorithm: Algorithm,
         evaluation: str = "features",
-        weights: Sequence[float] = EQUAL,
-        settings: CampaignSettings = USUAL,
+        weights: Sequence[float] = EQUAL_WEIGHTS,
+        settings: CampaignSettings = DEFAULT_SETTINGS,
         below: Callable[[int], int] | None = None,
-        limit: Limit,
-    ) -> Found[Move]:
+        limit: SearchLimit,
+    ) -> SearchResult[Move]:
         """Return the best move by iterative deepening over turns up to `depth` within `limit`; always a legal one.
 
         It uses turn_search.py if `settings.draft` is `search`, or to attack with the evaluation `outlook`; else
@@ -52,8 +52,8 @@ class CampaignKernel:
         """
         if settings.draft != "search" and (evaluation != "outlook" or position.phase == "draft"):
             if evaluation == "outlook":
-                evaluation, weights = "features", EQUAL
-            return self.ruled.search(
+                evaluation, weights = "features", EQUAL_WEIGHTS
+            return self.draft_rule_search.search(
                 position,
                 depth=depth,
                 algorithm=algorithm,
@@ -64,44 +64,44 @@ class CampaignKernel:
                 limit=limit,
             )
         if self.rules.to_move(position) is None:
-            return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=depth, complete=True)
-        return self._by_turns(position, limit, depth=depth, algorithm=algorithm, evaluation=evaluation, weights=weights)
+            return SearchResult(0.0, None, (), nodes=1, leaves=1, max_ply=0, depth=depth, complete=True)
+        return self._search_turns(position, limit, depth=depth, algorithm=algorithm, evaluation=evaluation, weights=weights)
 
-    def look_once(self, position: Position, *, evaluation: str, limit: Limit) -> Found[Move]:
+    def search_one_ply(self, position: Position, *, evaluation: str, limit: SearchLimit) -> SearchResult[Move]:
         """Return the best move by the expectation over every outcome, among all moves or those that `limit` allows.
 
         With `outlook` the moves are all drafts to one place, split drafts to the likeliest places, and attacks.
         """
         if evaluation != "outlook":
-            return self.ruled.look_once(position, evaluation=evaluation, limit=limit)
-        once: dict[str, Any] = {"depth": 1, "plies": 1, "width": EVERY, "algorithm": "expectiminimax"}
-        weights = weights_of(self.rules.name, evaluation)
-        return self._by_turns(position, limit, evaluation=evaluation, weights=weights, **once)
+            return self.draft_rule_search.search_one_ply(position, evaluation=evaluation, limit=limit)
+        once: dict[str, Any] = {"depth": 1, "plies": 1, "width": FULL_WIDTH, "algorithm": "expectiminimax"}
+        weights = default_weights(self.rules.name, evaluation)
+        return self._search_turns(position, limit, evaluation=evaluation, weights=weights, **once)
 
-    def _by_turns(self, position: Position, limit: Limit, **options: Any) -> Found[Move]:
+    def _search_turns(self, position: Position, limit: SearchLimit, **options: Any) -> SearchResult[Move]:
         """Return what `TurnSearch` finds. If there is no time for it, return a move that takes microseconds."""
-        if limit.left is None or limit.left >= LEAST_NODES:
-            found = self.turns.search(position, limit=limit, **options)
+        if limit.nodes_left is None or limit.nodes_left >= MIN_NODES:
+            found = self.turn_search.search(position, limit=limit, **options)
             if found is not None:
                 return found
-        hasty = Limit(nodes=1)
-        once = self.ruled.search(position, depth=1, algorithm="expectiminimax", settings=_RULED, limit=hasty)
-        limit.charge(once.nodes)
+        hasty = SearchLimit(nodes=1)
+        once = self.draft_rule_search.search(position, depth=1, algorithm="expectiminimax", settings=_DRAFT_RULE_SETTINGS, limit=hasty)
+        limit.count_nodes(once.nodes)
         return replace(once, depth=0)
 
     def perft(self, position: Position, depth: int) -> int:
         """Return the number of paths of exactly `depth` plies, with drafts by the rule and every result of a battle."""
-        return self.ruled.perft(position, depth)
+        return self.draft_rule_search.perft(position, depth)
 
     def warm_up(self) -> None:
-        if not FAST:
+        if not HAS_NUMBA:
             return
-        self.ruled.warm_up()
+        self.draft_rule_search.warm_up()
         start = self.rules.initial(Dice(bytes(32), 0))[0]
         position = self.rules.outcomes(start, self.rules.legal_moves(start)[0])[0][1]
-        weights = weights_of(self.rules.name, "outlook")
+        weights = default_weights(self.rules.name, "outlook")
         for algorithm in get_args(Algorithm):
             for state in (start, position):
                 self.search(
-                    state, depth=1, algorithm=algorithm, evaluation="outlook", weights=weights, limit=Limit(nodes=100)
+                    state, depth=1, algorithm=algorithm, evaluation="outlook", weights=weights, limit=SearchLimit(nodes=100)
                 )

@@ -15,175 +15,175 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, get_args
 
-from bots.evaluation.base import EQUAL, WIN
-from bots.search.base import Found, Limit, deepen, opinion
+from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
+from bots.search.base import SearchResult, SearchLimit, deepen, evaluation_scale
 from bots.search.kernels import Algorithm
 from bots.search.risk import battle_odds, work_buffers
-from bots.search.risk.battle_odds import MEANS, SURE, left_after, room_for, throw, without_dice
+from bots.search.risk.battle_odds import MEANS_MODE, NO_DICE_MODE, units_left, floats_needed, write_results, fight_without_dice
 from bots.search.risk.campaign_board import (
     ATTACKS,
     BORDERS,
     CLASSIC,
     CONTINENTS,
     DICE,
-    HELD,
+    CONTINENT_COUNT,
     LEFT_KEYS,
-    MOVES,
+    BORDER_COUNT,
     PLY_KEYS,
     ROUND_KEYS,
     ROUNDS,
     SEAT_KEYS,
     SEATS,
     SOURCES,
-    SPAN,
+    KEY_DIGIT_BASE,
     campaign_board,
-    key_of,
-    keys_for,
-    next_turn,
+    cell_key,
+    make_keys,
+    find_next_turn,
 )
-from bots.search.risk.draft_rule import share_out
+from bots.search.risk.draft_rule import share_units
 from bots.search.risk.flat_position import (
-    ARMY,
+    TROOPS_OF_SEAT,
     INDEX,
     MODES,
-    NONE,
-    OWNED,
+    NO_EVALUATION,
+    TERRITORIES_OF_SEAT,
     OWNER,
-    ROWS,
+    FIRST_CELL,
     SEAT,
-    TERRITORIES,
+    TERRITORY_COUNT,
     TROOPS,
-    WIDTH,
-    cell,
-    estimate,
-    peek,
-    put,
+    CELL_LENGTH,
+    cell_of,
+    evaluate,
+    evaluate_change,
+    set_cell,
     scale_values,
-    state_of,
+    make_state,
 )
-from bots.search.risk.settings import Battles, CampaignSettings, Drafting
+from bots.search.risk.settings import BattleMode, CampaignSettings, DraftMode
 from bots.search.risk.work_buffers import (
-    BUDGET,
+    NODE_LIMIT,
     DEEPEST,
     ESTIMATES,
-    EXACT,
+    EXACT_BOUND,
     LEAVES,
-    LINE,
+    LINE_LENGTH,
     LINES,
-    LOWER,
+    LOWER_BOUND,
     NODES,
-    OWN,
+    FIRST_GAME_SLOT,
     STOP,
-    UPPER,
-    keep_line,
-    note_end,
+    UPPER_BOUND,
+    store_line,
+    count_terminal,
 )
-from machine.compiled import FAST, compiled, entry, floats, ints, zeros
+from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
-from protocol.games.risk.campaign import LEAST_CLASSIC, MOST_PLAYERS, Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.campaign import MIN_CLASSIC_DRAFT, MAX_PLAYERS, Attack, Campaign, Draft, End, Move, Position
 from protocol.games.risk.draft import territories_by_pressure
 
-TURN, LEFT, ROUND, ACTIVE, GONE, KEPT, KEY, A_TURN, ALIVE = range(OWN, OWN + 9)
+TURN, LEFT, ROUND, ACTIVE, ELIMINATED, SAVED, KEY, ATTACKS_PER_TURN, ALIVE = range(FIRST_GAME_SLOT, FIRST_GAME_SLOT + 9)
 """Slots of `play` for the position, apart from owners and troops: TURN the seat to move, LEFT the attacks it has left,
 ROUND the round, ACTIVE the seats in the game, GONE the seat that the last attack eliminated (−1: none), KEPT where
 saved positions begin, KEY the search key, A_TURN attacks a turn, and from ALIVE on by seat whether it is in the game.
 """
-EVERY, FIGHT, CALM, BY_TURNS, NEAR, LISTS, HISTORY, DRAFTING = range(ALIVE + MOST_PLAYERS, ALIVE + MOST_PLAYERS + 8)
+ALL_ATTACKS, BATTLE_MODE, QUIESCENCE, DEPTH_IN_TURNS, ROUND_IN_KEY, LISTS, HISTORY, DRAFTING = range(ALIVE + MAX_PLAYERS, ALIVE + MAX_PLAYERS + 8)
 """Slots of `play` for the search. EVERY: 1 if every attack is a move, 0 if only candidates are. FIGHT: how battles are
 resolved. CALM: whether leaves get a quiescence search. BY_TURNS: whether depth counts turns. NEAR: whether the round is
 part of the key. LISTS and HISTORY: where move lists and history scores begin. DRAFTING: whether the turn is at its
 draft."""
-DRAFTS = DRAFTING + 1
+DRAFT_SCRATCH = DRAFTING + 1
 """Scratch space of a draft, two slots a territory. Saved positions follow."""
 
 INFINITY = float("inf")
-MOST_ATTACKS = 3
+MAX_ATTACKS = 3
 """Attacks a turn that a search considers, among candidates and in the quiescence search."""
-COMPLETE = 4
+COMPLETE_FLAG = 4
 """Flag added to a bound in the table if no evaluation entered the value."""
-USUAL = CampaignSettings(draft="rule")
-_LOOK_ONCE = CampaignSettings(battles="dice", horizon="plies", draft="rule")
-_GREEDY = CampaignSettings(draft="greedy")
-NOBODY = -1
-_THROWN: Mapping[Battles, int] = {"sure": SURE, "means": MEANS, "dice": battle_odds.DICE}
-MOST_PLIES = 40
+DEFAULT_SETTINGS = CampaignSettings(draft="rule")
+_ONE_PLY_SETTINGS = CampaignSettings(battles="dice", horizon="plies", draft="rule")
+_GREEDY_SETTINGS = CampaignSettings(draft="greedy")
+NO_SEAT = -1
+_BATTLE_MODES: Mapping[BattleMode, int] = {"sure": NO_DICE_MODE, "means": MEANS_MODE, "dice": battle_odds.DICE_MODE}
+MAX_PLIES = 40
 """The greatest depth of a search, in plies."""
-LEAST_NODES = 50
+MIN_NODES = 50
 """The least number of nodes that is worth a search."""
-ENTRIES = 2**17
+TABLE_SIZE = 2**17
 """Positions that the table holds. It is the same on every machine, so that moves are the same."""
-ALIKE = 0.1
+VALUE_TOLERANCE = 0.1
 """Values this close count as equal: rounding errors in `state` reach some hundredths, of 900,000."""
 
 
-def play_array(board: list[int], position: Position, depth: int) -> Any:
+def make_play_array(board: list[int], position: Position, depth: int) -> Any:
     """Return the array `play` with the position's turn and space for `depth` plies of search."""
-    count, moves, seats = board[TERRITORIES], board[MOVES], board[SEATS]
-    kept = DRAFTS + 2 * count
-    lines = kept + (cell(count) + 1) * (depth + 1)
+    count, moves, seats = board[TERRITORY_COUNT], board[BORDER_COUNT], board[SEATS]
+    kept = DRAFT_SCRATCH + 2 * count
+    lines = kept + (cell_of(count) + 1) * (depth + 1)
     lists = lines + (depth + 2) * (depth + 2)
     history = lists + (moves + 1) * (depth + 1)
     play = zeros(history + 2 * (moves + 1))
     play[TURN], play[LEFT], play[ROUND] = position.seat, position.attacks_left, position.round
-    play[ACTIVE], play[GONE], play[KEPT], play[A_TURN] = seats - len(position.out), -1, kept, board[ATTACKS]
+    play[ACTIVE], play[ELIMINATED], play[SAVED], play[ATTACKS_PER_TURN] = seats - len(position.out), -1, kept, board[ATTACKS]
     for seat in range(seats):
         play[ALIVE + seat] = seat not in position.out
-    play[LINES], play[LINE], play[LISTS], play[HISTORY] = lines, depth + 2, lists, history
+    play[LINES], play[LINE_LENGTH], play[LISTS], play[HISTORY] = lines, depth + 2, lists, history
     return play
 
 
 @compiled
 def turn_key(board: Any, play: Any, keys: Any, ply: int) -> int:
     """Return what the turn, the ply and, where it matters, the round contribute to the search key."""
-    begin = board[TERRITORIES] * MOST_PLAYERS * 2 * SPAN
+    begin = board[TERRITORY_COUNT] * MAX_PLAYERS * 2 * KEY_DIGIT_BASE
     key = keys[begin + SEAT_KEYS + play[TURN]] ^ keys[begin + LEFT_KEYS + play[LEFT]] ^ keys[begin + PLY_KEYS + ply]
-    return key ^ keys[begin + ROUND_KEYS + play[ROUND]] if play[NEAR] else key  # type: ignore[no-any-return]
+    return key ^ keys[begin + ROUND_KEYS + play[ROUND]] if play[ROUND_IN_KEY] else key  # type: ignore[no-any-return]
 
 
 @compiled
-def place(board: Any, state: Any, play: Any, keys: Any, at: int, owner: int, troops: int) -> None:
+def set_cell_and_key(board: Any, state: Any, play: Any, keys: Any, at: int, owner: int, troops: int) -> None:
     """Set a cell with `put` and update the search key."""
-    play[KEY] ^= key_of(board, state, keys, at)
-    put(board, state, at, owner, troops)
-    play[KEY] ^= key_of(board, state, keys, at)
+    play[KEY] ^= cell_key(board, state, keys, at)
+    set_cell(board, state, at, owner, troops)
+    play[KEY] ^= cell_key(board, state, keys, at)
 
 
 @compiled
-def keep(state: Any, play: Any, ply: int) -> None:
+def save_position(state: Any, play: Any, ply: int) -> None:
     """Save the position and its search key in the slot of a ply."""
-    begin = play[KEPT] + ply * (len(state) + 1)
+    begin = play[SAVED] + ply * (len(state) + 1)
     end = begin + len(state)
     play[begin:end] = state
     play[end] = play[KEY]
 
 
 @compiled
-def take_back(state: Any, play: Any, ply: int) -> None:
+def restore_position(state: Any, play: Any, ply: int) -> None:
     """Restore the position saved at a ply, which is faster than undoing single changes."""
-    begin = play[KEPT] + ply * (len(state) + 1)
+    begin = play[SAVED] + ply * (len(state) + 1)
     end = begin + len(state)
     state[:] = play[begin:end]
     play[KEY] = play[end]
 
 
 @compiled
-def back_to(play: Any, seat: int, left: int, number: int, gone: int) -> None:
+def restore_turn(play: Any, seat: int, left: int, number: int, eliminated: int) -> None:
     """Restore the turn, and put the seat that an attack eliminated back into the game."""
     play[TURN], play[LEFT], play[ROUND], play[DRAFTING] = seat, left, number, 0
-    if gone >= 0:
-        play[ALIVE + gone] = 1
+    if eliminated >= 0:
+        play[ALIVE + eliminated] = 1
         play[ACTIVE] += 1
 
 
 @compiled
 def income(board: Any, state: Any, seat: int) -> int:
     """Return the units that a seat has to place in a draft."""
-    owned = state[OWNED + seat]
+    owned = state[TERRITORIES_OF_SEAT + seat]
     if not board[CLASSIC]:
         return owned  # type: ignore[no-any-return]
-    units = max(LEAST_CLASSIC, owned // 3)
+    units = max(MIN_CLASSIC_DRAFT, owned // 3)
     begin = board[CONTINENTS]
-    for _ in range(board[HELD]):
+    for _ in range(board[CONTINENT_COUNT]):
         end = begin + 2 + board[begin + 1]
         held = board[begin]
         for i in range(begin + 2, end):
@@ -196,23 +196,23 @@ def income(board: Any, state: Any, seat: int) -> int:
 
 
 @compiled
-def draft(board: Any, state: Any, play: Any, keys: Any, pressure: Any) -> None:
+def place_draft(board: Any, state: Any, play: Any, keys: Any, pressure: Any) -> None:
     """Place the new units of the seat to move by the draft rule. `pressure` has space for a float a territory."""
     seat = play[TURN]
     play[DRAFTING] = 0
-    kept = share_out(board, state, play, DRAFTS, pressure, seat, income(board, state, seat))
-    placed = DRAFTS + board[TERRITORIES]
+    kept = share_units(board, state, play, DRAFT_SCRATCH, pressure, seat, income(board, state, seat))
+    placed = DRAFT_SCRATCH + board[TERRITORY_COUNT]
     for i in range(kept):
         if play[placed + i]:
-            at = play[DRAFTS + i]
-            place(board, state, play, keys, at, seat, state[at + 1] + play[placed + i])
+            at = play[DRAFT_SCRATCH + i]
+            set_cell_and_key(board, state, play, keys, at, seat, state[at + 1] + play[placed + i])
 
 
 @compiled
 def pass_turn(board: Any, play: Any) -> bool:
     """Pass the turn to the next seat in the game. Return whether the last round is over."""
-    following, number = next_turn(board, play, ALIVE, play[TURN], play[ROUND])
-    play[TURN], play[ROUND], play[LEFT], play[DRAFTING] = following, number, play[A_TURN], 1
+    following, number = find_next_turn(board, play, ALIVE, play[TURN], play[ROUND])
+    play[TURN], play[ROUND], play[LEFT], play[DRAFTING] = following, number, play[ATTACKS_PER_TURN], 1
     return number > board[ROUNDS]  # type: ignore[no-any-return]
 
 
@@ -223,8 +223,8 @@ def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
 
     Unless play[EVERY] is 1, an attack needs two units more than the enemy has.
     """
-    seat, every, borders, end = play[TURN], play[EVERY], board[BORDERS], begin
-    for at in range(ROWS, borders, WIDTH):
+    seat, every, borders, end = play[TURN], play[ALL_ATTACKS], board[BORDERS], begin
+    for at in range(FIRST_CELL, borders, CELL_LENGTH):
         troops = state[at + 1]
         if state[at] == seat and troops >= 3 - every:
             for i in range(board[at], board[at + 1]):
@@ -232,18 +232,18 @@ def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
                 if state[to] != seat and (every or troops >= state[to + 1] + 2):
                     play[end] = i - borders
                     end += 1
-    play[end] = board[MOVES]
+    play[end] = board[BORDER_COUNT]
     return end + 1
 
 
 @entry
-def size_of(troops: int, defenders: int, every: int) -> int:
+def attack_size(troops: int, defenders: int, all_attacks: int) -> int:
     """Return the units that an attack sends: all that can go, or for a candidate the mean of both sides, rounded up."""
-    return troops - 1 if every else (troops + defenders + 1) // 2
+    return troops - 1 if all_attacks else (troops + defenders + 1) // 2
 
 
 @compiled
-def attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, remain: int) -> bool:
+def apply_attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, remain: int) -> bool:
     """Carry out an attack. `remain` attackers are left and take the territory; if negative, −`remain` defenders are
     left.
 
@@ -251,27 +251,27 @@ def attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, r
     """
     at, to = board[board[SOURCES] + move], board[board[BORDERS] + move]
     seat, enemy = state[at], state[to]
-    place(board, state, play, keys, at, seat, state[at + 1] - size)
+    set_cell_and_key(board, state, play, keys, at, seat, state[at + 1] - size)
     play[LEFT] -= 1
-    play[GONE] = -1
+    play[ELIMINATED] = -1
     if remain < 0:
-        place(board, state, play, keys, to, enemy, -remain)
+        set_cell_and_key(board, state, play, keys, to, enemy, -remain)
         return False
-    place(board, state, play, keys, to, seat, remain)
-    if state[OWNED + enemy] or not play[ALIVE + enemy]:
+    set_cell_and_key(board, state, play, keys, to, seat, remain)
+    if state[TERRITORIES_OF_SEAT + enemy] or not play[ALIVE + enemy]:
         return False
-    play[GONE] = enemy
+    play[ELIMINATED] = enemy
     play[ALIVE + enemy] = 0
     play[ACTIVE] -= 1
     return play[ACTIVE] == 1 or enemy == state[SEAT]  # type: ignore[no-any-return]
 
 
 @compiled
-def make(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, remain: int) -> bool:
+def make_move(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, units_left: int) -> bool:
     """Play an attack of `size` units that leaves `remain`, or end the turn. Return whether the game is over for MAX."""
-    play[GONE] = -1
-    if move < board[MOVES]:
-        if attack(board, state, play, keys, move, size, remain):
+    play[ELIMINATED] = -1
+    if move < board[BORDER_COUNT]:
+        if apply_attack(board, state, play, keys, move, size, units_left):
             return True
         if play[LEFT]:
             return False
@@ -279,58 +279,58 @@ def make(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, rem
 
 
 @compiled
-def fight(board: Any, state: Any, play: Any, chances: Any, room: int, move: int) -> tuple[int, int]:
+def write_battle(board: Any, state: Any, play: Any, chances: Any, begin: int, move: int) -> tuple[int, int]:
     """Return the units that a move sends and its number of results; `throw` writes them to `chances` from `room` on."""
-    if move == board[MOVES]:
-        chances[room], chances[room + 1] = 1.0, 0.0
+    if move == board[BORDER_COUNT]:
+        chances[begin], chances[begin + 1] = 1.0, 0.0
         return 0, 1
     defenders = state[board[board[BORDERS] + move] + 1]
-    size = size_of(state[board[board[SOURCES] + move] + 1], defenders, play[EVERY])
-    return size, throw(chances, room, size, defenders, play[FIGHT])
+    size = attack_size(state[board[board[SOURCES] + move] + 1], defenders, play[ALL_ATTACKS])
+    return size, write_results(chances, begin, size, defenders, play[BATTLE_MODE])
 
 
 @compiled
-def final(board: Any, state: Any, play: Any, ply: int) -> float:
+def value_of_terminal(board: Any, state: Any, play: Any, ply: int) -> float:
     """Return the value of a game that is over for MAX; among survivors territories decide, then units."""
-    note_end(play, ply)
+    count_terminal(play, ply)
     top = state[SEAT]
     if not play[ALIVE + top]:
-        return ply - WIN
+        return ply - WIN_VALUE
     if play[ACTIVE] == 1:
-        return WIN - ply
+        return WIN_VALUE - ply
     shared = False
     for seat in range(board[SEATS]):
-        if seat == top or not play[ALIVE + seat] or state[OWNED + seat] < state[OWNED + top]:
+        if seat == top or not play[ALIVE + seat] or state[TERRITORIES_OF_SEAT + seat] < state[TERRITORIES_OF_SEAT + top]:
             continue
-        if state[OWNED + seat] > state[OWNED + top] or state[ARMY + seat] > state[ARMY + top]:
-            return ply - WIN
-        shared = shared or state[ARMY + seat] == state[ARMY + top]
-    return 0.0 if shared else WIN - ply
+        if state[TERRITORIES_OF_SEAT + seat] > state[TERRITORIES_OF_SEAT + top] or state[TROOPS_OF_SEAT + seat] > state[TROOPS_OF_SEAT + top]:
+            return ply - WIN_VALUE
+        shared = shared or state[TROOPS_OF_SEAT + seat] == state[TROOPS_OF_SEAT + top]
+    return 0.0 if shared else WIN_VALUE - ply
 
 
 @compiled
-def leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha: float, beta: float) -> float:
+def evaluate_leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha: float, beta: float) -> float:
     """Return the value at the horizon, after a quiescence search if play[CALM] is set."""
-    play[play[LINES] + ply * play[LINE]] = 0
-    more = min(play[LEFT], MOST_ATTACKS) if play[CALM] else 0
-    return calm(board, state, play, scale, more, board[MOVES], ply, alpha, beta)
+    play[play[LINES] + ply * play[LINE_LENGTH]] = 0
+    more = min(play[LEFT], MAX_ATTACKS) if play[QUIESCENCE] else 0
+    return search_quiescence(board, state, play, scale, more, board[BORDER_COUNT], ply, alpha, beta)
 
 
 @compiled
-def begin_after(board: Any, last: int) -> tuple[int, int]:
+def first_sources_after(board: Any, last: int) -> tuple[int, int]:
     """Return the first cell from which attacks may follow `last`, and a lower cell that they may also start from.
 
     board[MOVES] as `last` means none. Attacks that share no territory are only tried in one order.
     """
-    if last == board[MOVES]:
-        return ROWS, ROWS
+    if last == board[BORDER_COUNT]:
+        return FIRST_CELL, FIRST_CELL
     source = board[board[SOURCES] + last]
     return source, min(source, board[board[BORDERS] + last])
 
 
 @compiled
-def calm(
-    board: Any, state: Any, play: Any, scale: Any, more: int, last: int, ply: int, alpha: float, beta: float
+def search_quiescence(
+    board: Any, state: Any, play: Any, scale: Any, attacks_left: int, last: int, ply: int, alpha: float, beta: float
 ) -> float:
     """Return the evaluation, or the best for the seat to move after up to `more` candidate attacks without dice.
 
@@ -340,16 +340,16 @@ def calm(
     play[LEAVES] += 1
     play[ESTIMATES] += 1
     play[DEEPEST] = max(play[DEEPEST], ply)
-    stand = estimate(board, state, scale)
+    stand = evaluate(board, state, scale)
     seat = play[TURN]
     sign, low, high = (1.0, alpha, beta) if seat == state[SEAT] else (-1.0, -beta, -alpha)
     best = sign * stand
-    if more == 0 or best >= high or play[STOP]:
+    if attacks_left == 0 or best >= high or play[STOP]:
         return stand
-    first, at = begin_after(board, last)
+    first, at = first_sources_after(board, last)
     while at < board[BORDERS] and best < high:
         source, troops = at, state[at + 1]
-        at = max(first, at + WIDTH)
+        at = max(first, at + CELL_LENGTH)
         if state[source] != seat or troops < 3:
             continue
         for i in range(board[source], board[source + 1]):
@@ -357,89 +357,89 @@ def calm(
             enemy, defenders = state[to], state[to + 1]
             if enemy == seat or troops < defenders + 2:
                 continue
-            size = size_of(troops, defenders, 0)
+            size = attack_size(troops, defenders, 0)
             if state[source + 1] != troops - size:
-                put(board, state, source, seat, troops - size)
-            out = state[OWNED + enemy] == 1 and play[ALIVE + enemy]
+                set_cell(board, state, source, seat, troops - size)
+            out = state[TERRITORIES_OF_SEAT + enemy] == 1 and play[ALIVE + enemy]
             over = out and (enemy == state[SEAT] or play[ACTIVE] == 2)
-            if over or more == 1:
+            if over or attacks_left == 1:
                 play[NODES] += 1
                 play[LEAVES] += 1
-                found = WIN - ply - 1 if over else sign * peek(board, state, scale, to, seat, size - defenders)
+                found = WIN_VALUE - ply - 1 if over else sign * evaluate_change(board, state, scale, to, seat, size - defenders)
             else:
-                put(board, state, to, seat, size - defenders)
+                set_cell(board, state, to, seat, size - defenders)
                 if out:
                     play[ALIVE + enemy] = 0
                     play[ACTIVE] -= 1
                 alpha, beta = (max(low, best), high) if sign > 0 else (-high, -max(low, best))
                 move = i - board[BORDERS]
-                found = sign * calm(board, state, play, scale, more - 1, move, ply + 1, alpha, beta)
+                found = sign * search_quiescence(board, state, play, scale, attacks_left - 1, move, ply + 1, alpha, beta)
                 if out:
                     play[ALIVE + enemy] = 1
                     play[ACTIVE] += 1
-                put(board, state, to, enemy, defenders)
+                set_cell(board, state, to, enemy, defenders)
             best = max(best, found)
             if best >= high:
                 break
         if state[source + 1] != troops:
-            put(board, state, source, seat, troops)
+            set_cell(board, state, source, seat, troops)
     return sign * best
 
 
 @entry
-def expect(
-    board: Any, state: Any, play: Any, keys: Any, scale: Any, chances: Any, room: int, left: int, ply: int
+def search_expectiminimax(
+    board: Any, state: Any, play: Any, keys: Any, scale: Any, chances: Any, room: int, depth_left: int, ply: int
 ) -> float:
     """Return the expectiminimax value of an unfinished position, `left` turns or plies deep. `chances` is free from
     `room`.
     """
-    if play[STOP] or play[NODES] >= play[BUDGET]:
+    if play[STOP] or play[NODES] >= play[NODE_LIMIT]:
         play[STOP] = 1
         return 0.0
     if play[DRAFTING]:
-        draft(board, state, play, keys, chances)
-    if left == 0:
-        return leaf(board, state, play, scale, ply, -INFINITY, INFINITY)
+        place_draft(board, state, play, keys, chances)
+    if depth_left == 0:
+        return evaluate_leaf(board, state, play, scale, ply, -INFINITY, INFINITY)
     play[NODES] += 1
-    keep(state, play, ply)
+    save_position(state, play, ply)
     seat, attacks, number = play[TURN], play[LEFT], play[ROUND]
     sign = 1.0 if seat == state[SEAT] else -1.0
     best = -INFINITY
-    begin = play[LISTS] + ply * (board[MOVES] + 1)
+    begin = play[LISTS] + ply * (board[BORDER_COUNT] + 1)
     for i in range(begin, list_moves(board, state, play, begin)):
         move = play[i]
-        size, count = fight(board, state, play, chances, room, move)
+        size, count = write_battle(board, state, play, chances, room, move)
         free = room + 2 * count
         found = 0.0
         for result in range(count):
             chance, remain = chances[room + result], int(chances[room + count + result])
             if chance == 0.0:
                 continue
-            over = make(board, state, play, keys, move, size, remain)
-            gone = play[GONE]
+            over = make_move(board, state, play, keys, move, size, remain)
+            gone = play[ELIMINATED]
             if over:
-                value = final(board, state, play, ply + 1)
+                value = value_of_terminal(board, state, play, ply + 1)
             else:
-                deeper = not play[BY_TURNS] or play[TURN] != seat or play[ROUND] != number
-                value = expect(board, state, play, keys, scale, chances, free, left - deeper, ply + 1)
-            take_back(state, play, ply)
-            back_to(play, seat, attacks, number, gone)
+                deeper = not play[DEPTH_IN_TURNS] or play[TURN] != seat or play[ROUND] != number
+                value = search_expectiminimax(board, state, play, keys, scale, chances, free, depth_left - deeper, ply + 1)
+            restore_position(state, play, ply)
+            restore_turn(play, seat, attacks, number, gone)
             found += chance * value
             if play[STOP]:
                 return 0.0
         if sign * found > best:
             best = sign * found
-            keep_line(play, ply, move, count == 1)
+            store_line(play, ply, move, count == 1)
     return sign * best
 
 
 @compiled
-def pick(play: Any, begin: int, end: int, first: int, history: int) -> int:
+def pick_move(play: Any, begin: int, end: int, table_move: int, history: int) -> int:
     """Move to `begin` the move to try next: the table's move, else the one that caused most cutoffs."""
     best, chosen = -1, begin
     for i in range(begin, end):
         move = play[i]
-        if move == first:
+        if move == table_move:
             chosen = i
             break
         if play[history + move] > best:
@@ -451,7 +451,7 @@ def pick(play: Any, begin: int, end: int, first: int, history: int) -> int:
 
 
 @compiled
-def remember(
+def store_entry(
     play: Any,
     slots: Any,
     values: Any,
@@ -465,17 +465,17 @@ def remember(
     estimates: int,
 ) -> None:
     """Store a position's value and best move. A stopped search stores wrong values, which no other search reads."""
-    bound = UPPER if best <= alpha else LOWER if best >= beta else EXACT
+    bound = UPPER_BOUND if best <= alpha else LOWER_BOUND if best >= beta else EXACT_BOUND
     if estimates == play[ESTIMATES]:
-        bound += COMPLETE
-    line = play[LINES] + ply * play[LINE]
+        bound += COMPLETE_FLAG
+    line = play[LINES] + ply * play[LINE_LENGTH]
     move = play[line + 1] if play[line] else -1
     slots[2 * slot], slots[2 * slot + 1] = key, (move + 1) << 16 | bound << 8 | left
     values[slot] = best
 
 
 @entry
-def prune(
+def search_alpha_beta(
     board: Any,
     state: Any,
     play: Any,
@@ -495,7 +495,7 @@ def prune(
     """
     # It is this long because it is the hot loop. Moving its parts, even the table lookup, into functions costs some 5 %
     # of the nodes a second when compiled, and a call a node when not.
-    if play[STOP] or play[NODES] >= play[BUDGET]:
+    if play[STOP] or play[NODES] >= play[NODE_LIMIT]:
         play[STOP] = 1
         return 0.0
     key = play[KEY] ^ turn_key(board, play, keys, ply)
@@ -506,31 +506,31 @@ def prune(
         first = (known >> 16) - 1
         if known & 255 == left:
             value, bound = values[slot], known >> 8 & 3
-            if bound == EXACT or (value >= beta if bound == LOWER else value <= alpha):
+            if bound == EXACT_BOUND or (value >= beta if bound == LOWER_BOUND else value <= alpha):
                 play[NODES] += 1
-                if not known >> 8 & COMPLETE:
+                if not known >> 8 & COMPLETE_FLAG:
                     play[ESTIMATES] += 1
-                play[play[LINES] + ply * play[LINE]] = 0
+                play[play[LINES] + ply * play[LINE_LENGTH]] = 0
                 return value  # type: ignore[no-any-return]
     if play[DRAFTING]:
-        draft(board, state, play, keys, chances)
+        place_draft(board, state, play, keys, chances)
     estimates = play[ESTIMATES]
     if left == 0:
-        best = leaf(board, state, play, scale, ply, alpha, beta)
-        remember(play, slots, values, slot, key, left, ply, alpha, beta, best, estimates)
+        best = evaluate_leaf(board, state, play, scale, ply, alpha, beta)
+        store_entry(play, slots, values, slot, key, left, ply, alpha, beta, best, estimates)
         return best
     play[NODES] += 1
-    keep(state, play, ply)
+    save_position(state, play, ply)
     seat, attacks, number = play[TURN], play[LEFT], play[ROUND]
     sign = 1.0 if seat == state[SEAT] else -1.0
     low, high = alpha, beta
     best = -INFINITY * sign
-    begin = play[LISTS] + ply * (board[MOVES] + 1)
-    history = play[HISTORY] + (0 if sign > 0 else board[MOVES] + 1)
+    begin = play[LISTS] + ply * (board[BORDER_COUNT] + 1)
+    history = play[HISTORY] + (0 if sign > 0 else board[BORDER_COUNT] + 1)
     end = list_moves(board, state, play, begin)
     for i in range(begin, end):
-        move = pick(play, i, end, first, history)
-        size, count = fight(board, state, play, chances, room, move)
+        move = pick_move(play, i, end, first, history)
+        size, count = write_battle(board, state, play, chances, room, move)
         free = room + 2 * count
         found, unseen = 0.0, 1.0
         for result in range(count):
@@ -538,31 +538,31 @@ def prune(
             if chance == 0.0:
                 continue
             unseen -= chance
-            worst = (low - found - WIN * unseen) / chance
-            most = (high - found + WIN * unseen) / chance
-            over = make(board, state, play, keys, move, size, remain)
-            gone = play[GONE]
+            worst = (low - found - WIN_VALUE * unseen) / chance
+            most = (high - found + WIN_VALUE * unseen) / chance
+            over = make_move(board, state, play, keys, move, size, remain)
+            gone = play[ELIMINATED]
             if over:
-                value = final(board, state, play, ply + 1)
+                value = value_of_terminal(board, state, play, ply + 1)
             else:
-                deeper = not play[BY_TURNS] or play[TURN] != seat or play[ROUND] != number
-                value = prune(
+                deeper = not play[DEPTH_IN_TURNS] or play[TURN] != seat or play[ROUND] != number
+                value = search_alpha_beta(
                     board, state, play, keys, scale, chances, slots, values, free, left - deeper, ply + 1, worst, most
                 )
-            take_back(state, play, ply)
-            back_to(play, seat, attacks, number, gone)
+            restore_position(state, play, ply)
+            restore_turn(play, seat, attacks, number, gone)
             found += chance * value
             if play[STOP]:
                 return 0.0
             if value >= most:
-                found -= WIN * unseen
+                found -= WIN_VALUE * unseen
                 break
             if value <= worst:
-                found += WIN * unseen
+                found += WIN_VALUE * unseen
                 break
         if sign * found > sign * best:
             best = found
-            keep_line(play, ply, move, count == 1)
+            store_line(play, ply, move, count == 1)
         if sign > 0:
             low = max(low, best)
         else:
@@ -570,22 +570,22 @@ def prune(
         if low >= high:
             play[history + move] += left * left
             break
-    remember(play, slots, values, slot, key, left, ply, alpha, beta, best, estimates)
+    store_entry(play, slots, values, slot, key, left, ply, alpha, beta, best, estimates)
     return best
 
 
 @entry
-def place_best(board: Any, state: Any, scale: Any, counts: Any, units: int) -> None:
+def draft_greedily(board: Any, state: Any, scale: Any, counts: Any, units: int) -> None:
     """Place units one by one on the own cell where the evaluation gains most; add each territory's to `counts`."""
     seat = state[SEAT]
     for _ in range(units):
-        best, chosen = -float("inf"), ROWS
-        for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+        best, chosen = -float("inf"), FIRST_CELL
+        for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
             if state[at + OWNER] == seat:
-                found = peek(board, state, scale, at, seat, state[at + TROOPS] + 1)
-                if found > best + ALIKE:
+                found = evaluate_change(board, state, scale, at, seat, state[at + TROOPS] + 1)
+                if found > best + VALUE_TOLERANCE:
                     best, chosen = found, at
-        put(board, state, chosen, seat, state[chosen + TROOPS] + 1)
+        set_cell(board, state, chosen, seat, state[chosen + TROOPS] + 1)
         counts[board[chosen + INDEX]] += 1
 
 
@@ -594,31 +594,31 @@ def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, depth: in
     """Count the paths of exactly `depth` plies, with every attack at full strength and every result."""
     if depth == 0:
         return 1
-    keep(state, play, depth)
+    save_position(state, play, depth)
     seat, left, number = play[TURN], play[LEFT], play[ROUND]
     if play[DRAFTING]:
-        draft(board, state, play, keys, pressure)
+        place_draft(board, state, play, keys, pressure)
         paths = perft(board, state, play, keys, pressure, depth - 1)
-        take_back(state, play, depth)
+        restore_position(state, play, depth)
         return paths
     paths = 0
-    begin = play[LISTS] + depth * (board[MOVES] + 1)
+    begin = play[LISTS] + depth * (board[BORDER_COUNT] + 1)
     for i in range(begin, list_moves(board, state, play, begin) - 1):
         move = play[i]
         size = state[board[board[SOURCES] + move] + 1] - 1
         defenders = state[board[board[BORDERS] + move] + 1]
         for result in range(size + defenders if board[DICE] else 1):
-            remain = left_after(result, size) if board[DICE] else without_dice(size, defenders)
-            over = attack(board, state, play, keys, move, size, remain)
-            gone = play[GONE]
+            remain = units_left(result, size) if board[DICE] else fight_without_dice(size, defenders)
+            over = apply_attack(board, state, play, keys, move, size, remain)
+            gone = play[ELIMINATED]
             if not over and play[LEFT] == 0:
                 over = pass_turn(board, play)
             paths += (depth == 1) if over else perft(board, state, play, keys, pressure, depth - 1)
-            take_back(state, play, depth)
-            back_to(play, seat, left, number, gone)
+            restore_position(state, play, depth)
+            restore_turn(play, seat, left, number, gone)
     over = pass_turn(board, play)
     paths += (depth == 1) if over else perft(board, state, play, keys, pressure, depth - 1)
-    back_to(play, seat, left, number, -1)
+    restore_turn(play, seat, left, number, -1)
     return paths
 
 
@@ -629,13 +629,13 @@ class CampaignSearch:
         self.rules = rules
         self._values = campaign_board(rules)
         self._board = ints(self._values)
-        self._keys = keys_for(len(rules.map))
+        self._keys = make_keys(len(rules.map))
         self._searches = 0
 
     @cached_property
-    def _memory(self) -> tuple[Any, Any]:
+    def _table(self) -> tuple[Any, Any]:
         """The transposition table. Keys include the number of the search, so older entries never match."""
-        return zeros(2 * ENTRIES), zeros(ENTRIES, float)
+        return zeros(2 * TABLE_SIZE), zeros(TABLE_SIZE, float)
 
     def search(
         self,
@@ -644,12 +644,12 @@ class CampaignSearch:
         depth: int,
         algorithm: Algorithm,
         evaluation: str = "features",
-        weights: Sequence[float] = EQUAL,
-        settings: CampaignSettings = USUAL,
+        weights: Sequence[float] = EQUAL_WEIGHTS,
+        settings: CampaignSettings = DEFAULT_SETTINGS,
         below: Callable[[int], int] | None = None,
         candidates: bool = True,
-        limit: Limit,
-    ) -> Found[Move]:
+        limit: SearchLimit,
+    ) -> SearchResult[Move]:
         """Return the best move by iterative deepening up to `depth` within `limit`; always a legal one.
 
         Depth counts turns, or plies for other values of `settings.horizon`. A horizon in the middle of a turn favours
@@ -659,52 +659,52 @@ class CampaignSearch:
         search.
         """
         rules = self.rules
-        attacks = min(rules.max_attacks, MOST_ATTACKS) if candidates else rules.max_attacks
+        attacks = min(rules.max_attacks, MAX_ATTACKS) if candidates else rules.max_attacks
         by_turns = settings.horizon == "turns"
         step = attacks if by_turns else 1
-        depth = min(depth, MOST_PLIES // step)
+        depth = min(depth, MAX_PLIES // step)
         if rules.to_move(position) is None:
-            return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=depth, complete=True)
-        units = sum(position.troops) + MOST_PLIES * self._most_income
-        scale = floats(scale_values(rules.map, weights, opinion(rules), units // len(rules.map) + 1))
+            return SearchResult(0.0, None, (), nodes=1, leaves=1, max_ply=0, depth=depth, complete=True)
+        units = sum(position.troops) + MAX_PLIES * self._max_income
+        scale = floats(scale_values(rules.map, weights, evaluation_scale(rules), units // len(rules.map) + 1))
         if position.phase == "draft":
-            state = state_of(self._board, position, position.seat, MODES[evaluation])
-            move = self._drafted(position, settings.draft, below, state, scale)
-            after = state_of(self._board, rules.outcomes(position, move)[0][1], position.seat, MODES[evaluation])
-            limit.charge(1)
-            value = float(estimate(self._board, after, scale))
-            return Found(value, move, (move,), nodes=1, leaves=1, deepest=1, depth=1, complete=False)
-        if limit.left is not None and limit.left < LEAST_NODES:
-            return self._at_once(position, limit)
-        play = self._play(position, depth * step, settings, candidates)
-        state = state_of(self._board, position, position.seat, MODES[evaluation])
-        before = limit.spent
+            state = make_state(self._board, position, position.seat, MODES[evaluation])
+            move = self._choose_draft(position, settings.draft, below, state, scale)
+            after = make_state(self._board, rules.outcomes(position, move)[0][1], position.seat, MODES[evaluation])
+            limit.count_nodes(1)
+            value = float(evaluate(self._board, after, scale))
+            return SearchResult(value, move, (move,), nodes=1, leaves=1, max_ply=1, depth=1, complete=False)
+        if limit.nodes_left is not None and limit.nodes_left < MIN_NODES:
+            return self._choose_quickly(position, limit)
+        play = self._make_play_array(position, depth * step, settings, candidates)
+        state = make_state(self._board, position, position.seat, MODES[evaluation])
+        before = limit.nodes_spent
 
-        def look(algorithm: Algorithm, rules: Campaign, root: Position, *, depth: int, limit: Limit) -> Found[Move]:
+        def search_depth(algorithm: Algorithm, rules: Campaign, root: Position, *, depth: int, limit: SearchLimit) -> SearchResult[Move]:
             """Search exactly `depth` turns or plies; a turn has at most `step` plies."""
-            work_buffers.begin(play, limit.left)
+            work_buffers.reset_counts(play, limit.nodes_left)
             count = len(rules.map)
-            chances = zeros(count + 2 * depth * step * units + room_for(units), float)
+            chances = zeros(count + 2 * depth * step * units + floats_needed(units), float)
             arrays = self._board, state, play, self._keys, scale, chances
             if algorithm == "expectiminimax":
-                value = expect(*arrays, count, depth, 0)
+                value = search_expectiminimax(*arrays, count, depth, 0)
             else:
-                value = prune(*arrays, *self._memory, count, depth, 0, -INFINITY, INFINITY)
-            work_buffers.charge(play, limit)
-            result = work_buffers.found(play, value, self._line(root, play), depth)
-            if play[FIGHT] == SURE and abs(value) >= WIN - depth * step:
+                value = search_alpha_beta(*arrays, *self._table, count, depth, 0, -INFINITY, INFINITY)
+            work_buffers.charge_limit(play, limit)
+            result = work_buffers.make_result(play, value, self._principal_variation(root, play), depth)
+            if play[BATTLE_MODE] == NO_DICE_MODE and abs(value) >= WIN_VALUE - depth * step:
                 return replace(result, complete=True)
             return result
 
-        with work_buffers.stopping(play, limit.deadline):
-            hasty = deepen(rules, position, partial(look, "expectiminimax"), limit=limit, deepest=int(by_turns))
-            play[BY_TURNS] = by_turns
-            result = deepen(rules, position, partial(look, algorithm), limit=limit, deepest=depth)
+        with work_buffers.stop_at(play, limit.deadline):
+            hasty = deepen(rules, position, partial(search_depth, "expectiminimax"), limit=limit, max_depth=int(by_turns))
+            play[DEPTH_IN_TURNS] = by_turns
+            result = deepen(rules, position, partial(search_depth, algorithm), limit=limit, max_depth=depth)
         if not result.depth:
-            result = replace(hasty, depth=0) if hasty.depth else self._unfinished(result, position, play)
-        return replace(result, nodes=limit.spent - before)
+            result = replace(hasty, depth=0) if hasty.depth else self._best_so_far(result, position, play)
+        return replace(result, nodes=limit.nodes_spent - before)
 
-    def look_once(self, position: Position, *, evaluation: str, limit: Limit) -> Found[Move]:
+    def search_one_ply(self, position: Position, *, evaluation: str, limit: SearchLimit) -> SearchResult[Move]:
         """Return the best move by the expectation over the dice, among attacks at full strength and the end of the
         turn.
 
@@ -716,72 +716,72 @@ class CampaignSearch:
             depth=1,
             algorithm="expectiminimax",
             evaluation=evaluation,
-            settings=_LOOK_ONCE,
+            settings=_ONE_PLY_SETTINGS,
             candidates=False,
             limit=limit,
         )
 
-    def _play(self, position: Position, depth: int, settings: CampaignSettings, candidates: bool) -> Any:
+    def _make_play_array(self, position: Position, depth: int, settings: CampaignSettings, candidates: bool) -> Any:
         rules = self.rules
-        play = play_array(self._values, position, depth)
-        play[EVERY], play[CALM] = not candidates, settings.horizon == "calm"
-        play[FIGHT] = _THROWN[settings.battles] if rules.battle == "dice" else SURE
-        play[NEAR] = rules.snake or position.round + depth >= rules.max_rounds
+        play = make_play_array(self._values, position, depth)
+        play[ALL_ATTACKS], play[QUIESCENCE] = not candidates, settings.horizon == "calm"
+        play[BATTLE_MODE] = _BATTLE_MODES[settings.battles] if rules.battle == "dice" else NO_DICE_MODE
+        play[ROUND_IN_KEY] = rules.snake or position.round + depth >= rules.max_rounds
         if candidates:
-            play[LEFT] = min(play[LEFT], MOST_ATTACKS)
-            play[A_TURN] = min(play[A_TURN], MOST_ATTACKS)
+            play[LEFT] = min(play[LEFT], MAX_ATTACKS)
+            play[ATTACKS_PER_TURN] = min(play[ATTACKS_PER_TURN], MAX_ATTACKS)
         self._searches += 1
         play[KEY] = self._searches
         return play
 
     @cached_property
-    def _most_income(self) -> int:
+    def _max_income(self) -> int:
         """An upper bound on the units of any draft."""
         map_ = self.rules.map
-        return len(map_) + LEAST_CLASSIC + sum(continent.bonus for continent in map_.continents)
+        return len(map_) + MIN_CLASSIC_DRAFT + sum(continent.bonus for continent in map_.continents)
 
-    def _drafted(
-        self, position: Position, how: Drafting, below: Callable[[int], int] | None, state: Any, scale: Any
+    def _choose_draft(
+        self, position: Position, drafting: DraftMode, below: Callable[[int], int] | None, state: Any, scale: Any
     ) -> Move:
         """Return the draft of the seat to move. A `greedy` draft maximises the evaluation of `state`, which it changes,
         with `scale`. Raises `ValueError` for a `random` draft without `below`.
         """
         rules = self.rules
-        if how == "greedy":
+        if drafting == "greedy":
             counts = zeros(len(rules.map))
-            place_best(self._board, state, scale, counts, position.units)
+            draft_greedily(self._board, state, scale, counts, position.units)
             return Draft(tuple((at, int(count)) for at, count in enumerate(counts) if count))
-        if how == "random":
+        if drafting == "random":
             if below is None:
                 raise ValueError("a random draft needs below, which it is drawn with")
-            return rules.sample(position, below)
-        if how == "front":
+            return rules.sample_move(position, below)
+        if drafting == "front":
             pressure = territories_by_pressure(rules.map.neighbours, position.owner, position.troops, position.seat)
             return Draft(((next(iter(pressure)), position.units),))
         return rules.legal_moves(position)[0]
 
-    def _at_once(self, position: Position, limit: Limit) -> Found[Move]:
+    def _choose_quickly(self, position: Position, limit: SearchLimit) -> SearchResult[Move]:
         """Return the attack with the most units to spare, or the end of the turn, in microseconds."""
         attacks = (move for move in self.rules.legal_moves(position) if isinstance(move, Attack))
         spare = {attack: attack.units - position.troops[attack.to] for attack in attacks}
         best = max(spare, key=lambda attack: spare[attack], default=None)
         move = best if best is not None and spare[best] > 0 else End()
-        limit.charge(1)
-        return Found(0.0, move, (move,), nodes=1, leaves=0, deepest=0, depth=0, complete=False)
+        limit.count_nodes(1)
+        return SearchResult(0.0, move, (move,), nodes=1, leaves=0, max_ply=0, depth=0, complete=False)
 
-    def _unfinished(self, result: Found[Move], position: Position, play: Any) -> Found[Move]:
+    def _best_so_far(self, result: SearchResult[Move], position: Position, play: Any) -> SearchResult[Move]:
         """Return the best move seen in a search that stopped before it completed any depth."""
-        numbers = work_buffers.best_line(play)
-        move = self._move(position, numbers[0], play) if numbers else End()
+        numbers = work_buffers.read_principal_variation(play)
+        move = self._decode_move(position, numbers[0], play) if numbers else End()
         return replace(result, move=move, line=(move,))
 
-    def _line(self, root: Position, play: Any) -> tuple[Move, ...]:
+    def _principal_variation(self, root: Position, play: Any) -> tuple[Move, ...]:
         """Return the principal variation in `play`, with its drafts, up to the first battle with dice."""
         rules, position = self.rules, root
         line: list[Move] = []
         left = int(play[LEFT])
-        for number in work_buffers.best_line(play):
-            line.append(self._move(position, number, play))
+        for number in work_buffers.read_principal_variation(play):
+            line.append(self._decode_move(position, number, play))
             if isinstance(line[-1], Attack) and rules.battle == "dice":
                 break
             position = rules.outcomes(position, line[-1])[0][1]
@@ -792,17 +792,17 @@ class CampaignSearch:
             if rules.to_move(position) is not None and position.phase == "draft":
                 line.append(rules.legal_moves(position)[0])
                 position = rules.outcomes(position, line[-1])[0][1]
-                left = int(play[A_TURN])
+                left = int(play[ATTACKS_PER_TURN])
         return tuple(line)
 
-    def _move(self, position: Position, number: int, play: Any) -> Move:
+    def _decode_move(self, position: Position, number: int, play: Any) -> Move:
         """Convert a kernel's move number to a move of the rules."""
         values = self._values
-        if number == values[MOVES]:
+        if number == values[BORDER_COUNT]:
             return End()
         source = values[values[values[SOURCES] + number] + INDEX]
         to = values[values[values[BORDERS] + number] + INDEX]
-        size = size_of(position.troops[source], position.troops[to], int(play[EVERY]))
+        size = attack_size(position.troops[source], position.troops[to], int(play[ALL_ATTACKS]))
         return Attack(to, source, int(size))
 
     def perft(self, position: Position, depth: int) -> int:
@@ -811,17 +811,17 @@ class CampaignSearch:
             return 1
         if self.rules.to_move(position) is None:
             return 0
-        play = play_array(self._values, position, depth)
-        state = state_of(self._board, position, NOBODY, NONE)
+        play = make_play_array(self._values, position, depth)
+        state = make_state(self._board, position, NO_SEAT, NO_EVALUATION)
         pressure = zeros(len(self.rules.map), float)
-        play[EVERY], play[DRAFTING] = 1, position.phase == "draft"
+        play[ALL_ATTACKS], play[DRAFTING] = 1, position.phase == "draft"
         return int(perft(self._board, state, play, self._keys, pressure, depth))
 
     def warm_up(self) -> None:
-        if not FAST:
+        if not HAS_NUMBA:
             return
         start = self.rules.initial(Dice(bytes(32), 0))[0]
         position = self.rules.outcomes(start, self.rules.legal_moves(start)[0])[0][1]
-        self.search(start, depth=1, algorithm="alphabeta", settings=_GREEDY, limit=Limit())
+        self.search(start, depth=1, algorithm="alphabeta", settings=_GREEDY_SETTINGS, limit=SearchLimit())
         for algorithm in get_args(Algorithm):
-            self.search(position, depth=1, algorithm=algorithm, limit=Limit(nodes=LEAST_NODES))
+            self.search(position, depth=1, algorithm=algorithm, limit=SearchLimit(nodes=MIN_NODES))

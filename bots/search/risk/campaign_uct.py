@@ -11,34 +11,34 @@ from functools import cached_property
 from math import sqrt
 from typing import Any, ClassVar, NamedTuple
 
-from bots.search.base import Found, Limit
+from bots.search.base import SearchResult, SearchLimit
 from bots.search.risk import field as flat
 from bots.search.risk import uct_tree
-from bots.search.risk.battle_odds import enough
+from bots.search.risk.battle_odds import find_sufficient
 from bots.search.risk.campaign_board import BORDERS, SEATS, SOURCES
-from bots.search.risk.field import DRAFTING, FOES, IN, NOWHERE, OVER, POSITION, ROUND, TURN, UNITS, field_of
-from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH, cell
+from bots.search.risk.field import DRAFTING, FOES, IS_IN_GAME, NO_CELL, OVER, POSITION_BEGIN, ROUND, TURN, UNITS, make_field
+from bots.search.risk.flat_position import FIRST_CELL, TERRITORY_COUNT, CELL_LENGTH, cell_of
 from bots.search.risk.policies import (
-    POLICIES,
+    POLICY_COUNT,
     RAID,
     RUSH,
-    CampaignRaid,
-    Raiding,
-    advise,
-    balance,
-    gain,
+    RaidPolicy,
+    RaidWeights,
+    choose_move,
+    unit_weight,
+    attack_gain,
     play_turn,
     site_value,
 )
-from bots.search.risk.uct_tree import CHILD, DECISION, NODE, SIBLING, VISITS, follow
-from machine.compiled import FAST, compiled, entry, floats, ints, zeros
-from machine.generator import SEEDS, SPAN, draw
+from bots.search.risk.uct_tree import CHILD, DECISION, NODE_LENGTH, SIBLING, VISITS, find_or_add_child
+from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
+from machine.generator import SEED_COUNT, DRAW_RANGE, draw
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
-from protocol.games.risk.campaign import MOST_PLAYERS, Attack, Campaign, Draft, Move, Position
+from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, Move, Position
 from protocol.messages import CHANCE, Event
 
-END = 0
+END_DECISION = 0
 """The decision to end a turn. A draft of all units to a cell is twice the cell. An attack across a border is twice the
 border's index in `board`, plus 1 to send only `enough` units."""
 EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, ARMY, INCOME, TEMPO, INNER = range(9)
@@ -47,19 +47,19 @@ prior falls to a quarter; FLOOR is added to every prior. RISK: the least winning
 HORIZON: turns of a playout after the seat's own. The others belong to the estimate. ARMY and INCOME: the exponents of a
 seat's fractions of units and income. TEMPO: the factor for the seat to move. INNER: the weight of a unit without enemy
 neighbours."""
-KINDS, CHOSEN, LISTED = 2, 8, 72
+POLICY_OF_SEAT, PATH, CANDIDATES = 2, 8, 72
 """Slots of `work`: KINDS + seat a seat's policy; from CHOSEN on a simulation's nodes, from LISTED on the candidates."""
-MOST_DEPTH = LISTED - CHOSEN
-HASTE = 0.01
+MAX_DEPTH = CANDIDATES - PATH
+DISCOUNT_PER_TURN = 0.01
 """The fraction that each playout turn takes off a value. Without it a certain win could be put off for ever."""
 
-RIGHT = 0.95
+PREDICTED_LIKELIHOOD = 0.95
 """The likelihood of a move that a policy predicts."""
-ANYWAY = 0.35
+UNPREDICTED_LIKELIHOOD = 0.35
 """The likelihood of a move that the raider does not predict. It is high, as the raider stands for all other players."""
-SHARED = 0.03
+TRUST_DECAY = 0.03
 """The fraction by which trust moves back to its start after each move, as players may change their behaviour."""
-START = 0.3
+PRIOR_RUSH_TRUST = 0.3
 """The prior trust in the rush."""
 
 
@@ -77,24 +77,24 @@ class UctParams(NamedTuple):
     inner: float = 0.5
 
 
-BY_DRAFT = {"classic": UctParams(), "territories": UctParams(army=1.0, income=12.0, tempo=10.0)}
+PARAMS_BY_DRAFT = {"classic": UctParams(), "territories": UctParams(army=1.0, income=12.0, tempo=10.0)}
 """The default parameters by draft rule. If every territory brings a unit, income decides."""
 
 
 @entry
 def list_candidates(
-    board: Any, field: Any, odds: Any, weights: Any, manner: Any, work: Any, priors: Any, path: Any
+    board: Any, field: Any, odds: Any, weights: Any, params: Any, work: Any, priors: Any, path: Any
 ) -> int:
     """Write the decisions in this position to `work` from LISTED on, with their priors. Return how many there are."""
-    seat, worth = field[TURN], balance(board, field)
+    seat, worth = field[TURN], unit_weight(board, field)
     count, top, drafting = 0, 0.0, field[DRAFTING]
     if drafting:
         top = -1e300
-    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
         if field[at] != seat or not field[at + FOES]:
             continue
         if drafting:
-            work[LISTED + count] = 2 * at
+            work[CANDIDATES + count] = 2 * at
             priors[count] = site_value(board, field, odds, weights, worth, path, at, field[UNITS])
             top = max(top, priors[count])
             count += 1
@@ -106,25 +106,25 @@ def list_candidates(
             to = board[i]
             if field[to] == seat:
                 continue
-            found, chance, _ = gain(board, field, odds, weights, worth, at, army, army - 1, to)
-            if chance < manner[RISK]:
+            found, chance, _ = attack_gain(board, field, odds, weights, worth, at, army, army - 1, to)
+            if chance < params[RISK]:
                 continue
-            work[LISTED + count], priors[count] = 2 * i, found
+            work[CANDIDATES + count], priors[count] = 2 * i, found
             top = max(top, found)
             count += 1
-            few = enough(odds, army - 1, field[to + 1])
+            few = find_sufficient(odds, army - 1, field[to + 1])
             if few < army - 2:
-                found = gain(board, field, odds, weights, worth, at, army, few, to)[0]
-                work[LISTED + count], priors[count] = 2 * i + 1, found
+                found = attack_gain(board, field, odds, weights, worth, at, army, few, to)[0]
+                work[CANDIDATES + count], priors[count] = 2 * i + 1, found
                 top = max(top, found)
                 count += 1
     if not drafting:
-        work[LISTED + count], priors[count] = END, 0.0
+        work[CANDIDATES + count], priors[count] = END_DECISION, 0.0
         count += 1
     total = 0.0
     for i in range(count):
-        falls = 1.0 + (top - priors[i]) / manner[TEMPERATURE]
-        priors[i] = 1.0 / (falls * falls) + manner[FLOOR]
+        falls = 1.0 + (top - priors[i]) / params[TEMPERATURE]
+        priors[i] = 1.0 / (falls * falls) + params[FLOOR]
         total += priors[i]
     for i in range(count):
         priors[i] /= total
@@ -132,29 +132,29 @@ def list_candidates(
 
 
 @entry
-def move_of(board: Any, field: Any, odds: Any, decision: int) -> tuple[int, int, int]:
+def decode_decision(board: Any, field: Any, odds: Any, decision: int) -> tuple[int, int, int]:
     """Return source, target and units of a decision, in the raider's encoding of moves."""
     at, less = decision // 2, decision % 2
     if field[DRAFTING]:
-        return at, NOWHERE, field[UNITS]
-    if decision == END:
-        return NOWHERE, NOWHERE, 0
+        return at, NO_CELL, field[UNITS]
+    if decision == END_DECISION:
+        return NO_CELL, NO_CELL, 0
     source, target = board[board[SOURCES] + at - board[BORDERS]], board[at]
     units = field[source + 1] - 1
-    return source, target, enough(odds, units, field[target + 1]) if less else units
+    return source, target, find_sufficient(odds, units, field[target + 1]) if less else units
 
 
 @compiled
-def decide(board: Any, field: Any, odds: Any, decision: int) -> None:
-    source, target, units = move_of(board, field, odds, decision)
-    if target != NOWHERE:
+def apply_decision(board: Any, field: Any, odds: Any, decision: int) -> None:
+    source, target, units = decode_decision(board, field, odds, decision)
+    if target != NO_CELL:
         flat.attack(board, field, source, target, units)
     else:
-        flat.do(board, field, source, target, units, 0)
+        flat.apply_move(board, field, source, target, units, 0)
 
 
 @compiled
-def select(
+def select_candidate(
     tree: Any, totals: Any, work: Any, priors: Any, found: Any, node: int, count: int, exploration: float
 ) -> int:
     """Return the candidate to visit by PUCT (Rosin 2011; Silver et al. 2017), unvisited ones at the parent's mean."""
@@ -162,15 +162,15 @@ def select(
     while child:
         found[tree[child + DECISION]] = child
         visits += tree[child + VISITS]
-        total += totals[child // NODE]
+        total += totals[child // NODE_LENGTH]
         child = tree[child + SIBLING]
     mean = total / visits if visits else 0.5
     reach = exploration * sqrt(visits + 1)
     best, chosen = -1.0, 0
     for i in range(count):
-        child = found[work[LISTED + i]]
+        child = found[work[CANDIDATES + i]]
         if child:
-            value = totals[child // NODE] / tree[child + VISITS] + reach * priors[i] / (1 + tree[child + VISITS])
+            value = totals[child // NODE_LENGTH] / tree[child + VISITS] + reach * priors[i] / (1 + tree[child + VISITS])
         else:
             value = mean + reach * priors[i]
         if value > best:
@@ -183,7 +183,7 @@ def select(
 
 
 @compiled
-def raised(base: float, power: int) -> float:
+def integer_power(base: float, power: int) -> float:
     """Return `base` to a whole power by multiplication, which gives the same result on every machine."""
     product = 1.0
     for _ in range(power):
@@ -192,29 +192,29 @@ def raised(base: float, power: int) -> float:
 
 
 @compiled
-def estimate(board: Any, field: Any, manner: Any, shares: Any) -> None:
+def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
     """Write each seat's estimated probability of winning: its strength divided by the sum of all strengths.
 
     The exponents come from a logistic regression on logarithms over games of raiders, rounded.
     """
     if field[OVER]:
-        flat.score(board, field, shares)
+        flat.write_first_place_shares(board, field, shares)
         return
     units, incomes = 0.0, 0
     for seat in range(board[SEATS]):
         shares[seat] = 0.0
-        if field[IN + seat]:
+        if field[IS_IN_GAME + seat]:
             incomes += flat.income(board, field, seat)
-    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
-        if field[IN + field[at]]:
+    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
+        if field[IS_IN_GAME + field[at]]:
             counted = field[at + 1] if field[at + FOES] else manner[INNER] * field[at + 1]
             shares[field[at]] += counted
             units += counted
     total = 0.0
     for seat in range(board[SEATS]):
-        if field[IN + seat]:
+        if field[IS_IN_GAME + seat]:
             share = flat.income(board, field, seat) / incomes
-            shares[seat] = raised(shares[seat] / units, int(manner[ARMY])) * raised(share, int(manner[INCOME]))
+            shares[seat] = integer_power(shares[seat] / units, int(manner[ARMY])) * integer_power(share, int(manner[INCOME]))
             if field[TURN] == seat:
                 shares[seat] *= manner[TEMPO]
             total += shares[seat]
@@ -223,15 +223,15 @@ def estimate(board: Any, field: Any, manner: Any, shares: Any) -> None:
 
 
 @compiled
-def cast(board: Any, field: Any, limits: Any, work: Any, seat: int) -> None:
+def draw_policies(board: Any, field: Any, limits: Any, work: Any, seat: int) -> None:
     """Draw the policy of every other seat from `limits` (see `OpponentModel`). `seat` itself plays as a raider."""
     for other in range(board[SEATS]):
         policy = RAID
         if other != seat:
-            drawn = draw(field) / SPAN
-            while policy < POLICIES - 1 and drawn >= limits[other * POLICIES + policy]:
+            drawn = draw(field) / DRAW_RANGE
+            while policy < POLICY_COUNT - 1 and drawn >= limits[other * POLICY_COUNT + policy]:
                 policy += 1
-        work[KINDS + other] = policy
+        work[POLICY_OF_SEAT + other] = policy
 
 
 @entry
@@ -241,7 +241,7 @@ def simulate(
     field: Any,
     odds: Any,
     weights: Any,
-    manner: Any,
+    params: Any,
     limits: Any,
     tree: Any,
     totals: Any,
@@ -256,30 +256,30 @@ def simulate(
     """Add `sims` simulations to the tree of this turn of `seat`. Return the sum of their values for `seat`."""
     number, total = root[ROUND], 0.0
     for _ in range(sims):
-        field[POSITION:] = root[POSITION:]
-        cast(board, field, limits, work, seat)
+        field[POSITION_BEGIN:] = root[POSITION_BEGIN:]
+        draw_policies(board, field, limits, work, seat)
         node = depth = 0
-        while not field[OVER] and field[TURN] == seat and field[ROUND] == number and depth < MOST_DEPTH:
-            count = list_candidates(board, field, odds, weights, manner, work, priors, path)
-            decision = work[LISTED + select(tree, totals, work, priors, found, node, count, manner[EXPLORATION])]
-            decide(board, field, odds, decision)
-            node = follow(tree, totals, work, node, decision)
+        while not field[OVER] and field[TURN] == seat and field[ROUND] == number and depth < MAX_DEPTH:
+            count = list_candidates(board, field, odds, weights, params, work, priors, path)
+            decision = work[CANDIDATES + select_candidate(tree, totals, work, priors, found, node, count, params[EXPLORATION])]
+            apply_decision(board, field, odds, decision)
+            node = find_or_add_child(tree, totals, work, node, decision)
             if not node:
                 break
-            work[CHOSEN + depth] = node
+            work[PATH + depth] = node
             depth += 1
             if not tree[node + VISITS]:
                 break
         turns = field[TURN] != seat or field[ROUND] != number
-        while not field[OVER] and turns <= manner[HORIZON]:
-            play_turn(board, field, odds, weights, path, work[KINDS + field[TURN]])
+        while not field[OVER] and turns <= params[HORIZON]:
+            play_turn(board, field, odds, weights, path, work[POLICY_OF_SEAT + field[TURN]])
             turns += 1
-        estimate(board, field, manner, shares)
-        value = shares[seat] * (1.0 - HASTE * turns)
+        estimate_wins(board, field, params, shares)
+        value = shares[seat] * (1.0 - DISCOUNT_PER_TURN * turns)
         total += value
         for i in range(depth):
-            tree[work[CHOSEN + i] + VISITS] += 1
-            totals[work[CHOSEN + i] // NODE] += value
+            tree[work[PATH + i] + VISITS] += 1
+            totals[work[PATH + i] // NODE_LENGTH] += value
     return total
 
 
@@ -289,22 +289,22 @@ class OpponentModel:
     The trust is that of a fixed-share forecaster (Herbster, Warmuth 1998).
     """
 
-    def __init__(self, raid: CampaignRaid) -> None:
+    def __init__(self, raid: RaidPolicy) -> None:
         self._raid = raid
-        self.trust = [[1 - START, START] for _ in range(MOST_PLAYERS)]
+        self.trust = [[1 - PRIOR_RUSH_TRUST, PRIOR_RUSH_TRUST] for _ in range(MAX_PLAYERS)]
         """Trust by seat and policy; each seat's trust sums to 1."""
-        self._before: Position | None = None
+        self._last_position: Position | None = None
 
-    def limits(self) -> Any:
+    def cumulative_trust(self) -> Any:
         """Return by seat the cumulative trust over policies, from which a policy is drawn."""
-        return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICIES))
+        return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICY_COUNT))
 
-    def watch(self, position: Position, events: Sequence[Event]) -> None:
+    def learn(self, position: Position, events: Sequence[Event]) -> None:
         """Learn from the events since the last call, or since the start. Stop at the first gap in them."""
-        begin, self._before = self._begin(events), position
+        begin, self._last_position = self._find_start(events), position
         if begin is None:
             return
-        field, at = flat.field_of(self._raid.rules, begin, 0), begin.at
+        field, at = flat.make_field(self._raid.rules, begin, 0), begin.at
         if not begin.units and begin.phase == "draft":
             field[flat.UNITS] = flat.income(self._raid.board, field, begin.seat)
         for event in events:
@@ -312,18 +312,18 @@ class OpponentModel:
                 continue
             if event.ply > at or event.move is None or event.seat != field[flat.TURN] or field[flat.OVER]:
                 return
-            moves = self._moves(event)
+            moves = self._decode_event(event)
             if event.seat != position.seat:
-                self._learn(field, event.seat, max(moves, key=lambda move: move[2]))
+                self._update_trust(field, event.seat, max(moves, key=lambda move: move[2]))
             for move in moves:
-                flat.do(self._raid.board, field, *move)
+                flat.apply_move(self._raid.board, field, *move)
             at += 1
 
-    def _begin(self, events: Sequence[Event]) -> Position | None:
+    def _find_start(self, events: Sequence[Event]) -> Position | None:
         """Return the position before the events, or None if it is unknown. After a deal, its income is not yet set."""
         rules = self._raid.rules
-        if self._before is not None:
-            return self._before
+        if self._last_position is not None:
+            return self._last_position
         if rules.deal is not None:
             return rules.initial(NO_DICE)[0]
         owner = next((event.move["owner"] for event in events if event.seat == CHANCE and event.move), None)
@@ -332,51 +332,51 @@ class OpponentModel:
         troops = (rules.initial_units,) * len(owner)
         return Position(tuple(owner), troops, "draft", 0, rules.max_attacks, 1, (), 0, 1)
 
-    def _learn(self, field: Any, seat: int, move: tuple[int, ...]) -> None:
+    def _update_trust(self, field: Any, seat: int, move: tuple[int, ...]) -> None:
         """Update the trust in a seat by comparing its next move with each policy's."""
         raid = self._raid
         raids, rushes = (
-            tuple(map(int, advise(raid.board, field, raid.odds, raid.weights, raid.path, policy)))[:2] == move[:2]
+            tuple(map(int, choose_move(raid.board, field, raid.odds, raid.weights, raid.path, policy)))[:2] == move[:2]
             for policy in (RAID, RUSH)
         )
         if raids and rushes:
             return
-        rush = self.trust[seat][RUSH] * (RIGHT if rushes else 1 - RIGHT)
-        other = self.trust[seat][RAID] * (RIGHT if raids else ANYWAY)
-        rush = (1 - SHARED) * rush / (rush + other) + SHARED * START
+        rush = self.trust[seat][RUSH] * (PREDICTED_LIKELIHOOD if rushes else 1 - PREDICTED_LIKELIHOOD)
+        other = self.trust[seat][RAID] * (PREDICTED_LIKELIHOOD if raids else UNPREDICTED_LIKELIHOOD)
+        rush = (1 - TRUST_DECAY) * rush / (rush + other) + TRUST_DECAY * PRIOR_RUSH_TRUST
         self.trust[seat] = [1 - rush, rush]
 
-    def _moves(self, event: Event) -> list[tuple[int, int, int, int]]:
+    def _decode_event(self, event: Event) -> list[tuple[int, int, int, int]]:
         """Return the moves of an event for `field.do`; a draft becomes one move for each place."""
         move = self._raid.rules.decode_move(event.move)
         if isinstance(move, Draft):
-            return [(cell(at), flat.NOWHERE, units, 0) for at, units in move.units]
+            return [(cell_of(at), flat.NO_CELL, units, 0) for at, units in move.units]
         if isinstance(move, Attack) and event.result is not None:
             left = event.result["attackers"] or -event.result["defenders"]
-            return [(cell(move.source), cell(move.to), move.units, left)]
-        return [(flat.NOWHERE, flat.NOWHERE, 0, 0)]
+            return [(cell_of(move.source), cell_of(move.to), move.units, left)]
+        return [(flat.NO_CELL, flat.NO_CELL, 0, 0)]
 
 
 class CampaignUct:
     """Searches a campaign, one search at a time. It learns from a match, so each match needs its own."""
 
-    at_once: ClassVar[int] = uct_tree.AT_ONCE
+    nodes_per_ms: ClassVar[int] = uct_tree.SIMULATIONS_PER_MS
 
-    def __init__(self, rules: Campaign, weights: Sequence[float] = Raiding(), manner: UctParams | None = None) -> None:
+    def __init__(self, rules: Campaign, weights: Sequence[float] = RaidWeights(), params: UctParams | None = None) -> None:
         self.rules = rules
-        self.raid = CampaignRaid(rules, weights)
-        self.habits = OpponentModel(self.raid)
-        self._manner = floats(BY_DRAFT[rules.draft] if manner is None else manner)
+        self.raid = RaidPolicy(rules, weights)
+        self.opponent_model = OpponentModel(self.raid)
+        self._manner = floats(PARAMS_BY_DRAFT[rules.draft] if params is None else params)
 
     @cached_property
-    def _room(self) -> tuple[Any, ...]:
+    def _arrays(self) -> tuple[Any, ...]:
         """Tree, totals, `work`, priors, and the array in which `select` looks up children."""
         decisions = 2 * len(self.raid.board)
-        return *uct_tree.room(), zeros(LISTED + decisions), zeros(decisions, float), zeros(decisions)
+        return *uct_tree.make_arrays(), zeros(CANDIDATES + decisions), zeros(decisions, float), zeros(decisions)
 
     def search(
-        self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: Limit
-    ) -> Found[Move]:
+        self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: SearchLimit
+    ) -> SearchResult[Move]:
         """Return the most visited move within `limit`, which counts simulations. Without simulations, or with only one
         candidate, return the raider's move.
 
@@ -385,45 +385,45 @@ class CampaignUct:
         """
         raid = self.raid
         if self.rules.to_move(position) is None:
-            return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=0, complete=True)
-        root = field_of(self.rules, position, below(SEEDS))
-        before = limit.spent
-        if limit.left is None or limit.left >= uct_tree.LEAST:
-            self.habits.watch(position, events)
-            tree, _, work, priors, _ = self._room
-            uct_tree.plant(tree, work)
+            return SearchResult(0.0, None, (), nodes=1, leaves=1, max_ply=0, depth=0, complete=True)
+        root = make_field(self.rules, position, below(SEED_COUNT))
+        before = limit.nodes_spent
+        if limit.nodes_left is None or limit.nodes_left >= uct_tree.MIN_SIMULATIONS:
+            self.opponent_model.learn(position, events)
+            tree, _, work, priors, _ = self._arrays
+            uct_tree.reset_tree(tree, work)
             known = raid.board, root, raid.odds, raid.weights, self._manner
             if list_candidates(*known, work, priors, raid.path) > 1:
-                uct_tree.in_portions(self._simulation(root, int(root[TURN])), tree, limit)
-        if limit.spent - before < uct_tree.LEAST:
-            move = raid.move_on(root)
-            return Found(0.0, move, (move,), nodes=1, leaves=0, deepest=0, depth=0, complete=False)
-        tree, totals, *_ = self._room
-        child = uct_tree.favourite(tree, totals, 0)
-        value = float(totals[child // NODE] / tree[child + VISITS])
-        move = raid.told(*map(int, move_of(raid.board, root, raid.odds, int(tree[child + DECISION]))))
-        sims = limit.spent - before
-        return Found(value, move, (move,), nodes=sims, leaves=sims, deepest=1, depth=1, complete=False)
+                uct_tree.run_simulations(self._make_simulation(root, int(root[TURN])), tree, limit)
+        if limit.nodes_spent - before < uct_tree.MIN_SIMULATIONS:
+            move = raid.choose_move_on_field(root)
+            return SearchResult(0.0, move, (move,), nodes=1, leaves=0, max_ply=0, depth=0, complete=False)
+        tree, totals, *_ = self._arrays
+        child = uct_tree.most_visited_child(tree, totals, 0)
+        value = float(totals[child // NODE_LENGTH] / tree[child + VISITS])
+        move = raid.decode_move(*map(int, decode_decision(raid.board, root, raid.odds, int(tree[child + DECISION]))))
+        sims = limit.nodes_spent - before
+        return SearchResult(value, move, (move,), nodes=sims, leaves=sims, max_ply=1, depth=1, complete=False)
 
-    def _simulation(self, root: Any, seat: int) -> Callable[[int], float]:
+    def _make_simulation(self, root: Any, seat: int) -> Callable[[int], float]:
         """Return a function that adds simulations from `root` to the tree and returns the sum of their values."""
-        raid, (tree, totals, work, priors, found) = self.raid, self._room
-        given = raid.board, root, ints(root), raid.odds, raid.weights, self._manner, self.habits.limits()
-        arrays = tree, totals, work, priors, found, raid.path, zeros(MOST_PLAYERS, float)
+        raid, (tree, totals, work, priors, found) = self.raid, self._arrays
+        given = raid.board, root, ints(root), raid.odds, raid.weights, self._manner, self.opponent_model.cumulative_trust()
+        arrays = tree, totals, work, priors, found, raid.path, zeros(MAX_PLAYERS, float)
         return lambda sims: float(simulate(*given, *arrays, seat, sims))
 
-    def worth(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
+    def estimate_wins(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
         """Return the mean value for `seat` of `sims` simulations from an unfinished position."""
-        root = field_of(self.rules, position, below(SEEDS))
-        tree, _, work, *_ = self._room
-        uct_tree.plant(tree, work)
-        return self._simulation(root, seat)(sims) / sims
+        root = make_field(self.rules, position, below(SEED_COUNT))
+        tree, _, work, *_ = self._arrays
+        uct_tree.reset_tree(tree, work)
+        return self._make_simulation(root, seat)(sims) / sims
 
     def warm_up(self) -> None:
-        if not FAST:
+        if not HAS_NUMBA:
             return
         start, deal = self.rules.initial(Dice(bytes(32), 0))
         attacking, draft = self.rules.apply(start, self.rules.legal_moves(start)[0], Dice(bytes(32), 0))
         for position in (start, attacking):
-            self.search(position, below=lambda _: 0, limit=Limit(nodes=uct_tree.LEAST))
-        OpponentModel(self.raid).watch(attacking._replace(seat=1), [draft] if deal is None else [deal, draft])
+            self.search(position, below=lambda _: 0, limit=SearchLimit(nodes=uct_tree.MIN_SIMULATIONS))
+        OpponentModel(self.raid).learn(attacking._replace(seat=1), [draft] if deal is None else [deal, draft])

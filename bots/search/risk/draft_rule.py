@@ -6,38 +6,38 @@ from math import floor
 from typing import Any
 
 from bots.search.risk.campaign_board import BORDERS
-from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH
+from bots.search.risk.flat_position import FIRST_CELL, TERRITORY_COUNT, CELL_LENGTH
 from machine.compiled import compiled
 
 
 @compiled
-def share_out(board: Any, cells: Any, room: Any, begin: int, pressure: Any, seat: int, units: int) -> int:
+def share_units(board: Any, cells: Any, placements: Any, begin: int, pressure: Any, seat: int, units: int) -> int:
     """Write to `room`, from `begin` on, the cells of `seat` under most pressure; `board[TERRITORIES]` slots further on,
     write the units that each gets. Return the number of cells.
 
     A cell of `cells` begins with its owner and its troops. `pressure` has space for a float a territory.
     """
-    kept = _under_pressure(board, cells, room, begin, pressure, seat)
+    kept = _sort_by_pressure(board, cells, placements, begin, pressure, seat)
     total = 0.0
     for i in range(kept):
         total += pressure[i]
-    placed = begin + board[TERRITORIES]
+    placed = begin + board[TERRITORY_COUNT]
     left = units
     for i in range(kept):
         share = pressure[i] / total if total > 0.0 else 1.0 / kept
         count = min(left, max(1, floor(share * units + 0.5)))
-        room[placed + i] = count
+        placements[placed + i] = count
         left -= count
     for i in range(left):
-        room[placed + i % kept] += 1
+        placements[placed + i % kept] += 1
     return kept
 
 
 @compiled
-def _under_pressure(board: Any, cells: Any, room: Any, begin: int, pressure: Any, seat: int) -> int:
+def _sort_by_pressure(board: Any, cells: Any, room: Any, begin: int, pressure: Any, seat: int) -> int:
     """Sort the seat's cells into `room` by pressure, greatest first. Return the size of the upper half."""
     own = 0
-    for at in range(ROWS, board[BORDERS], WIDTH):
+    for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
         if cells[at] != seat:
             continue
         enemies = 0

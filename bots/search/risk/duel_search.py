@@ -11,72 +11,72 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, ClassVar, get_args
 
-from bots.evaluation.base import EQUAL, WIN
-from bots.search.base import DEEPEST as DEEPEST_SEARCH
-from bots.search.base import Found, Limit, deepen, opinion
+from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
+from bots.search.base import DEFAULT_MAX_DEPTH as DEEPEST_SEARCH
+from bots.search.base import SearchResult, SearchLimit, deepen, evaluation_scale
 from bots.search.kernels import Algorithm
 from bots.search.risk import work_buffers
 from bots.search.risk.flat_position import (
-    EMPTY,
+    FREE_COUNT,
     INDEX,
     MODES,
-    NONE,
-    OWNED,
-    ROWS,
+    NO_EVALUATION,
+    TERRITORIES_OF_SEAT,
+    FIRST_CELL,
     SEAT,
-    TERRITORIES,
-    WIDTH,
+    TERRITORY_COUNT,
+    CELL_LENGTH,
     board_values,
-    cell,
-    peek,
-    put,
+    cell_of,
+    evaluate_change,
+    set_cell,
     scale_values,
-    state_of,
+    make_state,
 )
 from bots.search.risk.settings import DuelSettings
 from bots.search.risk.work_buffers import (
-    BUDGET,
+    NODE_LIMIT,
     DEEPEST,
     ESTIMATES,
-    EXACT,
+    EXACT_BOUND,
     LEAVES,
-    LINE,
+    LINE_LENGTH,
     LINES,
-    LOWER,
+    LOWER_BOUND,
     NODES,
-    OWN,
+    FIRST_GAME_SLOT,
     STOP,
-    UPPER,
-    keep_line,
-    note_end,
-    random_numbers,
+    UPPER_BOUND,
+    store_line,
+    count_terminal,
+    make_random_numbers,
 )
-from machine.compiled import FAST, compiled, entry, floats, ints, zeros
+from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.games.base import NO_DICE
 from protocol.games.risk import duel
-from protocol.games.risk.duel import FREE, Action, Duel, Position
+from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
 
-REINFORCEMENT = duel.REINFORCEMENT
-TAKEN = float(duel.TAKEN)
-REPELLED = float(1 - duel.TAKEN)
+REINFORCEMENT = duel.REINFORCEMENT_TROOPS
+SUCCESS_PROBABILITY = float(duel.WIN_PROBABILITY)
+FAILURE_PROBABILITY = float(1 - duel.WIN_PROBABILITY)
 INFINITY = float("inf")
 
-BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MOST_MOVES, CODES, ZOBRIST, ARMIES = range(4, 13)
+BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MAX_MOVES, MOVE_CODE_COUNT, ZOBRIST, ARMIES = range(4, 13)
 """Slots of `board`. At BORDERS begin the borders; SOURCES is the distance from a border to the cell that it leads from;
 at ORDER begin the cells sorted by degree. CODES exceeds every move number. At ZOBRIST begin the random numbers, by
 territory, seat and troops, then by ply. At ARMIES begin the troops of an invasion, by number of free territories."""
-BOUND = 7
+EVALUATION_BOUND = 7
 """scale[BOUND] is an upper bound on evaluations."""
 
-AT, CUTS = OWN, OWN + 1
+ROOT_PLY, CUTOFF_COUNTS = FIRST_GAME_SLOT, FIRST_GAME_SLOT + 1
 """work[AT] is the ply of the root. At work[CUTS] begin the cutoff counts, by seat and move."""
-MOVES = 16
+MOVE_LISTS = 16
 """Where the moves of each ply begin in `work`."""
 
-SLOT = 2
+ENTRY_LENGTH = 2
 """Entries of `table`: a position's key; then its move, depth and bound, packed. Its value is worths[slot // SLOT]."""
-USUAL = DuelSettings()
-SLOTS = 2**18
+DEFAULT_SETTINGS = DuelSettings()
+TABLE_SIZE = 2**18
 """Positions that the table holds. It is the same on every machine, so that moves are the same."""
 
 
@@ -84,27 +84,27 @@ def duel_board(rules: duel.Duel) -> list[int]:
     """Return the array `board` of bounded Risk as a list, for `ints`."""
     map_ = rules.map
     values = board_values(map_)
-    values[BORDERS] = cell(len(map_))
+    values[BORDERS] = cell_of(len(map_))
     values[SOURCES] = len(values) - values[BORDERS]
-    values += chain.from_iterable([cell(index)] * len(others) for index, others in enumerate(map_.neighbours))
+    values += chain.from_iterable([cell_of(index)] * len(others) for index, others in enumerate(map_.neighbours))
     values[ORDER] = len(values)
-    values += map(cell, sorted(range(len(map_)), key=lambda index: -len(map_.neighbours[index])))
+    values += map(cell_of, sorted(range(len(map_)), key=lambda index: -len(map_.neighbours[index])))
     values[MAX_TROOPS], values[MAX_PLIES] = rules.max_troops, rules.max_plies
-    values[MOST_MOVES] = len(map_) + 2 * len(map_.borders)
-    values[CODES] = values[BORDERS] + 2 * len(map_.borders)
+    values[MAX_MOVES] = len(map_) + 2 * len(map_.borders)
+    values[MOVE_CODE_COUNT] = values[BORDERS] + 2 * len(map_.borders)
     values[ZOBRIST] = len(values)
-    values += random_numbers(2 * len(map_) * (rules.max_troops + 1) + DEEPEST_SEARCH + 1)
+    values += make_random_numbers(2 * len(map_) * (rules.max_troops + 1) + DEEPEST_SEARCH + 1)
     values[ARMIES] = len(values)
-    values += map(rules.army, range(len(map_) + 1))
+    values += map(rules.invasion_troops, range(len(map_) + 1))
     return values
 
 
-def work_array(board: list[int], depth: int, at: int) -> Any:
+def make_work_array(board: list[int], depth: int, at: int) -> Any:
     """Return the array `work` with space to search `depth` plies from a root at ply `at`."""
-    lines = MOVES + (depth + 1) * board[MOST_MOVES]
+    lines = MOVE_LISTS + (depth + 1) * board[MAX_MOVES]
     cuts = lines + (depth + 2) * (depth + 2)
-    work = zeros(cuts + 2 * board[CODES])
-    work[AT], work[LINES], work[LINE], work[CUTS] = at, lines, depth + 2, cuts
+    work = zeros(cuts + 2 * board[MOVE_CODE_COUNT])
+    work[ROOT_PLY], work[LINES], work[LINE_LENGTH], work[CUTOFF_COUNTS] = at, lines, depth + 2, cuts
     return work
 
 
@@ -112,18 +112,18 @@ def work_array(board: list[int], depth: int, at: int) -> Any:
 def list_moves(board: Any, state: Any, work: Any, mover: int, begin: int) -> int:
     """Write the legal moves to `work` from `begin` on. Return where they end."""
     end = begin
-    if state[EMPTY]:
-        for i in range(board[ORDER], board[ORDER] + board[TERRITORIES]):
-            if state[board[i]] == FREE:
+    if state[FREE_COUNT]:
+        for i in range(board[ORDER], board[ORDER] + board[TERRITORY_COUNT]):
+            if state[board[i]] == NO_OWNER:
                 work[end] = board[i]
                 end += 1
         return end
     most = board[MAX_TROOPS]
-    for at in range(ROWS, board[BORDERS], WIDTH):
+    for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
         if state[at] == mover and state[at + 1] < most:
             work[end] = at
             end += 1
-    for at in range(ROWS, board[BORDERS], WIDTH):
+    for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
         if state[at] == mover:
             for i in range(board[at], board[at + 1]):
                 if state[board[i]] != mover and state[at + 1] >= state[board[i] + 1]:
@@ -133,24 +133,24 @@ def list_moves(board: Any, state: Any, work: Any, mover: int, begin: int) -> int
 
 
 @compiled
-def placed(board: Any, state: Any, at: int) -> int:
+def troops_placed(board: Any, state: Any, at: int) -> int:
     """Return the troops in a cell after an invasion or a reinforcement."""
-    if state[EMPTY]:
-        return board[board[ARMIES] + state[EMPTY]]  # type: ignore[no-any-return]
+    if state[FREE_COUNT]:
+        return board[board[ARMIES] + state[FREE_COUNT]]  # type: ignore[no-any-return]
     return min(state[at + 1] + REINFORCEMENT, board[MAX_TROOPS])  # type: ignore[no-any-return]
 
 
 @compiled
-def drawn_after(board: Any, work: Any, ply: int) -> bool:
+def is_drawn_after(board: Any, work: Any, ply: int) -> bool:
     """Return whether the ply limit ends the game with the next ply."""
-    return work[AT] + ply + 1 >= board[MAX_PLIES]  # type: ignore[no-any-return]
+    return work[ROOT_PLY] + ply + 1 >= board[MAX_PLIES]  # type: ignore[no-any-return]
 
 
 @entry
 def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
     """Return the number of paths of exactly `left` plies, at least 1, counting both results of each attack."""
     mover = state[SEAT] ^ (ply & 1)
-    begin = MOVES + ply * board[MOST_MOVES]
+    begin = MOVE_LISTS + ply * board[MAX_MOVES]
     end = list_moves(board, state, work, mover, begin)
     paths = 0
     for i in range(begin, end):
@@ -161,15 +161,15 @@ def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
             continue
         at = board[move] if attack else move
         was, before = state[at], state[at + 1]
-        put(board, state, at, mover, 1 if attack else placed(board, state, at))
+        set_cell(board, state, at, mover, 1 if attack else troops_placed(board, state, at))
         paths += count_paths(board, state, work, left - 1, ply + 1)  # a seat that has lost has no move
-        put(board, state, at, was, before)
+        set_cell(board, state, at, was, before)
         if attack:
             source = board[move + board[SOURCES]]
             troops = state[source + 1]
-            put(board, state, source, mover if troops > before else FREE, troops - before)
+            set_cell(board, state, source, mover if troops > before else NO_OWNER, troops - before)
             paths += count_paths(board, state, work, left - 1, ply + 1)
-            put(board, state, source, mover, troops)
+            set_cell(board, state, source, mover, troops)
     return paths
 
 
@@ -180,42 +180,42 @@ def note_frontier(work: Any, ply: int, leaves: int, estimates: int, chosen: int)
     work[LEAVES] += leaves
     work[ESTIMATES] += estimates
     work[DEEPEST] = max(work[DEEPEST], ply + 1)
-    here = work[LINES] + ply * work[LINE]
+    here = work[LINES] + ply * work[LINE_LENGTH]
     work[here], work[here + 1] = 1, chosen
 
 
 @compiled
-def frontier(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
+def search_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
     """Search expectiminimax one ply deep: it evaluates the results without entering them."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
-    draw = drawn_after(board, work, ply)
-    last = state[OWNED + mover] == board[TERRITORIES] - 1
-    won = sign * (WIN - ply - 1)
+    draw = is_drawn_after(board, work, ply)
+    last = state[TERRITORIES_OF_SEAT + mover] == board[TERRITORY_COUNT] - 1
+    won = sign * (WIN_VALUE - ply - 1)
     leaves = wins = 0
-    if state[EMPTY]:
-        for i in range(board[ORDER], board[ORDER] + board[TERRITORIES]):
+    if state[FREE_COUNT]:
+        for i in range(board[ORDER], board[ORDER] + board[TERRITORY_COUNT]):
             at = board[i]
-            if state[at] != FREE:
+            if state[at] != NO_OWNER:
                 continue
             leaves += 1
             if last:
                 found = won
                 wins += 1
             else:
-                found = 0.0 if draw else peek(board, state, scale, at, mover, placed(board, state, at))
+                found = 0.0 if draw else evaluate_change(board, state, scale, at, mover, troops_placed(board, state, at))
             if sign * found > best:
                 best, chosen = sign * found, at
     else:
         most = board[MAX_TROOPS]
-        for at in range(ROWS, board[BORDERS], WIDTH):
+        for at in range(FIRST_CELL, board[BORDERS], CELL_LENGTH):
             if state[at] != mover:
                 continue
             troops = state[at + 1]
             if troops < most:
                 leaves += 1
-                found = 0.0 if draw else peek(board, state, scale, at, mover, min(troops + REINFORCEMENT, most))
+                found = 0.0 if draw else evaluate_change(board, state, scale, at, mover, min(troops + REINFORCEMENT, most))
                 if sign * found > best:
                     best, chosen = sign * found, at
             for i in range(board[at], board[at + 1]):
@@ -228,9 +228,9 @@ def frontier(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
                     found = won
                     wins += 1
                 else:
-                    found = 0.0 if draw else peek(board, state, scale, to, mover, 1)
-                other = 0.0 if draw else peek(board, state, scale, at, mover if rest else FREE, rest)
-                found = TAKEN * found + REPELLED * other
+                    found = 0.0 if draw else evaluate_change(board, state, scale, to, mover, 1)
+                other = 0.0 if draw else evaluate_change(board, state, scale, at, mover if rest else NO_OWNER, rest)
+                found = SUCCESS_PROBABILITY * found + FAILURE_PROBABILITY * other
                 if sign * found > best:
                     best, chosen = sign * found, i
     note_frontier(work, ply, leaves, 0 if draw else leaves - wins, chosen)
@@ -238,47 +238,47 @@ def frontier(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
 
 
 @entry
-def expect(board: Any, state: Any, scale: Any, work: Any, left: int, ply: int) -> float:
+def search_expectiminimax(board: Any, state: Any, scale: Any, work: Any, left: int, ply: int) -> float:
     """Return the expectiminimax value for MAX of an unfinished position, searched `left` plies deep, at least 1."""
-    if work[STOP] or work[NODES] >= work[BUDGET]:
+    if work[STOP] or work[NODES] >= work[NODE_LIMIT]:
         work[STOP] = 1
         return 0.0
     if left == 1:
-        return frontier(board, state, scale, work, ply)
+        return search_last_ply(board, state, scale, work, ply)
     work[NODES] += 1
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best = -INFINITY
-    last = state[OWNED + mover] == board[TERRITORIES] - 1
-    begin = MOVES + ply * board[MOST_MOVES]
+    last = state[TERRITORIES_OF_SEAT + mover] == board[TERRITORY_COUNT] - 1
+    begin = MOVE_LISTS + ply * board[MAX_MOVES]
     for i in range(begin, list_moves(board, state, work, mover, begin)):
         move = work[i]
         attack = move >= board[BORDERS]
         at = board[move] if attack else move
         was, before = state[at], state[at + 1]
         if last and was != mover:
-            note_end(work, ply + 1)
-            found = sign * (WIN - ply - 1)
+            count_terminal(work, ply + 1)
+            found = sign * (WIN_VALUE - ply - 1)
         else:
-            put(board, state, at, mover, 1 if attack else placed(board, state, at))
-            found = expect(board, state, scale, work, left - 1, ply + 1)
-            put(board, state, at, was, before)
+            set_cell(board, state, at, mover, 1 if attack else troops_placed(board, state, at))
+            found = search_expectiminimax(board, state, scale, work, left - 1, ply + 1)
+            set_cell(board, state, at, was, before)
         if attack:
             source = board[move + board[SOURCES]]
             troops = state[source + 1]
-            put(board, state, source, mover if troops > before else FREE, troops - before)
-            found = TAKEN * found + REPELLED * expect(board, state, scale, work, left - 1, ply + 1)
-            put(board, state, source, mover, troops)
+            set_cell(board, state, source, mover if troops > before else NO_OWNER, troops - before)
+            found = SUCCESS_PROBABILITY * found + FAILURE_PROBABILITY * search_expectiminimax(board, state, scale, work, left - 1, ply + 1)
+            set_cell(board, state, source, mover, troops)
         if sign * found > best:
             best = sign * found
-            keep_line(work, ply, move, not attack)
+            store_line(work, ply, move, not attack)
     return sign * best
 
 
 @compiled
 def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
     """Return what one cell contributes to the key of a position."""
-    if owner == FREE:
+    if owner == NO_OWNER:
         return 0
     return board[board[ZOBRIST] + (2 * board[at + INDEX] + owner) * (board[MAX_TROOPS] + 1) + troops]  # type: ignore[no-any-return]
 
@@ -286,7 +286,7 @@ def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
 @compiled
 def hash_ply(board: Any, ply: int) -> int:
     """Return what the ply contributes to the key: below a chance node, a value holds at one ply only."""
-    return board[board[ZOBRIST] + 2 * board[TERRITORIES] * (board[MAX_TROOPS] + 1) + ply]  # type: ignore[no-any-return]
+    return board[board[ZOBRIST] + 2 * board[TERRITORY_COUNT] * (board[MAX_TROOPS] + 1) + ply]  # type: ignore[no-any-return]
 
 
 @compiled
@@ -302,27 +302,27 @@ def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
 
 
 @compiled
-def window(
-    alpha: float, beta: float, least: float, most: float, chance: float, low: float, high: float
+def star1_window(
+    alpha: float, beta: float, low_rest: float, high_rest: float, chance: float, low: float, high: float
 ) -> tuple[float, float]:
     """Return the window of one of two results (Ballard 1983). It has probability `chance`; the other one adds `least`
     to `most`. Values lie between `low` and `high`.
     """
-    return max((alpha - most) / chance, low), min((beta - least) / chance, high)
+    return max((alpha - high_rest) / chance, low), min((beta - low_rest) / chance, high)
 
 
 @compiled
-def recall(table: Any, worths: Any, key: int, left: int, low: float, high: float) -> tuple[float, float]:
+def look_up_bounds(table: Any, worths: Any, key: int, left: int, low: float, high: float) -> tuple[float, float]:
     """Return the table's bounds on a position's value for the seat that moved there, else `low` and `high`."""
-    slot = SLOT * (key & (len(worths) - 1))
+    slot = ENTRY_LENGTH * (key & (len(worths) - 1))
     if table[slot] != key or (table[slot + 1] >> 2) & 255 != left:
         return low, high
-    kind, worth = table[slot + 1] & 3, -worths[slot // SLOT]
-    return low if kind == LOWER else max(low, worth), high if kind == UPPER else min(high, worth)
+    kind, worth = table[slot + 1] & 3, -worths[slot // ENTRY_LENGTH]
+    return low if kind == LOWER_BOUND else max(low, worth), high if kind == UPPER_BOUND else min(high, worth)
 
 
 @compiled
-def remember(
+def store_entry(
     work: Any,
     table: Any,
     worths: Any,
@@ -335,35 +335,35 @@ def remember(
     best: float,
 ) -> None:
     """Store a position's value and best move. A stopped search stores wrong values, which no other search reads."""
-    kind = LOWER if best >= beta else UPPER if best <= alpha else EXACT
-    move = work[work[LINES] + ply * work[LINE] + 1]
-    table[slot], table[slot + 1], worths[slot // SLOT] = key, move << 10 | left << 2 | kind, best
+    kind = LOWER_BOUND if best >= beta else UPPER_BOUND if best <= alpha else EXACT_BOUND
+    move = work[work[LINES] + ply * work[LINE_LENGTH] + 1]
+    table[slot], table[slot + 1], worths[slot // ENTRY_LENGTH] = key, move << 10 | left << 2 | kind, best
 
 
 @compiled
-def reach(board: Any, state: Any, scale: Any, mover: int, left: int, ply: int) -> tuple[float, float]:
+def bound_values(board: Any, state: Any, scale: Any, mover: int, left: int, ply: int) -> tuple[float, float]:
     """Return bounds on a move's value. A win or loss is possible only if `left` plies suffice to take the whole map."""
-    territories = board[TERRITORIES]
-    low = ply + 2 - WIN if state[OWNED + 1 - mover] + left // 2 >= territories else -scale[BOUND]
-    high = WIN - ply - 1 if state[OWNED + mover] + 1 + (left - 1) // 2 >= territories else scale[BOUND]
+    territories = board[TERRITORY_COUNT]
+    low = ply + 2 - WIN_VALUE if state[TERRITORIES_OF_SEAT + 1 - mover] + left // 2 >= territories else -scale[EVALUATION_BOUND]
+    high = WIN_VALUE - ply - 1 if state[TERRITORIES_OF_SEAT + mover] + 1 + (left - 1) // 2 >= territories else scale[EVALUATION_BOUND]
     return low, high
 
 
 @compiled
-def prune_frontier(board: Any, state: Any, scale: Any, work: Any, ply: int, alpha: float, beta: float) -> float:
+def prune_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int, alpha: float, beta: float) -> float:
     """Search as `prune` does, one ply deep."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
-    draw = drawn_after(board, work, ply)
-    won = WIN - ply - 1
-    last = state[OWNED + mover] == board[TERRITORIES] - 1
-    low = -scale[BOUND]
+    draw = is_drawn_after(board, work, ply)
+    won = WIN_VALUE - ply - 1
+    last = state[TERRITORIES_OF_SEAT + mover] == board[TERRITORY_COUNT] - 1
+    low = -scale[EVALUATION_BOUND]
     leaves = wins = 0
-    begin = MOVES + ply * board[MOST_MOVES]
-    empty = state[EMPTY]
+    begin = MOVE_LISTS + ply * board[MAX_MOVES]
+    empty = state[FREE_COUNT]
     end = list_moves(board, state, work, mover, begin)
-    cuts = work[CUTS] + mover * board[CODES]
+    cuts = work[CUTOFF_COUNTS] + mover * board[MOVE_CODE_COUNT]
     order_moves(work, cuts, begin, end, -1)
     for i in range(begin, end):
         move = work[i]
@@ -375,22 +375,22 @@ def prune_frontier(board: Any, state: Any, scale: Any, work: Any, ply: int, alph
             elif draw:
                 found = 0.0
             else:
-                found = sign * peek(board, state, scale, move, mover, placed(board, state, move))
+                found = sign * evaluate_change(board, state, scale, move, mover, troops_placed(board, state, move))
         else:
             source, to = board[move + board[SOURCES]], board[move]
             rest = state[source + 1] - state[to + 1]
-            repelled = 0.0 if draw else sign * peek(board, state, scale, source, mover if rest else FREE, rest)
+            repelled = 0.0 if draw else sign * evaluate_change(board, state, scale, source, mover if rest else NO_OWNER, rest)
             high = won if last else -low
-            if REPELLED * repelled + TAKEN * high <= alpha:
-                found = REPELLED * repelled + TAKEN * high
+            if FAILURE_PROBABILITY * repelled + SUCCESS_PROBABILITY * high <= alpha:
+                found = FAILURE_PROBABILITY * repelled + SUCCESS_PROBABILITY * high
             else:
                 leaves += 1
                 if last:
                     found = won
                     wins += 1
                 else:
-                    found = 0.0 if draw else sign * peek(board, state, scale, to, mover, 1)
-                found = TAKEN * found + REPELLED * repelled
+                    found = 0.0 if draw else sign * evaluate_change(board, state, scale, to, mover, 1)
+                found = SUCCESS_PROBABILITY * found + FAILURE_PROBABILITY * repelled
         if found > best:
             best, chosen = found, move
             if best >= beta:
@@ -403,13 +403,13 @@ def prune_frontier(board: Any, state: Any, scale: Any, work: Any, ply: int, alph
 
 
 @entry
-def prune(
+def search_alpha_beta(
     board: Any,
     state: Any,
     scale: Any,
     work: Any,
     table: Any,
-    worths: Any,
+    values: Any,
     left: int,
     ply: int,
     alpha: float,
@@ -419,39 +419,39 @@ def prune(
     """Return the value of an unfinished position for the seat to move, or a bound outside `alpha` to `beta`."""
     # It is this long because it is the hot loop. What it does for a move needs nearly all that it knows of
     # the position, and a call a move costs nodes a second, above all in plain Python.
-    if work[STOP] or work[NODES] >= work[BUDGET]:
+    if work[STOP] or work[NODES] >= work[NODE_LIMIT]:
         work[STOP] = 1
         return 0.0
     first = -1
-    slot = SLOT * (key & (len(worths) - 1))
+    slot = ENTRY_LENGTH * (key & (len(values) - 1))
     if table[slot] == key:
         first = table[slot + 1] >> 10
         if (table[slot + 1] >> 2) & 255 == left:
-            kind, known = table[slot + 1] & 3, worths[slot // SLOT]
-            if kind == EXACT or (known >= beta if kind == LOWER else known <= alpha):
+            kind, known = table[slot + 1] & 3, values[slot // ENTRY_LENGTH]
+            if kind == EXACT_BOUND or (known >= beta if kind == LOWER_BOUND else known <= alpha):
                 work[NODES] += 1
-                work[work[LINES] + ply * work[LINE]] = 0
+                work[work[LINES] + ply * work[LINE_LENGTH]] = 0
                 return known  # type: ignore[no-any-return]
     if left == 1:
-        best = prune_frontier(board, state, scale, work, ply, alpha, beta)
-        remember(work, table, worths, slot, key, left, ply, alpha, beta, best)
+        best = prune_last_ply(board, state, scale, work, ply, alpha, beta)
+        store_entry(work, table, values, slot, key, left, ply, alpha, beta, best)
         return best
     work[NODES] += 1
     mover = state[SEAT] ^ (ply & 1)
-    last = state[OWNED + mover] == board[TERRITORIES] - 1
-    low, high = reach(board, state, scale, mover, left, ply)
+    last = state[TERRITORIES_OF_SEAT + mover] == board[TERRITORY_COUNT] - 1
+    low, high = bound_values(board, state, scale, mover, left, ply)
     best, floor = -INFINITY, alpha
     onward = key ^ hash_ply(board, ply) ^ hash_ply(board, ply + 1)
-    begin = MOVES + ply * board[MOST_MOVES]
+    begin = MOVE_LISTS + ply * board[MAX_MOVES]
     end = list_moves(board, state, work, mover, begin)
-    cuts = work[CUTS] + mover * board[CODES]
+    cuts = work[CUTOFF_COUNTS] + mover * board[MOVE_CODE_COUNT]
     order_moves(work, cuts, begin, end, first)
     for i in range(begin, end):
         move = work[i]
         attack = move >= board[BORDERS]
         at = board[move] if attack else move
         was, before = state[at], state[at + 1]
-        troops = 1 if attack else placed(board, state, at)
+        troops = 1 if attack else troops_placed(board, state, at)
         after = onward ^ hash_at(board, at, was, before) ^ hash_at(board, at, mover, troops)
         seen, chance = 0.0, 1.0
         above, below = alpha, beta
@@ -460,52 +460,52 @@ def prune(
             source = board[move + board[SOURCES]]
             army = state[source + 1]
             rest = army - before
-            holder = mover if rest else FREE
+            holder = mover if rest else NO_OWNER
             if not last:
-                least, most = recall(table, worths, after, left - 1, low, high)
-            above, below = window(alpha, beta, TAKEN * least, TAKEN * most, REPELLED, low, high)
+                least, most = look_up_bounds(table, values, after, left - 1, low, high)
+            above, below = star1_window(alpha, beta, SUCCESS_PROBABILITY * least, SUCCESS_PROBABILITY * most, FAILURE_PROBABILITY, low, high)
             other = onward ^ hash_at(board, source, mover, army) ^ hash_at(board, source, holder, rest)
-            put(board, state, source, holder, rest)
-            seen -= REPELLED * prune(board, state, scale, work, table, worths, left - 1, ply + 1, -below, -above, other)
-            put(board, state, source, mover, army)
-            chance = TAKEN
-            above, below = window(alpha, beta, seen, seen, TAKEN, low, high)
-        if attack and seen + TAKEN * most <= alpha:
-            found = seen + TAKEN * most
-        elif attack and seen + TAKEN * least >= beta:
-            found = seen + TAKEN * least
+            set_cell(board, state, source, holder, rest)
+            seen -= FAILURE_PROBABILITY * search_alpha_beta(board, state, scale, work, table, values, left - 1, ply + 1, -below, -above, other)
+            set_cell(board, state, source, mover, army)
+            chance = SUCCESS_PROBABILITY
+            above, below = star1_window(alpha, beta, seen, seen, SUCCESS_PROBABILITY, low, high)
+        if attack and seen + SUCCESS_PROBABILITY * most <= alpha:
+            found = seen + SUCCESS_PROBABILITY * most
+        elif attack and seen + SUCCESS_PROBABILITY * least >= beta:
+            found = seen + SUCCESS_PROBABILITY * least
         elif last and was != mover:
-            note_end(work, ply + 1)
-            found = seen + chance * (WIN - ply - 1)
+            count_terminal(work, ply + 1)
+            found = seen + chance * (WIN_VALUE - ply - 1)
         else:
-            put(board, state, at, mover, troops)
-            found = seen - chance * prune(
-                board, state, scale, work, table, worths, left - 1, ply + 1, -below, -above, after
+            set_cell(board, state, at, mover, troops)
+            found = seen - chance * search_alpha_beta(
+                board, state, scale, work, table, values, left - 1, ply + 1, -below, -above, after
             )
-            put(board, state, at, was, before)
+            set_cell(board, state, at, was, before)
         if found > best:
             best = found
-            keep_line(work, ply, move, not attack)
+            store_line(work, ply, move, not attack)
             if best >= beta:
                 work[cuts + move] += left * left
                 break
             alpha = max(alpha, best)
-    remember(work, table, worths, slot, key, left, ply, floor, beta, best)
+    store_entry(work, table, values, slot, key, left, ply, floor, beta, best)
     return best
 
 
-def action_of(board: list[int], position: duel.Position, move: int) -> Action:
+def decode_move(board: list[int], position: duel.Position, move: int) -> Action:
     """Convert a kernel's move number to an action of the rules. `board` is what `duel_board` returned."""
     if move < board[BORDERS]:
-        return Action("invade" if FREE in position.owner else "reinforce", board[move + INDEX])
+        return Action("invade" if NO_OWNER in position.owner else "reinforce", board[move + INDEX])
     return Action("attack", board[board[move] + INDEX], board[board[move + board[SOURCES]] + INDEX])
 
 
 class DuelSearch:
     """Searches bounded Risk with one configuration, one search at a time."""
 
-    usual_depth: ClassVar[int] = 3
-    at_once: ClassVar[int] = work_buffers.AT_ONCE
+    default_depth: ClassVar[int] = 3
+    nodes_per_ms: ClassVar[int] = work_buffers.NODES_PER_MS
 
     def __init__(self, rules: Duel) -> None:
         self.rules = rules
@@ -514,9 +514,9 @@ class DuelSearch:
         self._searches = 0
 
     @cached_property
-    def _memory(self) -> tuple[Any, Any]:
+    def _table(self) -> tuple[Any, Any]:
         """The transposition table. Keys include the number of the search, so older entries never match."""
-        return zeros(SLOT * SLOTS), zeros(SLOTS, float)
+        return zeros(ENTRY_LENGTH * TABLE_SIZE), zeros(TABLE_SIZE, float)
 
     def search(
         self,
@@ -525,11 +525,11 @@ class DuelSearch:
         depth: int,
         algorithm: Algorithm,
         evaluation: str = "features",
-        weights: Sequence[float] = EQUAL,
-        settings: DuelSettings = USUAL,
+        weights: Sequence[float] = EQUAL_WEIGHTS,
+        settings: DuelSettings = DEFAULT_SETTINGS,
         below: Callable[[int], int] | None = None,
-        limit: Limit,
-    ) -> Found[Action]:
+        limit: SearchLimit,
+    ) -> SearchResult[Action]:
         """Return the best move by iterative deepening up to `depth` within `limit`; always a legal one.
 
         It may exceed the node limit by fewer nodes than one position has results. The line ends early at a position
@@ -537,33 +537,33 @@ class DuelSearch:
         """
         rules = self.rules
         if rules.to_move(position) is None:
-            return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=depth, complete=True)
+            return SearchResult(0.0, None, (), nodes=1, leaves=1, max_ply=0, depth=depth, complete=True)
         depth = min(depth, DEEPEST_SEARCH, rules.max_plies - position.at)
-        work = work_array(self._values, depth, position.at)
-        worth = opinion(rules)
+        work = make_work_array(self._values, depth, position.at)
+        worth = evaluation_scale(rules)
         values = scale_values(rules.map, weights, worth, rules.max_troops)
         scale = floats([*values, 0.0 if evaluation == "none" else worth])
-        state = state_of(self._board, position, position.seat, MODES[evaluation])
+        state = make_state(self._board, position, position.seat, MODES[evaluation])
         self._searches += 1
 
-        def look(rules: Duel, root: Position, *, depth: int, limit: Limit) -> Found[Action]:
+        def search_depth(rules: Duel, root: Position, *, depth: int, limit: SearchLimit) -> SearchResult[Action]:
             """Search once, `depth` plies deep. Raises `LimitReached`."""
-            work_buffers.begin(work, limit.left)
+            work_buffers.reset_counts(work, limit.nodes_left)
             arrays = self._board, state, scale, work
             if algorithm == "expectiminimax":
-                value = expect(*arrays, depth, 0)
+                value = search_expectiminimax(*arrays, depth, 0)
             else:
-                value = prune(*arrays, *self._memory, depth, 0, -INFINITY, INFINITY, self._searches)
-            work_buffers.charge(work, limit)
-            return work_buffers.found(work, value, self._line(root, work), depth)
+                value = search_alpha_beta(*arrays, *self._table, depth, 0, -INFINITY, INFINITY, self._searches)
+            work_buffers.charge_limit(work, limit)
+            return work_buffers.make_result(work, value, self._principal_variation(root, work), depth)
 
-        with work_buffers.stopping(work, limit.deadline):
-            return deepen(rules, position, look, limit=limit, deepest=depth)
+        with work_buffers.stop_at(work, limit.deadline):
+            return deepen(rules, position, search_depth, limit=limit, max_depth=depth)
 
-    def _line(self, root: Position, work: Any) -> tuple[Action, ...]:
+    def _principal_variation(self, root: Position, work: Any) -> tuple[Action, ...]:
         position, line = root, []
-        for move in work_buffers.best_line(work):
-            action = action_of(self._values, position, move)
+        for move in work_buffers.read_principal_variation(work):
+            action = decode_move(self._values, position, move)
             line.append(action)
             position = self.rules.outcomes(position, action)[0][1]
         return tuple(line)
@@ -575,12 +575,12 @@ class DuelSearch:
             return 1
         if depth > depth_left or self.rules.to_move(position) is None:
             return 0
-        work = work_array(self._values, depth, position.at)
-        return int(count_paths(self._board, state_of(self._board, position, position.seat, NONE), work, depth, 0))
+        work = make_work_array(self._values, depth, position.at)
+        return int(count_paths(self._board, make_state(self._board, position, position.seat, NO_EVALUATION), work, depth, 0))
 
     def warm_up(self) -> None:
-        if not FAST:
+        if not HAS_NUMBA:
             return
         position = self.rules.initial(NO_DICE)[0]
         for algorithm in get_args(Algorithm):
-            self.search(position, depth=2, algorithm=algorithm, limit=Limit())
+            self.search(position, depth=2, algorithm=algorithm, limit=SearchLimit())

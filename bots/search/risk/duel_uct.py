@@ -7,67 +7,67 @@ from functools import cached_property
 from math import sqrt
 from typing import Any, ClassVar
 
-from bots.evaluation.base import EQUAL, WIN
-from bots.search.base import Found, Limit, opinion
+from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
+from bots.search.base import SearchResult, SearchLimit, evaluation_scale
 from bots.search.risk import uct_tree
-from bots.search.risk.duel_search import BORDERS, CODES, MAX_PLIES, SOURCES, action_of, duel_board, list_moves, placed
-from bots.search.risk.flat_position import FEATURES, OWNED, SEAT, TERRITORIES, estimate, put, scale_values, state_of
-from bots.search.risk.uct_tree import CHILD, DECISION, NODE, SIBLING, VISITS, follow
-from machine.compiled import FAST, compiled, entry, floats, ints, zeros
-from machine.generator import SEEDS, SPAN, draw, seeded
+from bots.search.risk.duel_search import BORDERS, MOVE_CODE_COUNT, MAX_PLIES, SOURCES, decode_move, duel_board, list_moves, troops_placed
+from bots.search.risk.flat_position import FEATURES, TERRITORIES_OF_SEAT, SEAT, TERRITORY_COUNT, evaluate, set_cell, scale_values, make_state
+from bots.search.risk.uct_tree import CHILD, DECISION, NODE_LENGTH, SIBLING, VISITS, find_or_add_child
+from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
+from machine.generator import SEED_COUNT, DRAW_RANGE, draw, seed_state
 from protocol.games.base import NO_DICE
 from protocol.games.risk import duel
-from protocol.games.risk.duel import FREE, Action, Duel, Position
+from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
 from protocol.messages import Event
 
-AT, CHOSEN, LISTED = 2, 8, 136
+ROOT_PLY, PATH, MOVES = 2, 8, 136
 """work[AT] is the ply of the root; the nodes of a simulation begin at CHOSEN, the moves at LISTED."""
-MOST_DEPTH = LISTED - CHOSEN
+MAX_DEPTH = MOVES - PATH
 EXPLORATION = 0.4
 """The constant of PUCT."""
-_TAKEN = int(duel.TAKEN * SPAN)
+_SUCCESS_THRESHOLD = int(duel.WIN_PROBABILITY * DRAW_RANGE)
 """An attack takes the territory if the random number is below this."""
 
 
 @compiled
-def select(tree: Any, totals: Any, work: Any, found: Any, node: int, last: int, count: int) -> int:
+def select_move(tree: Any, totals: Any, work: Any, found: Any, node: int, last: int, count: int) -> int:
     """Return the move to visit by PUCT with uniform priors (Rosin 2011). `last` is 1 after a successful attack."""
     child, visits, total = tree[node + CHILD], 0, 0.0
     while child:
         found[tree[child + DECISION]] = child
         if tree[child + DECISION] % 2 == last:
             visits += tree[child + VISITS]
-            total += totals[child // NODE]
+            total += totals[child // NODE_LENGTH]
         child = tree[child + SIBLING]
     mean = total / visits if visits else 0.5
     reach = EXPLORATION * sqrt(visits + 1) / count
     best, chosen = -1.0, 0
     for i in range(count):
-        child = found[2 * work[LISTED + i] + last]
+        child = found[2 * work[MOVES + i] + last]
         value = mean + reach
         if child:
-            value = totals[child // NODE] / tree[child + VISITS] + reach / (1 + tree[child + VISITS])
+            value = totals[child // NODE_LENGTH] / tree[child + VISITS] + reach / (1 + tree[child + VISITS])
         if value > best:
             best, chosen = value, i
     child = tree[node + CHILD]
     while child:
         found[tree[child + DECISION]] = 0
         child = tree[child + SIBLING]
-    return work[LISTED + chosen]  # type: ignore[no-any-return]
+    return work[MOVES + chosen]  # type: ignore[no-any-return]
 
 
 @compiled
-def play(board: Any, state: Any, luck: Any, mover: int, move: int) -> int:
+def play_move(board: Any, state: Any, rng: Any, mover: int, move: int) -> int:
     """Play a move. Return 1 if it is an attack that succeeds, else 0."""
     if move < board[BORDERS]:
-        put(board, state, move, mover, placed(board, state, move))
+        set_cell(board, state, move, mover, troops_placed(board, state, move))
         return 0
     source, to = board[move + board[SOURCES]], board[move]
-    if draw(luck) < _TAKEN:
-        put(board, state, to, mover, 1)
+    if draw(rng) < _SUCCESS_THRESHOLD:
+        set_cell(board, state, to, mover, 1)
         return 1
     rest = state[source + 1] - state[to + 1]
-    put(board, state, source, mover if rest else FREE, rest)
+    set_cell(board, state, source, mover if rest else NO_OWNER, rest)
     return 0
 
 
@@ -77,7 +77,7 @@ def simulate(
     root: Any,
     state: Any,
     scale: Any,
-    luck: Any,
+    rng: Any,
     tree: Any,
     totals: Any,
     work: Any,
@@ -91,70 +91,70 @@ def simulate(
         value = -1.0
         while value < 0.0:
             mover = state[SEAT] ^ (depth & 1)
-            count = list_moves(board, state, work, mover, LISTED) - LISTED
-            move = select(tree, totals, work, found, node, last, count)
-            node = follow(tree, totals, work, node, 2 * move + last)
-            last = play(board, state, luck, mover, move)
+            count = list_moves(board, state, work, mover, MOVES) - MOVES
+            move = select_move(tree, totals, work, found, node, last, count)
+            node = find_or_add_child(tree, totals, work, node, 2 * move + last)
+            last = play_move(board, state, rng, mover, move)
             if node:
-                work[CHOSEN + depth] = node
+                work[PATH + depth] = node
                 depth += 1
-            if state[OWNED + mover] == board[TERRITORIES]:
+            if state[TERRITORIES_OF_SEAT + mover] == board[TERRITORY_COUNT]:
                 value = 1.0 if mover == state[SEAT] else 0.0
-            elif work[AT] + depth >= board[MAX_PLIES]:
+            elif work[ROOT_PLY] + depth >= board[MAX_PLIES]:
                 value = 0.5
-            elif not node or not tree[node + VISITS] or depth == MOST_DEPTH:
-                value = 0.5 + 0.5 * estimate(board, state, scale) / WIN
+            elif not node or not tree[node + VISITS] or depth == MAX_DEPTH:
+                value = 0.5 + 0.5 * evaluate(board, state, scale) / WIN_VALUE
         for i in range(depth):
-            tree[work[CHOSEN + i] + VISITS] += 1
-            totals[work[CHOSEN + i] // NODE] += 1.0 - value if i & 1 else value
+            tree[work[PATH + i] + VISITS] += 1
+            totals[work[PATH + i] // NODE_LENGTH] += 1.0 - value if i & 1 else value
 
 
 class DuelUct:
     """Searches bounded Risk with one configuration, one search at a time."""
 
-    at_once: ClassVar[int] = uct_tree.AT_ONCE
+    nodes_per_ms: ClassVar[int] = uct_tree.SIMULATIONS_PER_MS
 
     def __init__(self, rules: Duel) -> None:
         self.rules = rules
         self._values = duel_board(rules)
         self._board = ints(self._values)
-        self._scale = floats([*scale_values(rules.map, EQUAL, opinion(rules), rules.max_troops), opinion(rules)])
+        self._scale = floats([*scale_values(rules.map, EQUAL_WEIGHTS, evaluation_scale(rules), rules.max_troops), evaluation_scale(rules)])
 
     @cached_property
-    def _room(self) -> tuple[Any, ...]:
+    def _arrays(self) -> tuple[Any, ...]:
         """Tree, totals, `work`, and the array in which `select` looks up children."""
-        codes = self._values[CODES]
-        return *uct_tree.room(), zeros(LISTED + codes), zeros(2 * codes)
+        codes = self._values[MOVE_CODE_COUNT]
+        return *uct_tree.make_arrays(), zeros(MOVES + codes), zeros(2 * codes)
 
     def search(
-        self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: Limit
-    ) -> Found[Action]:
+        self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: SearchLimit
+    ) -> SearchResult[Action]:
         """Return the most visited action within `limit`, which counts simulations; without any, the first legal one.
 
         It ignores `events`: every player is assumed to play well. `below(n)` returns a random number from 0 to n − 1.
         """
         if self.rules.to_move(position) is None:
-            return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=0, complete=True)
-        tree, totals, work, found = self._room
-        uct_tree.plant(tree, work)
-        work[AT] = position.at
-        root, luck = state_of(self._board, position, position.seat, FEATURES), ints(seeded(below(SEEDS)))
+            return SearchResult(0.0, None, (), nodes=1, leaves=1, max_ply=0, depth=0, complete=True)
+        tree, totals, work, found = self._arrays
+        uct_tree.reset_tree(tree, work)
+        work[ROOT_PLY] = position.at
+        root, luck = make_state(self._board, position, position.seat, FEATURES), ints(seed_state(below(SEED_COUNT)))
         given = self._board, root, ints(root), self._scale, luck
-        before = limit.spent
-        uct_tree.in_portions(lambda sims: simulate(*given, tree, totals, work, found, sims), tree, limit)
-        child, sims = uct_tree.favourite(tree, totals, 0), limit.spent - before
+        before = limit.nodes_spent
+        uct_tree.run_simulations(lambda sims: simulate(*given, tree, totals, work, found, sims), tree, limit)
+        child, sims = uct_tree.most_visited_child(tree, totals, 0), limit.nodes_spent - before
         if not child:
             move = self.rules.legal_moves(position)[0]
-            return Found(0.0, move, (move,), nodes=1, leaves=0, deepest=0, depth=0, complete=False)
-        value = float(totals[child // NODE] / tree[child + VISITS])
-        action = action_of(self._values, position, int(tree[child + DECISION]) // 2)
-        return Found(value, action, (action,), nodes=sims, leaves=sims, deepest=1, depth=1, complete=False)
+            return SearchResult(0.0, move, (move,), nodes=1, leaves=0, max_ply=0, depth=0, complete=False)
+        value = float(totals[child // NODE_LENGTH] / tree[child + VISITS])
+        action = decode_move(self._values, position, int(tree[child + DECISION]) // 2)
+        return SearchResult(value, action, (action,), nodes=sims, leaves=sims, max_ply=1, depth=1, complete=False)
 
-    def worth(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
+    def estimate_wins(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
         """Return the mean value for `seat` of `sims` simulations from an unfinished position."""
-        value = self.search(position, below=below, limit=Limit(nodes=sims)).value
+        value = self.search(position, below=below, limit=SearchLimit(nodes=sims)).value
         return value if position.seat == seat else 1.0 - value
 
     def warm_up(self) -> None:
-        if FAST:
-            self.search(self.rules.initial(NO_DICE)[0], below=lambda _: 0, limit=Limit(nodes=uct_tree.LEAST))
+        if HAS_NUMBA:
+            self.search(self.rules.initial(NO_DICE)[0], below=lambda _: 0, limit=SearchLimit(nodes=uct_tree.MIN_SIMULATIONS))

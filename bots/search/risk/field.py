@@ -8,73 +8,73 @@ from __future__ import annotations
 
 from typing import Any
 
-from bots.search.risk.campaign_board import ATTACKS, CLASSIC, DICE, ROUNDS, SEATS, next_turn
-from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH, cell
+from bots.search.risk.campaign_board import ATTACKS, CLASSIC, DICE, ROUNDS, SEATS, find_next_turn
+from bots.search.risk.flat_position import FIRST_CELL, TERRITORY_COUNT, CELL_LENGTH, cell_of
 from machine.compiled import compiled, entry, ints
-from machine.generator import FIRST, SECOND, SPAN, draw, seeded
-from protocol.games.risk.battle import ATTACKING, DEFENDING, round_odds
-from protocol.games.risk.campaign import LEAST_CLASSIC, MOST_PLAYERS, Campaign, Position
+from machine.generator import FIRST_SLOT, SECOND_SLOT, DRAW_RANGE, draw, seed_state
+from protocol.games.risk.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, round_odds
+from protocol.games.risk.campaign import MIN_CLASSIC_DRAFT, MAX_PLAYERS, Campaign, Position
 
-TURN, LEFT, ROUND, ACTIVE, DRAFTING, UNITS, OVER, IN = range(SECOND + 1, SECOND + 9)
+TURN, LEFT, ROUND, ACTIVE, DRAFTING, UNITS, OVER, IS_IN_GAME = range(SECOND_SLOT + 1, SECOND_SLOT + 9)
 """Slots of `field` behind the generator. TURN is the seat to move, LEFT the attacks it has left, ROUND the round,
 ACTIVE the number of seats in the game, DRAFTING whether the turn is at its draft, UNITS the units to place, OVER
 whether the game is over. field[IN + seat] says whether the seat is in the game."""
-HELD = IN + MOST_PLAYERS
+TERRITORIES_OF_SEAT = IS_IN_GAME + MAX_PLAYERS
 """field[HELD + seat] is the number of the seat's territories."""
-CONTINENTS, BLOCKS = HELD + MOST_PLAYERS, HELD + MOST_PLAYERS + 1
+CONTINENT_COUNT, BLOCKS = TERRITORIES_OF_SEAT + MAX_PLAYERS, TERRITORIES_OF_SEAT + MAX_PLAYERS + 1
 """The number of continents, and where their blocks begin."""
 FOES, BLOCK = 2, 3
 """Offsets in a cell. It begins with owner and troops; FOES is the number of neighbours with another owner; BLOCK is
 where its continent's block begins. A block holds the number of territories by seat, then SIZE and BONUS."""
-SIZE, BONUS, BLOCK_WIDTH = MOST_PLAYERS, MOST_PLAYERS + 1, MOST_PLAYERS + 2
-NOWHERE = -1
+SIZE, BONUS, BLOCK_WIDTH = MAX_PLAYERS, MAX_PLAYERS + 1, MAX_PLAYERS + 2
+NO_CELL = -1
 """Stands for no territory in place of a cell."""
-POSITION = TURN
+POSITION_BEGIN = TURN
 """The position begins here; before it is the generator."""
 
 
-def field_of(rules: Campaign, position: Position, seed: int) -> Any:
+def make_field(rules: Campaign, position: Position, seed: int) -> Any:
     """Return the array of a position, whose dice come from a `seed` of `machine.generator`."""
     map_ = rules.map
     count, continents = len(map_), len(map_.continents)
-    blocks = cell(count)
+    blocks = cell_of(count)
     field = [0] * (blocks + BLOCK_WIDTH * continents)
-    field[FIRST], field[SECOND] = seeded(seed)
+    field[FIRST_SLOT], field[SECOND_SLOT] = seed_state(seed)
     field[TURN], field[LEFT], field[ROUND] = position.seat, position.attacks_left, position.round
     field[ACTIVE] = rules.seats - len(position.out)
     field[DRAFTING], field[UNITS] = position.phase == "draft", position.units
     field[OVER] = rules.to_move(position) is None
     for seat in range(rules.seats):
-        field[IN + seat] = seat not in position.out
-        field[HELD + seat] = position.owner.count(seat)
-    field[CONTINENTS], field[BLOCKS] = continents, blocks
+        field[IS_IN_GAME + seat] = seat not in position.out
+        field[TERRITORIES_OF_SEAT + seat] = position.owner.count(seat)
+    field[CONTINENT_COUNT], field[BLOCKS] = continents, blocks
     for index, continent in enumerate(map_.continents):
         block = blocks + BLOCK_WIDTH * index
         for at in map_.members[index]:
             field[block + position.owner[at]] += 1
-            field[cell(at) + BLOCK] = block
+            field[cell_of(at) + BLOCK] = block
         field[block + SIZE], field[block + BONUS] = len(map_.members[index]), continent.bonus
     for at, owner in enumerate(position.owner):
-        field[cell(at)], field[cell(at) + 1] = owner, position.troops[at]
-        field[cell(at) + FOES] = sum(position.owner[other] != owner for other in map_.neighbours[at])
+        field[cell_of(at)], field[cell_of(at) + 1] = owner, position.troops[at]
+        field[cell_of(at) + FOES] = sum(position.owner[other] != owner for other in map_.neighbours[at])
     return ints(field)
 
 
-def _rounds() -> tuple[int, ...]:
+def _round_thresholds() -> tuple[int, ...]:
     """Return two thresholds for each number of attacking and defending dice.
 
     A random number below the first costs the attacker nothing, one below the second costs less than all at stake.
     """
     limits = []
-    for attacking in range(1, ATTACKING + 1):
-        for defending in range(1, DEFENDING + 1):
+    for attacking in range(1, MAX_ATTACK_DICE + 1):
+        for defending in range(1, MAX_DEFENCE_DICE + 1):
             odds = {lost: chance for chance, lost, _ in round_odds(attacking, defending)}
             stake = min(attacking, defending)
-            limits += [int(odds[0] * SPAN), int((1 - odds[stake]) * SPAN)]
+            limits += [int(odds[0] * DRAW_RANGE), int((1 - odds[stake]) * DRAW_RANGE)]
     return tuple(limits)
 
 
-_LIMITS = _rounds()
+_ROUND_THRESHOLDS = _round_thresholds()
 
 
 @compiled
@@ -83,12 +83,12 @@ def fight(field: Any, attackers: int, defenders: int, dice: int) -> int:
     if not dice:
         return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)
     while attackers > 0 and defenders > 0:
-        sides = 4 * min(attackers, ATTACKING) + 2 * min(defenders, DEFENDING) - 6
+        sides = 4 * min(attackers, MAX_ATTACK_DICE) + 2 * min(defenders, MAX_DEFENCE_DICE) - 6
         stake = 2 if attackers > 1 and defenders > 1 else 1
         drawn = draw(field)
-        if drawn < _LIMITS[sides]:
+        if drawn < _ROUND_THRESHOLDS[sides]:
             defenders -= stake
-        elif drawn < _LIMITS[sides + 1]:
+        elif drawn < _ROUND_THRESHOLDS[sides + 1]:
             attackers -= 1
             defenders -= 1
         else:
@@ -97,7 +97,7 @@ def fight(field: Any, attackers: int, defenders: int, dice: int) -> int:
 
 
 @compiled
-def give(board: Any, field: Any, at: int, seat: int) -> None:
+def change_owner(board: Any, field: Any, at: int, seat: int) -> None:
     """Give a territory to another seat. Giving it back undoes the change."""
     was = field[at]
     field[at] = seat
@@ -112,8 +112,8 @@ def give(board: Any, field: Any, at: int, seat: int) -> None:
             if holder == was:
                 field[other + FOES] += 1
     field[at + FOES] = foes
-    field[HELD + was] -= 1
-    field[HELD + seat] += 1
+    field[TERRITORIES_OF_SEAT + was] -= 1
+    field[TERRITORIES_OF_SEAT + seat] += 1
     block = field[at + BLOCK]
     field[block + was] -= 1
     field[block + seat] += 1
@@ -122,11 +122,11 @@ def give(board: Any, field: Any, at: int, seat: int) -> None:
 @entry
 def income(board: Any, field: Any, seat: int) -> int:
     """Return the units that a seat has to place in a draft."""
-    held = field[HELD + seat]
+    held = field[TERRITORIES_OF_SEAT + seat]
     if not board[CLASSIC]:
         return held  # type: ignore[no-any-return]
-    units = max(LEAST_CLASSIC, held // 3)
-    for i in range(field[CONTINENTS]):
+    units = max(MIN_CLASSIC_DRAFT, held // 3)
+    for i in range(field[CONTINENT_COUNT]):
         block = field[BLOCKS] + i * BLOCK_WIDTH
         if field[block + seat] == field[block + SIZE]:
             units += field[block + BONUS]
@@ -134,7 +134,7 @@ def income(board: Any, field: Any, seat: int) -> int:
 
 
 @compiled
-def place(field: Any, at: int, units: int) -> None:
+def place_units(field: Any, at: int, units: int) -> None:
     """Place drafted units on a territory. Placing the last unit ends the draft."""
     field[at + 1] += units
     field[UNITS] -= units
@@ -145,7 +145,7 @@ def place(field: Any, at: int, units: int) -> None:
 @compiled
 def end_turn(board: Any, field: Any) -> None:
     """Pass the turn to the next seat in the game, or end the game after the last round."""
-    following, number = next_turn(board, field, IN, field[TURN], field[ROUND])
+    following, number = find_next_turn(board, field, IS_IN_GAME, field[TURN], field[ROUND])
     if number > board[ROUNDS]:
         field[OVER] = 1
     field[TURN], field[ROUND], field[LEFT], field[DRAFTING] = following, number, board[ATTACKS], 1
@@ -153,16 +153,16 @@ def end_turn(board: Any, field: Any) -> None:
 
 
 @compiled
-def settle(board: Any, field: Any, at: int, to: int, units: int, left: int) -> None:
+def apply_battle(board: Any, field: Any, at: int, to: int, units: int, left: int) -> None:
     """Apply the result of a battle, encoded as by `fight`. After the last attack the turn passes."""
     field[at + 1] -= units
     field[LEFT] -= 1
     if left > 0:
         loser = field[to]
         field[to + 1] = left
-        give(board, field, to, field[TURN])
-        if field[HELD + loser] == 0 and field[IN + loser]:
-            field[IN + loser] = 0
+        change_owner(board, field, to, field[TURN])
+        if field[TERRITORIES_OF_SEAT + loser] == 0 and field[IS_IN_GAME + loser]:
+            field[IS_IN_GAME + loser] = 0
             field[ACTIVE] -= 1
             if field[ACTIVE] == 1:
                 field[OVER] = 1
@@ -174,36 +174,36 @@ def settle(board: Any, field: Any, at: int, to: int, units: int, left: int) -> N
 
 @compiled
 def attack(board: Any, field: Any, at: int, to: int, units: int) -> None:
-    settle(board, field, at, to, units, fight(field, units, field[to + 1], board[DICE]))
+    apply_battle(board, field, at, to, units, fight(field, units, field[to + 1], board[DICE]))
 
 
 @entry
-def do(board: Any, field: Any, source: int, target: int, units: int, left: int) -> None:
+def apply_move(board: Any, field: Any, source: int, target: int, units: int, left: int) -> None:
     """Play a draft to `source` if there is no target, the turn's end without a source, else an attack that leaves
     `left`.
     """
-    if target != NOWHERE:
-        settle(board, field, source, target, units, left)
-    elif source != NOWHERE:
-        place(field, source, units)
+    if target != NO_CELL:
+        apply_battle(board, field, source, target, units, left)
+    elif source != NO_CELL:
+        place_units(field, source, units)
     else:
         end_turn(board, field)
 
 
 @compiled
-def score(board: Any, field: Any, shares: Any) -> None:
+def write_first_place_shares(board: Any, field: Any, shares: Any) -> None:
     """Write each seat's share of first place in a finished game."""
     best, winners = -1, 0
     for seat in range(board[SEATS]):
         shares[seat] = 0.0
-        if field[IN + seat]:
+        if field[IS_IN_GAME + seat]:
             units = 0
-            for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+            for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
                 if field[at] == seat:
                     units += field[at + 1]
-            shares[seat] = float(field[HELD + seat] * (1 << 32) + units)
+            shares[seat] = float(field[TERRITORIES_OF_SEAT + seat] * (1 << 32) + units)
             if shares[seat] > best:
                 best, winners = int(shares[seat]), 0
             winners += shares[seat] == best
     for seat in range(board[SEATS]):
-        shares[seat] = 1.0 / winners if field[IN + seat] and shares[seat] == best else 0.0
+        shares[seat] = 1.0 / winners if field[IS_IN_GAME + seat] and shares[seat] == best else 0.0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from bots.evaluation.risk import TEMPO, WITHIN
+from bots.evaluation.risk import TEMPO_FACTOR, FEATURES_BOUND
 from bots.search.risk.campaign_board import CLASSIC, SEATS
-from bots.search.risk.field import BLOCK_WIDTH, BLOCKS, BONUS, CONTINENTS, FOES, HELD, IN, SIZE, TURN, income
-from bots.search.risk.flat_position import FEATURES, NONE, ROWS, TERRITORIES, WIDTH
+from bots.search.risk.field import BLOCK_WIDTH, BLOCKS, BONUS, CONTINENT_COUNT, FOES, TERRITORIES_OF_SEAT, IS_IN_GAME, SIZE, TURN, income
+from bots.search.risk.flat_position import FEATURES, NO_EVALUATION, FIRST_CELL, TERRITORY_COUNT, CELL_LENGTH
 from machine.compiled import compiled
 
 OUTLOOK = 3
@@ -16,10 +16,10 @@ _IDLE, _DANGER, _ARMY, _INCOME, _PROGRESS, _LAND = range(6)
 
 
 @compiled
-def _progress(field: Any, seat: int) -> float:
+def _continent_progress(field: Any, seat: int) -> float:
     """Return the sum of continent bonuses, each times the square of the fraction of it that the seat holds."""
     found = 0.0
-    for i in range(field[CONTINENTS]):
+    for i in range(field[CONTINENT_COUNT]):
         block = field[BLOCKS] + i * BLOCK_WIDTH
         share = field[block + seat] / field[block + SIZE]
         found += field[block + BONUS] * share * share
@@ -27,33 +27,33 @@ def _progress(field: Any, seat: int) -> float:
 
 
 @compiled
-def outlook(board: Any, field: Any, weights: Any, strong: Any, seat: int) -> float:
+def outlook(board: Any, field: Any, weights: Any, strengths: Any, seat: int) -> float:
     """Return a seat's fraction of all strength, from 0 to 1. `strong` has space for a float a seat."""
     for each in range(board[SEATS]):
-        strong[each] = 0.0
-    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+        strengths[each] = 0.0
+    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
         owner, troops = field[at], field[at + 1]
         if not field[at + FOES]:
-            strong[owner] += 0.1 * weights[_IDLE] * troops
+            strengths[owner] += 0.1 * weights[_IDLE] * troops
             continue
         above = 0
         for i in range(board[at], board[at + 1]):
             if field[board[i]] != owner and field[board[i] + 1] - troops > above:
                 above = field[board[i] + 1] - troops
-        strong[owner] += troops - 0.1 * weights[_DANGER] * min(above, troops)
+        strengths[owner] += troops - 0.1 * weights[_DANGER] * min(above, troops)
     total = 0.0
     for each in range(board[SEATS]):
         found = 0.0
-        if field[IN + each]:
-            land = field[HELD + each] + weights[_INCOME] * income(board, field, each)
+        if field[IS_IN_GAME + each]:
+            land = field[TERRITORIES_OF_SEAT + each] + weights[_INCOME] * income(board, field, each)
             if board[CLASSIC]:
-                land += weights[_PROGRESS] * _progress(field, each)
-            found = max(0.1, strong[each]) ** (weights[_ARMY] / 5) * land ** (2 * weights[_LAND])
+                land += weights[_PROGRESS] * _continent_progress(field, each)
+            found = max(0.1, strengths[each]) ** (weights[_ARMY] / 5) * land ** (2 * weights[_LAND])
             if field[TURN] == each:
-                found *= TEMPO
-        strong[each] = found
+                found *= TEMPO_FACTOR
+        strengths[each] = found
         total += found
-    return strong[seat] / total  # type: ignore[no-any-return]
+    return strengths[seat] / total  # type: ignore[no-any-return]
 
 
 @compiled
@@ -61,7 +61,7 @@ def features(board: Any, field: Any, weights: Any, seat: int) -> float:
     """Return the weighted mean of the four features (measuring/risk/features.py), from 0 to 1."""
     army = units = 0
     strength = game_openness = 0.0
-    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
         troops = field[at + 1]
         units += troops
         if field[at] != seat:
@@ -76,18 +76,18 @@ def features(board: Any, field: Any, weights: Any, seat: int) -> float:
                 shares += troops / (troops + field[board[i] + 1])
         strength += shares / field[at + FOES]
         game_openness += field[at + FOES] / (board[at + 1] - board[at])
-    held = field[HELD + seat]
+    held = field[TERRITORIES_OF_SEAT + seat]
     if not held:
         return 0.0
-    found = weights[0] * held / board[TERRITORIES] + weights[1] * army / units
+    found = weights[0] * held / board[TERRITORY_COUNT] + weights[1] * army / units
     found += weights[2] * strength / held + weights[3] * (1.0 - game_openness / held)
     return found / (weights[0] + weights[1] + weights[2] + weights[3])  # type: ignore[no-any-return]
 
 
 @compiled
-def judge(board: Any, field: Any, weights: Any, strong: Any, seat: int, mode: int) -> float:
+def evaluate(board: Any, field: Any, weights: Any, strong: Any, seat: int, mode: int) -> float:
     """Return the evaluation of an unfinished position in this mode, between −1 and 1."""
-    if mode == NONE:
+    if mode == NO_EVALUATION:
         return 0.0
     share = features(board, field, weights, seat) if mode == FEATURES else outlook(board, field, weights, strong, seat)
-    return WITHIN * (2.0 * share - 1.0)
+    return FEATURES_BOUND * (2.0 * share - 1.0)

@@ -12,62 +12,62 @@ from itertools import chain
 from math import lcm
 from typing import Any
 
-from bots.evaluation.risk import WITHIN, unam_bound, walk
+from bots.evaluation.risk import FEATURES_BOUND, unam_bound, breadth_first_pairs
 from machine.compiled import compiled, entry, ints, zeros
 from protocol.games.risk.board import Board
-from protocol.games.risk.campaign import MOST_PLAYERS
-from protocol.games.risk.duel import FREE
+from protocol.games.risk.campaign import MAX_PLAYERS
+from protocol.games.risk.duel import NO_OWNER
 
-NONE, FEATURES, UNAM = 0, 1, 2
+NO_EVALUATION, FEATURES, UNAM = 0, 1, 2
 """The values of `state[MODE]`, one an evaluation."""
-MODES = {"none": NONE, "features": FEATURES, "unam": UNAM}
+MODES = {"none": NO_EVALUATION, "features": FEATURES, "unam": UNAM}
 
-ROWS, WIDTH = 24, 4
+FIRST_CELL, CELL_LENGTH = 24, 4
 """A territory's cell is ROWS + WIDTH * index, in `board` and `state` alike. Everywhere it stands for the territory."""
 
 # board[cell]: where its neighbours begin in `board`; +1: where they end; +2: UNIT // their number; +3: its index.
 BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
-TERRITORIES, SHARES, WALK = 0, 1, 2
+TERRITORY_COUNT, SHARES, WALK = 0, 1, 2
 """Slots of `board`. TERRITORIES is the number of territories; board[board[SHARES] + n] is UNIT // n, for n enemies; at
 WALK begin the pairs of cells of `unam`. From slot 4 on the header belongs to the game."""
 
 # state[cell]: its owner; +1: troops. If it is MAX's, +2: enemy neighbours; +3: the sum of its shares against them.
-OWNER, TROOPS, ENEMIES, AGAINST = 0, 1, 2, 3
-SEAT, MODE, EMPTY, UNITS, STRENGTH, EXPOSED, OWNED = range(7)
-ARMY = OWNED + MOST_PLAYERS
+OWNER, TROOPS, ENEMY_COUNT, ENEMY_SHARES = 0, 1, 2, 3
+SEAT, MODE, FREE_COUNT, UNITS, STRENGTH, EXPOSED, TERRITORIES_OF_SEAT = range(7)
+TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
 """Slots of `state`. SEAT is MAX, EMPTY the number of free territories, UNITS all troops. STRENGTH and EXPOSED are the
 sums behind the third and fourth feature. state[OWNED + seat] and state[ARMY + seat] are a seat's territories and
 troops."""
 
-BITS = 27
-UNIT = reduce(lcm, range(1, 23))
+SHARE_BITS = 27
+SHARE_UNIT = reduce(lcm, range(1, 23))
 """The unit of shares. A share of one among up to 22 neighbours is exact; beyond, its error is at most 4e-7."""
-FULL = UNIT << BITS
+SAFE_STRENGTH = SHARE_UNIT << SHARE_BITS
 """The strength of a territory without enemy neighbours."""
-LOWEST, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED, PER_POINT = range(7)
+VALUE_WITHOUT_TERRITORY, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED, PER_POINT = range(7)
 """Slots of `scale`. LOWEST is MAX's value without a territory, PER_POINT the value of a point of `unam`."""
 
 
-def cell(territory: int) -> int:
+def cell_of(territory: int) -> int:
     """Return where a territory begins in `board` and `state`."""
-    return ROWS + WIDTH * territory
+    return FIRST_CELL + CELL_LENGTH * territory
 
 
 def board_values(map_: Board) -> list[int]:
     """Return the map as a list, for `ints`. A game first fills its slots of the header and may append to the list."""
     count = len(map_)
-    borders = [[cell(other) for other in others] for others in map_.neighbours]
-    values = [0] * ROWS
-    begin = ROWS + WIDTH * count
+    borders = [[cell_of(other) for other in others] for others in map_.neighbours]
+    values = [0] * FIRST_CELL
+    begin = FIRST_CELL + CELL_LENGTH * count
     for index, others in enumerate(borders):
-        values += [begin, begin + len(others), UNIT // len(others), index]
+        values += [begin, begin + len(others), SHARE_UNIT // len(others), index]
         begin += len(others)
     values += chain.from_iterable(borders)
-    values[TERRITORIES] = count
+    values[TERRITORY_COUNT] = count
     values[SHARES] = len(values)
-    values += [0, *(UNIT // enemies for enemies in range(1, count))]
+    values += [0, *(SHARE_UNIT // enemies for enemies in range(1, count))]
     values[WALK] = len(values)
-    values += map(cell, chain.from_iterable(walk(map_)))
+    values += map(cell_of, chain.from_iterable(breadth_first_pairs(map_)))
     return values
 
 
@@ -77,24 +77,24 @@ def scale_values(map_: Board, weights: Sequence[float], opinion: float, max_troo
     `weights` are those of the four features, `opinion` is the value of an evaluation of 1. Only `unam` needs
     `max_troops`.
     """
-    stretch = opinion * WITHIN
+    stretch = opinion * FEATURES_BOUND
     territories, units, strength, compactness = (2 * stretch * weight / (sum(weights) or 1.0) for weight in weights)
     return [
         -stretch,
         compactness - stretch,
         territories / len(map_),
         units,
-        strength / FULL,
-        compactness / UNIT,
+        strength / SAFE_STRENGTH,
+        compactness / SHARE_UNIT,
         opinion / unam_bound(map_, max_troops),
     ]
 
 
 @compiled
-def features(scale: Any, owned: int, army: int, units: int, strength: int, exposed: int) -> float:
+def weigh_features(scale: Any, owned: int, army: int, units: int, strength: int, exposed: int) -> float:
     """Return the weighted value of MAX's features from their sums."""
     if owned == 0:
-        return scale[LOWEST]  # type: ignore[no-any-return]
+        return scale[VALUE_WITHOUT_TERRITORY]  # type: ignore[no-any-return]
     return (  # type: ignore[no-any-return]
         scale[BASE]
         + scale[PER_TERRITORY] * owned
@@ -104,15 +104,15 @@ def features(scale: Any, owned: int, army: int, units: int, strength: int, expos
 
 
 @compiled
-def unam(board: Any, state: Any, scale: Any) -> float:
+def evaluate_unam(board: Any, state: Any, scale: Any) -> float:
     """Return the score of the walk (Prieto et al. 2014, invadeReforzaAtaca), scaled by its bound."""
     seat = state[SEAT]
     score = 0
     begin = board[WALK]
-    for i in range(begin, begin + 2 * board[TERRITORIES], 2):
+    for i in range(begin, begin + 2 * board[TERRITORY_COUNT], 2):
         v, u = board[i], board[i + 1]
         whose = state[u + OWNER]
-        if whose == FREE:
+        if whose == NO_OWNER:
             degree = board[u + BORDER_END] - board[u + BORDER]
             if score < degree:
                 score += degree
@@ -130,96 +130,96 @@ def unam(board: Any, state: Any, scale: Any) -> float:
 
 
 @entry
-def estimate(board: Any, state: Any, scale: Any) -> float:
+def evaluate(board: Any, state: Any, scale: Any) -> float:
     """Return the value of an unfinished position by the evaluation of `state[MODE]`."""
     if state[MODE] == FEATURES:
         seat = state[SEAT]
-        owned, army = state[OWNED + seat], state[ARMY + seat]
-        return features(scale, owned, army, state[UNITS], state[STRENGTH], state[EXPOSED])
+        owned, army = state[TERRITORIES_OF_SEAT + seat], state[TROOPS_OF_SEAT + seat]
+        return weigh_features(scale, owned, army, state[UNITS], state[STRENGTH], state[EXPOSED])
     if state[MODE] == UNAM:
-        return unam(board, state, scale)
+        return evaluate_unam(board, state, scale)
     return 0.0
 
 
 @compiled
-def put(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
+def set_cell(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
     """Set owner and troops of a cell; FREE and 0 make it free. Putting the old ones back undoes the change."""
     was, before = state[at + OWNER], state[at + TROOPS]
     state[at + OWNER], state[at + TROOPS] = owner, troops
     state[UNITS] += troops - before
-    if was == FREE:
-        state[EMPTY] -= 1
+    if was == NO_OWNER:
+        state[FREE_COUNT] -= 1
     else:
-        state[OWNED + was] -= 1
-        state[ARMY + was] -= before
-    if owner == FREE:
-        state[EMPTY] += 1
+        state[TERRITORIES_OF_SEAT + was] -= 1
+        state[TROOPS_OF_SEAT + was] -= before
+    if owner == NO_OWNER:
+        state[FREE_COUNT] += 1
     else:
-        state[OWNED + owner] += 1
-        state[ARMY + owner] += troops
+        state[TERRITORIES_OF_SEAT + owner] += 1
+        state[TROOPS_OF_SEAT + owner] += troops
     if state[MODE] == FEATURES:
-        _draw_borders(board, state, at, was, before)
+        _update_border_sums(board, state, at, was, before)
 
 
 @compiled
-def _draw_borders(board: Any, state: Any, at: int, was: int, before: int) -> None:
+def _update_border_sums(board: Any, state: Any, at: int, was: int, before: int) -> None:
     """Update the sums along the borders of a cell whose owner was `was`, with `before` troops."""
     seat, shares = state[SEAT], board[SHARES]
     owner, troops = state[at + OWNER], state[at + TROOPS]
     strength, exposed = state[STRENGTH], state[EXPOSED]
-    enemies, against = state[at + ENEMIES], state[at + AGAINST]
+    enemies, against = state[at + ENEMY_COUNT], state[at + ENEMY_SHARES]
     if was == seat:
-        strength -= against * board[shares + enemies] if enemies else FULL
+        strength -= against * board[shares + enemies] if enemies else SAFE_STRENGTH
         exposed -= enemies * board[at + PER_NEIGHBOUR]
-    hostile, was_hostile = owner != seat and owner != FREE, was != seat and was != FREE
+    hostile, was_hostile = owner != seat and owner != NO_OWNER, was != seat and was != NO_OWNER
     enemies = against = 0
     for i in range(board[at + BORDER], board[at + BORDER_END]):
         y = board[i]
         whose = state[y + OWNER]
         if whose == seat:
             if hostile or was_hostile:
-                own, facing, held = state[y + TROOPS], state[y + ENEMIES], state[y + AGAINST]
-                strength -= held * board[shares + facing] if facing else FULL
+                own, facing, held = state[y + TROOPS], state[y + ENEMY_COUNT], state[y + ENEMY_SHARES]
+                strength -= held * board[shares + facing] if facing else SAFE_STRENGTH
                 exposed -= facing * board[y + PER_NEIGHBOUR]
                 if was_hostile:
-                    held -= (own << BITS) // (own + before)
+                    held -= (own << SHARE_BITS) // (own + before)
                     facing -= 1
                 if hostile:
-                    held += (own << BITS) // (own + troops)
+                    held += (own << SHARE_BITS) // (own + troops)
                     facing += 1
-                strength += held * board[shares + facing] if facing else FULL
+                strength += held * board[shares + facing] if facing else SAFE_STRENGTH
                 exposed += facing * board[y + PER_NEIGHBOUR]
-                state[y + ENEMIES], state[y + AGAINST] = facing, held
-        elif owner == seat and whose != FREE:
-            against += (troops << BITS) // (troops + state[y + TROOPS])
+                state[y + ENEMY_COUNT], state[y + ENEMY_SHARES] = facing, held
+        elif owner == seat and whose != NO_OWNER:
+            against += (troops << SHARE_BITS) // (troops + state[y + TROOPS])
             enemies += 1
     if owner == seat:
-        strength += against * board[shares + enemies] if enemies else FULL
+        strength += against * board[shares + enemies] if enemies else SAFE_STRENGTH
         exposed += enemies * board[at + PER_NEIGHBOUR]
-    state[at + ENEMIES], state[at + AGAINST] = enemies, against
+    state[at + ENEMY_COUNT], state[at + ENEMY_SHARES] = enemies, against
     state[STRENGTH], state[EXPOSED] = strength, exposed
 
 
 @entry
-def _fill(board: Any, state: Any, owner: Any, troops: Any) -> None:
-    territories = board[TERRITORIES]
-    state[EMPTY] = territories
+def _set_position(board: Any, state: Any, owner: Any, troops: Any) -> None:
+    territories = board[TERRITORY_COUNT]
+    state[FREE_COUNT] = territories
     for i in range(territories):
-        state[ROWS + WIDTH * i] = FREE
+        state[FIRST_CELL + CELL_LENGTH * i] = NO_OWNER
     for i in range(territories):
-        put(board, state, ROWS + WIDTH * i, owner[i], troops[i])
+        set_cell(board, state, FIRST_CELL + CELL_LENGTH * i, owner[i], troops[i])
 
 
-def state_of(board: Any, position: Any, seat: int, mode: int) -> Any:
+def make_state(board: Any, position: Any, seat: int, mode: int) -> Any:
     """Return the owners and troops of a position as an array, seen from `seat`."""
-    state = zeros(cell(board[TERRITORIES]))
+    state = zeros(cell_of(board[TERRITORY_COUNT]))
     state[SEAT], state[MODE] = seat, mode
-    _fill(board, state, ints(position.owner), ints(position.troops))
+    _set_position(board, state, ints(position.owner), ints(position.troops))
     return state
 
 
 @compiled
-def peek(board: Any, state: Any, scale: Any, at: int, owner: int, troops: int) -> float:
+def evaluate_change(board: Any, state: Any, scale: Any, at: int, owner: int, troops: int) -> float:
     """Return what `estimate` would return after `put` with the same arguments, and leave the state unchanged.
 
     It repeats `_draw_borders` and `estimate` without writing: nine in ten positions of a search are leaves.
@@ -227,19 +227,19 @@ def peek(board: Any, state: Any, scale: Any, at: int, owner: int, troops: int) -
     was, before = state[at], state[at + 1]
     if state[MODE] != FEATURES:
         state[at], state[at + 1] = owner, troops
-        found = unam(board, state, scale) if state[MODE] == UNAM else 0.0
+        found = evaluate_unam(board, state, scale) if state[MODE] == UNAM else 0.0
         state[at], state[at + 1] = was, before
         return found
     seat, shares = state[SEAT], board[SHARES]
-    owned, army = state[OWNED + seat], state[ARMY + seat]
+    owned, army = state[TERRITORIES_OF_SEAT + seat], state[TROOPS_OF_SEAT + seat]
     strength, exposed = state[STRENGTH], state[EXPOSED]
     if was == seat:
         enemies = state[at + 2]
-        strength -= state[at + 3] * board[shares + enemies] if enemies else FULL
+        strength -= state[at + 3] * board[shares + enemies] if enemies else SAFE_STRENGTH
         exposed -= enemies * board[at + 2]
         owned -= 1
         army -= before
-    hostile, was_hostile = owner != seat and owner != FREE, was != seat and was != FREE
+    hostile, was_hostile = owner != seat and owner != NO_OWNER, was != seat and was != NO_OWNER
     mine = owner == seat
     enemies = against = 0
     for i in range(board[at], board[at + 1]):
@@ -249,25 +249,25 @@ def peek(board: Any, state: Any, scale: Any, at: int, owner: int, troops: int) -
             if was_hostile:
                 own, facing, held = state[y + 1], state[y + 2], state[y + 3]
                 strength -= held * board[shares + facing]
-                held -= (own << BITS) // (own + before)
+                held -= (own << SHARE_BITS) // (own + before)
                 if hostile:
-                    held += (own << BITS) // (own + troops)
+                    held += (own << SHARE_BITS) // (own + troops)
                     strength += held * board[shares + facing]
                 else:
-                    strength += held * board[shares + facing - 1] if facing > 1 else FULL
+                    strength += held * board[shares + facing - 1] if facing > 1 else SAFE_STRENGTH
                     exposed -= board[y + 2]
             elif hostile:
                 own, facing, held = state[y + 1], state[y + 2], state[y + 3]
-                strength -= held * board[shares + facing] if facing else FULL
-                held += (own << BITS) // (own + troops)
+                strength -= held * board[shares + facing] if facing else SAFE_STRENGTH
+                held += (own << SHARE_BITS) // (own + troops)
                 strength += held * board[shares + facing + 1]
                 exposed += board[y + 2]
-        elif mine and whose != FREE:
-            against += (troops << BITS) // (troops + state[y + 1])
+        elif mine and whose != NO_OWNER:
+            against += (troops << SHARE_BITS) // (troops + state[y + 1])
             enemies += 1
     if mine:
-        strength += against * board[shares + enemies] if enemies else FULL
+        strength += against * board[shares + enemies] if enemies else SAFE_STRENGTH
         exposed += enemies * board[at + 2]
         owned += 1
         army += troops
-    return features(scale, owned, army, state[UNITS] + troops - before, strength, exposed)
+    return weigh_features(scale, owned, army, state[UNITS] + troops - before, strength, exposed)

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bots.search.risk import field as flat
-from bots.search.risk.battle_odds import enough, odds_of, odds_table
+from bots.search.risk.battle_odds import find_sufficient, look_up_odds, odds_table
 from bots.search.risk.campaign_board import CLASSIC, campaign_board
-from bots.search.risk.field import BLOCK, BONUS, DRAFTING, FOES, HELD, IN, LEFT, NOWHERE, SIZE, TURN, UNITS, field_of
-from bots.search.risk.flat_position import INDEX, ROWS, TERRITORIES, WIDTH
-from machine.compiled import FAST, compiled, entry, floats, ints, zeros
+from bots.search.risk.field import BLOCK, BONUS, DRAFTING, FOES, TERRITORIES_OF_SEAT, IS_IN_GAME, LEFT, NO_CELL, SIZE, TURN, UNITS, make_field
+from bots.search.risk.flat_position import INDEX, FIRST_CELL, TERRITORY_COUNT, CELL_LENGTH
+from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
 
-TERRITORY, TAKEN, IDLE, KILLED, HOLD, PROGRESS, ELIMINATION, LEAST, FEAR = range(9)
+TERRITORY, ENEMY_LOSS, IDLE, KILLED, CONTINENT, PROGRESS, ELIMINATION, MIN_GAIN, FEAR = range(9)
 
 
-class Raiding(NamedTuple):
+class RaidWeights(NamedTuple):
     """The weights of the raider, in units; for `floats`."""
 
     territory: float = 4.0
@@ -46,11 +46,11 @@ class Raiding(NamedTuple):
 
 
 @compiled
-def balance(board: Any, field: Any) -> float:
+def unit_weight(board: Any, field: Any) -> float:
     """Return the weight of units: below 1 if the seat to move has more of them than all others together."""
     seat = field[TURN]
     own, others = 1 + field[UNITS], 1
-    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
         if field[at] == seat:
             own += field[at + 1]
         else:
@@ -59,14 +59,14 @@ def balance(board: Any, field: Any) -> float:
 
 
 @compiled
-def gain(
-    board: Any, field: Any, odds: Any, weights: Any, worth: float, at: int, army: int, units: int, to: int
+def attack_gain(
+    board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, at: int, army: int, units: int, to: int
 ) -> tuple[float, float, float]:
     """Return the gain of attacking cell `to` from `at` with `units` of its `army`, the probability of winning, and the
     mean attackers left after a win. Units count `worth`.
     """
     seat, enemy, defenders = field[TURN], field[to], field[to + 1]
-    chance, left, held = odds_of(odds, units, defenders)
+    chance, left, held = look_up_odds(odds, units, defenders)
     own = strongest = freed = 0
     for i in range(board[to], board[to + 1]):
         other = board[i]
@@ -85,53 +85,53 @@ def gain(
         change -= weights[FEAR] * (strongest - left)
     if field[at + FOES] == 1:
         change -= idle * (army - units)
-    win = weights[TERRITORY] + weights[TAKEN] + worth * (change + weights[KILLED] * defenders)
+    win = weights[TERRITORY] + weights[ENEMY_LOSS] + unit_weight * (change + weights[KILLED] * defenders)
     block = field[to + BLOCK]
     if board[CLASSIC] and field[block + BONUS]:
         size, mine = field[block + SIZE], field[block + seat]
         share = weights[PROGRESS] * (2 * mine + 1) / (size * size)
         share += (mine == size - 1) + (field[block + enemy] == size)
-        win += weights[HOLD] * field[block + BONUS] * share
-    if field[HELD + enemy] == 1 and field[IN + enemy]:
+        win += weights[CONTINENT] * field[block + BONUS] * share
+    if field[TERRITORIES_OF_SEAT + enemy] == 1 and field[IS_IN_GAME + enemy]:
         win += weights[ELIMINATION]
-    lose = worth * (weights[KILLED] * (defenders - held) - units)
+    lose = unit_weight * (weights[KILLED] * (defenders - held) - units)
     return chance * win + (1.0 - chance) * lose, chance, left
 
 
 @compiled
 def site_value(
-    board: Any, field: Any, odds: Any, weights: Any, worth: float, path: Any, site: int, units: int
+    board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, path: Any, site: int, units: int
 ) -> float:
     """Return the gain of repeated attacks at full strength from a site with `units` new units. Overwrites `path`."""
     seat, taken = field[TURN], 0
     value, likely = 0.0, 1.0
     at, army = site, field[site + 1] + units
     while taken < field[LEFT] and army > 1:
-        best, to, chance, left = weights[LEAST], NOWHERE, 0.0, 0.0
+        best, to, chance, left = weights[MIN_GAIN], NO_CELL, 0.0, 0.0
         for i in range(board[at], board[at + 1]):
             if field[board[i]] != seat:
-                found, won, rest = gain(board, field, odds, weights, worth, at, army, army - 1, board[i])
+                found, won, rest = attack_gain(board, field, odds, weights, unit_weight, at, army, army - 1, board[i])
                 if found > best:
                     best, to, chance, left = found, board[i], won, rest
-        if to == NOWHERE:
+        if to == NO_CELL:
             break
         value += likely * best
         likely *= chance
         path[2 * taken], path[2 * taken + 1] = to, field[to]
         taken += 1
-        flat.give(board, field, to, seat)
+        flat.change_owner(board, field, to, seat)
         at, army = to, int(left)
     while taken > 0:
         taken -= 1
-        flat.give(board, field, path[2 * taken], path[2 * taken + 1])
+        flat.change_owner(board, field, path[2 * taken], path[2 * taken + 1])
     return value
 
 
 @compiled
 def choose_site(board: Any, field: Any, odds: Any, weights: Any, worth: float, path: Any) -> int:
     """Return the cell where the raider drafts its new units."""
-    best, chosen, seat = -1e300, NOWHERE, field[TURN]
-    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+    best, chosen, seat = -1e300, NO_CELL, field[TURN]
+    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
         if field[at] == seat and field[at + FOES]:
             found = site_value(board, field, odds, weights, worth, path, at, field[UNITS])
             if found > best:
@@ -143,8 +143,8 @@ def choose_site(board: Any, field: Any, odds: Any, weights: Any, worth: float, p
 def choose_attack(board: Any, field: Any, odds: Any, weights: Any, worth: float) -> tuple[int, int, int]:
     """Return source, target and units of the raider's attack; NOWHERE to end the turn."""
     seat = field[TURN]
-    best, source, target, sent = weights[LEAST], NOWHERE, NOWHERE, 0
-    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+    best, source, target, sent = weights[MIN_GAIN], NO_CELL, NO_CELL, 0
+    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
         army = field[at + 1]
         if army == 1 or field[at] != seat or not field[at + FOES]:
             continue
@@ -152,33 +152,33 @@ def choose_attack(board: Any, field: Any, odds: Any, weights: Any, worth: float)
             to = board[i]
             if field[to] == seat or 3 * (army - 1) < 2 * field[to + 1]:
                 continue
-            found = gain(board, field, odds, weights, worth, at, army, army - 1, to)[0]
+            found = attack_gain(board, field, odds, weights, worth, at, army, army - 1, to)[0]
             if found > best:
                 best, source, target, sent = found, at, to, army - 1
-            few = enough(odds, army - 1, field[to + 1])
+            few = find_sufficient(odds, army - 1, field[to + 1])
             if few < army - 2:
-                found = gain(board, field, odds, weights, worth, at, army, few, to)[0]
+                found = attack_gain(board, field, odds, weights, worth, at, army, few, to)[0]
                 if found > best:
                     best, source, target, sent = found, at, to, few
     return source, target, sent
 
 
 @compiled
-def rush_site(board: Any, field: Any) -> int:
+def choose_rush_site(board: Any, field: Any) -> int:
     """Return the cell where the rush drafts its new units: the first of those with the most enemy neighbours."""
-    most, chosen = -1, NOWHERE
-    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+    most, chosen = -1, NO_CELL
+    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
         if field[at] == field[TURN] and field[at + FOES] > most:
             most, chosen = field[at + FOES], at
     return chosen
 
 
 @compiled
-def rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
+def choose_rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
     """Return source, target and units of the rush's attack, always at full strength; NOWHERE to end the turn."""
     seat = field[TURN]
-    most, source, target, sent = 0, NOWHERE, NOWHERE, 0
-    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+    most, source, target, sent = 0, NO_CELL, NO_CELL, 0
+    for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):
         units = field[at + 1] - 1
         if field[at] == seat and units > most and field[at + FOES]:
             for i in range(board[at], board[at + 1]):
@@ -188,7 +188,7 @@ def rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
     return source, target, sent
 
 
-RAID, RUSH, POLICIES = range(3)
+RAID, RUSH, POLICY_COUNT = range(3)
 """The policies, and their number."""
 
 
@@ -196,35 +196,35 @@ RAID, RUSH, POLICIES = range(3)
 def play_turn(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> None:
     """Play the turn, or the rest of it, by a policy."""
     seat, number = field[TURN], field[flat.ROUND]
-    worth = balance(board, field) if policy == RAID else 1.0
+    worth = unit_weight(board, field) if policy == RAID else 1.0
     if field[DRAFTING]:
-        site = choose_site(board, field, odds, weights, worth, path) if policy == RAID else rush_site(board, field)
-        flat.place(field, site, field[UNITS])
+        site = choose_site(board, field, odds, weights, worth, path) if policy == RAID else choose_rush_site(board, field)
+        flat.place_units(field, site, field[UNITS])
     while not field[flat.OVER] and field[TURN] == seat and field[flat.ROUND] == number:
         if policy == RAID:
             source, target, sent = choose_attack(board, field, odds, weights, worth)
         else:
-            source, target, sent = rush_attack(board, field)
-        if source == NOWHERE:
+            source, target, sent = choose_rush_attack(board, field)
+        if source == NO_CELL:
             flat.end_turn(board, field)
         else:
             flat.attack(board, field, source, target, sent)
 
 
 @entry
-def advise(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> tuple[int, int, int]:
+def choose_move(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> tuple[int, int, int]:
     """Return a policy's next move: a site, NOWHERE and the new units for a draft; else an attack."""
-    worth = balance(board, field) if policy == RAID else 1.0
+    worth = unit_weight(board, field) if policy == RAID else 1.0
     if field[DRAFTING]:
-        site = choose_site(board, field, odds, weights, worth, path) if policy == RAID else rush_site(board, field)
-        return site, NOWHERE, field[UNITS]
-    return choose_attack(board, field, odds, weights, worth) if policy == RAID else rush_attack(board, field)
+        site = choose_site(board, field, odds, weights, worth, path) if policy == RAID else choose_rush_site(board, field)
+        return site, NO_CELL, field[UNITS]
+    return choose_attack(board, field, odds, weights, worth) if policy == RAID else choose_rush_attack(board, field)
 
 
-class CampaignRaid:
+class RaidPolicy:
     """Plays the raider's policy under one configuration with given weights."""
 
-    def __init__(self, rules: Campaign, weights: Sequence[float] = Raiding()) -> None:
+    def __init__(self, rules: Campaign, weights: Sequence[float] = RaidWeights()) -> None:
         self.rules = rules
         self.board = ints(campaign_board(rules))
         self.odds = odds_table(rules.battle == "dice")
@@ -232,21 +232,21 @@ class CampaignRaid:
         self.path = zeros(2 * rules.max_attacks)
         """Scratch space for `site_value`."""
 
-    def move(self, position: Position) -> Move:
+    def choose_move(self, position: Position) -> Move:
         """Return the raider's move in an unfinished position, without search or chance, in some microseconds."""
-        return self.move_on(field_of(self.rules, position, 0))
+        return self.choose_move_on_field(make_field(self.rules, position, 0))
 
-    def move_on(self, field: Any) -> Move:
+    def choose_move_on_field(self, field: Any) -> Move:
         """Return the raider's move on a `field`."""
-        return self.told(*map(int, advise(self.board, field, self.odds, self.weights, self.path, RAID)))
+        return self.decode_move(*map(int, choose_move(self.board, field, self.odds, self.weights, self.path, RAID)))
 
-    def told(self, source: int, target: int, units: int) -> Move:
+    def decode_move(self, source: int, target: int, units: int) -> Move:
         """Convert a move of the kernels to one of the rules."""
-        if source == NOWHERE:
+        if source == NO_CELL:
             return End()
         at = int(self.board[source + INDEX])
-        return Draft(((at, units),)) if target == NOWHERE else Attack(int(self.board[target + INDEX]), at, units)
+        return Draft(((at, units),)) if target == NO_CELL else Attack(int(self.board[target + INDEX]), at, units)
 
     def warm_up(self) -> None:
-        if FAST:
-            self.move(self.rules.initial(Dice(bytes(32), 0))[0])
+        if HAS_NUMBA:
+            self.choose_move(self.rules.initial(Dice(bytes(32), 0))[0])

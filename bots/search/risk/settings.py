@@ -7,31 +7,31 @@ from typing import ClassVar, Literal
 
 from bots.search.kernels import SearchSettings
 
-Battles = Literal["means", "dice", "sure"]
+BattleMode = Literal["means", "dice", "sure"]
 Horizon = Literal["turns", "plies", "calm"]
-Drafting = Literal["search", "rule", "greedy", "random", "front"]
+DraftMode = Literal["search", "rule", "greedy", "random", "front"]
 
 
 class CampaignSettings(SearchSettings, frozen=True):
     """The settings of the campaign's search."""
 
-    about: ClassVar[Mapping[str, str]] = {
+    descriptions: ClassVar[Mapping[str, str]] = {
         "battles": "of a campaign, with eval=features and a draft: means, dice or sure (docs/writing-a-bot.md)",
         "horizon": "of a campaign, as battles: depth is in turns, or plies, or plies and then sure attacks (calm)",
         "draft": "of a campaign: where units go is searched, or by the rule, greedy, at random, or all to the front",
     }
 
-    battles: Battles = "means"
+    battles: BattleMode = "means"
     """The results of a battle in the tree. `means`: two results, won and lost, each with the mean units left. `dice`:
     all results of the dice. `sure`: one result, the larger army wins with the difference."""
     horizon: Horizon = "turns"
     """The unit of depth. `turns`, `plies`, or `calm`: plies, followed at the leaves by attacks that are sure to win."""
-    draft: Drafting = "search"
+    draft: DraftMode = "search"
     """Where the own units go. `search`: what the search finds. `rule`: the draft rule. `greedy`: where the features
     gain most. `random`: at random. `front`: all to the territory under most pressure."""
 
     @property
-    def draws(self) -> bool:
+    def needs_rng(self) -> bool:
         return self.draft == "random"
 
 
@@ -40,5 +40,5 @@ class DuelSettings(CampaignSettings, frozen=True):
     draft. They exist so that one command line works for both games.
     """
 
-    heeded: ClassVar[bool] = False
-    draft: Drafting = "rule"
+    is_used: ClassVar[bool] = False
+    draft: DraftMode = "rule"

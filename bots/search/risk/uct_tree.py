@@ -7,51 +7,51 @@ from collections.abc import Callable, Iterator
 from heapq import nlargest
 from typing import Any
 
-from bots.search.base import Limit
-from machine.compiled import FAST, compiled, zeros
+from bots.search.base import SearchLimit
+from machine.compiled import HAS_NUMBA, compiled, zeros
 
-DECISION, SIBLING, CHILD, VISITS, NODE = range(5)
+DECISION, SIBLING, CHILD, VISITS, NODE_LENGTH = range(5)
 """Offsets in a node of `tree`, which is NODE slots long; the root is the first. DECISION led to the node, SIBLING is
 its parent's next child, CHILD its own first child (0: none), VISITS its count of visits. totals[node // NODE] is the
 sum of the values of its visits."""
-NEXT, END_OF_ROOM = 0, 1
+NEXT_NODE, TREE_END = 0, 1
 """work[NEXT] is where the next node goes, work[END_OF_ROOM] where the tree is full."""
-NODES = 2**18
+MAX_NODES = 2**18
 """Nodes that a tree holds, the same on every machine, so that moves are the same. A full tree gets no new nodes."""
-LEAST = 10
+MIN_SIMULATIONS = 10
 """The least number of simulations that is worth a search."""
-AT_ONCE = 1
+SIMULATIONS_PER_MS = 1
 """Simulations in about a millisecond."""
-FIRST = 100 if FAST else 1
+FIRST_BATCH_SIZE = 100 if HAS_NUMBA else 1
 """Simulations before the first look at the clock."""
-PORTION = 0.004
+BATCH_DURATION_S = 0.004
 """Seconds of simulations between two looks at the clock."""
 
 
-def room() -> tuple[Any, Any]:
+def make_arrays() -> tuple[Any, Any]:
     """Return the arrays for a tree and its totals."""
-    return zeros(NODE * NODES), zeros(NODES, float)
+    return zeros(NODE_LENGTH * MAX_NODES), zeros(MAX_NODES, float)
 
 
-def plant(tree: Any, work: Any) -> None:
+def reset_tree(tree: Any, work: Any) -> None:
     """Reset the tree to an empty root."""
     tree[CHILD], tree[VISITS] = 0, 0
-    work[NEXT], work[END_OF_ROOM] = NODE, NODE * NODES
+    work[NEXT_NODE], work[TREE_END] = NODE_LENGTH, NODE_LENGTH * MAX_NODES
 
 
 @compiled
-def follow(tree: Any, totals: Any, work: Any, node: int, decision: int) -> int:
+def find_or_add_child(tree: Any, totals: Any, work: Any, node: int, decision: int) -> int:
     """Return a node's child for a decision. Add it if it is missing and the tree has space; else return 0."""
     child = tree[node + CHILD]
     while child and tree[child + DECISION] != decision:
         child = tree[child + SIBLING]
-    if not child and work[NEXT] < work[END_OF_ROOM]:
-        child = work[NEXT]
-        work[NEXT] += NODE
+    if not child and work[NEXT_NODE] < work[TREE_END]:
+        child = work[NEXT_NODE]
+        work[NEXT_NODE] += NODE_LENGTH
         tree[child + DECISION], tree[child + SIBLING] = decision, tree[node + CHILD]
         tree[child + CHILD], tree[child + VISITS] = 0, 0
         tree[node + CHILD] = child
-        totals[child // NODE] = 0.0
+        totals[child // NODE_LENGTH] = 0.0
     return child  # type: ignore[no-any-return]
 
 
@@ -63,40 +63,40 @@ def children(tree: Any, node: int) -> Iterator[int]:
         child = int(tree[child + SIBLING])
 
 
-def favourite(tree: Any, totals: Any, node: int) -> int:
+def most_visited_child(tree: Any, totals: Any, node: int) -> int:
     """Return the most visited child, the one with the higher mean of equals; 0 if there is none."""
 
     def rank(child: int) -> tuple[int, float]:
         visits = int(tree[child + VISITS])
-        return visits, totals[child // NODE] / visits
+        return visits, totals[child // NODE_LENGTH] / visits
 
     return max(children(tree, node), key=rank, default=0)
 
 
-def lead(tree: Any) -> int:
+def visit_lead(tree: Any) -> int:
     """Return how many more visits the root's favourite has than the next child."""
     first, second = nlargest(2, [0, 0, *(int(tree[child + VISITS]) for child in children(tree, 0))])
     return first - second
 
 
-def in_portions(simulate: Callable[[int], object], tree: Any, limit: Limit) -> None:
+def run_simulations(simulate: Callable[[int], object], tree: Any, limit: SearchLimit) -> None:
     """Run simulations until `limit` is spent: all at once if it counts nodes, in batches if it is a deadline.
 
     With a deadline it stops once no other move can become the favourite in the time left.
     """
-    if limit.left is not None:
-        sims = limit.left
+    if limit.nodes_left is not None:
+        sims = limit.nodes_left
         simulate(sims)
-        limit.charge(sims)
+        limit.count_nodes(sims)
         return
     assert limit.deadline is not None
-    portion, now = FIRST, time.monotonic()
+    portion, now = FIRST_BATCH_SIZE, time.monotonic()
     while now < limit.deadline:
         begin = now
         simulate(portion)
-        limit.charge(portion)
+        limit.count_nodes(portion)
         now = time.monotonic()
         pace = portion / max(now - begin, 1e-6)
-        if lead(tree) > pace * (limit.deadline - now):
+        if visit_lead(tree) > pace * (limit.deadline - now):
             break
-        portion = max(1, min(4 * portion, int(pace * min(PORTION, limit.deadline - now))))
+        portion = max(1, min(4 * portion, int(pace * min(BATCH_DURATION_S, limit.deadline - now))))

@@ -8,21 +8,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from bots.search.base import Found, Limit, LimitReached, M
-from machine.compiled import FAST, compiled
+from bots.search.base import SearchResult, SearchLimit, LimitReached, M
+from machine.compiled import HAS_NUMBA, compiled
 
-NODES, LEAVES, ESTIMATES, DEEPEST, BUDGET, STOP, LINES, LINE = range(8)
+NODES, LEAVES, ESTIMATES, DEEPEST, NODE_LIMIT, STOP, LINES, LINE_LENGTH = range(8)
 """Slots of `work`, after the counts. BUDGET is the limit of nodes; 1 in STOP makes the search end. At LINES begin the
 lines, each LINE slots long: a count, then moves. From OWN on the slots belong to the game."""
-OWN = 8
-AT_ONCE = 500 if FAST else 10
+FIRST_GAME_SLOT = 8
+NODES_PER_MS = 500 if HAS_NUMBA else 10
 """Nodes visited in about a millisecond."""
-UNBOUNDED = 2**62
-EXACT, LOWER, UPPER = 0, 1, 2
+NO_LIMIT = 2**62
+EXACT_BOUND, LOWER_BOUND, UPPER_BOUND = 0, 1, 2
 """The kinds of a stored value: exact, or a bound."""
 
 
-def random_numbers(count: int) -> list[int]:
+def make_random_numbers(count: int) -> list[int]:
     """Return signed 64-bit numbers for search keys, the same on every machine: splitmix64 (Steele, Lea, Flood 2014)."""
     numbers, at = [], 0
     for _ in range(count):
@@ -35,41 +35,41 @@ def random_numbers(count: int) -> list[int]:
     return numbers
 
 
-def begin(work: Any, budget: int | None) -> None:
+def reset_counts(work: Any, max_nodes: int | None) -> None:
     """Reset the counts and set the limit of nodes; None: no limit."""
     work[NODES] = work[LEAVES] = work[ESTIMATES] = work[DEEPEST] = 0
-    work[BUDGET] = UNBOUNDED if budget is None else budget
+    work[NODE_LIMIT] = NO_LIMIT if max_nodes is None else max_nodes
 
 
-def charge(work: Any, limit: Limit) -> None:
+def charge_limit(work: Any, limit: SearchLimit) -> None:
     """Add the visited nodes to `limit`. Raises `LimitReached` if the search was stopped."""
-    limit.charge(int(work[NODES]))
+    limit.count_nodes(int(work[NODES]))
     if work[STOP]:
         raise LimitReached
 
 
-def best_line(work: Any) -> list[int]:
+def read_principal_variation(work: Any) -> list[int]:
     """Return the principal variation."""
     first = int(work[LINES]) + 1
     return [int(move) for move in work[first : first + int(work[first - 1])]]
 
 
-def found(work: Any, value: float, line: tuple[M, ...], depth: int) -> Found[M]:
+def make_result(work: Any, value: float, line: tuple[M, ...], depth: int) -> SearchResult[M]:
     """Return the result of a completed search."""
-    return Found(
+    return SearchResult(
         value=float(value),
         move=line[0],
         line=line,
         nodes=int(work[NODES]),
         leaves=int(work[LEAVES]),
-        deepest=int(work[DEEPEST]),
+        max_ply=int(work[DEEPEST]),
         depth=depth,
         complete=not work[ESTIMATES],
     )
 
 
 @contextmanager
-def stopping(work: Any, deadline: float | None) -> Iterator[None]:
+def stop_at(work: Any, deadline: float | None) -> Iterator[None]:
     """Stop the search at `deadline` by a timer, as compiled code cannot read the clock."""
     if deadline is None:
         yield
@@ -88,9 +88,9 @@ def stopping(work: Any, deadline: float | None) -> Iterator[None]:
 
 
 @compiled
-def keep_line(work: Any, ply: int, move: int, whole: int) -> None:
+def store_line(work: Any, ply: int, move: int, whole: int) -> None:
     """Set the line of this ply to `move`, followed by the next ply's line if `whole` is set."""
-    width = work[LINE]
+    width = work[LINE_LENGTH]
     here = work[LINES] + ply * width
     work[here + 1] = move
     count = work[here + width] if whole else 0
@@ -100,9 +100,9 @@ def keep_line(work: Any, ply: int, move: int, whole: int) -> None:
 
 
 @compiled
-def note_end(work: Any, ply: int) -> None:
+def count_terminal(work: Any, ply: int) -> None:
     """Count a finished position `ply` plies below the root, and clear its line."""
     work[NODES] += 1
     work[LEAVES] += 1
     work[DEEPEST] = max(work[DEEPEST], ply)
-    work[work[LINES] + ply * work[LINE]] = 0
+    work[work[LINES] + ply * work[LINE_LENGTH]] = 0

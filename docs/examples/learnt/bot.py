@@ -10,7 +10,7 @@ import numpy as np
 from bots import Bot, Turn, run
 from bots.environments import encoding_of
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import load_game
 
 KEPT = Path(__file__).with_name("policy.npz")
 
@@ -48,7 +48,7 @@ class Learnt(Bot):
 
     def warm_up(self, game):
         (first, _), (last, _) = self.policy.layers[0], self.policy.layers[-1]
-        encoding = encoding_of(game or load(self.games[0]))
+        encoding = encoding_of(game or load_game(self.games[0]))
         learnt, asked = (first.shape[1], last.shape[0]), (encoding.size, encoding.actions)
         if learnt != asked:
             raise UsageFault(f"the policy was learnt under another config: sizes {learnt}, not {asked}")

@@ -14,11 +14,11 @@ from operator import gt
 from protocol.dice import Dice
 from protocol.messages import Event
 
-PURPOSE = "attack"
-ATTACKING = 3
-DEFENDING = 2
+DICE_PURPOSE = "attack"
+MAX_ATTACK_DICE = 3
+MAX_DEFENCE_DICE = 2
 SIDES = 6
-MOST_ROUNDS = 500
+MAX_LISTED_ROUNDS = 500
 """Maximum number of rounds whose dice an event lists; clients would refuse more. Later rounds follow from the dice
 alone.
 """
@@ -31,15 +31,15 @@ def roll_battle(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, l
     """
     rolls: list[list[int]] = []
     while attackers and defenders:
-        a, d = min(attackers, ATTACKING), min(defenders, DEFENDING)
+        a, d = min(attackers, MAX_ATTACK_DICE), min(defenders, MAX_DEFENCE_DICE)
         # A round costs a side at most two units, so this many rounds certainly use all dice.
-        sure = min((attackers - a) // 2, (defenders - d) // 2) + 1 if a + d == ATTACKING + DEFENDING else 1
-        thrown = dice.throw(PURPOSE, sure * (a + d))
+        sure = min((attackers - a) // 2, (defenders - d) // 2) + 1 if a + d == MAX_ATTACK_DICE + MAX_DEFENCE_DICE else 1
+        thrown = dice.roll_many(DICE_PURPOSE, sure * (a + d))
         rounds = list(zip(*[iter(thrown)] * (a + d), strict=True))
-        killed = sum(map(_KILLED[a, d].__getitem__, rounds))
+        killed = sum(map(_LOSS_TABLES[a, d].__getitem__, rounds))
         attackers -= sure * min(a, d) - killed
         defenders -= killed
-        for throw in rounds[: MOST_ROUNDS - len(rolls) // 2]:
+        for throw in rounds[: MAX_LISTED_ROUNDS - len(rolls) // 2]:
             rolls += list(throw[:a]), list(throw[a:])
     return attackers, defenders, rolls
 
@@ -76,14 +76,14 @@ def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, in
             if 0 in state:
                 ended.append((Fraction(count, SIDES**power), *state))
                 continue
-            attack_dice, defence_dice = min(left, ATTACKING), min(total - left, DEFENDING)
+            attack_dice, defence_dice = min(left, MAX_ATTACK_DICE), min(total - left, MAX_DEFENCE_DICE)
             thrown = attack_dice + defence_dice
             for throws, lost, killed in _round_ways(attack_dice, defence_dice):
-                _add(ways, (left - lost, total - left - killed), count * throws, power + thrown)
+                _add_ways(ways, (left - lost, total - left - killed), count * throws, power + thrown)
     return tuple(sorted(ended, key=lambda end: (-end[1], end[2])))
 
 
-def _add(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], count: int, power: int) -> None:
+def _add_ways(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], count: int, power: int) -> None:
     """Add ways to a state. Counts over different powers of six are first brought to the larger power."""
     before, over = ways.get(state, (0, power))
     if over < power:
@@ -96,12 +96,12 @@ def _add(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], c
 @cache
 def _round_ways(attack_dice: int, defence_dice: int) -> tuple[tuple[int, int, int], ...]:
     """Return the number of throws for each pair of losses in a round, fewest attackers first."""
-    ways = Counter(_KILLED[attack_dice, defence_dice].values())
+    ways = Counter(_LOSS_TABLES[attack_dice, defence_dice].values())
     most = min(attack_dice, defence_dice)
     return tuple((count, most - killed, killed) for killed, count in sorted(ways.items(), reverse=True))
 
 
-def _table(attack_dice: int, defence_dice: int) -> dict[tuple[int, ...], int]:
+def _loss_table(attack_dice: int, defence_dice: int) -> dict[tuple[int, ...], int]:
     """Return the defenders lost for each throw of a round, the attacker's dice first."""
     defences = [(throw, sorted(throw, reverse=True)) for throw in _throws(defence_dice)]
     table = {}
@@ -116,16 +116,16 @@ def _throws(dice: int) -> Iterator[tuple[int, ...]]:
     return product(range(1, SIDES + 1), repeat=dice)
 
 
-_KILLED = {(a, d): _table(a, d) for a in range(1, ATTACKING + 1) for d in range(1, DEFENDING + 1)}
+_LOSS_TABLES = {(a, d): _loss_table(a, d) for a in range(1, MAX_ATTACK_DICE + 1) for d in range(1, MAX_DEFENCE_DICE + 1)}
 
 
-def told(event: Event) -> str:
+def describe_attack(event: Event) -> str:
     """Describe an attack: `6-3 taken`, or after several rounds `5 rounds, taken, 3 left`; empty for another move."""
     if event.result is None:
         return ""
     rows = event.dice or ()
     fought = len(rows) // 2
-    more = "+" if fought == MOST_ROUNDS else ""
+    more = "+" if fought == MAX_LISTED_ROUNDS else ""
     rounds = f"{fought}{more} rounds," if fought > 1 else "-".join(",".join(map(str, row)) for row in rows)
     outcome = "taken" if event.result["taken"] else "held"
     left = max(event.result.get("attackers", 0), event.result.get("defenders", 0))

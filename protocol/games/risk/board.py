@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import BadConfig
 
-EXTENT = 100
-_LONG = 24
-FEWEST, MOST = 2, 100
-MOST_BORDERS = 1000
+MAX_COORDINATE = 100
+_MAX_LABEL_CHARS = 24
+MIN_TERRITORIES, MAX_TERRITORIES = 2, 100
+MAX_BORDERS = 1000
 """Maximum number of borders of a map. They fit in a message; a planar map has fewer than 300."""
-MOST_BONUS = 100
+MAX_BONUS = 100
 """Maximum bonus of a continent, and of all together: larger armies would fight battles that delay other matches."""
-MOST_NAME = 40
+MAX_NAME_CHARS = 40
 
 
 class Territory(NamedTuple):
@@ -71,7 +71,7 @@ class Board:
         return tuple(map(tuple, found))
 
     @cached_property
-    def wire(self) -> dict[str, Any]:
+    def encoded(self) -> dict[str, Any]:
         """The map as messages carry it, and as a file may hold it."""
         return {
             "name": self.name,
@@ -83,23 +83,23 @@ class Board:
     def label(self, territory: int) -> str:
         """Return the index and name of a territory for a message; a long name is cut."""
         name = self.territories[territory].name
-        return f"{territory} ({name if len(name) <= _LONG else name[: _LONG - 1] + '…'})"
+        return f"{territory} ({name if len(name) <= _MAX_LABEL_CHARS else name[: _MAX_LABEL_CHARS - 1] + '…'})"
 
 
 def parse_map(value: Mapping[str, Any], where: str) -> Board:
     """Parse a map, connected or not. Raises `BadConfig`, which begins with `where`."""
-    return _Reader(where).board(value)
+    return _MapParser(where).board(value)
 
 
 def check_connected(board: Board, where: str) -> None:
     """Raise `BadConfig`, which begins with `where`, if the map is in more than one part."""
-    parts = _parts(board)
+    parts = _connected_components(board)
     if len(parts) > 1:
         one, other = (board.territories[min(part)].name for part in parts[:2])
         raise BadConfig(f"{where}: the map is in {len(parts)} parts: no way leads from {one} to {other}")
 
 
-def _parts(board: Board) -> list[set[int]]:
+def _connected_components(board: Board) -> list[set[int]]:
     """Return the connected components. No graph library: its import takes a third of a second, and a map may arrive
     while others play.
     """
@@ -115,7 +115,7 @@ def _parts(board: Board) -> list[set[int]]:
     return parts
 
 
-class _Reader:
+class _MapParser:
     """A parser of one map. Any error is a `BadConfig` in one line."""
 
     def __init__(self, where: str) -> None:
@@ -124,13 +124,13 @@ class _Reader:
     def board(self, value: Mapping[str, Any]) -> Board:
         self._keys(value, "map", "name", "territories", "continents", "borders")
         name = self._name(value["name"], "map.name")
-        tables = self._rows(value["continents"], "continents", 1, MOST)
+        tables = self._rows(value["continents"], "continents", 1, MAX_TERRITORIES)
         continents = [self._continent(row, f"continents[{i}]") for i, row in enumerate(tables)]
         bonuses = sum(continent.bonus for continent in continents)
-        if bonuses > MOST_BONUS:
-            self._bad(f"the bonuses add up to {bonuses}: at most {MOST_BONUS}")
+        if bonuses > MAX_BONUS:
+            self._bad(f"the bonuses add up to {bonuses}: at most {MAX_BONUS}")
         find_continent = self._finder("continent", "continents", [continent.name for continent in continents])
-        tables = self._rows(value["territories"], "territories", FEWEST, MOST)
+        tables = self._rows(value["territories"], "territories", MIN_TERRITORIES, MAX_TERRITORIES)
         territories = [self._territory(row, f"territories[{i}]", find_continent) for i, row in enumerate(tables)]
         find = self._finder("territory", "territories", [territory.name for territory in territories])
         board = Board(name, tuple(territories), tuple(continents), self._borders(value["borders"], find))
@@ -141,28 +141,28 @@ class _Reader:
 
     def _continent(self, row: Mapping[str, Any], where: str) -> Continent:
         self._keys(row, where, "name", "bonus")
-        bonus = self._integer(row["bonus"], f"{where}.bonus", MOST_BONUS)
+        bonus = self._integer(row["bonus"], f"{where}.bonus", MAX_BONUS)
         return Continent(self._name(row["name"], f"{where}.name"), bonus)
 
     def _territory(self, row: Mapping[str, Any], where: str, continent: Callable[[Any, str], int]) -> Territory:
         self._keys(row, where, "name", "continent", "x", "y")
-        x, y = (self._integer(row[axis], f"{where}.{axis}", EXTENT) for axis in ("x", "y"))
+        x, y = (self._integer(row[axis], f"{where}.{axis}", MAX_COORDINATE) for axis in ("x", "y"))
         name = self._name(row["name"], f"{where}.name")
         return Territory(name, continent(row["continent"], f"{where}.continent"), x, y)
 
     def _borders(self, value: Any, find: Callable[[Any, str], int]) -> tuple[tuple[int, int], ...]:
         if not isinstance(value, (list, tuple)):
-            self._bad(f"borders is {shown(value)}: a list of pairs of territories")
+            self._bad(f"borders is {short_repr(value)}: a list of pairs of territories")
         seen: dict[tuple[int, int], int] = {}
-        if len(value) > MOST_BORDERS:
-            self._bad(f"there are {len(value)} borders: 0 to {MOST_BORDERS}")
+        if len(value) > MAX_BORDERS:
+            self._bad(f"there are {len(value)} borders: 0 to {MAX_BORDERS}")
         for i, pair in enumerate(value):
             where = f"borders[{i}]"
             if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-                self._bad(f"{where} is {shown(pair)}: a pair of territories")
+                self._bad(f"{where} is {short_repr(pair)}: a pair of territories")
             a, b = find(pair[0], where), find(pair[1], where)
             if a == b:
-                self._bad(f"{where} is a border of {shown(pair[0])} with itself")
+                self._bad(f"{where} is a border of {short_repr(pair[0])} with itself")
             border = (a, b) if a < b else (b, a)
             if border in seen:
                 self._bad(f"{where} is there already, as borders[{seen[border]}]: each border is listed once")
@@ -183,31 +183,31 @@ class _Reader:
             if isinstance(value, str) and value in index:
                 return index[value]
             right = f"a name or 0 to {len(names) - 1}"
-            return self._bad(f"{where} names the {what} {shown(value)}, which is not there: {right}")
+            return self._bad(f"{where} names the {what} {short_repr(value)}, which is not there: {right}")
 
         return find
 
     def _rows(self, value: Any, where: str, fewest: int, most: int) -> Sequence[Mapping[str, Any]]:
         if not isinstance(value, (list, tuple)) or not all(isinstance(row, Mapping) for row in value):
-            self._bad(f"{where} is {shown(value)}: a list of tables")
+            self._bad(f"{where} is {short_repr(value)}: a list of tables")
         if not fewest <= len(value) <= most:
             self._bad(f"there are {len(value)} {where}: {fewest} to {most}")
         return value
 
     def _keys(self, value: Mapping[str, Any], where: str, *keys: str) -> None:
         missing = [f"no {key}" for key in keys if key not in value]
-        unknown = [f"a key {shown(key)}" for key in value if key not in keys]
+        unknown = [f"a key {short_repr(key)}" for key in value if key not in keys]
         if missing or unknown:
             self._bad(f"{where} has {' but '.join(missing[:1] + unknown[:1])}: it has {', '.join(keys)}")
 
     def _name(self, value: Any, where: str) -> str:
-        if not isinstance(value, str) or not 1 <= len(value) <= MOST_NAME or not value.isprintable():
-            self._bad(f"{where} is {shown(value)}: 1 to {MOST_NAME} printable characters")
+        if not isinstance(value, str) or not 1 <= len(value) <= MAX_NAME_CHARS or not value.isprintable():
+            self._bad(f"{where} is {short_repr(value)}: 1 to {MAX_NAME_CHARS} printable characters")
         return value
 
     def _integer(self, value: Any, where: str, most: int) -> int:
         if type(value) is not int or not 0 <= value <= most:
-            self._bad(f"{where} is {shown(value)}: an integer from 0 to {most}")
+            self._bad(f"{where} is {short_repr(value)}: an integer from 0 to {most}")
         return value
 
     def _bad(self, what: str) -> NoReturn:

@@ -10,26 +10,26 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from protocol.dice import Dice
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import BadConfig
 from protocol.games.base import Game
-from protocol.games.parsing import integer, one_of, raise_illegal, read_config
+from protocol.games.parsing import parse_integer, parse_choice, raise_illegal, read_config
 from protocol.games.risk import campaign_moves as moves
 from protocol.games.risk import maps
-from protocol.games.risk.battle import battle_odds, battle_without_dice, roll_battle, told
-from protocol.games.risk.campaign_checks import Position, check
+from protocol.games.risk.battle import battle_odds, battle_without_dice, roll_battle, describe_attack
+from protocol.games.risk.campaign_checks import Position, check_move
 from protocol.games.risk.campaign_moves import Attack, Draft, End, Move
-from protocol.games.risk.draft import draft_rule
-from protocol.games.risk.text import MOST_TOLD, changes, describe, draw, holdings
+from protocol.games.risk.draft import pressure_draft
+from protocol.games.risk.text import MAX_LISTED_CHANGES, list_changes, describe_map, draw_map, summarise_holdings
 from protocol.messages import CHANCE, Event
 from protocol.reasons import DRAW, ROUND_LIMIT, WIN
 
 __all__ = ["Attack", "Campaign", "Draft", "End", "Move", "Position"]
 
-MOST_PLAYERS = 6
-LEAST_CLASSIC = 3
-MOST_FIRST_DRAFT = 100
-MOST_UNITS = 10_500
+MAX_PLAYERS = 6
+MIN_CLASSIC_DRAFT = 3
+MAX_FIRST_DRAFT = 100
+MAX_UNITS = 10_500
 """Maximum number of units that may enter a game with dice: a battle of all of them takes some 3 ms."""
 _DEFAULTS = {
     "map": "grid-6x6",
@@ -70,30 +70,30 @@ class Campaign(Game[Position, Move]):
         "paper": "Grid, without dice",
         "paper-fair": "Grid, without dice, fair",
     }
-    max_seats = MOST_PLAYERS
+    max_seats = MAX_PLAYERS
     late_keys: ClassVar[Mapping[str, Any]] = {"turn_order": "fixed", "first_draft": None}
     tutorial: ClassVar[Mapping[str, Any] | None] = {"map": "south-america", "draft": "classic", "initial_units": 2}
     draw_probability = 0.05
-    move_syntax = moves.WRITTEN
+    move_syntax = moves.MOVE_EXAMPLES
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Campaign, config, _DEFAULTS)
-        self.map = maps.read(given["map"], self.name)
-        self.seats = integer(self.name, "players", given["players"], 2, MOST_PLAYERS)
+        self.map = maps.find_map(given["map"], self.name)
+        self.seats = parse_integer(self.name, "players", given["players"], 2, MAX_PLAYERS)
         if self.seats > len(self.map):
             raise BadConfig(f"{self.name}: players is {self.seats}: the map has {len(self.map)} territories")
-        self.draft = one_of(self.name, "draft", given["draft"], ("territories", "classic"))
-        self.battle = one_of(self.name, "battle", given["battle"], ("dice", "deterministic"))
-        self.max_attacks = integer(self.name, "max_attacks", given["max_attacks"], 1, 20)
-        self.initial_units = integer(self.name, "initial_units", given["initial_units"], 1, 100)
-        self.max_rounds = integer(self.name, "max_rounds", given["max_rounds"], 1, 1000)
-        self.deal = _deal(given["deal"])
-        self.snake = one_of(self.name, "turn_order", given["turn_order"], ("fixed", "snake")) == "snake"
+        self.draft = parse_choice(self.name, "draft", given["draft"], ("territories", "classic"))
+        self.battle = parse_choice(self.name, "battle", given["battle"], ("dice", "deterministic"))
+        self.max_attacks = parse_integer(self.name, "max_attacks", given["max_attacks"], 1, 20)
+        self.initial_units = parse_integer(self.name, "initial_units", given["initial_units"], 1, 100)
+        self.max_rounds = parse_integer(self.name, "max_rounds", given["max_rounds"], 1, 1000)
+        self.deal = _parse_deal(given["deal"])
+        self.snake = parse_choice(self.name, "turn_order", given["turn_order"], ("fixed", "snake")) == "snake"
         self.first_draft = None
         if given["first_draft"] is not None:
-            self.first_draft = integer(self.name, "first_draft", given["first_draft"], 1, MOST_FIRST_DRAFT)
+            self.first_draft = parse_integer(self.name, "first_draft", given["first_draft"], 1, MAX_FIRST_DRAFT)
         self.config = {
-            "map": self.map.wire,
+            "map": self.map.encoded,
             "players": self.seats,
             "draft": self.draft,
             "battle": self.battle,
@@ -109,23 +109,23 @@ class Campaign(Game[Position, Move]):
 
     def check_cost(self) -> None:
         count, bonuses = len(self.map), sum(continent.bonus for continent in self.map.continents)
-        income = count if self.draft == "territories" else LEAST_CLASSIC * self.seats + count // 3 + bonuses
+        income = count if self.draft == "territories" else MIN_CLASSIC_DRAFT * self.seats + count // 3 + bonuses
         units = count * self.initial_units + (self.first_draft or 0) + self.max_rounds * income
-        if self.battle == "dice" and units > MOST_UNITS:
+        if self.battle == "dice" and units > MAX_UNITS:
             raise BadConfig(
                 f"{self.name}: {units:,} units could come into the game, and a battle of all takes too long: at most "
-                f"{MOST_UNITS:,}, so fewer max_rounds or initial_units, or a smaller map, or battle is deterministic"
+                f"{MAX_UNITS:,}, so fewer max_rounds or initial_units, or a smaller map, or battle is deterministic"
             )
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:
         """Return the first state. Without a `deal` in the config, its 16 bytes are drawn (purpose "deal")."""
         if self.deal is not None:
             return self._start(self.deal, 0), None
-        state = self._start(_drawn(dice), 1)
+        state = self._start(_draw_deal(dice), 1)
         return state, Event(ply=0, seat=CHANCE, move={"owner": list(state.owner)})
 
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
-        return self.config if self.deal is not None else {**self.config, "deal": _drawn(dice)}
+        return self.config if self.deal is not None else {**self.config, "deal": _draw_deal(dice)}
 
     def _start(self, deal: str, at: int) -> Position:
         """Return the first state of a deal: territory k of the shuffle goes to seat k mod players."""
@@ -142,7 +142,7 @@ class Campaign(Game[Position, Move]):
             return count
         held = (all(owner[at] == seat for at in members) for members in self.map.members)
         bonus = sum(continent.bonus for continent, whole in zip(self.map.continents, held, strict=True) if whole)
-        return max(LEAST_CLASSIC, count // 3) + bonus
+        return max(MIN_CLASSIC_DRAFT, count // 3) + bonus
 
     def to_move(self, state: Position) -> int | None:
         return None if len(state.out) >= self.seats - 1 or state.round > self.max_rounds else state.seat
@@ -158,7 +158,7 @@ class Campaign(Game[Position, Move]):
         if self.to_move(state) is None:
             return ()
         if state.phase == "draft":
-            return (Draft(draft_rule(self.map.neighbours, state.owner, state.troops, state.seat, state.units)),)
+            return (Draft(pressure_draft(self.map.neighbours, state.owner, state.troops, state.seat, state.units)),)
         return [*self._attacks(state), End()]
 
     def _attacks(self, state: Position) -> Iterator[Attack]:
@@ -169,13 +169,13 @@ class Campaign(Game[Position, Move]):
                     if owner[to] != seat:
                         yield Attack(to, source, troops[source] - 1)
 
-    def sample(self, state: Position, below: Callable[[int], int]) -> Move:
+    def sample_move(self, state: Position, draw_below: Callable[[int], int]) -> Move:
         if state.phase == "draft":
             own = [at for at, held in enumerate(state.owner) if held == state.seat]
-            counts = moves.split(state.units, len(own), below)
+            counts = moves.random_split(state.units, len(own), draw_below)
             return Draft(tuple((at, count) for at, count in zip(own, counts, strict=True) if count))
         attacks = list(self._attacks(state))
-        drawn = below(sum(attack.units for attack in attacks) + 1)
+        drawn = draw_below(sum(attack.units for attack in attacks) + 1)
         for attack in attacks:
             if drawn < attack.units:
                 return attack._replace(units=drawn + 1)
@@ -187,9 +187,9 @@ class Campaign(Game[Position, Move]):
         if seat is None:
             raise_illegal("the game is over")
         sent = self.encode_move(move)
-        check(self.map, state, move)
+        check_move(self.map, state, move)
         if not isinstance(move, Attack):
-            return self._after(state, move), Event(ply=state.at, seat=seat, move=sent)
+            return self._apply_without_battle(state, move), Event(ply=state.at, seat=seat, move=sent)
         defenders = state.troops[move.to]
         rolls = None
         if self.battle == "dice":
@@ -197,27 +197,27 @@ class Campaign(Game[Position, Move]):
         else:
             left = list(battle_without_dice(move.units, defenders))
         result = {"taken": left[1] == 0, "attackers": left[0], "defenders": left[1]}
-        return self._fought(state, move, *left), Event(ply=state.at, seat=seat, move=sent, dice=rolls, result=result)
+        return self._after_battle(state, move, *left), Event(ply=state.at, seat=seat, move=sent, dice=rolls, result=result)
 
     def outcomes(self, state: Position, move: Move) -> Sequence[tuple[Fraction, Position]]:
         if not isinstance(move, Attack) or self.battle == "deterministic":
             return super().outcomes(state, move)
         odds = battle_odds(move.units, state.troops[move.to])
-        return tuple((chance, self._fought(state, move, *left)) for chance, *left in odds)
+        return tuple((chance, self._after_battle(state, move, *left)) for chance, *left in odds)
 
-    def cost(self, state: Position, move: Move) -> int:
+    def outcome_cost(self, state: Position, move: Move) -> int:
         return move.units * state.troops[move.to] if isinstance(move, Attack) and self.battle == "dice" else 1
 
-    def _after(self, state: Position, move: Draft | End) -> Position:
+    def _apply_without_battle(self, state: Position, move: Draft | End) -> Position:
         state = state._replace(at=state.at + 1)
         if isinstance(move, End):
-            return self._passed(state)
+            return self._next_turn(state)
         troops = list(state.troops)
         for at, count in move.units:
             troops[at] += count
         return state._replace(troops=tuple(troops), phase="attack", units=0)
 
-    def _fought(self, state: Position, move: Attack, attackers: int, defenders: int) -> Position:
+    def _after_battle(self, state: Position, move: Attack, attackers: int, defenders: int) -> Position:
         owner, troops, out = list(state.owner), list(state.troops), state.out
         loser = owner[move.to]
         troops[move.source] -= move.units
@@ -228,14 +228,14 @@ class Campaign(Game[Position, Move]):
                 out = (*out, loser)
         left = state.attacks_left - 1
         state = Position(tuple(owner), tuple(troops), state.phase, 0, left, state.round, out, state.seat, state.at + 1)
-        return state if left or self.to_move(state) is None else self._passed(state)
+        return state if left or self.to_move(state) is None else self._next_turn(state)
 
-    def _passed(self, state: Position) -> Position:
+    def _next_turn(self, state: Position) -> Position:
         """Return the state at the next seat's turn. A round ends after its last seat that is not out."""
-        order = self._order(state.round)
+        order = self._seat_order(state.round)
         later = [seat for seat in order[order.index(state.seat) + 1 :] if seat not in state.out]
         number = state.round if later else state.round + 1
-        seat = later[0] if later else self._first(number, state.out)
+        seat = later[0] if later else self._first_seat(number, state.out)
         return state._replace(
             phase="draft",
             units=self._income(state.owner, seat),
@@ -244,19 +244,19 @@ class Campaign(Game[Position, Move]):
             seat=seat,
         )
 
-    def _order(self, number: int) -> range:
+    def _seat_order(self, number: int) -> range:
         """Return the order of all seats in a round, including those that are out."""
         return range(self.seats - 1, -1, -1) if self.snake and number % 2 == 0 else range(self.seats)
 
-    def _first(self, number: int, out: Sequence[int]) -> int:
-        return next(seat for seat in self._order(number) if seat not in out)
+    def _first_seat(self, number: int, out: Sequence[int]) -> int:
+        return next(seat for seat in self._seat_order(number) if seat not in out)
 
     def remove_seat(self, state: Position, seat: int) -> Position:
         """Return the state after a seat is out. Its troops stay and defend themselves."""
         if seat in state.out:
             return state
         state = state._replace(out=(*state.out, seat))
-        return self._passed(state) if state.seat == seat else state
+        return self._next_turn(state) if state.seat == seat else state
 
     def ranks(self, state: Position) -> tuple[int, ...]:
         """Rank seats in the game by territories, then units; below them those that are out, the last to go first."""
@@ -294,7 +294,7 @@ class Campaign(Game[Position, Move]):
             raise ValueError(f"{len(owner)} owners and {len(troops)} troops on {len(self.map)} territories")
         phase, units, left, number = (wire[key] for key in ("phase", "units", "attacks_left", "round"))
         if seat is None:
-            seat = self._first(number, out)
+            seat = self._first_seat(number, out)
         return Position(owner, troops, phase, units, left, number, out, seat, wire["ply"])
 
     def encode_move(self, move: Move) -> dict[str, Any]:
@@ -311,13 +311,13 @@ class Campaign(Game[Position, Move]):
         attacks = [move for move in legal if move["do"] == "attack"]
         return legal, {"attacks": [{"from": a["from"], "to": a["to"], "max_units": a["units"]} for a in attacks]}
 
-    def board(self, state: Position) -> str:
-        return f"{draw(self.map, state.owner, state.troops)}\n{self._doing(state)}"
+    def draw_board(self, state: Position) -> str:
+        return f"{draw_map(self.map, state.owner, state.troops)}\n{self._describe_turn(state)}"
 
-    def described(self, state: Position) -> str:
-        return f"{describe(self.map, state.owner, state.troops)}\n{self._doing(state)}"
+    def describe(self, state: Position) -> str:
+        return f"{describe_map(self.map, state.owner, state.troops)}\n{self._describe_turn(state)}"
 
-    def _doing(self, state: Position) -> str:
+    def _describe_turn(self, state: Position) -> str:
         if self.to_move(state) is None:
             doing = "over"
         elif state.phase == "draft":
@@ -330,29 +330,29 @@ class Campaign(Game[Position, Move]):
     def notation(self, move: Move) -> str:
         return moves.notation(move, self.map)
 
-    def parse(self, text: str) -> Move:
+    def parse_move(self, text: str) -> Move:
         return moves.parse(text, self.map)
 
-    def changes(self, before: Position, after: Position) -> str:
-        found = changes(self.map, before[:2], after[:2])
-        return "; ".join(found) if len(found) <= MOST_TOLD else self.board(after)
+    def describe_changes(self, before: Position, after: Position) -> str:
+        found = list_changes(self.map, before[:2], after[:2])
+        return "; ".join(found) if len(found) <= MAX_LISTED_CHANGES else self.draw_board(after)
 
-    def summary(self, state: Position) -> str:
-        return f"{holdings(state.owner, state.troops)}; you draft {self._income(state.owner, state.seat)} a round"
+    def summarise(self, state: Position) -> str:
+        return f"{summarise_holdings(state.owner, state.troops)}; you draft {self._income(state.owner, state.seat)} a round"
 
-    def told(self, event: Event) -> str:
+    def describe_event(self, event: Event) -> str:
         if event.seat == CHANCE:
             return f"deals {len(self.map)} territories to {self.seats} seats"
-        return told(event)
+        return describe_attack(event)
 
 
-def _deal(value: Any) -> str | None:
+def _parse_deal(value: Any) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or not re.fullmatch("[0-9a-fA-F]{32}", value):
-        raise BadConfig(f"{Campaign.name}: deal is {shown(value)}: it is null or 32 hex digits")
+        raise BadConfig(f"{Campaign.name}: deal is {short_repr(value)}: it is null or 32 hex digits")
     return value.lower()
 
 
-def _drawn(dice: Dice) -> str:
+def _draw_deal(dice: Dice) -> str:
     return bytes(dice.choice("deal", 256) for _ in range(16)).hex()

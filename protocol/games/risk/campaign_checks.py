@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from protocol.display import few
+from protocol.display import list_first
 from protocol.games.parsing import raise_illegal
 from protocol.games.risk.board import Board
-from protocol.games.risk.campaign_moves import DRAFT_FORM, Attack, Draft, Move
+from protocol.games.risk.campaign_moves import DRAFT_EXAMPLE, Attack, Draft, Move
 
 
 class Position(NamedTuple):
@@ -27,11 +27,11 @@ class Position(NamedTuple):
     at: int
 
 
-def check(board: Board, state: Position, move: Move) -> None:
+def check_move(board: Board, state: Position, move: Move) -> None:
     """Raise `IllegalMove`, with what would be legal, if a move is not."""
     if state.phase == "draft":
         if not isinstance(move, Draft):
-            raise_illegal(f"a turn begins with a draft: {state.units} units to place, as in {DRAFT_FORM}")
+            raise_illegal(f"a turn begins with a draft: {state.units} units to place, as in {DRAFT_EXAMPLE}")
         _check_draft(board, state, move)
     elif isinstance(move, Draft):
         raise_illegal(f"the draft of this turn is done: attack ({state.attacks_left} left) or end")
@@ -44,8 +44,8 @@ def _check_draft(board: Board, state: Position, move: Draft) -> None:
     for at, count in move.units:
         _check_place(board, at)
         if state.owner[at] != state.seat:
-            own = few(to for to, held in enumerate(state.owner) if held == state.seat)
-            raise_illegal(f"{_holding(board, state, at)} is not yours to draft on; yours: {own}")
+            own = list_first(to for to, held in enumerate(state.owner) if held == state.seat)
+            raise_illegal(f"{_describe_territory(board, state, at)} is not yours to draft on; yours: {own}")
         if at in named:
             raise_illegal(f"territory {board.label(at)} is there twice: a draft has each territory once")
         if count < 1:
@@ -60,18 +60,18 @@ def _check_attack(board: Board, state: Position, move: Attack) -> None:
     to, source, units = move
     _check_place(board, source)
     _check_place(board, to)
-    here = _holding(board, state, source)
+    here = _describe_territory(board, state, source)
     if state.owner[source] != state.seat:
-        raise_illegal(f"{here} is not yours to attack from; can attack: {few(_ready(board, state))}")
+        raise_illegal(f"{here} is not yours to attack from; can attack: {list_first(_possible_sources(board, state))}")
     enemies = _enemies(board, state, source)
-    nearby = f"enemies next to {source}: {few(enemies)}"
+    nearby = f"enemies next to {source}: {list_first(enemies)}"
     if to not in board.neighbours[source]:
         raise_illegal(f"territory {board.label(source)} has no border with {board.label(to)}; {nearby}")
     if to not in enemies:
-        raise_illegal(f"{_holding(board, state, to)} is your own; {nearby}")
+        raise_illegal(f"{_describe_territory(board, state, to)} is your own; {nearby}")
     most = state.troops[source] - 1
     if most < 1:
-        raise_illegal(f"{here} cannot attack: 1 has to stay behind; can attack: {few(_ready(board, state))}")
+        raise_illegal(f"{here} cannot attack: 1 has to stay behind; can attack: {list_first(_possible_sources(board, state))}")
     if not 1 <= units <= most:
         raise_illegal(f"{here} can attack with 1 to {most} units, not {units}")
 
@@ -85,11 +85,11 @@ def _enemies(board: Board, state: Position, source: int) -> list[int]:
     return [to for to in board.neighbours[source] if state.owner[to] != state.seat]
 
 
-def _ready(board: Board, state: Position) -> list[int]:
+def _possible_sources(board: Board, state: Position) -> list[int]:
     own = [at for at, held in enumerate(state.owner) if held == state.seat and state.troops[at] > 1]
     return [at for at in own if _enemies(board, state, at)]
 
 
-def _holding(board: Board, state: Position, territory: int) -> str:
+def _describe_territory(board: Board, state: Position, territory: int) -> str:
     troops = f"{state.troops[territory]} troop{'s' if state.troops[territory] > 1 else ''}"
     return f"territory {board.label(territory)}, seat {state.owner[territory]}'s with {troops},"

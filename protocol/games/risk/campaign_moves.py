@@ -6,20 +6,20 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from protocol.display import few, shown
+from protocol.display import list_first, short_repr
 from protocol.errors import MalformedMove
 from protocol.games.parsing import read_move_kind
 from protocol.games.risk.board import Board
-from protocol.games.risk.text import counts, territory
+from protocol.games.risk.text import parse_counts, parse_territory
 
-DRAFT_FORM = '{"do": "draft", "units": [[0, 2]]}'
+DRAFT_EXAMPLE = '{"do": "draft", "units": [[0, 2]]}'
 _FORMS = {
-    "draft": (DRAFT_FORM, ("units",)),
+    "draft": (DRAFT_EXAMPLE, ("units",)),
     "attack": ('{"do": "attack", "from": 0, "to": 1, "units": 3}', ("from", "to", "units")),
     "end": ('{"do": "end"}', ()),
 }
-_WRITTEN = 4
-WRITTEN = "draft a1 3 b2 1, b2 > a2 2 to attack with two, end"
+_MAX_LISTED_TERRITORIES = 4
+MOVE_EXAMPLES = "draft a1 3 b2 1, b2 > a2 2 to attack with two, end"
 """Examples of moves as people write them."""
 
 
@@ -56,17 +56,17 @@ def encode(move: Move) -> dict[str, Any]:
 def decode(wire: Any) -> Move:
     """Parse a move from a message. Raises `MalformedMove`, with the right form."""
     if isinstance(wire, Mapping) and wire.get("do") == "draft" and wire.keys() == {"do", "units"}:
-        return Draft(_pairs(wire["units"]))
+        return Draft(_parse_pairs(wire["units"]))
     do, fields = read_move_kind(wire, _FORMS)
     return Attack(fields[1], fields[0], fields[2]) if do == "attack" else End()
 
 
-def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
+def _parse_pairs(value: Any) -> tuple[tuple[int, int], ...]:
     if not isinstance(value, (list, tuple)):
-        raise MalformedMove(f"units is {shown(value)}: a list of pairs, as in {DRAFT_FORM}")
+        raise MalformedMove(f"units is {short_repr(value)}: a list of pairs, as in {DRAFT_EXAMPLE}")
     for i, pair in enumerate(value):
         if not isinstance(pair, (list, tuple)) or list(map(type, pair)) != [int, int]:
-            raise MalformedMove(f"units[{i}] is {shown(pair)}: a territory and a number, as in {DRAFT_FORM}")
+            raise MalformedMove(f"units[{i}] is {short_repr(pair)}: a territory and a number, as in {DRAFT_EXAMPLE}")
     return tuple(sorted((at, count) for at, count in value))
 
 
@@ -74,7 +74,7 @@ def notation(move: Move, board: Board) -> str:
     """Return the move in a few words; of a long draft, only the first territories."""
     name = [territory.name for territory in board.territories]
     if isinstance(move, Draft):
-        return f"draft {few((f'{name[at]}+{count}' for at, count in move.units), _WRITTEN, ' ')}"
+        return f"draft {list_first((f'{name[at]}+{count}' for at, count in move.units), _MAX_LISTED_TERRITORIES, ' ')}"
     if isinstance(move, Attack):
         return f"{name[move.source]} > {name[move.to]} {move.units}"
     return "end"
@@ -84,19 +84,19 @@ def parse(text: str, board: Board) -> Move:
     """Parse a move that a person wrote. Raises `MalformedMove`."""
     source, attacks, rest = text.partition(">")
     if attacks:
-        target = counts(board, rest)
+        target = parse_counts(board, rest)
         if len(target) != 1:
-            raise MalformedMove(f"{shown(text)} attacks {len(target)} territories: it is one, as in {WRITTEN}")
-        return Attack(target[0][0], territory(board, source), target[0][1])
+            raise MalformedMove(f"{short_repr(text)} attacks {len(target)} territories: it is one, as in {MOVE_EXAMPLES}")
+        return Attack(target[0][0], parse_territory(board, source), target[0][1])
     do, _, rest = text.strip().partition(" ")
     if do.lower() == "draft" and rest:
-        return Draft(counts(board, rest))
+        return Draft(parse_counts(board, rest))
     if text.strip().lower() != "end":
-        raise MalformedMove(f"{shown(text)} is no move here: it is written like {WRITTEN}")
+        raise MalformedMove(f"{short_repr(text)} is no move here: it is written like {MOVE_EXAMPLES}")
     return End()
 
 
-def split(units: int, parts: int, below: Callable[[int], int]) -> list[int]:
+def random_split(units: int, parts: int, below: Callable[[int], int]) -> list[int]:
     """Split `units` into `parts` of 0 or more, uniformly over all splits: bars at random places among the units.
     `below(n)` draws a number from 0 to n − 1.
     """

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 
 
-def draft_rule(
+def pressure_draft(
     neighbours: Sequence[Sequence[int]], owner: Sequence[int], troops: Sequence[int], seat: int, units: int
 ) -> tuple[tuple[int, int], ...]:
     """Return the seat's territories that get units, with their numbers, in ascending order; they sum to `units`.

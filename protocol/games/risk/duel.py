@@ -11,24 +11,24 @@ from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
-from protocol.display import few, shown
+from protocol.display import list_first, short_repr
 from protocol.errors import MalformedMove
-from protocol.games.base import CERTAIN, Game
-from protocol.games.parsing import integer, integers, raise_illegal, read_config, read_move_kind
+from protocol.games.base import PROBABILITY_ONE, Game
+from protocol.games.parsing import parse_integer, parse_integers, raise_illegal, read_config, read_move_kind
 from protocol.games.risk import maps
-from protocol.games.risk.battle import told
-from protocol.games.risk.text import MOST_TOLD, changes, describe, draw, holdings
-from protocol.games.risk.text import territory as place
+from protocol.games.risk.battle import describe_attack
+from protocol.games.risk.text import MAX_LISTED_CHANGES, list_changes, describe_map, draw_map, summarise_holdings
+from protocol.games.risk.text import parse_territory as place
 from protocol.messages import Event
 from protocol.reasons import PLY_LIMIT, WIN
 
-FREE = -1
-ARMY = 3
+NO_OWNER = -1
+DEFAULT_INVASION_TROOPS = 3
 """Troops of an invasion without another number in the config."""
-REINFORCEMENT = 2
-TAKEN = Fraction(15, 36)
+REINFORCEMENT_TROOPS = 2
+WIN_PROBABILITY = Fraction(15, 36)
 """The probability that one die beats another."""
-LONGEST = 200
+MAX_REFUSAL_CHARS = 200
 """Maximum characters of an error message."""
 _DEFAULTS = {"map": "south-america", "max_troops": 10, "max_plies": 400}
 _FORMS = {
@@ -84,27 +84,27 @@ class Duel(Game[Position, Action]):
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         given = read_config(Duel, config, _DEFAULTS)
-        self.map = maps.read(given["map"], self.name)
-        self.max_troops = integer(self.name, "max_troops", given["max_troops"], ARMY, 100)
-        self.max_plies = integer(self.name, "max_plies", given["max_plies"], 1, 10_000)
+        self.map = maps.find_map(given["map"], self.name)
+        self.max_troops = parse_integer(self.name, "max_troops", given["max_troops"], DEFAULT_INVASION_TROOPS, 100)
+        self.max_plies = parse_integer(self.name, "max_plies", given["max_plies"], 1, 10_000)
         # Later, a single territory may become free again. If `armies` covered the last territory of the start, its army
         # would depend on more than the position.
         most = len(self.map) - 1
-        self.armies = integers(self.name, "armies", given["armies"], count=(0, most), each=(1, self.max_troops))
-        self.config = {"map": self.map.wire, "max_troops": self.max_troops, "max_plies": self.max_plies}
+        self.armies = parse_integers(self.name, "armies", given["armies"], count=(0, most), bounds=(1, self.max_troops))
+        self.config = {"map": self.map.encoded, "max_troops": self.max_troops, "max_plies": self.max_plies}
         if self.armies:
             self.config["armies"] = list(self.armies)
 
     def initial(self, dice: Dice) -> tuple[Position, None]:
         count = len(self.map)
-        return Position((FREE,) * count, (0,) * count, 0, 0), None
+        return Position((NO_OWNER,) * count, (0,) * count, 0, 0), None
 
     def to_move(self, state: Position) -> int | None:
         return None if state.at >= self.max_plies or self._winner(state) is not None else state.seat
 
     def _winner(self, state: Position) -> int | None:
         first = state.owner[0]
-        return first if first != FREE and state.owner.count(first) == len(state.owner) else None
+        return first if first != NO_OWNER and state.owner.count(first) == len(state.owner) else None
 
     def ply(self, state: Position) -> int:
         return state.at
@@ -118,8 +118,8 @@ class Duel(Game[Position, Action]):
         if seat is None:
             return ()
         owner, troops = state.owner, state.troops
-        if FREE in owner:
-            return [Action("invade", to) for to, held in enumerate(owner) if held == FREE]
+        if NO_OWNER in owner:
+            return [Action("invade", to) for to, held in enumerate(owner) if held == NO_OWNER]
         own = [at for at, held in enumerate(owner) if held == seat]
         moves = [Action("reinforce", at) for at in own if troops[at] < self.max_troops]
         for source in own:
@@ -134,81 +134,81 @@ class Duel(Game[Position, Action]):
         self._check(state, move, seat)
         sent = self.encode_move(move)
         if move.do != "attack":
-            return self._placed(state, move), Event(ply=state.at, seat=seat, move=sent)
-        attacker, defender = dice.die("attack"), dice.die("attack")
+            return self._after_placement(state, move), Event(ply=state.at, seat=seat, move=sent)
+        attacker, defender = dice.roll("attack"), dice.roll("attack")
         taken = attacker > defender
         event = Event(ply=state.at, seat=seat, move=sent, dice=[[attacker], [defender]], result={"taken": taken})
-        return (self._taken if taken else self._repelled)(state, move), event
+        return (self._after_conquest if taken else self._after_repulse)(state, move), event
 
     def outcomes(self, state: Position, move: Action) -> Sequence[tuple[Fraction, Position]]:
         if move.do != "attack":
-            return ((CERTAIN, self._placed(state, move)),)
-        return (TAKEN, self._taken(state, move)), (1 - TAKEN, self._repelled(state, move))
+            return ((PROBABILITY_ONE, self._after_placement(state, move)),)
+        return (WIN_PROBABILITY, self._after_conquest(state, move)), (1 - WIN_PROBABILITY, self._after_repulse(state, move))
 
-    def _placed(self, state: Position, move: Action) -> Position:
+    def _after_placement(self, state: Position, move: Action) -> Position:
         if move.do == "invade":
-            return _with(state, move.to, state.seat, self.army(state.owner.count(FREE)))
-        return _with(state, move.to, state.seat, min(state.troops[move.to] + REINFORCEMENT, self.max_troops))
+            return _set_territory(state, move.to, state.seat, self.invasion_troops(state.owner.count(NO_OWNER)))
+        return _set_territory(state, move.to, state.seat, min(state.troops[move.to] + REINFORCEMENT_TROOPS, self.max_troops))
 
-    def army(self, free: int) -> int:
+    def invasion_troops(self, free: int) -> int:
         """Return the troops of an invasion while this many territories are free."""
         invasion = len(self.map) - free
-        return self.armies[invasion] if invasion < len(self.armies) else ARMY
+        return self.armies[invasion] if invasion < len(self.armies) else DEFAULT_INVASION_TROOPS
 
-    def _taken(self, state: Position, move: Action) -> Position:
-        return _with(state, move.to, state.seat, 1)
+    def _after_conquest(self, state: Position, move: Action) -> Position:
+        return _set_territory(state, move.to, state.seat, 1)
 
-    def _repelled(self, state: Position, move: Action) -> Position:
+    def _after_repulse(self, state: Position, move: Action) -> Position:
         left = state.troops[move.source] - state.troops[move.to]
-        return _with(state, move.source, state.seat if left else FREE, left)
+        return _set_territory(state, move.source, state.seat if left else NO_OWNER, left)
 
     def _check(self, state: Position, move: Action, seat: int) -> None:
         """Raise `IllegalMove`, with the legal moves by territory index, if a move is not legal."""
         for territory in (move.to, move.source) if move.do == "attack" else (move.to,):
             if not 0 <= territory < len(self.map):
                 raise_illegal(f"there is no territory {territory}: they are 0 to {len(self.map) - 1}")
-        if why := self._fault(state, move, seat):
-            raise_illegal(self._advised(state, why))
+        if why := self._find_fault(state, move, seat):
+            raise_illegal(self._add_legal_moves(state, why))
 
-    def _fault(self, state: Position, move: Action, seat: int) -> str | None:
+    def _find_fault(self, state: Position, move: Action, seat: int) -> str | None:
         owner, troops, to = state.owner, state.troops, move.to
         if move.do == "invade":
-            return None if owner[to] == FREE else f"{self._held(state, to)}, not free"
-        if FREE in owner:
-            return f"{self._held(state, to)}: no {move.do} while a territory is free"
+            return None if owner[to] == NO_OWNER else f"{self._describe_territory(state, to)}, not free"
+        if NO_OWNER in owner:
+            return f"{self._describe_territory(state, to)}: no {move.do} while a territory is free"
         if move.do == "attack":
-            return self._unfit(state, move.source, to, seat)
+            return self._find_attack_fault(state, move.source, to, seat)
         if owner[to] != seat:
-            return f"{self._held(state, to)}, not yours to reinforce"
-        return f"{self._held(state, to)}, the most it can hold" if troops[to] >= self.max_troops else None
+            return f"{self._describe_territory(state, to)}, not yours to reinforce"
+        return f"{self._describe_territory(state, to)}, the most it can hold" if troops[to] >= self.max_troops else None
 
-    def _unfit(self, state: Position, source: int, to: int, seat: int) -> str | None:
+    def _find_attack_fault(self, state: Position, source: int, to: int, seat: int) -> str | None:
         if state.owner[source] != seat:
-            return f"{self._held(state, source)}, not yours to attack from"
+            return f"{self._describe_territory(state, source)}, not yours to attack from"
         if state.owner[to] == seat:
-            return f"{self._held(state, to)}, your own"
+            return f"{self._describe_territory(state, to)}, your own"
         if to not in self.map.neighbours[source]:
-            return f"{self._held(state, source)} and has no border with {self.map.label(to)}"
+            return f"{self._describe_territory(state, source)} and has no border with {self.map.label(to)}"
         if state.troops[source] < state.troops[to]:
             meets = f"{self.map.label(to)} has {state.troops[to]}"
-            return f"{self._held(state, source)}: {meets}, and an attack needs as many"
+            return f"{self._describe_territory(state, source)}: {meets}, and an attack needs as many"
         return None
 
-    def _held(self, state: Position, territory: int) -> str:
+    def _describe_territory(self, state: Position, territory: int) -> str:
         owner, troops = state.owner[territory], state.troops[territory]
-        holder = "nobody's" if owner == FREE else f"seat {owner}'s with {troops} troop{'s' * (troops != 1)}"
+        holder = "nobody's" if owner == NO_OWNER else f"seat {owner}'s with {troops} troop{'s' * (troops != 1)}"
         return f"{self.map.label(territory)} is {holder}"
 
-    def _advised(self, state: Position, why: str) -> str:
+    def _add_legal_moves(self, state: Position, why: str) -> str:
         """Append to a reason as many legal moves of each kind as fit in a line."""
         by_kind: dict[str, list[str]] = {}
         for move in self.legal_moves(state):
             where = f"{move.source}-{move.to}" if move.do == "attack" else str(move.to)
             by_kind.setdefault(move.do, []).append(where)
         for most in range(12, 0, -1):
-            legal = "; ".join(f"{do} {few(where, most)}" for do, where in by_kind.items())
+            legal = "; ".join(f"{do} {list_first(where, most)}" for do, where in by_kind.items())
             line = f"{why}; legal: {legal}"
-            if len(line) < LONGEST:
+            if len(line) < MAX_REFUSAL_CHARS:
                 break
         return line
 
@@ -238,37 +238,37 @@ class Duel(Game[Position, Action]):
         do, fields = read_move_kind(wire, _FORMS)
         return Action(do, fields[-1], fields[0] if do == "attack" else -1)
 
-    def board(self, state: Position) -> str:
-        return draw(self.map, state.owner, state.troops)
+    def draw_board(self, state: Position) -> str:
+        return draw_map(self.map, state.owner, state.troops)
 
-    def described(self, state: Position) -> str:
-        return describe(self.map, state.owner, state.troops)
+    def describe(self, state: Position) -> str:
+        return describe_map(self.map, state.owner, state.troops)
 
     def notation(self, move: Action) -> str:
         to = self.map.territories[move.to].name
         return f"{self.map.territories[move.source].name} > {to}" if move.do == "attack" else f"{move.do} {to}"
 
-    def parse(self, text: str) -> Action:
+    def parse_move(self, text: str) -> Action:
         source, attacks, to = text.partition(">")
         if attacks:
             return Action("attack", place(self.map, to), place(self.map, source))
         do, _, where = text.strip().partition(" ")
         if do.lower() not in ("invade", "reinforce"):
-            raise MalformedMove(f"{shown(text)} is no move here: it is written like {self.move_syntax}")
+            raise MalformedMove(f"{short_repr(text)} is no move here: it is written like {self.move_syntax}")
         return Action(do.lower(), place(self.map, where))
 
-    def changes(self, before: Position, after: Position) -> str:
-        found = changes(self.map, before[:2], after[:2])
-        return "; ".join(found) if len(found) <= MOST_TOLD else self.board(after)
+    def describe_changes(self, before: Position, after: Position) -> str:
+        found = list_changes(self.map, before[:2], after[:2])
+        return "; ".join(found) if len(found) <= MAX_LISTED_CHANGES else self.draw_board(after)
 
-    def summary(self, state: Position) -> str:
-        return holdings(state.owner, state.troops)
+    def summarise(self, state: Position) -> str:
+        return summarise_holdings(state.owner, state.troops)
 
-    def told(self, event: Event) -> str:
-        return told(event)
+    def describe_event(self, event: Event) -> str:
+        return describe_attack(event)
 
 
-def _with(state: Position, territory: int, owner: int, troops: int) -> Position:
+def _set_territory(state: Position, territory: int, owner: int, troops: int) -> Position:
     after = territory + 1
     return Position(
         (*state.owner[:territory], owner, *state.owner[after:]),

@@ -13,23 +13,23 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
-from protocol.display import few, shown
+from protocol.display import list_first, short_repr
 from protocol.errors import MalformedMove
 from protocol.games.parsing import MAX_MOVE_DIGITS, parse_whole_number
-from protocol.games.risk.board import EXTENT, Board
+from protocol.games.risk.board import MAX_COORDINATE, Board
 
-SEATS = "ABCDEF"
-MOST_TOLD = 4
+SEAT_LETTERS = "ABCDEF"
+MAX_LISTED_CHANGES = 4
 """Maximum number of changes to list; if there are more, the whole board is clearer."""
 WIDTH = 80
 HEIGHT = 41
-SMALL = 12
+MAX_TERRITORIES_WITH_PIECES = 12
 """Maximum number of territories of a map that also shows troops as pieces."""
-MOST_PIECES = 49
+MAX_TROOPS_AS_PIECES = 49
 NAME_LENGTHS = (21, 16, 13, 10, 8, 6)
-SHIFTS = sorted(product(range(-8, 9), range(-3, 4)), key=lambda by: (abs(by[0]) + 2 * abs(by[1]), by))
+LABEL_SHIFTS = sorted(product(range(-8, 9), range(-3, 4)), key=lambda by: (abs(by[0]) + 2 * abs(by[1]), by))
 """Columns and rows by which a label may move to find room, smallest shift first."""
-FAR = 0.8 * EXTENT
+MIN_WRAPPED_BORDER_LENGTH = 0.8 * MAX_COORDINATE
 """A longer border, on a map that is not small, leaves at one edge and comes back at the other."""
 
 
@@ -58,21 +58,21 @@ class _Layout(NamedTuple):
     """The marks of each border."""
 
 
-def draw(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
+def draw_map(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
     """Draw the board, at most 80 columns wide. A label has index and name above owner (`A` is seat 0, `.` none) and
     troops. Small armies on small maps also show as pieces of the board game: infantry 1, cavalry 5, artillery 10.
     """
-    pieces = len(board) <= SMALL and max(troops) <= MOST_PIECES
+    pieces = len(board) <= MAX_TERRITORIES_WITH_PIECES and max(troops) <= MAX_TROOPS_AS_PIECES
     armies = [
         f"{_letter(seat)} {count} {_pieces(count) if pieces else ''}".rstrip()
         for seat, count in zip(owner, troops, strict=True)
     ]
-    layout = _layout(board, len("A 49 aaaaciiii") if pieces else max(map(len, armies)))
-    lines = _table(board, owner, troops) if layout is None else _picture(layout, armies)
+    layout = _place_labels(board, len("A 49 aaaaciiii") if pieces else max(map(len, armies)))
+    lines = _draw_table(board, owner, troops) if layout is None else _draw_picture(layout, armies)
     return "\n".join((*lines, "", *_legend(board, owner, pieces, layout is not None)))
 
 
-def describe(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
+def describe_map(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
     """List the territories with owner, troops and neighbours, then the continents."""
     names = [place.name for place in board.territories]
     lines = list(_legend(board, owner, pieces=False, picture=False))
@@ -88,11 +88,11 @@ def describe(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
 def wraps_around(board: Board, border: tuple[int, int]) -> bool:
     """Return whether a border is drawn off both edges, because it joins the far ends of a world map."""
     a, b = (board.territories[end].x for end in border)
-    return len(board) > SMALL and abs(a - b) > FAR
+    return len(board) > MAX_TERRITORIES_WITH_PIECES and abs(a - b) > MIN_WRAPPED_BORDER_LENGTH
 
 
 def _letter(seat: int) -> str:
-    return "." if seat < 0 else SEATS[seat]
+    return "." if seat < 0 else SEAT_LETTERS[seat]
 
 
 def _pieces(count: int) -> str:
@@ -109,7 +109,7 @@ def _legend(board: Board, owner: Sequence[int], pieces: bool, picture: bool) -> 
             yield f"off the edge: {board.label(a)} borders {board.label(b)}"[:WIDTH]
 
 
-def _picture(layout: _Layout, armies: Sequence[str]) -> Iterator[str]:
+def _draw_picture(layout: _Layout, armies: Sequence[str]) -> Iterator[str]:
     canvas = [[" "] * WIDTH for _ in range(max(label.top for label in layout.labels) + 2)]
     text, beside = set(), set()
     for label, army in zip(layout.labels, armies, strict=True):
@@ -126,7 +126,7 @@ def _picture(layout: _Layout, armies: Sequence[str]) -> Iterator[str]:
     return ("".join(row).rstrip() for row in canvas)
 
 
-def _line(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> Iterator[_Mark]:
+def _draw_border(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> Iterator[_Mark]:
     """Yield the places (column and row) and marks of a border, between the middles of labels or off the edges."""
     left, right = sorted((labels[end] for end in border), key=lambda label: label.middle)
     if wraps_around(board, border):
@@ -141,22 +141,22 @@ def _line(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> It
 
 
 @lru_cache(maxsize=16)
-def _layout(board: Board, army: int) -> _Layout | None:
+def _place_labels(board: Board, army_width: int) -> _Layout | None:
     """Lay out the borders and every label, if possible at its coordinates and with a long name. `army` is the width of
     its second line. None if even short names do not fit.
     """
-    exact, near = SHIFTS[:1], SHIFTS
-    lowest = min(9 + len(board), HEIGHT) if len(board) <= SMALL else 15
+    exact, near = LABEL_SHIFTS[:1], LABEL_SHIFTS
+    lowest = min(9 + len(board), HEIGHT) if len(board) <= MAX_TERRITORIES_WITH_PIECES else 15
     tries = [(length, height, exact, 1) for length in NAME_LENGTHS[:-1] for height in range(lowest, HEIGHT + 1)]
     tries += [(length, HEIGHT, near, gap) for length in NAME_LENGTHS[3:] for gap in (1, 0)]
     for length, height, shifts, gap in tries:
-        labels = _placed(board, length, height, army, shifts, gap)
+        labels = _try_place_labels(board, length, height, army_width, shifts, gap)
         if labels is not None:
-            return _Layout(labels, tuple(tuple(_line(board, labels, border)) for border in board.borders))
+            return _Layout(labels, tuple(tuple(_draw_border(board, labels, border)) for border in board.borders))
     return None
 
 
-def _placed(
+def _try_place_labels(
     board: Board, length: int, height: int, army: int, shifts: Sequence[tuple[int, int]], gap: int
 ) -> tuple[_Label, ...] | None:
     """Place every label, moved by the first of `shifts` that finds room; None if one does not fit. `gap` is the number
@@ -164,13 +164,13 @@ def _placed(
     """
     placed: list[_Label] = []
     for i, place in enumerate(board.territories):
-        title = f"{i} {_short(place.name, length)}"
+        title = f"{i} {_shorten_name(place.name, length)}"
         width = max(len(title), army)
-        left, top = round(place.x / EXTENT * (WIDTH - width)), round(place.y / EXTENT * (height - 2))
+        left, top = round(place.x / MAX_COORDINATE * (WIDTH - width)), round(place.y / MAX_COORDINATE * (height - 2))
         for dx, dy in shifts:
             label = _Label(left + dx, top + dy, width, title)
             inside = 0 <= label.left <= WIDTH - width and 0 <= label.top <= height - 2
-            if inside and not any(_clash(label, other, gap) for other in placed):
+            if inside and not any(_overlap(label, other, gap) for other in placed):
                 placed.append(label)
                 break
         else:
@@ -178,12 +178,12 @@ def _placed(
     return tuple(placed)
 
 
-def _clash(one: _Label, other: _Label, gap: int) -> bool:
+def _overlap(one: _Label, other: _Label, gap: int) -> bool:
     apart = one.left + one.width < other.left or other.left + other.width < one.left
     return not apart and abs(one.top - other.top) < 2 + gap
 
 
-def _short(name: str, length: int) -> str:
+def _shorten_name(name: str, length: int) -> str:
     """Cut a name to `length`: its words lose their last letters, the longest word first."""
     words = name.split(" ")
     while len(" ".join(words)) > length:
@@ -194,12 +194,12 @@ def _short(name: str, length: int) -> str:
     return " ".join(words)
 
 
-def _table(board: Board, owner: Sequence[int], troops: Sequence[int]) -> Iterator[str]:
+def _draw_table(board: Board, owner: Sequence[int], troops: Sequence[int]) -> Iterator[str]:
     """Yield the rows of a table with index, name, owner and troops, in two or more columns, to be read downwards."""
     most = len(str(max(troops)))
     room = min(max(len(place.name) for place in board.territories), (WIDTH - 3) // 2 - 6 - most)
     cells = [
-        f"{i:>2} {_short(place.name, room):<{room}} {_letter(owner[i])} {troops[i]:>{most}}"
+        f"{i:>2} {_shorten_name(place.name, room):<{room}} {_letter(owner[i])} {troops[i]:>{most}}"
         for i, place in enumerate(board.territories)
     ]
     columns = (WIDTH + 3) // (len(cells[0]) + 3)
@@ -207,7 +207,7 @@ def _table(board: Board, owner: Sequence[int], troops: Sequence[int]) -> Iterato
     return ("   ".join(cells[row::rows]) for row in range(rows))
 
 
-def territory(board: Board, text: str) -> int:
+def parse_territory(board: Board, text: str) -> int:
     """Find a territory by index, by name in any case, or by a unique prefix. Raises `MalformedMove`."""
     wanted = " ".join(text.casefold().split())
     names = [" ".join(place.name.casefold().split()) for place in board.territories]
@@ -220,13 +220,13 @@ def territory(board: Board, text: str) -> int:
     if len(found) == 1:
         return found[0]
     if found:
-        raise MalformedMove(f"{shown(text)} may be {few((board.label(at) for at in found), 4)}: write more of the name")
+        raise MalformedMove(f"{short_repr(text)} may be {list_first((board.label(at) for at in found), 4)}: write more of the name")
     near = get_close_matches(wanted, names, 3, 0.5)
-    like = f": maybe {few(board.label(names.index(name)) for name in near)}" if near else ""
-    raise MalformedMove(f"there is no territory {shown(text)}{like}; a name, or a number from 0 to {len(board) - 1}")
+    like = f": maybe {list_first(board.label(names.index(name)) for name in near)}" if near else ""
+    raise MalformedMove(f"there is no territory {short_repr(text)}{like}; a name, or a number from 0 to {len(board) - 1}")
 
 
-def counts(board: Board, text: str) -> tuple[tuple[int, int], ...]:
+def parse_counts(board: Board, text: str) -> tuple[tuple[int, int], ...]:
     """Parse territories with numbers, `a1 3 b2 1` or `a1+3 b2+1`, in ascending order. Raises `MalformedMove`."""
     found: dict[int, int] = {}
     left = text.replace(",", " ").strip()
@@ -234,30 +234,30 @@ def counts(board: Board, text: str) -> tuple[tuple[int, int], ...]:
         one = re.match(r"(.+?)(?:\s*\+\s*|\s+)(\d+)(?:\s+|$)", left)
         if one is None:
             raise MalformedMove(
-                f"{shown(left)} lacks a number: a territory and how many units, and so on, as in a1 3 b2 1"
+                f"{short_repr(left)} lacks a number: a territory and how many units, and so on, as in a1 3 b2 1"
             )
-        at, units = territory(board, one[1]), parse_whole_number(one[2])
+        at, units = parse_territory(board, one[1]), parse_whole_number(one[2])
         if units is None:
-            raise MalformedMove(f"{shown(one[2])} is no number of units: at most {MAX_MOVE_DIGITS} digits")
+            raise MalformedMove(f"{short_repr(one[2])} is no number of units: at most {MAX_MOVE_DIGITS} digits")
         found[at] = found.get(at, 0) + units
         left = left[one.end() :]
     return tuple(sorted(found.items()))
 
 
-def holdings(owner: Sequence[int], troops: Sequence[int]) -> str:
+def summarise_holdings(owner: Sequence[int], troops: Sequence[int]) -> str:
     """Summarise the territories and troops of each seat: `A 3 territories with 12, B 2 with 5`."""
     parts: list[str] = []
     for seat in sorted({seat for seat in owner if seat >= 0}):
         held = [count for one, count in zip(owner, troops, strict=True) if one == seat]
         territories = (" territory" if len(held) == 1 else " territories") if not parts else ""
-        parts.append(f"{SEATS[seat]} {len(held)}{territories} with {sum(held)}")
+        parts.append(f"{SEAT_LETTERS[seat]} {len(held)}{territories} with {sum(held)}")
     return ", ".join(parts)
 
 
-def changes(
+def list_changes(
     board: Board, before: tuple[Sequence[int], Sequence[int]], after: tuple[Sequence[int], Sequence[int]]
 ) -> list[str]:
     """List the territories whose owner or troops differ, with the new ones: `3 (Peru): A 4`."""
     old, new = zip(*before, strict=True), zip(*after, strict=True)
     differ = [(at, now) for at, (was, now) in enumerate(zip(old, new, strict=True)) if was != now]
-    return [f"{board.label(at)}: {'nobody' if seat < 0 else f'{SEATS[seat]} {count}'}" for at, (seat, count) in differ]
+    return [f"{board.label(at)}: {'nobody' if seat < 0 else f'{SEAT_LETTERS[seat]} {count}'}" for at, (seat, count) in differ]

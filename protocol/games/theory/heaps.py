@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache, reduce
 from operator import xor
 
-Take = tuple[int, ...] | None
+AllowedTakes = tuple[int, ...] | None
 """The allowed removals, ascending and distinct; None: any positive number."""
 
 
@@ -27,7 +27,7 @@ class HeapRule(ABC):
         """Return the Grundy value of several heaps together."""
         return reduce(xor, map(self.value, result))
 
-    def options(self, size: int) -> int:
+    def count_results(self, size: int) -> int:
         """Return the number of results of a heap."""
         return len(self.results(size))
 
@@ -44,7 +44,7 @@ class HeapRule(ABC):
         return [result for result in self.results(size) if self.value_of(result) == wanted]
 
 
-class AnyTake(HeapRule):
+class AnyTakeRule(HeapRule):
     """Nim: any positive number may be taken, and a heap's value is its size (Bouton 1901)."""
 
     def results(self, size: int) -> list[tuple[int]]:
@@ -53,7 +53,7 @@ class AnyTake(HeapRule):
     def value(self, size: int) -> int:
         return size
 
-    def options(self, size: int) -> int:
+    def count_results(self, size: int) -> int:
         return size
 
     def min_reachable_heaps(self, size: int) -> int:
@@ -66,7 +66,7 @@ class AnyTake(HeapRule):
         return [(wanted,)] if wanted < size else []
 
 
-class SetTake(HeapRule):
+class SubtractionRule(HeapRule):
     """A subtraction game: only the numbers in `take` may be removed. The values become periodic."""
 
     def __init__(self, take: tuple[int, ...]) -> None:
@@ -102,7 +102,7 @@ class SetTake(HeapRule):
         values = bytearray(self._values)
         circle = None
         while len(values) <= size and circle is None:
-            _append(values, self.take, min(max(size + 1, 64), 2 * len(values) + 2 * self.take[-1]))
+            _append_values(values, self.take, min(max(size + 1, 64), 2 * len(values) + 2 * self.take[-1]))
             circle = _find_period(values, self.take[-1])
         self._values = values
         if circle is not None:
@@ -123,7 +123,7 @@ def _find_period(values: bytearray, memory: int) -> tuple[int, int] | None:
     return first, period
 
 
-def _append(values: bytearray, take: tuple[int, ...], upto: int) -> None:
+def _append_values(values: bytearray, take: tuple[int, ...], upto: int) -> None:
     """Append Grundy values until there are `upto`: the least value missing among the heaps one removal away."""
     bits = [1 << value for value in values[-take[-1] :]] if len(values) >= take[-1] else [1 << v for v in values]
     offset = len(values) - len(bits)
@@ -139,16 +139,16 @@ def _append(values: bytearray, take: tuple[int, ...], upto: int) -> None:
         bits.append(1 << value)
 
 
-def first_grundy_values(take: Take, count: int) -> Sequence[int]:
+def first_grundy_values(take: AllowedTakes, count: int) -> Sequence[int]:
     """Return the values of the heaps below `count` in Nim with these removals, without the search for a period."""
     if take is None:
         return range(count)
     values = bytearray(take[0])
-    _append(values, take, count)
+    _append_values(values, take, count)
     return values[:count]
 
 
-class Split(HeapRule):
+class GrundyRule(HeapRule):
     """Grundy's game: a move splits a heap into two of different sizes."""
 
     def __init__(self) -> None:
@@ -163,7 +163,7 @@ class Split(HeapRule):
             self._values = _split_values(self._values, size)
         return self._values[size]
 
-    def options(self, size: int) -> int:
+    def count_results(self, size: int) -> int:
         return max(0, (size - 1) // 2)
 
     def count_results_with_value(self, size: int, wanted: int) -> int:
@@ -188,9 +188,9 @@ def _split_values(known: bytes, upto: int) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def nim_rule(take: Take) -> HeapRule:
+def nim_rule(take: AllowedTakes) -> HeapRule:
     """Return the rule of Nim with these removals. Rules are cached, because their values grow with use."""
-    return AnyTake() if take is None else SetTake(tuple(sorted(set(take))))
+    return AnyTakeRule() if take is None else SubtractionRule(tuple(sorted(set(take))))
 
 
-SPLIT = Split()
+GRUNDY_RULE = GrundyRule()

@@ -16,11 +16,11 @@ from math import factorial, prod
 from operator import xor
 from typing import Literal, NamedTuple
 
-from protocol.games.theory.heaps import HeapRule, Take, nim_rule
+from protocol.games.theory.heaps import HeapRule, AllowedTakes, nim_rule
 
 Class = Literal["P", "N"]
-MOST_POSITIONS = 20_000
-_MOST_MOVES_A_POSITION = 20
+MAX_POSITIONS = 20_000
+_MAX_MEAN_MOVES = 20
 """Maximum number of moves per position on average, which limits the time of an enumeration."""
 Heaps = tuple[int, ...]
 
@@ -37,7 +37,7 @@ def grundy(heaps: Iterable[int], rule: HeapRule) -> int:
     return reduce(xor, map(rule.value, heaps), 0)
 
 
-def outcome_class(heaps: Iterable[int], take: Take, *, misere: bool) -> Class:
+def outcome_class(heaps: Iterable[int], take: AllowedTakes, *, misere: bool) -> Class:
     """Return who wins Nim with the removals `take`: the previous player ("P") or the next ("N")."""
     return outcome(heaps, nim_rule(take), misere=misere)
 
@@ -58,7 +58,7 @@ def outcome(heaps: Iterable[int], rule: HeapRule, *, misere: bool = False) -> Cl
     return "P" if lost else "N"
 
 
-def _wanted(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[tuple[int, int]]:
+def _needed_values(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[tuple[int, int]]:
     """Return for each distinct heap the Grundy value that its result needs, to make the whole a P-position."""
     values = {size: rule.value(size) for size in heaps}
     total = large = 0
@@ -72,14 +72,14 @@ def _wanted(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[tuple[in
     return wanted
 
 
-def value(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> Fraction:
+def win_fraction(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> Fraction:
     """Return the fraction of the distinct next positions that are P-positions; 0 for a P-position. Distinct heaps lead
     to distinct positions, so no position need be built. Without a move it is 0, in misère 1.
     """
     won = moves = 0
-    for size, wanted in _wanted(heaps, rule, misere):
+    for size, wanted in _needed_values(heaps, rule, misere):
         won += rule.count_results_with_value(size, wanted)
-        moves += rule.options(size)
+        moves += rule.count_results(size)
     return Fraction(won, moves) if moves else Fraction(int(misere))
 
 
@@ -87,7 +87,7 @@ def winning_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False)
     """Return every distinct move to a P-position."""
     return [
         Move(size, result)
-        for size, wanted in _wanted(heaps, rule, misere)
+        for size, wanted in _needed_values(heaps, rule, misere)
         if rule.count_results_with_value(size, wanted)
         for result in rule.results_with_value(size, wanted)
     ]
@@ -98,7 +98,7 @@ def moves(heaps: Iterable[int], rule: HeapRule) -> list[Move]:
     return [Move(size, result) for size in dict.fromkeys(heaps) for result in rule.results(size)]
 
 
-def after(heaps: Sequence[int], move: Move) -> tuple[int, ...]:
+def apply_move(heaps: Sequence[int], move: Move) -> tuple[int, ...]:
     """Return the sorted heaps after a move."""
     left = list(heaps)
     left.remove(move.heap)
@@ -120,7 +120,7 @@ def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False)
     least: tuple[int, int] = (2, 1)
     found: list[Move] = []
     for move in moves(heaps, rule):
-        share = value(after(heaps, move), rule, misere=misere).as_integer_ratio()
+        share = win_fraction(apply_move(heaps, move), rule, misere=misere).as_integer_ratio()
         difference = share[0] * least[1] - least[0] * share[1]
         if difference < 0:
             least, found = share, []
@@ -129,20 +129,20 @@ def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False)
     return found
 
 
-def lost_positions(heaps: Sequence[int], values: Sequence[int], *, misere: bool = False) -> int:
+def count_lost_positions(heaps: Sequence[int], values: Sequence[int], *, misere: bool = False) -> int:
     """Return the number of lost positions (see `outcome`) whose heaps, in order, are at most these. In normal play,
     positions without a move count. `values` are the Grundy values of all possible heaps. For n values it takes n log n
     steps per heap size.
     """
     if not misere:
-        return _of_sum_zero(heaps, values)
+        return _count_nim_sum_zero(heaps, values)
     none = [sum(value == 0 for value in values[: size + 1]) for size in heaps]
     one = [sum(value == 1 for value in values[: size + 1]) for size in heaps]
     # If no heap has a value of 2 or more, the sum is 0 or 1, and the positions with 1 are lost.
-    return _of_sum_zero(heaps, values) - prod(a - b for a, b in zip(none, one, strict=True))
+    return _count_nim_sum_zero(heaps, values) - prod(a - b for a, b in zip(none, one, strict=True))
 
 
-def _of_sum_zero(heaps: Sequence[int], values: Sequence[int]) -> int:
+def _count_nim_sum_zero(heaps: Sequence[int], values: Sequence[int]) -> int:
     """Return how many positions have the nim-sum 0. Distributions under exclusive or multiply in the Walsh-Hadamard
     domain; the count for 0 is the mean of the product there.
     """
@@ -154,11 +154,11 @@ def _of_sum_zero(heaps: Sequence[int], values: Sequence[int]) -> int:
         for value in values[known : size + 1]:
             distribution[value] += 1
         known = size + 1
-        product = [sofar * each**times for sofar, each in zip(product, _transformed(distribution), strict=True)]
+        product = [sofar * each**times for sofar, each in zip(product, _walsh_hadamard(distribution), strict=True)]
     return sum(product) // among
 
 
-def _transformed(row: Sequence[int]) -> list[int]:
+def _walsh_hadamard(row: Sequence[int]) -> list[int]:
     row = list(row)
     half = len(row) // 2
     for _ in range(half.bit_length()):
@@ -168,30 +168,30 @@ def _transformed(row: Sequence[int]) -> list[int]:
     return row
 
 
-def reachable(heaps: Iterable[int], rule: HeapRule) -> set[Heaps] | None:
+def reachable_positions(heaps: Iterable[int], rule: HeapRule) -> set[Heaps] | None:
     """Return every position (sorted heaps) that play can reach, including the first. None if there are more than
     `MOST_POSITIONS`, or if their moves are too many to enumerate within seconds.
     """
     first = tuple(sorted(heaps))
-    if prod(map(rule.min_reachable_heaps, first)) > MOST_POSITIONS * factorial(len(first)):
+    if prod(map(rule.min_reachable_heaps, first)) > MAX_POSITIONS * factorial(len(first)):
         return None
     seen = {first}
     waiting = [first]
-    patience = MOST_POSITIONS * _MOST_MOVES_A_POSITION
+    patience = MAX_POSITIONS * _MAX_MEAN_MOVES
     while waiting:
         position = waiting.pop()
-        patience -= sum(map(rule.options, set(position)))
-        if len(seen) > MOST_POSITIONS or patience < 0:
+        patience -= sum(map(rule.count_results, set(position)))
+        if len(seen) > MAX_POSITIONS or patience < 0:
             return None
         for move in moves(position, rule):
-            following = after(position, move)
+            following = apply_move(position, move)
             if following not in seen:
                 seen.add(following)
                 waiting.append(following)
-    return seen if len(seen) <= MOST_POSITIONS else None
+    return seen if len(seen) <= MAX_POSITIONS else None
 
 
-def count(positions: Iterable[Heaps], rule: HeapRule, *, misere: bool = False) -> tuple[int, int]:
+def count_outcomes(positions: Iterable[Heaps], rule: HeapRule, *, misere: bool = False) -> tuple[int, int]:
     """Count the positions that are lost for the mover, and those that are won."""
     classes = [outcome(position, rule, misere=misere) for position in positions]
     return classes.count("P"), classes.count("N")
@@ -210,20 +210,20 @@ class Difficulty:
         self._misere = misere
         self._flawless: dict[Heaps, float] = {}
 
-    def error(self, heaps: Sequence[int]) -> float | None:
+    def error_probability(self, heaps: Sequence[int]) -> float | None:
         """Return that probability, 0 to 1; None if too many positions are reachable."""
         first = tuple(sorted(heaps))
         if first not in self._flawless:
-            found = reachable(first, self._rule)
+            found = reachable_positions(first, self._rule)
             if found is None:
                 return None
             for position in sorted(found - self._flawless.keys(), key=lambda heaps: (sum(heaps), -len(heaps))):
-                self._flawless[position] = self._judge(position)
+                self._flawless[position] = self._flawless_probability(position)
         return 1 - self._flawless[first]
 
-    def _judge(self, position: Heaps) -> float:
+    def _flawless_probability(self, position: Heaps) -> float:
         """Return the probability that the opponent makes no error from here on."""
-        followers = {after(position, move) for move in moves(position, self._rule)}
+        followers = {apply_move(position, move) for move in moves(position, self._rule)}
         if not followers:
             return 1.0
         if outcome(position, self._rule, misere=self._misere) == "P":
@@ -233,8 +233,8 @@ class Difficulty:
 
     def hardest_moves(self, heaps: Sequence[int]) -> list[Move] | None:
         """Return the moves from a P-position after which an error is likeliest; None if it cannot be computed."""
-        if self.error(heaps) is None:
+        if self.error_probability(heaps) is None:
             return None
-        kept = [(self._flawless[after(heaps, move)], move) for move in moves(heaps, self._rule)]
+        kept = [(self._flawless[apply_move(heaps, move)], move) for move in moves(heaps, self._rule)]
         least = min((chance for chance, _ in kept), default=0.0)
         return [move for chance, move in kept if chance <= least]

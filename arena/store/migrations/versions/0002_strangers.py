@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from protocol.errors import BotFault
-from protocol.games import load
+from protocol.games import load_game
 
 revision = "0002"
 down_revision = "0001"
@@ -41,7 +41,7 @@ def _find_pools() -> None:
 def _pool(game: str, config: str) -> str:
     """Return the preset's pool, or the game's if the preset no longer exists."""
     try:
-        return next(iter(load(game, json.loads(config)).pools), game)
+        return next(iter(load_game(game, json.loads(config)).pools), game)
     except (BotFault, ValueError):
         return game
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from arena.store.dialect import is_postgresql, translated
+from arena.store.dialect import is_postgresql, translate
 
 revision = "0016"
 down_revision = "0015"
@@ -57,4 +57,4 @@ def upgrade() -> None:
     )
     op.execute("DROP VIEW match_results")
     connection = op.get_bind()
-    connection.exec_driver_sql(translated(_MATCH_RESULTS) if is_postgresql(connection) else _MATCH_RESULTS)
+    connection.exec_driver_sql(translate(_MATCH_RESULTS) if is_postgresql(connection) else _MATCH_RESULTS)

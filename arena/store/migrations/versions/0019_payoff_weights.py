@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from arena.store.dialect import is_postgresql, translated
+from arena.store.dialect import is_postgresql, translate
 
 revision = "0019"
 down_revision = "0018"
@@ -37,7 +37,7 @@ def upgrade() -> None:
     connection = op.get_bind()
     if is_postgresql(connection):
         # Replaced, a view keeps what roles were granted on it.
-        connection.exec_driver_sql(translated(_LADDER).replace("CREATE VIEW", "CREATE OR REPLACE VIEW"))
+        connection.exec_driver_sql(translate(_LADDER).replace("CREATE VIEW", "CREATE OR REPLACE VIEW"))
     else:
         op.execute("DROP VIEW ladder")
         connection.exec_driver_sql(_LADDER)

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any
 
 from protocol.config_values import FileTable
-from protocol.display import shown
+from protocol.display import short_repr
 from protocol.errors import BadConfig
 from protocol.games.risk.board import Board, check_connected, parse_map
 
@@ -26,19 +26,19 @@ NAMES = (
 )
 
 
-def read(value: Any, game: str = "map") -> Board:
+def find_map(value: Any, game: str = "map") -> Board:
     """Return the map with the name `value`, or the one that it describes. Raises `BadConfig`, which begins with `game`,
     then the file, if any.
     """
     if isinstance(value, str):
         if value.endswith((".toml", ".json")):
-            raise BadConfig(f"{game}: there is no map {shown(value)}: a file is given as map=@my.toml")
+            raise BadConfig(f"{game}: there is no map {short_repr(value)}: a file is given as map=@my.toml")
         if value not in NAMES:
             known = ", ".join(NAMES)
-            raise BadConfig(f"{game}: there is no map {shown(value)}: one of {known}, or a file: map=@my.toml")
+            raise BadConfig(f"{game}: there is no map {short_repr(value)}: one of {known}, or a file: map=@my.toml")
         return load_map(value)
     if not isinstance(value, Mapping):
-        raise BadConfig(f"{game}: map is {shown(value)}: it is a name or a table of territories and borders")
+        raise BadConfig(f"{game}: map is {short_repr(value)}: it is a name or a table of territories and borders")
     where = f"{game}: in {value.file}" if isinstance(value, FileTable) else game
     board = parse_map(value, where)
     if board.name in NAMES and board == load_map(board.name):  # every match carries its map
