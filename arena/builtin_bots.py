@@ -16,13 +16,13 @@ from pathlib import Path
 
 import msgspec
 
-from arena.processes.bot_commands import BOT_SETTINGS, check_names, known_bots, reference_command, parse_reference_spec
+from arena.processes.bot_commands import BOT_SETTINGS, check_names, known_bots, parse_reference_spec, reference_command
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotProcess, Crash, keep_running
 from arena.processes.warmup_notice import announce_warmups
 from arena.store.registry import NameInUse, add_bots, find_registered_bot
 from arena.store.store import Store
-from arena.store.tokens import hash_token, generate_token
+from arena.store.tokens import generate_token, hash_token
 from machine.atomic_write import replacing_file
 from machine.event_loop import run_until_first
 from machine.subprocesses import limit_niceness
@@ -37,7 +37,9 @@ ALL_LEVELS_WORD = "levels"
 """Short for all levels of `level`."""
 OPEN_DEMO_BOTS = "random,greedy,perfect,level:2,level:4,level:6"
 """Some levels are for people, who are offered the next after a match; all eight would take much memory."""
-SEEKING_DEMO_BOTS = "minimax:depth=2,theory=perfect,rookie=random,level:1,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
+SEEKING_DEMO_BOTS = (
+    "minimax:depth=2,theory=perfect,rookie=random,level:1,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
+)
 """One for each game. Most need no warm-up, and begin at once; by `level-1` the page knows how weak random moves are."""
 DEMO_PACE_OPTIONS = ("--min-move-time", "0.7")
 """Options that slow bots down so that people can follow."""
@@ -99,7 +101,9 @@ def _parse_bot(word: str, known: Sequence[str]) -> BuiltinBot:
 
 
 def make_demo_bots() -> list[BuiltinBot]:
-    pairs = zip(NAMES, parse_builtin_bots(SEEKING_DEMO_BOTS), strict=False)  # a game without one is still played by those that are open
+    pairs = zip(
+        NAMES, parse_builtin_bots(SEEKING_DEMO_BOTS), strict=False
+    )  # a game without one is still played by those that are open
     seeking = [bot.with_options("--game", game, *DEMO_PACE_OPTIONS) for game, bot in pairs]
     return [bot.with_options("--open", *DEMO_PACE_OPTIONS) for bot in parse_builtin_bots(OPEN_DEMO_BOTS)] + seeking
 
@@ -111,7 +115,10 @@ def prepare_tokens(store: Store, token_file: Path, names: Sequence[str], secret:
     another bot, `ArenaFault` for an unusable file.
     """
     saved = _read_tokens(token_file)
-    made = {name: _derive_token(name, secret) if secret else saved.get(fold_name(name)) or generate_token() for name in names}
+    made = {
+        name: _derive_token(name, secret) if secret else saved.get(fold_name(name)) or generate_token()
+        for name in names
+    }
     known = {name: store.read(find_registered_bot, name) for name in names}
     for name, bot in known.items():
         if bot is not None and bot.revoked:

@@ -10,7 +10,7 @@ import typer
 
 from arena.command_groups import bot, db, replay
 from arena.command_groups.group import group
-from arena.command_groups.option_sets import option_of, with_options, parameters_of
+from arena.command_groups.option_sets import option_of, parameters_of, with_options
 from arena.command_groups.options import (
     BOTS,
     Csv,

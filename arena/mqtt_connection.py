@@ -83,7 +83,12 @@ class MqttConnection(asyncio.Protocol):
 
     @classmethod
     async def connect(
-        cls, spec: MqttConnectSpec, connect_timeout_s: float, *, on_acknowledged: Callable[[int], None], on_writable: Callable[[], None]
+        cls,
+        spec: MqttConnectSpec,
+        connect_timeout_s: float,
+        *,
+        on_acknowledged: Callable[[int], None],
+        on_writable: Callable[[], None],
     ) -> MqttConnection:
         """Connect, and wait until the broker accepts. Raise `OSError`, including `TimeoutError`."""
         connection = cls(on_acknowledged, on_writable)

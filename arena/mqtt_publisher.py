@@ -20,7 +20,7 @@ import msgspec
 from arena.mqtt_connection import ACCEPTED_SIGNAL, MATCH_PLACEHOLDER, MAX_IN_FLIGHT, MqttConnectSpec, Publication
 from machine import event_loop
 from machine.event_loop import BackgroundTasks
-from machine.subprocesses import renice, die_with_parent
+from machine.subprocesses import die_with_parent, renice
 
 _NICENESS = 19
 """The niceness once connected. Not earlier, and not idle priority: then a busy machine would have no feed."""
@@ -121,7 +121,9 @@ async def _publish(client: aiomqtt.Client, server: asyncio.StreamReader, say: Ca
             if publication.qos:
                 taking.start(take(identifier, publication))
             else:
-                await asyncio.gather(*(client.publish(*each, timeout=math.inf) for each in _split_publication(publication)))
+                await asyncio.gather(
+                    *(client.publish(*each, timeout=math.inf) for each in _split_publication(publication))
+                )
     except (asyncio.IncompleteReadError, ConnectionResetError):  # the latter if this side had not read everything
         os._exit(1)  # skips the goodbye to the broker, so that it publishes the will
 

@@ -79,7 +79,8 @@ def compare_databases(folder: Path, server: PostgresServer, matches: Sequence[St
     for name in ("singly", "batches", "copy"):
         server.execute(f"CREATE DATABASE {name}")
     where = {
-        name: (open_database_url(folder / f"{name}.db"), open_database_url(server.url(name))) for name in ("singly", "batches")
+        name: (open_database_url(folder / f"{name}.db"), open_database_url(server.url(name)))
+        for name in ("singly", "batches")
     }
     for name, size in (("singly", 1), ("batches", batch)):
         for kind, one in zip(("SQLite", "PostgreSQL"), where[name], strict=True):
@@ -87,7 +88,8 @@ def compare_databases(folder: Path, server: PostgresServer, matches: Sequence[St
     here, there = where["singly"]
     same = read_all_ratings(here)
     holds = print_claim(
-        "ratings equal to the last digit", holds=all(read_all_ratings(one) == same for pair in where.values() for one in pair)
+        "ratings equal to the last digit",
+        holds=all(read_all_ratings(one) == same for pair in where.values() for one in pair),
     )
     for one in (here, there):
         found = check_findings(one)
@@ -98,7 +100,9 @@ def compare_databases(folder: Path, server: PostgresServer, matches: Sequence[St
     copy_database(here, copy)
     copy_database(copy, open_database_url(back))
     assert here.file is not None
-    holds &= print_claim("copied there and back, all is the same", holds=dump_statements(here.file) == dump_statements(back))
+    holds &= print_claim(
+        "copied there and back, all is the same", holds=dump_statements(here.file) == dump_statements(back)
+    )
     return holds
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from bots import play_all
 from machine.arguments import read_value
 from machine.cache import cache_folder
-from machine.exact.duel import can_grade, load_mapped, cached_table
+from machine.exact.duel import cached_table, can_grade, load_mapped
 from machine.workers.local import process_pool, spread
 from measuring.pair_scores import SideScore
 from measuring.scores import Estimate, estimate_scores
@@ -107,7 +107,15 @@ def main() -> None:
                     name = bot.partition("=")[0]
                     count, took = (told.matches, f"{seconds:.2f}") if seat == 0 else ("", "")
                     print(
-                        ROW_FORMAT.format(preset, name, count, seat, _format_estimate(found.score), _format_estimate(found.adjusted), took),
+                        ROW_FORMAT.format(
+                            preset,
+                            name,
+                            count,
+                            seat,
+                            _format_estimate(found.score),
+                            _format_estimate(found.adjusted),
+                            took,
+                        ),
                         flush=True,
                     )
 

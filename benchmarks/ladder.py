@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from arena.ratings.ladder_pairing import Seeker, information_gain, group_seekers
+from arena.ratings.ladder_pairing import Seeker, group_seekers, information_gain
 from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, Standing, rate, skill_overlap
 
 POOL = "nim/classic"
@@ -231,7 +231,10 @@ def measure_means(count: int, kind: str, ladders: int, spread: float) -> list[di
     """Return the means of the measurements over several ladders, in the order of `AFTER`."""
     ended = [play_ladder(count, kind, seed, spread) for seed in range(ladders)]
     return [
-        {what: statistics.mean(ladder.measurements[after][what] for ladder in ended) for what in ("tau", "met", "least")}
+        {
+            what: statistics.mean(ladder.measurements[after][what] for ladder in ended)
+            for what in ("tau", "met", "least")
+        }
         for after in MEASURED_COUNTS
     ]
 

@@ -145,7 +145,10 @@ def gaps_of(scores: Mapping[tuple[int, int], Sequence[float]]) -> tuple[list[flo
     def gaps(found: Mapping[tuple[int, int], Sequence[float]]) -> list[float]:
         return [other - one for one, other in itertools.pairwise(ratings_of(found, MAX_LEVEL))]
 
-    drawn = [gaps({pair: chance.choices(all_, k=len(all_)) for pair, all_ in scores.items()}) for _ in range(BOOTSTRAP_SAMPLES)]
+    drawn = [
+        gaps({pair: chance.choices(all_, k=len(all_)) for pair, all_ in scores.items()})
+        for _ in range(BOOTSTRAP_SAMPLES)
+    ]
     ends = [sorted(column) for column in zip(*drawn, strict=True)]
     cut = BOOTSTRAP_SAMPLES * 25 // 1000
     return gaps(scores), [(column[cut], column[-1 - cut]) for column in ends]

@@ -35,7 +35,10 @@ class Speed(NamedTuple):
 def main() -> None:
     print(ROW_FORMAT.format("game", "bots", "", "matches/s", "", "cpu ms", ""))
     for game, bots in GAMES.items():
-        connected, called = play_as_processes(game, bots, MATCH_COUNTS[game]), play_in_process(game, bots, MATCH_COUNTS[game])
+        connected, called = (
+            play_as_processes(game, bots, MATCH_COUNTS[game]),
+            play_in_process(game, bots, MATCH_COUNTS[game]),
+        )
         faster = f"{called.a_second / connected.a_second:.1f}x"
         cheaper = f"{connected.processor_ms / called.processor_ms:.1f}x"
         rows = ("processes", connected, "", ""), ("play", called, faster, cheaper)

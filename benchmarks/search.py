@@ -173,7 +173,9 @@ def print_risk_shares() -> None:
         nodes, leaves = plain.nodes - before.nodes, plain.leaves - before.leaves
         counts = [nodes, pruned.nodes - before_pruned.nodes, plain.nodes, pruned.nodes]
         totals = [total + count for total, count in zip(totals, counts, strict=True)]
-        effective = SearchComparison(DEPTH_PLIES, DEPTH_PLIES, [SearchRun("expectiminimax", nodes, leaves, plain.value, 0.0)])
+        effective = SearchComparison(
+            DEPTH_PLIES, DEPTH_PLIES, [SearchRun("expectiminimax", nodes, leaves, plain.value, 0.0)]
+        )
         branching = effective.branching_factor(effective.searches[0])
         print_shares(str(plies), counts, f"{(nodes - 1) / (nodes - leaves):.1f}", f"{branching:.1f}")
     print_shares("all", totals, "", "")
@@ -182,7 +184,9 @@ def print_risk_shares() -> None:
 def print_shares(label: str, counts: list[int], children: str, effective: str) -> None:
     alone, pruned, all_depths, all_pruned = counts
     shares = f"{pruned / alone:.3f}", f"{all_pruned / all_depths:.3f}"
-    print(SHARE_ROW_FORMAT.format(label, alone, pruned, shares[0], all_depths, all_pruned, shares[1], children, effective))
+    print(
+        SHARE_ROW_FORMAT.format(label, alone, pruned, shares[0], all_depths, all_pruned, shares[1], children, effective)
+    )
 
 
 if __name__ == "__main__":

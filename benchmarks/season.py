@@ -143,10 +143,8 @@ def measure(folder: Path, sizes: list[int], only: str, urls: dict[int, str]) -> 
             for size, url in where.items():
                 found = measure_command(words, folder / str(size), url)
                 ratio = "" if before is None else f"{found.busy / before:.2f}"
-                line = (
-                    f"{words:40}{size:9}{name:>12}{found.wall:9.2f}{found.busy:9.2f}{ratio:>7}{found.peak / KIB_PER_MIB:7.0f}"
-                )
-                print(line, flush=True)
+                seconds, peak_mib = f"{found.wall:9.2f}{found.busy:9.2f}", found.peak / KIB_PER_MIB
+                print(f"{words:40}{size:9}{name:>12}{seconds}{ratio:>7}{peak_mib:7.0f}", flush=True)
                 before = found.busy
 
 

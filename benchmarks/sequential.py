@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from machine.compiled import compiled
 from measuring.confidence_sequence import BET_FRACTIONS, bets, log_capital
-from measuring.constrained_multinomial import solve_multiplier, fit_mean
+from measuring.constrained_multinomial import fit_mean, solve_multiplier
 from measuring.pair_scores import MIN_UNITS
 from measuring.sequential import (
     LOG_LIKELIHOOD_GAIN,
@@ -39,8 +39,8 @@ from measuring.sequential import (
     Pentanomial,
     RealValued,
     SequentialTest,
-    mean_llr,
     max_empirical_llr,
+    mean_llr,
     normal_llr,
 )
 
@@ -161,7 +161,8 @@ def _lost_game_kinds() -> list[Kind]:
     kinds = []
     for h1, rare in ((0.02, (10, 15, 20, 30, 50, 80)), (0.01, (20, 50, 100)), (0.05, (10, 15))):
         kinds += [
-            Kind(f"adjusted, a game lost in 1 of {pairs}", RealValued, h1, draw_mistakes(pairs, 0.02, 0.5)) for pairs in rare
+            Kind(f"adjusted, a game lost in 1 of {pairs}", RealValued, h1, draw_mistakes(pairs, 0.02, 0.5))
+            for pairs in rare
         ]
     kinds += [
         Kind(f"adjusted, a game won in 1 of {pairs}", RealValued, 0.02, draw_mistakes(pairs, 0.02, -0.5))

@@ -478,7 +478,10 @@ async def _serve_arena(options: argparse.Namespace) -> None:
         else:
             read = bind_sockets("127.0.0.1", 0)
             sources = metrics.MetricSources(arena, meters, feed, {}, "sqlite", "")
-            async with prometheus.serve_metrics(sources, read), event_loop.background_task(_read_metrics(port_of(read))):
+            async with (
+                prometheus.serve_metrics(sources, read),
+                event_loop.background_task(_read_metrics(port_of(read))),
+            ):
                 await _serve_until_line(port)
         await arena.close()
         if feed and publishing:

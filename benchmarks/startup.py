@@ -68,7 +68,19 @@ def measure_start(folder: Path) -> Start:
 
 
 def _play_matches(url: str) -> None:
-    command = [sys.executable, "-m", "bots", "run", "random", "--url", url, "--game", "nim", "--matches", str(MATCH_COUNT)]
+    command = [
+        sys.executable,
+        "-m",
+        "bots",
+        "run",
+        "random",
+        "--url",
+        url,
+        "--game",
+        "nim",
+        "--matches",
+        str(MATCH_COUNT),
+    ]
     names = [f"new-{time.time_ns() // 1000 % 10**10}-{number}" for number in range(2)]
     bots = [subprocess.Popen([*command, "--name", name], stdout=subprocess.DEVNULL) for name in names]
     if any(bot.wait() for bot in bots):

@@ -49,7 +49,8 @@ def main() -> None:
             rates = {" ".join(way): _measure_rate(REPOSITORY, bots, matches, way) for way in ways}
             if given.against is not None:
                 rates |= {
-                    f"{' '.join(way)} of {given.against}": _measure_rate(given.against, bots, matches, way) for way in ways[:2]
+                    f"{' '.join(way)} of {given.against}": _measure_rate(given.against, bots, matches, way)
+                    for way in ways[:2]
                 }
             for way, rate in rates.items():
                 print(f"{what:6} {way:40} {rate:8.1f} matches/s {rate / rates['--jobs 1']:6.2f}")

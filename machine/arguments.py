@@ -32,7 +32,9 @@ def read_clock(text: str, key: str = "clock") -> Clock:
     found = len(text) <= MAX_CLOCK_CHARACTERS and re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text)
     bank, increment = (round(float(part or 0) * 1000) for part in found.groups()) if found else (0, 0)
     if not 1 <= bank <= MAX_CLOCK_MS or increment > MAX_CLOCK_MS:
-        raise UsageFault(f"{key} is {short_repr(text)}: it is seconds and increment, like 60+0.5, from 0.001 s to a day")
+        raise UsageFault(
+            f"{key} is {short_repr(text)}: it is seconds and increment, like 60+0.5, from 0.001 s to a day"
+        )
     return Clock(bank_ms=bank, increment_ms=increment)
 
 

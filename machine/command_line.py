@@ -70,7 +70,9 @@ def _resending_interrupts() -> Iterator[None]:
 
     def hook(dropped: sys.UnraisableHookArgs) -> None:
         if dropped.exc_type is KeyboardInterrupt:
-            again = threading.Timer(_INTERRUPT_RETRY_DELAY_S, signal.pthread_kill, (main, signal.SIGINT))  # also ends a blocking call
+            again = threading.Timer(
+                _INTERRUPT_RETRY_DELAY_S, signal.pthread_kill, (main, signal.SIGINT)
+            )  # also ends a blocking call
             again.daemon = True
             again.start()
         else:
@@ -84,7 +86,10 @@ def _resending_interrupts() -> Iterator[None]:
 
 
 def run_command(
-    app: typer.Typer, words: Sequence[str] | None = None, program_name: str | None = None, renamed: Mapping[str, str] = {}
+    app: typer.Typer,
+    words: Sequence[str] | None = None,
+    program_name: str | None = None,
+    renamed: Mapping[str, str] = {},
 ) -> None:
     """Run the commands of `app`, named `called` in its help. Raises `UsageFault`, and `SystemExit` on an early exit."""
     try:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from machine.token_bucket import TokenBucket
-from protocol.display import truncate, escape_unprintable, printable_json
+from protocol.display import escape_unprintable, printable_json, truncate
 
 MAX_TEXT_CHARS = 1000
 """Maximum characters of a message, a field and a traceback line; longer ones are cut and marked."""

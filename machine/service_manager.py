@@ -98,7 +98,9 @@ def take_sockets(environment: MutableMapping[str, str]) -> list[InheritedSocket]
     return taken
 
 
-def replace_process(program: str, arguments: list[str], environment: Mapping[str, str], sockets: Sequence[InheritedSocket]) -> None:
+def replace_process(
+    program: str, arguments: list[str], environment: Mapping[str, str], sockets: Sequence[InheritedSocket]
+) -> None:
     """Replace this process by a program (exec), and pass the sockets on to it. Raises `OSError`."""
     behind = FIRST_DESCRIPTOR + len(sockets)  # first descriptor after the targets, so that no copy is overwritten
     moved = [fcntl.fcntl(one.socket, fcntl.F_DUPFD_CLOEXEC, behind) for one in sockets]

@@ -38,7 +38,9 @@ def fit_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> l
     return _balance([value - mean for value in values], counts)
 
 
-def fit_normalised_mean(values: Sequence[float], counts: Sequence[float], centre: float, deviations: float) -> list[float]:
+def fit_normalised_mean(
+    values: Sequence[float], counts: Sequence[float], centre: float, deviations: float
+) -> list[float]:
     """Return the maximum-likelihood probabilities whose mean is `deviations` standard deviations above `centre`.
 
     Values ascend, some above the centre and some below.
@@ -310,7 +312,9 @@ class _Grid:
     def __init__(self, problem: _Problem, bounds: tuple[float, float]) -> None:
         self._problem = problem
         low, high = (math.log(bound) for bound in bounds)
-        self._logs = [low + (high - low) * (1 - math.cos(math.pi * at / _GRID_CELLS)) / 2 for at in range(_GRID_CELLS + 1)]
+        self._logs = [
+            low + (high - low) * (1 - math.cos(math.pi * at / _GRID_CELLS)) / 2 for at in range(_GRID_CELLS + 1)
+        ]
         self._candidates: dict[int, _Candidate] = {}
 
     def lost(self, at: int) -> float:

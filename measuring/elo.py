@@ -68,7 +68,9 @@ def normalised_elo(pair_means: Sequence[float]) -> EloDifference | None:
     deviations of a game, which are those of a pair times the root of two. Its scale equals logistic Elo for games that
     are never drawn and nearly balanced. Source: M. Van den Bergh, Normalized Elo (2021).
     """
-    return _normalised_elo(len(pair_means), fmean(pair_means), pvariance(pair_means), 2) if len(pair_means) > 1 else None
+    return (
+        _normalised_elo(len(pair_means), fmean(pair_means), pvariance(pair_means), 2) if len(pair_means) > 1 else None
+    )
 
 
 def normalised_elo_of_counts(counts: Sequence[int]) -> EloDifference | None:

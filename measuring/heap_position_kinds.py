@@ -19,7 +19,13 @@ def classifier_of(game: Game[Any, Any]) -> Any:
     def classify(state: Any) -> Mapping[str, str]:
         won = outcome(state.heaps, rule, misere=misere) == "N"
         count = sum(heap > 0 for heap in state.heaps)
-        heaps = f"1 to {MAX_FEW_HEAPS}" if count <= MAX_FEW_HEAPS else f"{MAX_FEW_HEAPS + 1} to {MIN_MANY_HEAPS - 1}" if count < MIN_MANY_HEAPS else f"{MIN_MANY_HEAPS} and more"
+        heaps = (
+            f"1 to {MAX_FEW_HEAPS}"
+            if count <= MAX_FEW_HEAPS
+            else f"{MAX_FEW_HEAPS + 1} to {MIN_MANY_HEAPS - 1}"
+            if count < MIN_MANY_HEAPS
+            else f"{MIN_MANY_HEAPS} and more"
+        )
         largest = max(state.heaps)
         size = "up to 3" if largest <= 3 else "4 to 15" if largest < 16 else "16 and more"
         return {"theory": "won" if won else "lost", "heaps": heaps, "largest heap": size}

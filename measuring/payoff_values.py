@@ -51,7 +51,9 @@ class MeanPayoffValue(ValueFunction):
         self._go_on = 1.0 if game.go_on is None else game.go_on / CHANCE_DENOMINATOR
 
     def luck(self, before: DilemmaState, outcomes: Outcomes, after: DilemmaState) -> tuple[float, ...]:
-        to_come = self._expected_rounds_left(after) - sum(float(chance) * self._expected_rounds_left(state) for chance, state in outcomes)
+        to_come = self._expected_rounds_left(after) - sum(
+            float(chance) * self._expected_rounds_left(state) for chance, state in outcomes
+        )
         luck = []
         for seat in (0, 1):
             paid = float(sum((chance * state.payoffs[seat] for chance, state in outcomes), Fraction(0)))

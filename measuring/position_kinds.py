@@ -12,12 +12,12 @@ PositionClassifier = Callable[[Any], Mapping[str, str]]
 """Classifies an unfinished state for the seat to move: a kind in each category, such as `{"phase": "attack"}`."""
 
 _CLASSIFIER_BY_GAME = {
-    "nim": "measuring.heap_position_kinds:kinds_of",
-    "grundy": "measuring.heap_position_kinds:kinds_of",
-    "kuhn": "measuring.hand_position_kinds:kinds_of",
-    "leduc": "measuring.hand_position_kinds:kinds_of",
-    "risk-duel": "measuring.risk.position_kinds:of_duel",
-    "risk-campaign": "measuring.risk.position_kinds:of_campaign",
+    "nim": "measuring.heap_position_kinds:classifier_of",
+    "grundy": "measuring.heap_position_kinds:classifier_of",
+    "kuhn": "measuring.hand_position_kinds:classifier_of",
+    "leduc": "measuring.hand_position_kinds:classifier_of",
+    "risk-duel": "measuring.risk.position_kinds:duel_classifier",
+    "risk-campaign": "measuring.risk.position_kinds:campaign_classifier",
 }
 
 

@@ -79,7 +79,12 @@ def _pools_of_adjusted(hypotheses: Hypotheses, pilot: Sequence[float]) -> list[_
 
 
 def _simulate(
-    test: type[SequentialTest], hypotheses: Hypotheses, pool: _Pool, true_hypothesis: Verdict, max_pairs: int, rng: Random
+    test: type[SequentialTest],
+    hypotheses: Hypotheses,
+    pool: _Pool,
+    true_hypothesis: Verdict,
+    max_pairs: int,
+    rng: Random,
 ) -> SimulatedTests:
     verdicts: list[Verdict | None] = []
     pairs: list[int] = []

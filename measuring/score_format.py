@@ -83,7 +83,11 @@ def format_elo_interval(comparison: Comparison) -> str:
         return f"{_format_elo_number(low)} to {_format_elo_number(high)}"
     if comparison.low <= 0 and comparison.high >= 1:
         return "any"
-    return f"{_format_elo_number(low or MAX_SHOWN_ELO)} or more" if comparison.high >= 1 else f"{_format_elo_number(high or -MAX_SHOWN_ELO)} or less"
+    return (
+        f"{_format_elo_number(low or MAX_SHOWN_ELO)} or more"
+        if comparison.high >= 1
+        else f"{_format_elo_number(high or -MAX_SHOWN_ELO)} or less"
+    )
 
 
 def _format_elo_number(elo_difference: float) -> str:

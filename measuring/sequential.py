@@ -15,13 +15,17 @@ from typing import Literal
 
 from msgspec import Struct
 
-from measuring.constrained_multinomial import solve_multiplier, fit_normalised_mean, fit_mean
+from measuring.constrained_multinomial import fit_mean, fit_normalised_mean, solve_multiplier
 from measuring.elo import NORMALISED_ELO_SCALE, score_of
 from measuring.pair_scores import MIN_UNITS
 from protocol.display import list_choices, short_repr
 from protocol.errors import UsageFault
 
-_LIMIT_BY_UNIT = {"score": ("a score", 0.5), "elo": ("a difference in elo", 1000.0), "nelo": ("a difference in nelo", 1000.0)}
+_LIMIT_BY_UNIT = {
+    "score": ("a score", 0.5),
+    "elo": ("a difference in elo", 1000.0),
+    "nelo": ("a difference in nelo", 1000.0),
+}
 _PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 UNSEEN_COUNT = 1e-3
 """Count assigned to a score that no pair has had yet; fishtest uses the same."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import Any
 
-from measuring.value_function import NoLuck, LazyValue, ValueFactories, ValueFunction
+from measuring.value_function import LazyValue, NoLuck, ValueFactories, ValueFunction
 from protocol.display import short_repr
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 
 _VALUES_BY_GAME = {
-    "risk-duel": "measuring.risk.value_functions:of_duel",
-    "risk-campaign": "measuring.risk.value_functions:of_campaign",
-    "dilemma": "measuring.payoff_values:of_dilemma",
-    "kuhn": "measuring.payoff_values:of_poker",
-    "leduc": "measuring.payoff_values:of_poker",
+    "risk-duel": "measuring.risk.value_functions:duel_values",
+    "risk-campaign": "measuring.risk.value_functions:campaign_values",
+    "dilemma": "measuring.payoff_values:dilemma_values",
+    "kuhn": "measuring.payoff_values:poker_values",
+    "leduc": "measuring.payoff_values:poker_values",
 }
 """The function that returns the values of a game under its config, by game."""
 

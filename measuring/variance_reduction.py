@@ -38,7 +38,8 @@ def estimate_reduction(matches: Iterable[SideScore], seed: str = "") -> Variance
     if not 0 < found < math.inf:
         return None
     ratios = sorted(
-        _ratio({key: _add_up(chance.choices(each, k=len(each))) for key, each in groups.items()}) for _ in range(_BOOTSTRAP_DRAWS)
+        _ratio({key: _add_up(chance.choices(each, k=len(each))) for key, each in groups.items()})
+        for _ in range(_BOOTSTRAP_DRAWS)
     )
     low, high = ratios[_BOOTSTRAP_DRAWS // 40], ratios[-1 - _BOOTSTRAP_DRAWS // 40]
     return VarianceReduction(found, low, high if high < math.inf else None)

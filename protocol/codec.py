@@ -97,7 +97,12 @@ def _unpack_msgpack(frame: Frame) -> Any:
         raise MalformedMessage("a text frame on a msgpack connection: send binary frames")
     try:
         return msgpack.unpackb(
-            frame, max_array_len=MAX_ARRAY, max_map_len=MAX_MAP, max_str_len=MAX_STRING_BYTES, max_bin_len=0, max_ext_len=0
+            frame,
+            max_array_len=MAX_ARRAY,
+            max_map_len=MAX_MAP,
+            max_str_len=MAX_STRING_BYTES,
+            max_bin_len=0,
+            max_ext_len=0,
         )
     except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as exc:
         raise MalformedMessage(f"not msgpack within the limits: {_describe_exception(exc)}") from exc
@@ -259,7 +264,10 @@ def check_limits(value: Any, depth: int = 1) -> None:
             if len(key) > _SAFE_STRING_LENGTH:
                 _check_item(key, depth)
             kind = type(item)
-            if not ((kind is str and len(item) <= _SAFE_STRING_LENGTH) or (kind is int and _MIN_INTEGER <= item <= _MAX_INTEGER)):
+            if not (
+                (kind is str and len(item) <= _SAFE_STRING_LENGTH)
+                or (kind is int and _MIN_INTEGER <= item <= _MAX_INTEGER)
+            ):
                 _check_item(item, depth)
     elif kind is list:
         _check_size(depth, len(value), MAX_ARRAY, "an array")

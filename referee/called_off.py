@@ -16,7 +16,9 @@ def call_off_match(header: Header, seed: bytes, finished: str) -> ClosedMatch:
     match = Match(header, seed, [Player(bot=seat.bot, version=seat.version) for seat in header.seats])
     effects = [*match.start_match(0.0), *match.receive(Abort(), 0.0)]
     lines = [
-        effect.line for effect in effects if isinstance(effect, WriteLine) and not isinstance(effect.line, Secret | Void)
+        effect.line
+        for effect in effects
+        if isinstance(effect, WriteLine) and not isinstance(effect.line, Secret | Void)
     ]
     result = match.result(finished)
     return ClosedMatch(result, tuple(map(write_line, lines)), match.footer(result, None))

@@ -45,7 +45,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
     def with_milliseconds(self, milliseconds: Iterable[int]) -> TimeBanks:
         """Return the clock with these whole milliseconds left in the banks."""
-        return replace(self, banks=tuple(map(_seconds_shown_as, milliseconds)))
+        return replace(self, banks_s=tuple(map(_seconds_shown_as, milliseconds)))
 
     def start(self, seat: int, now: float) -> TimeBanks:
         """Return the clock running for `seat` alone."""
@@ -84,7 +84,9 @@ class TimeBanks(Struct, frozen=True, gc=False):
         """Return the stopped clock, with the time used taken off and no increment: no move was made."""
         if not self.running:
             return self
-        return replace(self, banks=tuple(self.seconds_left(seat, now) for seat in range(len(self.banks_s))), running={})
+        return replace(
+            self, banks_s=tuple(self.seconds_left(seat, now) for seat in range(len(self.banks_s))), running={}
+        )
 
     def delay_start(self, seat: int, sent_after: float, written_at: float) -> TimeBanks:
         """Return the clock with the turn of `seat` starting at `until`, because its message was sent late. Nothing
@@ -103,7 +105,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
     def add_compensation(self, seat: int, ms: int) -> TimeBanks:
         """Return the clock with more lag compensation counted for a seat; its bank does not change."""
-        return replace(self, given=_replace_at(self.compensated_ms, seat, self.compensated_ms[seat] + ms))
+        return replace(self, compensated_ms=_replace_at(self.compensated_ms, seat, self.compensated_ms[seat] + ms))
 
     def seconds_left(self, seat: int, now: float) -> float:
         """Return the seconds left in a seat's bank, at least 0."""

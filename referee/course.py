@@ -74,7 +74,9 @@ class Course(Struct, frozen=True, gc=False):
         """Return the course of a match before its first state."""
         digest = first_digest(match, game.name, game.config, names, commitment, nonces)
         strikes = () if reports_strikes else None
-        return cls(game, match_key(match, seed, nonces), digest, strikes=strikes, tells_strikes=reports_strikes)
+        return cls(
+            game, match_key(match, seed, nonces), digest, unreported_strikes=strikes, reports_strikes=reports_strikes
+        )
 
     def begin(self) -> tuple[Course, Event | None]:
         """Set up the first state. A deal, if the game has one, enters the digest chain."""
@@ -114,7 +116,11 @@ class Course(Struct, frozen=True, gc=False):
         """Record a refused move for the next event to report, sorted by seat: their order in a round does not
         matter.
         """
-        return replace(self, strikes=tuple(sorted((*(self.unreported_strikes or ()), seat)))) if self.reports_strikes else self
+        return (
+            replace(self, unreported_strikes=tuple(sorted((*(self.unreported_strikes or ()), seat))))
+            if self.reports_strikes
+            else self
+        )
 
     @property
     def is_due(self) -> bool:
@@ -134,12 +140,12 @@ class Course(Struct, frozen=True, gc=False):
         goes_on = self.game.seats > 2 and self.to_move is not None
         after, event = self._apply_event(self.game.remove_seat(self.state, seat) if goes_on else self.state, event)
         sealed = {at: move for at, move in self.sealed.items() if at != seat} if goes_on else {}
-        return replace(after, out={**self.dropped_out, seat: reason}, sealed=sealed), event
+        return replace(after, dropped_out={**self.dropped_out, seat: reason}, sealed=sealed), event
 
     def call_off(self) -> Course:
         """Call the match off: all seats tie and no rating changes. Strikes that no event reported enter the digest."""
         digest = strikes_digest(self.digest, self.unreported_strikes) if self.unreported_strikes else self.digest
-        return replace(self, called_off=True, digest=digest)
+        return replace(self, is_void=True, digest=digest)
 
     @property
     def is_over(self) -> bool:

@@ -130,5 +130,17 @@ class FinishMatch(Struct, frozen=True, gc=False):
     """The match is over: store `result()`, then send `farewell()` to every seat that was not released."""
 
 
-MatchEvent = SeatReady | MoveReceived | Resignation | Disconnect | Reconnect | Forfeit | NoShow | DeadlineReached | SendDelay | Pause | Abort
+MatchEvent = (
+    SeatReady
+    | MoveReceived
+    | Resignation
+    | Disconnect
+    | Reconnect
+    | Forfeit
+    | NoShow
+    | DeadlineReached
+    | SendDelay
+    | Pause
+    | Abort
+)
 Effect = WriteLine | SendToSeat | SendToSeats | SendToWatchers | ReleaseSeat | SetDeadline | FinishMatch

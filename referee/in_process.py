@@ -36,7 +36,12 @@ class InProcessPlayers(Protocol):
         """
 
     def play_on(
-        self, header: Header, seed: bytes, standing: MatchStanding, events: Sequence[MatchEvent], observer: MatchObserver | None = None
+        self,
+        header: Header,
+        seed: bytes,
+        standing: MatchStanding,
+        events: Sequence[MatchEvent],
+        observer: MatchObserver | None = None,
     ) -> ClosedMatch:
         """Play on the match of a header from a given standing, starting with some events (`acts`). Thinking takes no
         time.

@@ -20,30 +20,30 @@ from referee import messages
 from referee.clock import TimeBanks
 from referee.course import Course
 from referee.effects import (
-    NoShow,
-    SetDeadline,
-    SendDelay,
-    Effect,
+    Abort,
     DeadlineReached,
+    Disconnect,
+    Effect,
     FinishMatch,
     Forfeit,
-    Pause,
-    Disconnect,
     MatchEvent,
     MoveReceived,
-    SeatReady,
+    NoShow,
+    Pause,
+    Reconnect,
     ReleaseSeat,
     Resignation,
-    Reconnect,
-    SendToWatchers,
+    SeatReady,
+    SendDelay,
     SendToSeat,
     SendToSeats,
-    Abort,
+    SendToWatchers,
+    SetDeadline,
     WriteLine,
 )
 from referee.footer import make_footer, make_result, thinking_times
 from referee.record import AnyLine, Begun, Footer, Header, Ply, Sealed, Secret, Strike, Void
-from referee.replay import JournalSummary, make_course, apply_journal
+from referee.replay import JournalSummary, apply_journal, make_course
 from referee.result import Ratings, Result
 from referee.state import MatchStanding, OlderEvents, Phase, Snapshot, restore_snapshot
 
@@ -78,7 +78,12 @@ class Match:
         self.game = shared_game(header.game, header.config)
         self.players = list(players)
         banks = TimeBanks.new(self.game.seats, header.clock.bank_ms, header.clock.increment_ms)
-        self.standing = MatchStanding(banks, load_older=older, round_start_ms=banks.milliseconds_left(0.0), recorded_compensation_ms=banks.compensated_ms)
+        self.standing = MatchStanding(
+            banks,
+            load_older=older,
+            round_start_ms=banks.milliseconds_left(0.0),
+            recorded_compensation_ms=banks.compensated_ms,
+        )
         self._standing_before: Snapshot | None = None
         """The standing before the last event."""
         self._seed = seed
@@ -172,7 +177,9 @@ class Match:
     def result(self, finished: str) -> Result:
         """Return the outcome of a match that is over, for the store."""
         standing = self.standing
-        thought = thinking_times(self.header, standing.move_counts, [int(bank * 1000) for bank in standing.clock.banks_s])
+        thought = thinking_times(
+            self.header, standing.move_counts, [int(bank * 1000) for bank in standing.clock.banks_s]
+        )
         return make_result(self.header, standing.current_course, self.players, finished, thought)
 
     def footer(self, result: Result, ratings: Ratings | None) -> Footer:
@@ -217,7 +224,9 @@ class Match:
         """Append an event that is no move. `mover` is the seat whose turn it was."""
         self.standing.events.append(event)
         course = self.standing.current_course
-        return WriteLine(self._make_ply_line(course, event, self.standing.clock.milliseconds_left(now), mover), course.state)
+        return WriteLine(
+            self._make_ply_line(course, event, self.standing.clock.milliseconds_left(now), mover), course.state
+        )
 
     def _on_ready(self, event: SeatReady, now: float) -> list[Effect]:
         standing = self.standing
@@ -272,7 +281,11 @@ class Match:
         accepted = self._find_accepted_move(event.seat, event.ply)
         if accepted is not None and accepted == self._normalise_move(event.move):
             return []
-        return [SendToSeat(event.seat, messages.reject_misplaced(self.id, event.seat, event.ply, self.standing.current_course))]
+        return [
+            SendToSeat(
+                event.seat, messages.reject_misplaced(self.id, event.seat, event.ply, self.standing.current_course)
+            )
+        ]
 
     def _find_accepted_move(self, seat: int, ply: int) -> dict[str, Any] | None:
         course = self.standing.current_course
@@ -291,7 +304,9 @@ class Match:
         seat, standing = event.seat, self.standing
         strikes = standing.add_strike(seat)
         standing.course = standing.current_course.add_strike(seat)
-        rejected = messages.reject_bad_move(self.id, event.ply, fault, strikes, standing.clock.milliseconds_left(now)[seat])
+        rejected = messages.reject_bad_move(
+            self.id, event.ply, fault, strikes, standing.clock.milliseconds_left(now)[seat]
+        )
         line = Strike(ply=event.ply, seat=seat, code=fault.code, message=str(fault))
         effects: list[Effect] = [WriteLine(line), SendToSeat(seat, rejected)]
         return effects if strikes < MAX_STRIKES else effects + self._remove_seat(seat, ILLEGAL, now)
@@ -425,7 +440,11 @@ class Match:
         mover = self.standing.current_course.to_move
         self.standing.course, event = self.standing.current_course.drop_out(seat, reason)
         left = self._append_event(event, now, mover if isinstance(mover, int) else None)
-        return [left] if self.standing.course.is_over else [left, SendToSeat(seat, self.end_message(seat)), ReleaseSeat(seat)]
+        return (
+            [left]
+            if self.standing.course.is_over
+            else [left, SendToSeat(seat, self.end_message(seat)), ReleaseSeat(seat)]
+        )
 
     def _finish(self, now: float) -> list[Effect]:
         standing = self.standing
@@ -470,9 +489,13 @@ class Match:
         standing = self.standing
         effects: list[Effect] = []
         if standing.followers:
-            effects += self._send_turn_to_followers(standing.followers - {*asked, *standing.current_course.dropped_out}, clock_ms, digest)
+            effects += self._send_turn_to_followers(
+                standing.followers - {*asked, *standing.current_course.dropped_out}, clock_ms, digest
+            )
         if self._watched:
-            effects.append(SendToWatchers(messages.make_turn(self.id, standing, standing.unsent_events(None), clock_ms, digest)))
+            effects.append(
+                SendToWatchers(messages.make_turn(self.id, standing, standing.unsent_events(None), clock_ms, digest))
+            )
         return effects
 
     def _play_due(self, now: float) -> list[Effect]:
@@ -494,19 +517,24 @@ class Match:
         if standing.course is None or not isinstance(standing.course.to_move, tuple):
             return shown
         return [
-            ms if at == seat else known for at, (ms, known) in enumerate(zip(shown, standing.round_start_ms, strict=True))
+            ms if at == seat else known
+            for at, (ms, known) in enumerate(zip(shown, standing.round_start_ms, strict=True))
         ]
 
     def _send_turn(self, seat: int, clock_ms: list[int], digest: str) -> SendToSeat:
         standing = self.standing
-        return SendToSeat(seat, messages.make_turn(self.id, standing, standing.take_unsent_events(seat), clock_ms, digest, seat))
+        return SendToSeat(
+            seat, messages.make_turn(self.id, standing, standing.take_unsent_events(seat), clock_ms, digest, seat)
+        )
 
     def _send_turn_to_followers(self, seats: Iterable[int], clock_ms: list[int], digest: str) -> list[SendToSeats]:
         standing = self.standing
         alike: dict[tuple[int, bool, int], list[int]] = {}
         for seat in seats:
             sees = seat if self.game.hidden else 0
-            alike.setdefault((standing.events_sent.get(seat, 0), seat in standing.events_before_last_move, sees), []).append(seat)
+            alike.setdefault(
+                (standing.events_sent.get(seat, 0), seat in standing.events_before_last_move, sees), []
+            ).append(seat)
         tell = []
         for group in alike.values():
             *_, events = map(standing.take_unsent_events, group)
@@ -519,7 +547,11 @@ class Match:
     ) -> Ply:
         """Return the line of an event, with the course after it. `mover` is the seat whose turn it was."""
         standing = self.standing
-        given = 0 if mover is None or standing.clock.compensated_ms == standing.recorded_compensation_ms else standing.take_unrecorded_compensation(mover)
+        given = (
+            0
+            if mover is None or standing.clock.compensated_ms == standing.recorded_compensation_ms
+            else standing.take_unrecorded_compensation(mover)
+        )
         return Ply(event=event, clock=clock_ms, digest=course.digest.hex(), given=given, info=info)
 
     def _reject_early_move(self, event: MoveReceived, now: float) -> list[Effect]:

@@ -17,8 +17,8 @@ from protocol.display import short_repr
 from protocol.errors import BadRecord
 from protocol.names import NAME_DESCRIPTION, fold_name, is_bot_name
 from referee.record import (
-    READABLE_FORMATS,
     MAX_RECORD_BYTES,
+    READABLE_FORMATS,
     AnyLine,
     EventLine,
     Footer,

@@ -10,9 +10,20 @@ from protocol.errors import BadRecord, BotFault
 from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.messages import CHANCE, MAX_STRIKES, Event
-from protocol.reasons import ILLEGAL, DROP_OUT_REASONS, VOID
+from protocol.reasons import DROP_OUT_REASONS, ILLEGAL, VOID
 from referee.course import Course
-from referee.record import FIRST_FORMAT_WITH_STRIKES, AnyLine, Begun, EventLine, Header, Ply, Record, Sealed, Strike, Void
+from referee.record import (
+    FIRST_FORMAT_WITH_STRIKES,
+    AnyLine,
+    Begun,
+    EventLine,
+    Header,
+    Ply,
+    Record,
+    Sealed,
+    Strike,
+    Void,
+)
 from referee.state import MatchStanding
 
 
@@ -103,7 +114,9 @@ class JournalSummary(NamedTuple):
     """The deal, if the journal ends before it."""
 
 
-def apply_journal(standing: MatchStanding, lines: Iterable[AnyLine], make_course: Callable[[], Course], match: str) -> JournalSummary:
+def apply_journal(
+    standing: MatchStanding, lines: Iterable[AnyLine], make_course: Callable[[], Course], match: str
+) -> JournalSummary:
     """Apply the lines of a journal to a new standing. Raises `BadRecord` as `replay_courses` does. `course` makes the
     course that has not begun, once the nonces are known.
     """

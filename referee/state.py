@@ -132,7 +132,10 @@ class MatchStanding(Struct, gc=False):
         """
         if self.wait_until is not None:
             return self.wait_until
-        ends = [self.clock.deadline, *(since + away_limit_s for since, _, _ in self._disconnected_seats() if away_limit_s)]
+        ends = [
+            self.clock.deadline,
+            *(since + away_limit_s for since, _, _ in self._disconnected_seats() if away_limit_s),
+        ]
         return min((end for end in ends if end is not None), default=None)
 
     def longest_away(self) -> int:
@@ -142,11 +145,18 @@ class MatchStanding(Struct, gc=False):
     def _disconnected_seats(self) -> list[tuple[float, bool, int]]:
         """Return the disconnected seats still in the match, as tuples (disconnected since, not to move, seat)."""
         course = self.current_course
-        return [(since, not course.is_awaited(at), at) for at, since in self.disconnected_since.items() if at not in course.dropped_out]
+        return [
+            (since, not course.is_awaited(at), at)
+            for at, since in self.disconnected_since.items()
+            if at not in course.dropped_out
+        ]
 
     def note_move(self, event: Event) -> None:
         """Note a seat's move."""
-        self.events_before_last_move = {**self.events_before_last_move, event.seat: self.events_dropped + len(self.events)}
+        self.events_before_last_move = {
+            **self.events_before_last_move,
+            event.seat: self.events_dropped + len(self.events),
+        }
         self.events.append(event)
 
     def note_sealed_move(self, seat: int) -> None:

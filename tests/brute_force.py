@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from arena.store.leaderboards import LATEST_MATCHES_PER_ENDING, Ending, EndingMatch, HistoryPoint, OpponentRow, SeatRow, VersionRow
+from arena.store.leaderboards import (
+    LATEST_MATCHES_PER_ENDING,
+    Ending,
+    EndingMatch,
+    HistoryPoint,
+    OpponentRow,
+    SeatRow,
+    VersionRow,
+)
 from arena.store.match_search import Search
 from arena.store.result_queries import DRAWN, LOST, OUTCOMES, VOIDED, WON
 from protocol.names import fold_name

@@ -22,7 +22,17 @@ from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.messages import Clock, Player
 from referee import record as records
-from referee.effects import SetDeadline, Effect, DeadlineReached, Forfeit, MatchEvent, MoveReceived, SeatReady, Resignation, WriteLine
+from referee.effects import (
+    DeadlineReached,
+    Effect,
+    Forfeit,
+    MatchEvent,
+    MoveReceived,
+    Resignation,
+    SeatReady,
+    SetDeadline,
+    WriteLine,
+)
 from referee.match import Match
 from referee.record import Header, RecordedSeat
 from referee.state import Phase
@@ -110,7 +120,8 @@ class Library:
         match_, lines, seconds = _referee(header, seed, seats, self._chance)
         result = match_.result(format_timestamp(started + timedelta(seconds=seconds)))
         self.store.write(
-            finish_matches, [StorableMatch(result, lambda ratings: records.pack_record(lines, match_.footer(result, ratings)))]
+            finish_matches,
+            [StorableMatch(result, lambda ratings: records.pack_record(lines, match_.footer(result, ratings)))],
         )
         return name
 

@@ -212,7 +212,8 @@ END_OTHER_SESSIONS = (
 )
 """Ends all other sessions on a database, and waits for that."""
 _ALTERED = f"""SELECT EXISTS (SELECT FROM public.alterations)
-    OR (SELECT array_agg(version_num) FROM {SCHEMA_NAME}.alembic_version) IS DISTINCT FROM ARRAY['{SCHEMA_REVISIONS[-1]}'::varchar]
+    OR (SELECT array_agg(version_num) FROM {SCHEMA_NAME}.alembic_version)
+        IS DISTINCT FROM ARRAY['{SCHEMA_REVISIONS[-1]}'::varchar]
     OR EXISTS (SELECT FROM pg_db_role_setting)"""
 _FILLED_TABLES = f"""SELECT oid::regclass::text FROM pg_class WHERE relnamespace = '{SCHEMA_NAME}'::regnamespace
     AND relkind = 'r' AND relname <> 'alembic_version' AND pg_relation_size(oid) > 0"""

@@ -11,21 +11,21 @@ from arena.replay.verify import verify_record
 from protocol.messages import MAX_STRIKES, Turn
 from protocol.reasons import DROP_OUT_REASONS
 from referee.effects import (
-    NoShow,
-    SendDelay,
-    Effect,
+    Abort,
     DeadlineReached,
-    Forfeit,
-    Pause,
     Disconnect,
+    Effect,
+    Forfeit,
     MoveReceived,
-    SeatReady,
-    Resignation,
+    NoShow,
+    Pause,
     Reconnect,
-    SendToWatchers,
+    Resignation,
+    SeatReady,
+    SendDelay,
     SendToSeat,
     SendToSeats,
-    Abort,
+    SendToWatchers,
 )
 from referee.record import Ply, Sealed, Strike, write_line
 from referee.record_reader import read_lines
@@ -68,10 +68,14 @@ class RefereeMachine(RuleBasedStateMachine):
         seat, before = self._mover(at), table.match.standing.clock.banks_s
         offered = self._offered(seat)
         move = offered[number % len(offered)]
-        effects = self._send(MoveReceived(seat, table.ply, move, info=info, round_trip_s=0.03, waited_s=waited), seconds)
+        effects = self._send(
+            MoveReceived(seat, table.ply, move, info=info, round_trip_s=0.03, waited_s=waited), seconds
+        )
         if seat in table.match.standing.current_course.sealed:
             assert not any(isinstance(effect, (SendToSeats, SendToWatchers)) for effect in effects)
-            assert {effect.seat for effect in effects if isinstance(effect, SendToSeat)} <= {seat}, "nobody else is told"
+            assert {effect.seat for effect in effects if isinstance(effect, SendToSeat)} <= {seat}, (
+                "nobody else is told"
+            )
         assert table.match.standing.clock.banks_s[seat] <= before[seat] + INCREMENT
 
     @precondition(lambda self: self._is_playing)

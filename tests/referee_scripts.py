@@ -8,7 +8,19 @@ from typing import Any
 from hypothesis import strategies as st
 
 from protocol.messages import CHANCE
-from referee.effects import NoShow, SendDelay, DeadlineReached, Forfeit, Pause, Disconnect, MoveReceived, SeatReady, Resignation, Reconnect, Abort
+from referee.effects import (
+    Abort,
+    DeadlineReached,
+    Disconnect,
+    Forfeit,
+    MoveReceived,
+    NoShow,
+    Pause,
+    Reconnect,
+    Resignation,
+    SeatReady,
+    SendDelay,
+)
 from referee.record import AnyLine, Ply, Sealed
 from referee.state import MatchStanding, Phase
 from referee_table import Table

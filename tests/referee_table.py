@@ -11,14 +11,33 @@ from arena.ratings import rating_system
 from arena.replay.verify import verify_record
 from protocol.dice import Dice
 from protocol.games.base import Game
-from protocol.games.parsing import parse_integer, parse_integers, parse_choice, raise_illegal, read_config, read_move_fields
+from protocol.games.parsing import (
+    parse_choice,
+    parse_integer,
+    parse_integers,
+    raise_illegal,
+    read_config,
+    read_move_fields,
+)
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Clock, End, Event, Player, Rejected, Start, Turn
 from referee import record as records
 from referee import record_reader
-from referee.effects import SetDeadline, Effect, DeadlineReached, FinishMatch, MoveReceived, SeatReady, ReleaseSeat, SendToWatchers, SendToSeat, SendToSeats, WriteLine
+from referee.effects import (
+    DeadlineReached,
+    Effect,
+    FinishMatch,
+    MoveReceived,
+    ReleaseSeat,
+    SeatReady,
+    SendToSeat,
+    SendToSeats,
+    SendToWatchers,
+    SetDeadline,
+    WriteLine,
+)
 from referee.match import Match
-from referee.record import AnyLine, Header, Ply, RecordedSeat, Strike, make_header, is_public, write_line
+from referee.record import AnyLine, Header, Ply, RecordedSeat, Strike, is_public, make_header, write_line
 from referee.state import Phase
 
 SEED = bytes(range(32))

@@ -8,7 +8,7 @@ from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from bots.playing.matches import play_all
 from protocol.messages import Clock
-from referee.record import Footer, pack_record, is_public, write_line
+from referee.record import Footer, is_public, pack_record, write_line
 from referee.result import Ratings
 from referee_table import Table
 

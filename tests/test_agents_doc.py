@@ -16,7 +16,7 @@ from agent_duels import told, turn_of
 from bots.agents.answers import Look, describe_match
 from bots.agents.page import PageClient
 from bots.agents.schema_text import DESCRIPTIONS
-from bots.agents.server import make_server, make_schema
+from bots.agents.server import make_schema, make_server
 from bots.agents.session import AgentSession
 from bots.agents.tools import AgentTools
 from bots.client.settings import Settings

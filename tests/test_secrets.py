@@ -9,7 +9,7 @@ import pytest
 
 from arena.commands.settings import database_url
 from arena.operator import credentials
-from bots.client.settings import PartialSettings, read_environment, merge_settings
+from bots.client.settings import PartialSettings, merge_settings, read_environment
 from bots.client.tokens import read_handed_token
 from bots.commands.mcp import _find_token
 from machine.arguments import read_text_or_file

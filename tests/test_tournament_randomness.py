@@ -30,7 +30,8 @@ def first_states(folder: Path, content: dict[str, Any]) -> list[tuple[Any, ...]]
     """Of every match its seats, the seed of its dice, the nonces and how it was dealt."""
     with closing(Store.open(folder / "arena.db", create=False)) as store:
         records = [
-            record_reader.read_record(store.read(record_of, match["match"]) or b"", "it") for match in content["matches"]
+            record_reader.read_record(store.read(record_of, match["match"]) or b"", "it")
+            for match in content["matches"]
         ]
     return [
         ([seat.bot for seat in header.seats], header.config, footer.seed, footer.nonces, next(iter(lines)).event)

@@ -14,7 +14,7 @@ import pytest
 
 from arena.operator import credentials
 from arena.tournament import remote
-from arena.tournament.job import MatchJob, MatchReport, LocalServer
+from arena.tournament.job import LocalServer, MatchJob, MatchReport
 from arena.tournament.sandbox import BotEnvironment
 from commands import Done, call
 from in_process import Hosted, call_beside, hosted_beside, hosting, playing
@@ -108,7 +108,9 @@ async def test_a_server_that_was_started_again_is_found_by_its_folder(
 ) -> None:
     monkeypatch.setattr(remote, "RETRY_DELAY_S", 0.6)
     planned = plan("ab")
-    job = MatchJob(key="k", plan=planned, environment=BotEnvironment(variables={}), logs=tmp_path, connect_timeout_s=0.5)
+    job = MatchJob(
+        key="k", plan=planned, environment=BotEnvironment(variables={}), logs=tmp_path, connect_timeout_s=0.5
+    )
     first, second = planned.schedule(())
     assert (await call_beside("arena", "bot", "add", "a", "b", "--data", str(tmp_path))).code == 0
     for match in (first, second):

@@ -82,7 +82,7 @@ def threads(jobs: int) -> Iterator[WorkerPool]:
 def played(*words: str, **environ: str) -> Done:
     """Run a command that plays matches in this process, which referees them as well; bots may be processes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("arena.commands.tournament.processes", threads)
+        patch.setattr("arena.commands.tournament.process_pool", threads)
         return call(*words, **environ)
 
 

@@ -80,7 +80,7 @@ def db_thin(
     data: Data = None,
 ) -> None:
     """Remove records of old matches, or move them to files, also while a server runs; results and ratings stay."""
-    from arena.commands.config import retention_of, read_settings
+    from arena.commands.config import read_settings, retention_of
     from arena.commands.db import move, thin
     from machine.arguments import read_days
 

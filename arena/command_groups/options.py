@@ -26,5 +26,5 @@ BOTS = "NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…"
 
 
 def database_of(flag: str | None, data: Path | None) -> str:
-    """Return the database's URL, as `arena.commands.settings.database` finds it."""
+    """Return the database's URL, as `arena.commands.settings.database_url` finds it."""
     return database_url(flag, data_folder(data))

@@ -8,7 +8,7 @@ from contextlib import closing
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from arena.commands.output import terminal_columns, format_minute, print_document, format_table
+from arena.commands.output import format_minute, format_table, print_document, terminal_columns
 from arena.ratings.version_gains import version_gains
 from arena.store.leaderboards import Profile, UnratedStanding, VersionRow, find_profile, versions_page
 from arena.store.match_search import Search, search_matches
@@ -112,7 +112,9 @@ def _format_standings(profile: Profile) -> str:
         if row.payoff is not None
     ]
     if paid:
-        by_payoff = format_table(("payoff", "a round", "95 %", "rivals", "#", "of"), paid, wrapped_column=0, width=terminal_columns())
+        by_payoff = format_table(
+            ("payoff", "a round", "95 %", "rivals", "#", "of"), paid, wrapped_column=0, width=terminal_columns()
+        )
         told = f"{told}\n\n{by_payoff}"
     return told
 
@@ -129,7 +131,8 @@ def _format_versions(pool: PoolVersions, unrated: Sequence[UnratedStanding]) -> 
     of = f", the last {len(rows)} of {pool.total}" if pool.total and pool.total > len(rows) else ""
     left = sum(row.void for row in unrated if row.pool == pool.pool)
     void = f"; {left} called off" if left else ""
-    return f"{pool.pool} by version{of}{void}\n{format_table(headers, rows, wrapped_column=0, left_columns=(1,), width=terminal_columns())}"
+    table = format_table(headers, rows, wrapped_column=0, left_columns=(1,), width=terminal_columns())
+    return f"{pool.pool} by version{of}{void}\n{table}"
 
 
 def _interval(interval: ShareInterval | None, sign: str = "") -> tuple[str, str]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from arena.commands.output import terminal_columns, format_minute, print_document, format_table
-from arena.commands.server_or_local import run_on_server, ask_server_or_run
+from arena.commands.output import format_minute, format_table, print_document, terminal_columns
+from arena.commands.server_or_local import ask_server_or_run, run_on_server
 from arena.operations.names import Delete, DeletionResult, Rename
 from arena.operator.changes import Approve, DisconnectedBots, Revoke, Rotate, SetDisplay, SetPeople
 from arena.operator.client import NoServer
@@ -18,7 +18,7 @@ from arena.store.database import Database
 from arena.store.registry import RegisteredBot
 from arena.store.store import Store
 from arena.store.thinning import RecordsOfBot, remove_all
-from arena.store.tokens import hash_token, generate_token
+from arena.store.tokens import generate_token, hash_token
 from machine.terminal import say
 from protocol.display import format_count
 from protocol.display_names import normalize_display
@@ -33,7 +33,11 @@ def rotate_bot(where: str, data: Path, name: str) -> None:
     token = generate_token()
     request = Rotate(name=name, token_hash=hash_token(token))
     found = ask_server_or_run(
-        where, data, request, DisconnectedBots, lambda store: store.write(registry.rotate_token, name, request.token_hash)
+        where,
+        data,
+        request,
+        DisconnectedBots,
+        lambda store: store.write(registry.rotate_token, name, request.token_hash),
     )
     say(token)  # alone on standard output, for scripts
     say(f"arena: {name} brings this token as ARENA_TOKEN or --token; it is not shown again", err=True)
@@ -44,7 +48,9 @@ def rotate_bot(where: str, data: Path, name: str) -> None:
 def revoke_bots(where: str, data: Path, names: Sequence[str]) -> None:
     """Reject bots from now on, and close their connections."""
     request = Revoke(names=list(names))
-    found = ask_server_or_run(where, data, request, DisconnectedBots, lambda store: store.write(registry.revoke_bots, names))
+    found = ask_server_or_run(
+        where, data, request, DisconnectedBots, lambda store: store.write(registry.revoke_bots, names)
+    )
     for name in names:
         ended = "; its connection was ended" if found is not None and name in found.bots else ""
         say(f"{name} may not come in any more{ended}; `arena bot rotate {name}` gives it a new token")

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from arena.commands.output import DEFAULT_COLUMNS, terminal_columns, print_document, format_table
+from arena.commands.output import DEFAULT_COLUMNS, format_table, print_document, terminal_columns
 from arena.commands.settings import NODE_PLACEHOLDER, RENAMED_SETTINGS, SETTINGS, ServerSettings, database_url, node_of
 from arena.feed import Broker
 from arena.network.addresses import parse_host_names, parse_networks, parse_origins
@@ -64,7 +64,9 @@ def read_settings(
     return read_effective_settings(flags, file, environment).settings
 
 
-def read_effective_settings(flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ) -> EffectiveSettings:
+def read_effective_settings(
+    flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ
+) -> EffectiveSettings:
     """Return the effective settings with their sources. `ARENA_CONFIG_FILE` may name the file. Raises `UsageFault`."""
     if file is None and FILE_VARIABLE in environment:
         file = Path(environment[FILE_VARIABLE])
@@ -154,7 +156,10 @@ def show(effective_settings: EffectiveSettings, *, to_json: bool) -> None:
         db=made.db or database_url(None, Path(made.data)),
         web_host=made.host if made.web_host is None else made.web_host,
     )
-    rows = [(key, _hide_password(getattr(effective, key)), effective_settings.sources.get(key, "default")) for key in SETTINGS]
+    rows = [
+        (key, _hide_password(getattr(effective, key)), effective_settings.sources.get(key, "default"))
+        for key in SETTINGS
+    ]
     if to_json:
         print_document({key: {"value": value, "source": source} for key, value, source in rows})
     else:
@@ -232,7 +237,9 @@ def _from_file(file: Path) -> dict[str, SourcedValue]:
     for key, value in values.items():
         where = f"{file}{_find_line(key, text)}"
         if key in RENAMED_SETTINGS:
-            raise UsageFault(f"the config file {where}, has a key {key!r}, which is called {RENAMED_SETTINGS[key]!r} now")
+            raise UsageFault(
+                f"the config file {where}, has a key {key!r}, which is called {RENAMED_SETTINGS[key]!r} now"
+            )
         if key not in SETTINGS:
             near = get_close_matches(key, SETTINGS, 1)
             meant = f"did you mean {near[0]!r}?" if near else "`arena config` names those there are"

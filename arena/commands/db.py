@@ -31,7 +31,7 @@ from arena.store.database_copy import copy_database
 from arena.store.database_url import open_database_url
 from arena.store.integrity_check import check_database
 from arena.store.luck_value import MatchLuck
-from arena.store.match_log import restore_missing, log_key, make_key
+from arena.store.match_log import log_key, make_key, restore_missing
 from arena.store.nodes import list_nodes
 from arena.store.retention_clock import days_before_now
 from arena.store.store import Reader, Store
@@ -118,10 +118,14 @@ def backup(where: str, to: Path) -> None:
     say(f"{to}: the whole database, with {matches}; it was read again, and is sound")
     if copied.files:
         say(
-            f"with it belong files of old records, {format_count(len(copied.files), 'file', 'files')} that are beside it now"
+            f"with it belong files of old records, {format_count(len(copied.files), 'file', 'files')} that are "
+            "beside it now"
         )
     if copied.elsewhere:
-        say(f"not copied: {list_first(copied.elsewhere)}: what has old records of it, but is not below the database's folder")
+        say(
+            f"not copied: {list_first(copied.elsewhere)}: what has old records of it, but is not below the "
+            "database's folder"
+        )
     if copied.missing:
         say(f"missing, with old records of it: {list_first(copied.missing)}")
 
@@ -144,12 +148,16 @@ def copy(source: str, to: str) -> None:
         say(line)
     if complaints:
         raise InconsistentDatabase(
-            f"{arrived} does not add up: {format_count(len(complaints), 'complaint', 'complaints')}; {source} is as it was"
+            f"{arrived} does not add up: {format_count(len(complaints), 'complaint', 'complaints')}; {source} "
+            "is as it was"
         )
     matches, bots = format_count(rows["matches"], "match", "matches"), format_count(rows["bots"], "bot", "bots")
     say(f"{arrived} has {matches} of {bots}, every row as it was, and is sound")
     if files:
-        say(f"{_format_archived(files)} in {list_first(sorted({one.path.parent for one in files}))}, where they were: keep them there")
+        say(
+            f"{_format_archived(files)} in {list_first(sorted({one.path.parent for one in files}))}, where "
+            "they were: keep them there"
+        )
 
 
 def thin(where: str, data: Path, retention: Retention, *, vacuum: bool, dry_run: bool = False) -> None:
@@ -165,7 +173,9 @@ def thin(where: str, data: Path, retention: Retention, *, vacuum: bool, dry_run:
             freed = store.vacuum()
         say(f"{_format_removed(removed)}; {store.database} is {_size(freed)} smaller")
         return
-    removed = ask_server_or_run(where, data, Thin(**asdict(retention)), RemovalTotals, lambda store: _removed(store, retention))
+    removed = ask_server_or_run(
+        where, data, Thin(**asdict(retention)), RemovalTotals, lambda store: _removed(store, retention)
+    )
     say(f"{_format_removed(removed)}; {_FILE_SIZE_NOTE}")
 
 
@@ -197,10 +207,18 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
         if vacuum:
             stack.enter_context(exclusive_database(where, data))
         store = stack.enter_context(closing(Store.open(database, create=False, checkpoint=alone)))
-        store.write(log_action, COMMAND_LINE_ORIGIN, MOVE_ACTION, ())  # before the work: an interrupted move is partly done
-        moved = move_all(store, old, folder, (lambda seconds: None) if alone else lambda seconds: sleep(IDLE_RATIO * seconds))
+        store.write(
+            log_action, COMMAND_LINE_ORIGIN, MOVE_ACTION, ()
+        )  # before the work: an interrupted move is partly done
+        moved = move_all(
+            store, old, folder, (lambda seconds: None) if alone else lambda seconds: sleep(IDLE_RATIO * seconds)
+        )
         then = f"{database} is {_size(store.vacuum())} smaller" if vacuum else _FILE_SIZE_NOTE
-    made = f" to {format_count(moved.files, 'file', 'files')} in {folder}, {_size(moved.file_bytes)}" if moved.files else ""
+    made = (
+        f" to {format_count(moved.files, 'file', 'files')} in {folder}, {_size(moved.file_bytes)}"
+        if moved.files
+        else ""
+    )
     say(f"{_records(moved.records, moved.bytes)} moved{made}; {then}")
 
 
@@ -210,7 +228,8 @@ def _check_alone(database: Database) -> None:
         names = [node.name for node in reader.read(list_nodes) if node.state != "stopped"]
     if len(names) > 1:
         raise UsageFault(
-            f"{list_first(names)} share this database: name with --to a folder that all of them, and who else reads records, "
+            f"{list_first(names)} share this database: name with --to a folder that all of them, and who else "
+            "reads records, "
             "have at the same path"
         )
 
@@ -241,7 +260,9 @@ def check(where: str, *, quick: bool = False) -> None:
     for line in complaints:
         say(line)
     if complaints:
-        raise InconsistentDatabase(f"{store.database} does not add up: {format_count(len(complaints), 'complaint', 'complaints')}")
+        raise InconsistentDatabase(
+            f"{store.database} does not add up: {format_count(len(complaints), 'complaint', 'complaints')}"
+        )
     records = "agrees with its record" if quick else "agrees with its record, which verifies"
     told = [f"{format_count(removed, 'record was', 'records were')} removed"] if removed else []
     told += [_format_archived(files)] if files else []

@@ -83,6 +83,8 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         async with asyncio.timeout(REQUEST_TIMEOUT_S):
             request = await reader.readuntil(b"\r\n\r\n")
-            writer.write(_ALIVE_RESPONSE if request.startswith(f"GET {ALIVE_PATH} ".encode()) else _UNAVAILABLE_RESPONSE)
+            writer.write(
+                _ALIVE_RESPONSE if request.startswith(f"GET {ALIVE_PATH} ".encode()) else _UNAVAILABLE_RESPONSE
+            )
             await writer.drain()
     writer.close()

@@ -105,7 +105,10 @@ def _wrapped(word: str, text: str) -> list[str]:
 def _summary(examined: Sequence[ExaminedCase]) -> str:
     verdicts = [one.finding.verdict for one in examined]
     count = {verdict: verdicts.count(verdict) for verdict in (PASSED_VERDICT, WARNING_VERDICT, FAILED_VERDICT)}
-    return f"\n{count[PASSED_VERDICT]} of {len(examined)} passed, {count[WARNING_VERDICT]} warnings, {count[FAILED_VERDICT]} failed"
+    return (
+        f"\n{count[PASSED_VERDICT]} of {len(examined)} passed, {count[WARNING_VERDICT]} warnings, "
+        f"{count[FAILED_VERDICT]} failed"
+    )
 
 
 def _as_json(one: ExaminedCase) -> dict[str, object]:

@@ -29,7 +29,7 @@ from arena.store.export_rows import (
 from arena.store.store import Reader
 from machine.atomic_write import replacing_folder
 from machine.terminal import say
-from protocol.display import list_choices, format_count
+from protocol.display import format_count, list_choices
 from protocol.errors import BadRecord, UsageFault
 from referee import record_reader
 

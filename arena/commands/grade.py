@@ -8,19 +8,19 @@ from contextlib import closing, contextmanager
 from msgspec.structs import replace
 
 from arena.commands.kept_estimates import EstimateCache
-from arena.commands.output import terminal_columns, print_document, print_line, format_table
+from arena.commands.output import format_table, print_document, print_line, terminal_columns
 from arena.commands.progress import track_progress
 from arena.commands.replay import load, read, read_stored_record
 from arena.replay import grading
 from arena.replay.grading import Costs, Graded, Grades, position_costs
-from arena.replay.luck_report import format_signed, luck_by_move, summarise_luck, record_luck
+from arena.replay.luck_report import format_signed, luck_by_move, record_luck, summarise_luck
 from arena.store.registry import is_known_bot
 from arena.store.result_queries import iter_results
 from arena.store.store import Store
 from machine.console import Console
 from machine.terminal import say
 from measuring.luck import Luck
-from protocol.display import format_count, escape_unprintable
+from protocol.display import escape_unprintable, format_count
 from protocol.errors import UsageFault
 from protocol.games import game_class
 from protocol.names import fold_name
@@ -60,7 +60,11 @@ def grade(
 
     with _resumable_hint():
         report = grading.grade_match(
-            record, sims=DEFAULT_SIMULATIONS if sims is None else sims, with_luck=False, on_moves=told, open_cache=EstimateCache
+            record,
+            sims=DEFAULT_SIMULATIONS if sims is None else sims,
+            with_luck=False,
+            on_moves=told,
+            open_cache=EstimateCache,
         )
     report = replace(report, luck=luck)
     if to_json:
@@ -98,14 +102,20 @@ def grade_bot(
         if not store.read(is_known_bot, bot):
             raise UsageFault(f"there is no bot called {bot}: `arena bot list` names them")
         results = [
-            result for result in store.iterate(iter_results, bot, game, limit=limit or DEFAULT_MATCHES) if result.reason != VOID
+            result
+            for result in store.iterate(iter_results, bot, game, limit=limit or DEFAULT_MATCHES)
+            if result.reason != VOID
         ]
         removed: list[str] = []
         records = track_progress(_records(store, results, bot, removed), len(results), f"grading the matches of {bot}")
         graded: list[Grades] = []
         with _resumable_hint():
             report = position_costs(
-                bot, records, DEFAULT_SIMULATIONS if sims is None else sims, on_grades=graded.append, open_cache=EstimateCache
+                bot,
+                records,
+                DEFAULT_SIMULATIONS if sims is None else sims,
+                on_grades=graded.append,
+                open_cache=EstimateCache,
             )
     if removed:
         without = format_count(len(removed), f"match of {bot} has", f"matches of {bot} have")

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from arena.commands.matches import resolve_match_id
-from arena.commands.output import terminal_columns, format_minute, print_document, format_table
+from arena.commands.output import format_minute, format_table, print_document, terminal_columns
 from arena.commands.server_or_local import ask_server_or_run
 from arena.operator.changes import Annul, StartSeason
 from arena.store import seasons
@@ -39,7 +39,11 @@ def list_seasons(where: str, *, to_json: bool) -> None:
         print_document(known)
         return
     rows = [(season.season, format_minute(season.started or "") or "the beginning", season.matches) for season in known]
-    say(format_table(("season", "since", "matches"), rows, wrapped_column=0, left_columns=(1,), width=terminal_columns()))
+    say(
+        format_table(
+            ("season", "since", "matches"), rows, wrapped_column=0, left_columns=(1,), width=terminal_columns()
+        )
+    )
 
 
 def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: str | None, *, undo: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from arena.commands.output import terminal_columns, print_csv, print_document, format_table
+from arena.commands.output import format_table, print_csv, print_document, terminal_columns
 from arena.ratings.rating_system import game_of
 from arena.store.export_rows import LADDER_COLUMNS
 from arena.store.result_queries import LeaderboardRow, leaderboard_of, leaderboard_places, rated_pools
@@ -36,7 +36,9 @@ def leaderboard(where: str, game: str | None, season: str | None, *, people: boo
     if to_json:
         print_document([{"game": game_of(pool), "pool": pool, "rows": rows} for pool, rows in boards])
     elif to_csv:
-        print_csv(LADDER_COLUMNS, (_leaderboard_row(pool, at, row) for pool, rows in boards for at, row in enumerate(rows, 1)))
+        print_csv(
+            LADDER_COLUMNS, (_leaderboard_row(pool, at, row) for pool, rows in boards for at, row in enumerate(rows, 1))
+        )
     elif not boards:
         say(f"no rated matches{' of people' if people else ''}{' yet' if season is None else f' in season {season}'}")
     else:
@@ -105,5 +107,9 @@ def _score_board(pool: str, rows: list[LeaderboardRow]) -> str:
         )
         for place, row in zip(leaderboard_places(rows), rows, strict=True)
     ]
-    lines = [f"{pool}, by score = mu - 3 sigma", format_table(headers, cells, wrapped_column=1, width=terminal_columns()), *_few_matches_note(rows)]
+    lines = [
+        f"{pool}, by score = mu - 3 sigma",
+        format_table(headers, cells, wrapped_column=1, width=terminal_columns()),
+        *_few_matches_note(rows),
+    ]
     return "\n".join(lines)

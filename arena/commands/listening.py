@@ -10,7 +10,7 @@ from typing import NamedTuple
 from arena.commands.fd_limits import FileBudget
 from arena.commands.metrics import bind_metrics
 from arena.commands.settings import ServerSettings
-from arena.commands.web import web_scheme, bind_web
+from arena.commands.web import bind_web, web_scheme
 from arena.network.addresses import OwnPage, parse_networks, parse_origins
 from arena.network.admission import Access
 from arena.network.binding import ARENA_SOCKET, PAGE_SOCKET, InheritedSockets, bind_sockets, port_of
@@ -40,7 +40,9 @@ def bind_ports(settings: ServerSettings, inherited: InheritedSockets | None = No
         arena = found.take(ARENA_SOCKET, settings.port)
         arena = [stack.enter_context(one) for one in arena or bind_sockets(settings.host, settings.port)]
         if settings.shared_port and all(port_of([one]) != settings.shared_port for one in arena):
-            arena += [stack.enter_context(one) for one in bind_sockets(settings.host, settings.shared_port, shared=True)]
+            arena += [
+                stack.enter_context(one) for one in bind_sockets(settings.host, settings.shared_port, shared=True)
+            ]
         found.close()
         yield Ports(arena, page, metrics)
 

@@ -33,7 +33,10 @@ def run(
     pairs = f" in {_format_count(found.units, 'pair')}" if len(counts) == PENTANOMIAL_SIZE else ""
     say(f"{_format_count(found.games, 'game')}{pairs}")
     score = found.score
-    say(f"score           {score.score:.5f} ({score.low:.5f}-{score.high:.5f})  better {score_format.format_superiority(score)}")
+    say(
+        f"score           {score.score:.5f} ({score.low:.5f}-{score.high:.5f})  better "
+        f"{score_format.format_superiority(score)}"
+    )
     say(f"Elo             {_format_elo(score.elo, score.score)}")
     if found.normalised is not None:
         say(f"normalised Elo  {_format_elo(found.normalised, score.score)}")

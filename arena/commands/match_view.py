@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
 from measuring import score_format
-from protocol.display import format_count, escape_unprintable
+from protocol.display import escape_unprintable, format_count
 from protocol.games import payoff_unit
 from protocol.reasons import FAILED, NATURAL_ENDINGS
 from referee.record import Header
@@ -15,7 +15,9 @@ Failures = Mapping[int, str]
 NO_FAILURES: Failures = {}
 
 
-def format_frame(board: str, title: str, event_text: str, header: Header, clock: Sequence[int], width: int) -> list[str]:
+def format_frame(
+    board: str, title: str, event_text: str, header: Header, clock: Sequence[int], width: int
+) -> list[str]:
     """Return the lines of a board with the title, the last event, and the clocks (in milliseconds), wrapped to `width`.
 
     The last event stands at the same line for every board.

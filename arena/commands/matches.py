@@ -9,7 +9,7 @@ from contextlib import closing
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from arena.commands.output import terminal_columns, format_minute, print_csv, print_list, format_table
+from arena.commands.output import format_minute, format_table, print_csv, print_list, terminal_columns
 from arena.store.export_rows import MATCH_COLUMNS, export_matches
 from arena.store.match_search import Search, parse_time_bound, search_matches
 from arena.store.paging import MAX_PAGE_ROWS
@@ -64,7 +64,15 @@ def matches(where: str, selection: Selection, limit: int | None, *, to_json: boo
         found = list(iter_matches(reader, search, DEFAULT_ROWS if limit is None else limit))
     if found:
         headers = ("match", "game", "best first", "reason", "plies", "finished")
-        say(format_table(headers, [_match(result) for result in found], wrapped_column=2, left_columns=(0, 1, 3), width=terminal_columns()))
+        say(
+            format_table(
+                headers,
+                [_match(result) for result in found],
+                wrapped_column=2,
+                left_columns=(0, 1, 3),
+                width=terminal_columns(),
+            )
+        )
     else:
         say("no matches yet" if search == Search() else "no match fits")
 

@@ -60,7 +60,9 @@ def cluster_view_of(store: Store, async_store: AsyncStore, url: str) -> ClusterV
     """Return this node's view of the cluster; None if the store belongs to no node."""
     if not isinstance(store, NodeStore) or not isinstance(store.database, PostgresDatabase):
         return None
-    return ClusterView(async_store, store.database, store.name, store.node, url, timeouts=scale_timeouts(NodeTimeouts()))
+    return ClusterView(
+        async_store, store.database, store.name, store.node, url, timeouts=scale_timeouts(NodeTimeouts())
+    )
 
 
 @contextlib.asynccontextmanager
@@ -80,7 +82,12 @@ async def run_as_node(nodes: ClusterView, arena: Arena) -> AsyncIterator[None]:
             await nodes.send_heartbeat()
             nodes.check_clock()
             async with contextlib.AsyncExitStack() as stack:
-                for work in (nodes.run(), nodes.listen(), nodes.read_when_woken(), _apply_announcements(arena, announced)):
+                for work in (
+                    nodes.run(),
+                    nodes.listen(),
+                    nodes.read_when_woken(),
+                    _apply_announcements(arena, announced),
+                ):
                     await stack.enter_async_context(background_task(_run_essential(work)))
                 yield
         finally:

@@ -11,7 +11,9 @@ from arena.store.nodes import NodeStatus
 def node_table(nodes: Sequence[NodeStatus], width: int) -> list[str]:
     """Return the lines of the table, within `width` columns."""
     rows = [(node.name, describe_state(node), node.matches, node.url) for node in nodes]
-    return format_table(("node", "state", "matches", "url"), rows, wrapped_column=3, left_columns=(0, 1), width=width).split("\n")
+    return format_table(
+        ("node", "state", "matches", "url"), rows, wrapped_column=3, left_columns=(0, 1), width=width
+    ).split("\n")
 
 
 def describe_state(node: NodeStatus) -> str:

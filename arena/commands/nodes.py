@@ -8,8 +8,8 @@ from time import monotonic, sleep
 
 import msgspec
 
-from arena.commands.node_table import node_table, describe_state
-from arena.commands.output import terminal_columns, print_list
+from arena.commands.node_table import describe_state, node_table
+from arena.commands.output import print_list, terminal_columns
 from arena.operator.requests import COMMAND_LINE_ORIGIN
 from arena.store.database import Database
 from arena.store.database_url import open_database_url
@@ -69,7 +69,8 @@ def _wait(store: Store, name: str) -> None:
         if monotonic() >= tell_at:
             tell_at += MESSAGE_INTERVAL_S
             say(
-                f"waiting for {format_count(len(matches), 'match', 'matches')}: {list_first(matches)}; those that are not in its "
+                f"waiting for {format_count(len(matches), 'match', 'matches')}: {list_first(matches)}; those "
+                "that are not in its "
                 f"journal, of which `arena status` warns, never end: stop {name} then, and `arena node lost {name}` "
                 "calls them off",
                 flush=True,

@@ -42,7 +42,12 @@ def screen_size() -> tuple[int, int]:
 
 
 def format_table(
-    headers: Sequence[str], rows: Iterable[Sequence[object]], *, wrapped_column: int, left_columns: Iterable[int] = (), width: int
+    headers: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    wrapped_column: int,
+    left_columns: Iterable[int] = (),
+    width: int,
 ) -> str:
     """Format rows below their headers, aligned right except for the columns in `left`. Column `elastic` is aligned left
     and wraps to keep the table within `width`.

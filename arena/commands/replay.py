@@ -13,10 +13,10 @@ from rich.table import Table
 from arena.commands import step_viewer
 from arena.commands.match_view import Failures, format_outcome
 from arena.commands.matches import resolve_match_id
-from arena.commands.output import terminal_columns, encode_document, print_line, translate_write_errors
+from arena.commands.output import encode_document, print_line, terminal_columns, translate_write_errors
 from arena.replay import match_document as documents
 from arena.replay import verify as verifying
-from arena.replay.luck_report import summarise_luck, luck_text_by_move, record_luck
+from arena.replay.luck_report import luck_text_by_move, record_luck, summarise_luck
 from arena.replay.match_document import Document
 from arena.replay.transcript import TranscriptLine, describe_line
 from arena.store.annulment import pool_of_annulled
@@ -257,7 +257,10 @@ def _format_ending(record: Record, luck: Luck | None, failures: Failures) -> lis
     if footer.ratings:
         best_first = sorted(zip(footer.ranks, footer.ratings.seats, strict=True), key=lambda seat: seat[0])
         for at, (_, rated) in enumerate(best_first, 1):
-            before, after = format_rating(rated.mu_before, rated.sigma_before), format_rating(rated.mu_after, rated.sigma_after)
+            before, after = (
+                format_rating(rated.mu_before, rated.sigma_before),
+                format_rating(rated.mu_after, rated.sigma_after),
+            )
             lines[at] += f"  {before} -> {after}"
     if luck is not None and luck.events:
         lines.append(summarise_luck(luck, [seat.bot for seat in header.seats]))

@@ -20,7 +20,7 @@ from arena.commands.rerun_report import print_one, print_programs, print_total
 from arena.commands.tournament_options import MAX_JOBS, check_writable
 from arena.rerun.lineup import BotResolver, Lineup
 from arena.rerun.workers import RerunReply, RerunTask, run_tasks
-from arena.rerun.worth import Worth, total_worths, measure_worth
+from arena.rerun.worth import Worth, measure_worth, total_worths
 from arena.store.database import DatabaseNotFound
 from arena.store.store import Reader, Store
 from arena.store.tournament_state import TournamentOrigin, tournament_origin

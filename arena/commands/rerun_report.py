@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from arena.commands.output import terminal_columns, format_table
+from arena.commands.output import format_table, terminal_columns
 from arena.replay.luck_report import format_signed
 from arena.rerun.lineup import Lineup
 from arena.rerun.worth import PAYOFF, TotalWorth, Worth
@@ -76,7 +76,9 @@ def _find_caveats(worths: Sequence[Worth]) -> Iterator[str]:
         for bot in each.diverged:
             diverged[bot].append(each)
     for bot, found in diverged.items():
-        where = f"in {format_count(len(found), 'match', 'matches')}, as in {found[0].match}" if many else "in the record"
+        where = (
+            f"in {format_count(len(found), 'match', 'matches')}, as in {found[0].match}" if many else "in the record"
+        )
         why = "by other lots, by the clock, or it is another program"
         yield f"{bot} moves otherwise {where}, at ply {found[0].diverged[bot]}: {why}"
     games = sum(each.continuations for each in worths)
@@ -123,7 +125,11 @@ def print_programs(lineups: Sequence[tuple[Lineup, int]], worths: Sequence[Worth
     """Print which programs played the continuations, what the difference therefore measures, and its caveats."""
     console = Console(width=terminal_columns())
     others = [f"{lineup.new[at].name}: {program}" for lineup, _ in lineups for at, program in lineup.others.items()]
-    olds = [f"{lineup.new[seat].name} as it was: {lineup.old_description}" for lineup, seat in lineups if lineup.old_description]
+    olds = [
+        f"{lineup.new[seat].name} as it was: {lineup.old_description}"
+        for lineup, seat in lineups
+        if lineup.old_description
+    ]
     for line in dict.fromkeys((*others, *olds)):
         console.print(line)
     alone = sum(lineup.old is None for lineup, _ in lineups)

@@ -33,7 +33,9 @@ class Restart:
         self.is_wanted = False
         self._sockets: list[InheritedSocket] = []
 
-    async def prepare(self, arena_sockets: Sequence[socket.socket], page_sockets: Sequence[socket.socket], stop: asyncio.Event) -> None:
+    async def prepare(
+        self, arena_sockets: Sequence[socket.socket], page_sockets: Sequence[socket.socket], stop: asyncio.Event
+    ) -> None:
         """Keep the sockets and set `stop` if the new server would start; else log why not. Do nothing if `stop` is set
         by then.
         """

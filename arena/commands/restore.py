@@ -30,7 +30,8 @@ def restore(where: str, ids: Sequence[str], backup: Path) -> None:
     ):
         if missing := [match for match in wanted if store.read(result_with_seats, match) is None]:
             raise UsageFault(
-                f"not in {store.database}: {list_first(missing)}; a record is put back beside its result alone: for a match "
+                f"not in {store.database}: {list_first(missing)}; a record is put back beside its result "
+                "alone: for a match "
                 "that is missing restore the whole backup"
             )
         broken = [match for match in wanted if store.read(is_record_broken, match, check_match)]

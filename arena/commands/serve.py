@@ -13,7 +13,15 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from arena.builtin_bots import BUILTIN_FOLDER_NAME, TOKEN_FILE_NAME, BuiltinBot, BuiltinBotSupervisor, make_demo_bots, parse_builtin_bots, prepare_tokens
+from arena.builtin_bots import (
+    BUILTIN_FOLDER_NAME,
+    TOKEN_FILE_NAME,
+    BuiltinBot,
+    BuiltinBotSupervisor,
+    make_demo_bots,
+    parse_builtin_bots,
+    prepare_tokens,
+)
 from arena.commands.certificate import set_up_encryption
 from arena.commands.config import retention_of, unknown_variables
 from arena.commands.data_dir import hold_data_dir, refuse_beside_nodes
@@ -21,7 +29,7 @@ from arena.commands.disk_room import wait_for_room
 from arena.commands.fd_limits import raise_fd_limit
 from arena.commands.listening import Ports, access, bind_ports
 from arena.commands.metrics import serve_metrics
-from arena.commands.node_process import run_as_node, cluster_view_of, open_as_node
+from arena.commands.node_process import cluster_view_of, open_as_node, run_as_node
 from arena.commands.quota_limits import quota_limits
 from arena.commands.restart import Restart
 from arena.commands.settings import ServerSettings, database_url, node_of
@@ -173,7 +181,11 @@ async def serve(
         held = settings.operator_token_file
         token = credentials.read_or_make_token(data, None if held is None else Path(held))
         secret = token if isinstance(store, NodeStore) else None
-        house = await stack.enter_async_context(_builtin_bots(bots, store, data / BUILTIN_FOLDER_NAME, secret)) if bots else None
+        house = (
+            await stack.enter_async_context(_builtin_bots(bots, store, data / BUILTIN_FOLDER_NAME, secret))
+            if bots
+            else None
+        )
         archive = AsyncStore(store)
         stack.push_async_callback(archive.drain)
         if feed is not None:
@@ -198,7 +210,9 @@ async def serve(
         _warn_of_clear_text(settings)
         if house is not None:
             clients = arena.host.clients
-            house.start(await _open_private_socket(BUILTIN_BOTS, arena), lambda bot: clients.session_of(bot) is not None)
+            house.start(
+                await _open_private_socket(BUILTIN_BOTS, arena), lambda bot: clients.session_of(bot) is not None
+            )
         if ports.page:
             page = await stack.enter_async_context(
                 serve_pages(settings, where, ports.page, port, admin_config(settings, operator, token))
@@ -273,7 +287,9 @@ async def _builtin_bots(
 def _feed(settings: ServerSettings) -> Feed | None:
     if settings.mqtt is None:
         return None
-    return Feed(read_text_or_file(settings.mqtt, "mqtt"), node=node_of(settings), timeouts=scale_timeouts(FeedTimeouts()))
+    return Feed(
+        read_text_or_file(settings.mqtt, "mqtt"), node=node_of(settings), timeouts=scale_timeouts(FeedTimeouts())
+    )
 
 
 def _make_arena(

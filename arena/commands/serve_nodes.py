@@ -25,7 +25,7 @@ from machine.cores import excess_warning
 from machine.event_loop import BackgroundTasks, background_task
 from machine.log_output import configure_logging
 from machine.service_manager import ServiceManager
-from machine.subprocesses import die_with_parent, describe_exit
+from machine.subprocesses import describe_exit, die_with_parent
 from protocol.display import format_count
 from protocol.errors import ArenaFault, os_errors_as
 

@@ -49,9 +49,9 @@ class ServerSettings:
     """The settings of `arena serve`."""
 
     host: Annotated[str, Setting("The address to listen on.", "a host name or address")] = "127.0.0.1"
-    port: Annotated[int, Setting("The port to listen on; 0: any free one.", "a port from 0 to 65535", maximum=65535)] = (
-        DEFAULT_PORT
-    )
+    port: Annotated[
+        int, Setting("The port to listen on; 0: any free one.", "a port from 0 to 65535", maximum=65535)
+    ] = DEFAULT_PORT
     data: Annotated[str, Setting("The data folder.", "a folder")] = DEFAULT_DATA
     db: Annotated[str | None, Setting("The database, or @FILE that has its URL.", "a database URL or file", "URL")] = (
         None
@@ -59,7 +59,11 @@ class ServerSettings:
     database_timeout: Annotated[
         int,
         Setting(
-            "When a statement of a database on a server is given up.", "seconds from 1", "SECONDS", minimum=1, maximum=86400
+            "When a statement of a database on a server is given up.",
+            "seconds from 1",
+            "SECONDS",
+            minimum=1,
+            maximum=86400,
         ),
     ] = SERVER_STATEMENT_TIMEOUT_S
     node: Annotated[
@@ -113,7 +117,9 @@ class ServerSettings:
         ),
     ] = 30
     max_connections: Annotated[int, Setting("Connections at once.", "a number from 1", minimum=1)] = 1000
-    max_per_address: Annotated[int, Setting("Connections at once from one address.", "a number from 1", minimum=1)] = 100
+    max_per_address: Annotated[int, Setting("Connections at once from one address.", "a number from 1", minimum=1)] = (
+        100
+    )
     max_matches: Annotated[
         int,
         Setting(
@@ -122,9 +128,9 @@ class ServerSettings:
             "MATCHES",
         ),
     ] = 0
-    max_matches_per_address: Annotated[int, Setting("Matches at once of one address.", "a number from 1", minimum=1)] = (
-        1000
-    )
+    max_matches_per_address: Annotated[
+        int, Setting("Matches at once of one address.", "a number from 1", minimum=1)
+    ] = 1000
     match_memory: Annotated[
         int,
         Setting(
@@ -224,7 +230,9 @@ class ServerSettings:
     web: Annotated[
         bool, Setting("A page for browsers beside it, or none.", "true or false", flags=("--web/--no-web",))
     ] = True
-    web_port: Annotated[int, Setting("The page's port; 0: any free one.", "a port from 0 to 65535", maximum=65535)] = 8080
+    web_port: Annotated[int, Setting("The page's port; 0: any free one.", "a port from 0 to 65535", maximum=65535)] = (
+        8080
+    )
     web_host: Annotated[str | None, Setting("The page's address, else that of --host.", "a host name or address")] = (
         None
     )
@@ -269,8 +277,12 @@ class ServerSettings:
     demo: Annotated[
         bool, Setting("The whole show: bots, and matches that go on.", "true or false", flags=("--demo",))
     ] = False
-    log_level: Annotated[str, Setting("debug, info, warning or error.", list_choices(_LEVELS), choices=_LEVELS)] = "info"
-    log: Annotated[str, Setting("text, or json: an object a line.", list_choices(_LOG_FORMATS), choices=_LOG_FORMATS)] = "text"
+    log_level: Annotated[str, Setting("debug, info, warning or error.", list_choices(_LEVELS), choices=_LEVELS)] = (
+        "info"
+    )
+    log: Annotated[
+        str, Setting("text, or json: an object a line.", list_choices(_LOG_FORMATS), choices=_LOG_FORMATS)
+    ] = "text"
 
 
 class TypedSetting(NamedTuple):

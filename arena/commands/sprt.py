@@ -26,13 +26,13 @@ from arena.commands.tournament_report import print_uncontested_losses
 from arena.ratings.tournament_pairing import TEST_FORMAT
 from arena.sprt.evidence import Evidence, Question, Sample
 from arena.sprt.hypotheses import hypotheses_of
-from arena.sprt.summary import format_expected_length, format_conclusion, format_joint_conclusion, find_warnings
+from arena.sprt.summary import find_warnings, format_conclusion, format_expected_length, format_joint_conclusion
 from arena.store.answer_limit import of_server
 from arena.store.database_url import open_database_url
 from arena.store.match_luck import luck_of_tournament
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
-from arena.store.tournament_state import finish_tournament, find_seeds
+from arena.store.tournament_state import find_seeds, finish_tournament
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan
 from arena.tournament.result_writer import luck_of_records
@@ -155,7 +155,8 @@ def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[s
         "warnings": warned,
         "findings": findings,
         "matches": [
-            {"luck": _luck_as_json(sample.luck), "result": plan.with_start(sample.result)} for sample in evidence.matches
+            {"luck": _luck_as_json(sample.luck), "result": plan.with_start(sample.result)}
+            for sample in evidence.matches
         ],
     }
 

@@ -91,11 +91,17 @@ def format_findings(plan: Plan, evidence: Evidence, findings: Findings) -> Rende
     if findings.adjusted is not None:
         rows.append(_row("less luck", findings.adjusted))
         worth = (
-            "" if findings.worth is None else f", worth {score_format.format_games(findings.worth)} games with luck left in"
+            ""
+            if findings.worth is None
+            else f", worth {score_format.format_games(findings.worth)} games with luck left in"
         )
         rows.append(Text(f"luck by the value {question.value}{worth}"))
     if findings.any_time is not None:
-        rows.append(Text(f"at any time     {score_format.format_interval(findings.any_time)}, {_describe_assumptions(findings)}"))
+        rows.append(
+            Text(
+                f"at any time     {score_format.format_interval(findings.any_time)}, {_describe_assumptions(findings)}"
+            )
+        )
     if question.hypotheses is not None and findings.ratio is not None:
         asked, ratio = question.hypotheses, findings.ratio
         if asked.unit == "nelo" and findings.normalised is not None:
@@ -117,5 +123,6 @@ def _describe_assumptions(findings: Findings) -> str:
 
 def _row(what: str, found: Comparison) -> Text:
     return Text(
-        f"{what:<15} {score_format.format_score_with_interval(found)}  {score_format.format_elo_with_interval(found)}  better {score_format.format_superiority(found)}"
+        f"{what:<15} {score_format.format_score_with_interval(found)}  "
+        f"{score_format.format_elo_with_interval(found)}  better {score_format.format_superiority(found)}"
     )

@@ -17,12 +17,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from arena.commands.data_dir import hold_data_dir
-from arena.commands.output import terminal_columns, format_table, write_document
+from arena.commands.output import format_table, terminal_columns, write_document
 from arena.commands.sprt import SprtOptions, in_free_folder, play_on, read_options, read_samples
 from arena.commands.tournament import tournament_run
 from arena.commands.tournament_options import TournamentSetup
 from arena.sprt.evidence import Evidence, Question
-from arena.sprt.pilot import RAW_NAME, TestForecast, pair_means, forecast_by_value
+from arena.sprt.pilot import RAW_NAME, TestForecast, forecast_by_value, pair_means
 from arena.sprt.summary import format_amount
 from arena.store.answer_limit import of_server
 from arena.store.database_url import open_database_url
@@ -30,9 +30,9 @@ from arena.store.result_queries import RecordRemoved, record_of, tournament_resu
 from arena.store.store import Store
 from arena.store.tournament_state import (
     StoredTournament,
+    find_similar_tournaments,
     finish_tournament,
     tournament_randomness,
-    find_similar_tournaments,
 )
 from arena.tournament.plan import place_of
 from arena.tournament.schedule_limits import MAX_ROUNDS
@@ -93,7 +93,11 @@ def run_plan(options: SprtOptions) -> None:
         )
     assert question.hypotheses is not None
     most = setup.options.rounds
-    pilot = _read_pilot_file(options.pilot, setup) if options.pilot is not None else _find_or_play_pilot(options, setup, question)
+    pilot = (
+        _read_pilot_file(options.pilot, setup)
+        if options.pilot is not None
+        else _find_or_play_pilot(options, setup, question)
+    )
     few = min(map(len, pilot.pairs.values()))
     if few < MIN_UNITS:
         raise UsageFault(f"{pilot.origin}: {few} pairs count, and it takes {MIN_UNITS} to know how they spread")

@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from arena.commands.node_table import node_table
-from arena.commands.output import terminal_columns, print_document, redraw, screen_size, format_table
+from arena.commands.output import format_table, print_document, redraw, screen_size, terminal_columns
 from arena.operator.client import ask_server, connect_to_folder
 from arena.operator.failure import Failure
 from arena.operator.status import MAX_ENTRIES, BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from machine.terminal import say
-from protocol.display import format_count, escape_unprintable
+from protocol.display import escape_unprintable, format_count
 from protocol.errors import UsageFault
 
 MAX_ROWS = 20
@@ -39,7 +39,11 @@ def status(data: Path, *, watch: bool, to_json: bool) -> None:
         finally:
             say()
     else:
-        say("\n".join(status_lines(ask_server(data, StatusRequest(most=MAX_ROWS), ServerStatus), MAX_ROWS, terminal_columns())))
+        say(
+            "\n".join(
+                status_lines(ask_server(data, StatusRequest(most=MAX_ROWS), ServerStatus), MAX_ROWS, terminal_columns())
+            )
+        )
 
 
 async def _watch(data: Path) -> None:
@@ -83,11 +87,16 @@ def status_lines(status: ServerStatus, max_rows: int, width: int) -> list[str]:
 
 
 def _bots(bots: Sequence[BotStatus], now: datetime, width: int) -> list[str]:
-    rows = [(bot.bot, bot.version, _format_age(now, bot.since), bot.address, bot.playing, _format_seeks(bot) or "-") for bot in bots]
+    rows = [
+        (bot.bot, bot.version, _format_age(now, bot.since), bot.address, bot.playing, _format_seeks(bot) or "-")
+        for bot in bots
+    ]
     headers = ("bot", "version", "online", "address", "plays", "seeks")
     used = [at for at in range(len(headers)) if headers[at] != "address" or width >= MIN_ADDRESS_COLUMNS]
     cut = [[row[at] for at in used] for row in rows]
-    return format_table([headers[at] for at in used], cut, wrapped_column=len(used) - 1, left_columns=(0, 1), width=width).split("\n")
+    return format_table(
+        [headers[at] for at in used], cut, wrapped_column=len(used) - 1, left_columns=(0, 1), width=width
+    ).split("\n")
 
 
 def _matches(matches: Sequence[MatchStatus], width: int) -> list[str]:
@@ -110,7 +119,8 @@ def _format_seeks(bot: BotStatus) -> str:
         alike[_describe_seek(seek)] = max(alike.get(_describe_seek(seek), 0.0), seek.seconds)
     counts = Counter(map(_describe_seek, bot.seeks))
     seeks = "; ".join(
-        f"{counts[way]}× {way} {_format_duration(s)}" if counts[way] > 1 else f"{way} {_format_duration(s)}" for way, s in alike.items()
+        f"{counts[way]}× {way} {_format_duration(s)}" if counts[way] > 1 else f"{way} {_format_duration(s)}"
+        for way, s in alike.items()
     )
     return seeks + (f", held by its pace for {_format_duration(bot.pace_s)}" if bot.pace_s else "")
 

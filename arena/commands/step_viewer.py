@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from arena.commands.match_view import format_frame
-from arena.commands.output import terminal_columns, redraw
+from arena.commands.output import redraw, terminal_columns
 from arena.replay.luck_report import LuckTextByMove
 from arena.replay.seat_view import view_line, view_state
 from arena.replay.transcript import describe_line
@@ -80,7 +80,9 @@ def show_steps(record: Record, end: Sequence[str], luck: LuckTextByMove, pause: 
                 break
 
 
-def _describe_event(line: EventLine | None, seat: int | None, game: Game[Any, Any], header: Header, luck: LuckTextByMove) -> str:
+def _describe_event(
+    line: EventLine | None, seat: int | None, game: Game[Any, Any], header: Header, luck: LuckTextByMove
+) -> str:
     """Describe a line of the record as `seat` saw it, or completely if `seat` is None."""
     if line is None:
         return "before the first move"

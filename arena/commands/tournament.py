@@ -29,7 +29,7 @@ from arena.store.tournament_state import finish_tournament, open_tournament, tou
 from arena.tournament.dispatch import play_matches
 from arena.tournament.job import MatchJob, MatchReport
 from arena.tournament.plan import Plan, place_of
-from arena.tournament.result_writer import luck_by_match, load_pending_reports, save_pending_reports, store_reports
+from arena.tournament.result_writer import load_pending_reports, luck_by_match, save_pending_reports, store_reports
 from arena.tournament.sandbox import BotEnvironment
 from arena.tournament.sandbox_users import reserved_users
 from machine.console import Console

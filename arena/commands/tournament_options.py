@@ -18,10 +18,18 @@ from arena.processes.launch_spec import allowed_environment
 from arena.store.database_url import open_database_url
 from arena.tournament.contestants import Contestant, parse_contestants
 from arena.tournament.in_process import check_bots
-from arena.tournament.job import CONNECT_TIMEOUT_S, Server, RemoteServer, LocalServer
+from arena.tournament.job import CONNECT_TIMEOUT_S, LocalServer, RemoteServer, Server
 from arena.tournament.plan import Plan
-from arena.tournament.sandbox import BWRAP_SANDBOX, SANDBOX_KINDS, NO_SANDBOX, USERS_SANDBOX, BotEnvironment, Sandbox, check_bubblewrap
-from arena.tournament.schedule_limits import FORMATS, MAX_ROUNDS, default_concurrency, check_size
+from arena.tournament.sandbox import (
+    BWRAP_SANDBOX,
+    NO_SANDBOX,
+    SANDBOX_KINDS,
+    USERS_SANDBOX,
+    BotEnvironment,
+    Sandbox,
+    check_bubblewrap,
+)
+from arena.tournament.schedule_limits import FORMATS, MAX_ROUNDS, check_size, default_concurrency
 from machine.arguments import read_clock, read_value
 from machine.cores import usable_cores, warn_of_excess
 from machine.output_file import why_not_writable
@@ -237,7 +245,9 @@ def _connected_contestants(options: TournamentOptions, settings: Mapping[str, st
     """Return the bots of a running server, which are given by name only. Raises `UsageFault`."""
     for word in options.bots:
         if not is_bot_name(word):
-            raise UsageFault(f"{short_repr(word)} is no bot's name: with --at bots are names, their programs run elsewhere")
+            raise UsageFault(
+                f"{short_repr(word)} is no bot's name: with --at bots are names, their programs run elsewhere"
+            )
     check_names(list(options.bots))
     for given, what in (
         (options.in_process, "--in-process"),

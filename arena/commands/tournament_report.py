@@ -18,7 +18,16 @@ from arena.tournament.plan import Plan
 from machine.console import Console
 from measuring.elo import Comparison
 from measuring.payoffs import MeanPayoff
-from measuring.score_format import format_superiority, format_elo_interval, format_elo, format_games, format_interval, format_payoff, format_payoff_interval, format_score
+from measuring.score_format import (
+    format_elo,
+    format_elo_interval,
+    format_games,
+    format_interval,
+    format_payoff,
+    format_payoff_interval,
+    format_score,
+    format_superiority,
+)
 from protocol.display import format_count
 from referee.result import Result
 
@@ -128,7 +137,9 @@ class Report:
             varied = any(row.payoff is not None and row.payoff.low != row.payoff.high for row in self._rows)
             half = ", and half of its 95 % interval" if varied else ""
             console.print(f"\npayoff a {self._plan.rules.payoff_unit}, row against column{half}")
-            console.print(_make_cross_table(names, self._standings.payoffs, _format_payoff_interval if varied else _mean_payoff))
+            console.print(
+                _make_cross_table(names, self._standings.payoffs, _format_payoff_interval if varied else _mean_payoff)
+            )
 
 
 def _mean_payoff(found: MeanPayoff) -> str:
@@ -158,7 +169,17 @@ def _payoff_table(rows: Sequence[TableRow], unit: str) -> Table:
     table = _table("#", "range", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
     for row in rows:
         found = ("", "") if row.payoff is None else (format_payoff(row.payoff.mean), format_payoff_interval(row.payoff))
-        cells = (_format_place(row), _range(row), row.bot, *found, row.played, row.won, row.drawn, row.lost, row.forfeits)
+        cells = (
+            _format_place(row),
+            _range(row),
+            row.bot,
+            *found,
+            row.played,
+            row.won,
+            row.drawn,
+            row.lost,
+            row.forfeits,
+        )
         table.add_row(*map(str, cells))
     return table
 
@@ -168,7 +189,15 @@ def _standing_table(rows: Sequence[TableRow]) -> Table:
     table = _table("#", "range", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits")
     for row in rows:
         counts = (row.played, row.won, row.drawn, row.lost)
-        cells = (_format_place(row), _range(row), row.bot, *counts, format_score(row.score), format_interval(row), row.forfeits)
+        cells = (
+            _format_place(row),
+            _range(row),
+            row.bot,
+            *counts,
+            format_score(row.score),
+            format_interval(row),
+            row.forfeits,
+        )
         table.add_row(*map(str, cells))
     return table
 
@@ -189,7 +218,9 @@ def _places_table(rows: Iterable[TableRow]) -> Table:
     for row in rows:
         if row.place is not None and row.first is not None:
             place = (f"{row.place.place:.2f}", f"{row.place.low:.2f}-{row.place.high:.2f}")
-            table.add_row(_format_place(row), row.bot, *place, format_score(row.first.score), format_interval(row.first))
+            table.add_row(
+                _format_place(row), row.bot, *place, format_score(row.first.score), format_interval(row.first)
+            )
     return table
 
 
@@ -204,7 +235,13 @@ def _duel_table(duels: Iterable[tuple[str, str, HeadToHead]]) -> Table:
 
 
 def _comparison_cells(found: Comparison) -> tuple[str, ...]:
-    return format_score(found.score), format_interval(found), format_elo(found), format_elo_interval(found), format_superiority(found)
+    return (
+        format_score(found.score),
+        format_interval(found),
+        format_elo(found),
+        format_elo_interval(found),
+        format_superiority(found),
+    )
 
 
 def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToHead]]) -> Iterator[tuple[str, Table]]:
@@ -221,7 +258,9 @@ def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToH
         yield "less luck", _make_cross_table(names, freed, spread)
 
 
-def _make_cross_table(names: Sequence[str], values: Mapping[str, Mapping[str, T | None]], cell: Callable[[T], str]) -> Table:
+def _make_cross_table(
+    names: Sequence[str], values: Mapping[str, Mapping[str, T | None]], cell: Callable[[T], str]
+) -> Table:
     """Return a cross table, empty for pairs without a value. Row numbers head its columns if names are too long."""
     width = min(_MAX_CELL_COLUMNS, (terminal_columns() - max(map(len, names))) // len(names) - _GAP_COLUMNS)
     named = all(len(name) <= width for name in names)

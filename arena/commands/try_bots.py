@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from arena.commands.file_watch import run_at_every_save
 from arena.commands.match_view import format_frame, format_outcome
-from arena.commands.output import terminal_columns, redraw
+from arena.commands.output import redraw, terminal_columns
 from arena.commands.tournament_options import read_sets
 from arena.replay.seat_view import view_line, view_state
 from arena.replay.transcript import describe_line
@@ -96,7 +96,9 @@ def run(options: TryOptions) -> None:
         command = [sys.executable, "-P", "-m", "arena", *replace(options, seed=seed).to_arguments()]
         run_at_every_save(files, command, f"the same dice each time, by seed {seed}")
         return
-    secret = hashlib.sha256(encode_canonical(["try", seed, rules.name, rules.config, [bot.name for bot in bots]])).digest()
+    secret = hashlib.sha256(
+        encode_canonical(["try", seed, rules.name, rules.config, [bot.name for bot in bots]])
+    ).digest()
     dice = hashlib.sha256(secret).digest()
     header = make_header(
         match=f"try-{secret[:4].hex()}",
@@ -195,7 +197,9 @@ class MatchDisplay:
         if not self._terminal:
             say("\n".join(["", *filter(None, [move]), board]), flush=True)
         else:
-            lines = format_frame(board, self._title, move or "before the first move", self._header, self._clock, terminal_columns())
+            lines = format_frame(
+                board, self._title, move or "before the first move", self._header, self._clock, terminal_columns()
+            )
             prints = self._prints.getvalue().splitlines()[-MAX_LINES_BELOW_BOARD:]
             with redirect_stdout(self._screen):
                 redraw([*lines, *(["", *prints] if prints else [])])

@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 from websockets.typing import Subprotocol
 
 from arena.commands.match_view import format_clocks, format_outcome
-from arena.commands.output import terminal_columns, redraw
+from arena.commands.output import redraw, terminal_columns
 from arena.operator import credentials
 from arena.operator.client import no_server
 from arena.replay.transcript import describe_line
@@ -25,7 +25,7 @@ from machine.terminal import say
 from protocol import games
 from protocol.close_codes import RESTARTING
 from protocol.codec import MSGPACK
-from protocol.display import format_count, escape_unprintable
+from protocol.display import escape_unprintable, format_count
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games.base import Game
 from protocol.messages import (
@@ -258,7 +258,10 @@ class SpectatorPool:
 
     async def reconnect(self, url: str) -> None:
         """Reconnect to a URL, retrying for `PATIENCE` seconds. Raises as `spectating` does."""
-        backoff, until = Backoff(MIN_RETRY_DELAY_S, POLL_INTERVAL_S), asyncio.get_running_loop().time() + RECONNECT_TIMEOUT_S
+        backoff, until = (
+            Backoff(MIN_RETRY_DELAY_S, POLL_INTERVAL_S),
+            asyncio.get_running_loop().time() + RECONNECT_TIMEOUT_S,
+        )
         while True:
             try:
                 await self.get(url)

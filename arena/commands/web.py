@@ -27,7 +27,7 @@ from machine import event_loop, standard_streams
 from machine.event_loop import background_task, run_until_first
 from machine.host_names import host_of_url
 from machine.log_output import configure_logging
-from machine.subprocesses import describe_exit, trim_malloc, leave_process_group
+from machine.subprocesses import describe_exit, leave_process_group, trim_malloc
 
 RESTART_DELAY_S = 0.5
 """Seconds before the first restart of the process."""

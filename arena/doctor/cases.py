@@ -85,16 +85,19 @@ async def _check_next_match(harness: Harness) -> Finding:
         match=match,
     )
     again = await harness.websocket_proxy.until(
-        lambda: harness.find_message("seek", since=mark) or harness.bot.exit_description, harness.timeouts.next_seek_timeout_s
+        lambda: harness.find_message("seek", since=mark) or harness.bot.exit_description,
+        harness.timeouts.next_seek_timeout_s,
     )
     if again is None and harness.seeks:
         return Finding(
-            WARNING_VERDICT, f"sought nothing within {harness.timeouts.next_seek_timeout_s:g} s of the end, and did not leave"
+            WARNING_VERDICT,
+            f"sought nothing within {harness.timeouts.next_seek_timeout_s:g} s of the end, and did not leave",
         )
     if isinstance(again, str):
         return Finding(PASSED_VERDICT, f"left: its process {again}")
     return Finding(
-        PASSED_VERDICT, "sought the next match" if harness.seeks else "seeks nothing: it waits for matches, as in a tournament"
+        PASSED_VERDICT,
+        "sought the next match" if harness.seeks else "seeks nothing: it waits for matches, as in a tournament",
     )
 
 
@@ -239,7 +242,9 @@ async def _check_hang_up(harness: Harness) -> Finding:
 async def _check_full_arena(harness: Harness) -> Finding:
     match, mark = await _start_waiting(harness)
     harness.websocket_proxy.closes_with = TOO_MANY
-    return await _expect_backoff(harness, match, mark, lambda: len([*harness.find_messages("opened", by=FROM_PROXY, since=mark)]))
+    return await _expect_backoff(
+        harness, match, mark, lambda: len([*harness.find_messages("opened", by=FROM_PROXY, since=mark)])
+    )
 
 
 async def _expect_backoff(harness: Harness, match: str, mark: int, attempts: Callable[[], int]) -> Finding:
@@ -247,7 +252,11 @@ async def _expect_backoff(harness: Harness, match: str, mark: int, attempts: Cal
     harness.tcp_proxy.cut()
     begun = time.monotonic()
     await harness.websocket_proxy.until(lambda: harness.bot.exit_description, OUTAGE_S)
-    while attempts() < 2 and harness.bot.exit_description is None and time.monotonic() - begun < harness.timeouts.return_timeout_s:
+    while (
+        attempts() < 2
+        and harness.bot.exit_description is None
+        and time.monotonic() - begun < harness.timeouts.return_timeout_s
+    ):
         await harness.websocket_proxy.until(lambda: harness.bot.exit_description, 0.1)
     count, seconds = attempts(), time.monotonic() - begun
     harness.tcp_proxy.closes_new_connections, harness.websocket_proxy.closes_with = False, None
@@ -302,7 +311,12 @@ async def _check_pings(harness: Harness) -> Finding:
     did = f"answered within {harness.websocket_proxy.slowest_pong:.2f} s at the slowest"
     if harness.websocket_proxy.slowest_pong >= harness.timeouts.pong_timeout_s:
         raise CaseFailed(f"left a ping unanswered for {harness.timeouts.pong_timeout_s:g} s")
-    return Finding(PASSED_VERDICT if harness.websocket_proxy.slowest_pong < harness.timeouts.prompt_pong_timeout_s else WARNING_VERDICT, did)
+    return Finding(
+        PASSED_VERDICT
+        if harness.websocket_proxy.slowest_pong < harness.timeouts.prompt_pong_timeout_s
+        else WARNING_VERDICT,
+        did,
+    )
 
 
 async def _check_superseded(harness: Harness) -> Finding:
@@ -311,7 +325,9 @@ async def _check_superseded(harness: Harness) -> Finding:
     await harness.websocket_proxy.close_connection(SUPERSEDED)
 
     def back() -> str | None:
-        return harness.bot.exit_description or ("back" if harness.find_message("opened", by=FROM_PROXY, since=mark) else None)
+        return harness.bot.exit_description or (
+            "back" if harness.find_message("opened", by=FROM_PROXY, since=mark) else None
+        )
 
     did = await harness.websocket_proxy.until(back, harness.timeouts.stay_away_timeout_s)
     if did == "back":
@@ -323,9 +339,17 @@ RECONNECT_SECTION, ERRORS_SECTION = "losing-and-regaining-the-connection", "erro
 RECONNECT_TEXT = "connect again, say the same hello with the same token, "
 CASES = (
     Case("match", "a match", "be ready, and answer each turn with a legal move", "a-match", _check_match),
-    Case("next", "the end of a match", "seek the next one, wait for one, or leave", "finding-a-match", _check_next_match),
+    Case(
+        "next", "the end of a match", "seek the next one, wait for one, or leave", "finding-a-match", _check_next_match
+    ),
     Case("unknown", "fields and messages it does not know", "ignore them", "connection", _check_unknown_fields),
-    Case("twice", "a turn that is told twice", "answer once, or the same again, and play on", RECONNECT_SECTION, _check_repeated_turn),
+    Case(
+        "twice",
+        "a turn that is told twice",
+        "answer once, or the same again, and play on",
+        RECONNECT_SECTION,
+        _check_repeated_turn,
+    ),
     Case("rejected", "a move that is rejected", "send a move for the same ply again", "rejected", _check_rejected_move),
     Case(
         "late",
@@ -341,14 +365,52 @@ CASES = (
         "clocks",
         partial(_check_delays, {"start": 3.0, "turn": 5.0}),
     ),
-    Case("cut-turn", "a connection cut in its turn", f"{RECONNECT_TEXT}answer the turn told again", RECONNECT_SECTION, _check_cut_in_turn),
-    Case("cut-move", "a connection cut as it moves", f"{RECONNECT_TEXT}answer the turn told again", RECONNECT_SECTION, _check_cut_at_move),
-    Case("cut-other", "a connection cut in the other's turn", f"{RECONNECT_TEXT}play on", RECONNECT_SECTION, _check_cut_in_other_turn),
-    Case("cut-ready", "a connection cut before it is ready", f"{RECONNECT_TEXT}be ready", RECONNECT_SECTION, _check_cut_before_ready),
+    Case(
+        "cut-turn",
+        "a connection cut in its turn",
+        f"{RECONNECT_TEXT}answer the turn told again",
+        RECONNECT_SECTION,
+        _check_cut_in_turn,
+    ),
+    Case(
+        "cut-move",
+        "a connection cut as it moves",
+        f"{RECONNECT_TEXT}answer the turn told again",
+        RECONNECT_SECTION,
+        _check_cut_at_move,
+    ),
+    Case(
+        "cut-other",
+        "a connection cut in the other's turn",
+        f"{RECONNECT_TEXT}play on",
+        RECONNECT_SECTION,
+        _check_cut_in_other_turn,
+    ),
+    Case(
+        "cut-ready",
+        "a connection cut before it is ready",
+        f"{RECONNECT_TEXT}be ready",
+        RECONNECT_SECTION,
+        _check_cut_before_ready,
+    ),
     Case("restart", "a restart of the arena (1012)", f"{RECONNECT_TEXT}play on", RECONNECT_SECTION, _check_restart),
-    Case("hang-up", "a peer that accepts and closes", "try again, waiting longer each time", RECONNECT_SECTION, _check_hang_up),
-    Case("full", "an arena that is full (4004)", "try again, waiting longer each time", ERRORS_SECTION, _check_full_arena),
-    Case("half-open", "a connection that falls silent", "notice it within {silence_timeout_s:g} s", RECONNECT_SECTION, _check_half_open),
+    Case(
+        "hang-up",
+        "a peer that accepts and closes",
+        "try again, waiting longer each time",
+        RECONNECT_SECTION,
+        _check_hang_up,
+    ),
+    Case(
+        "full", "an arena that is full (4004)", "try again, waiting longer each time", ERRORS_SECTION, _check_full_arena
+    ),
+    Case(
+        "half-open",
+        "a connection that falls silent",
+        "notice it within {silence_timeout_s:g} s",
+        RECONNECT_SECTION,
+        _check_half_open,
+    ),
     Case(
         "pings",
         "pings all the while",

@@ -21,7 +21,15 @@ from websockets.typing import Subprotocol
 
 from arena.doctor.tcp_proxy import HOST, TcpProxy
 from arena.doctor.timeouts import DoctorTimeouts
-from arena.doctor.websocket_proxy import FROM_ARENA, FROM_BOT, PROXY_SEEK_ID, Message, RecordedMessage, WebSocketProxy, connect_to
+from arena.doctor.websocket_proxy import (
+    FROM_ARENA,
+    FROM_BOT,
+    PROXY_SEEK_ID,
+    Message,
+    RecordedMessage,
+    WebSocketProxy,
+    connect_to,
+)
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotProcess, Crash, wait_for_exit
 from machine.timeouts import FACTOR_VARIABLE
@@ -345,13 +353,16 @@ class Harness:
     async def wait_for_opponent_turn(self, match: str) -> None:
         """Wait until an opponent holds its turn."""
         if not await self._until(
-            lambda: any(match in opponent.held_turns for opponent in self.opponents) or None, self.timeouts.move_timeout_s
+            lambda: any(match in opponent.held_turns for opponent in self.opponents) or None,
+            self.timeouts.move_timeout_s,
         ):
             raise CaseFailed(f"did not move within {self.timeouts.move_timeout_s:g} s of its turn")
 
     def is_simultaneous(self, match: str) -> bool:
         """Return whether the held turn is one of a simultaneous round, and so also the bot's."""
-        return any(isinstance(one.held_turns[match]["to_move"], list) for one in self.opponents if match in one.held_turns)
+        return any(
+            isinstance(one.held_turns[match]["to_move"], list) for one in self.opponents if match in one.held_turns
+        )
 
     async def expect_return(self, since: int, timeout_s: float | None = None) -> float:
         """Check that the bot reconnects with the same name and token; return the seconds it took."""
@@ -366,7 +377,9 @@ class Harness:
             raise CaseFailed("came back without its token, or with another one")
         return max(0.0, hello.at - begun)
 
-    async def expect(self, kind: str, *, by: str = FROM_BOT, since: int, timeout_s: float, failure: str, **fields: Any) -> RecordedMessage:
+    async def expect(
+        self, kind: str, *, by: str = FROM_BOT, since: int, timeout_s: float, failure: str, **fields: Any
+    ) -> RecordedMessage:
         """Return the first matching message since a mark. Raises `Failed` with `instead` without one or on a crash."""
         found = await self._until(lambda: self.find_message(kind, by=by, since=since, **fields), timeout_s)
         if found is None:
@@ -407,7 +420,9 @@ class Harness:
             await opponent.unseek()
             await opponent.resign_all()
         if playing and self.websocket_proxy.connection is not None and self.bot.exit_description is None:
-            await self.websocket_proxy.until(lambda: self.find_message("end", by=FROM_ARENA, since=mark), self.timeouts.settle_timeout_s)
+            await self.websocket_proxy.until(
+                lambda: self.find_message("end", by=FROM_ARENA, since=mark), self.timeouts.settle_timeout_s
+            )
             crash = await self.websocket_proxy.until(lambda: self.bot.crash, SETTLE_DELAY_S)
             if crash is not None and crash.code != 0:
                 raise CaseFailed(f"ended when the match was over: its process {crash.how}")
@@ -432,7 +447,9 @@ class Harness:
 
     async def _ensure_opponents(self, count: int) -> list[Opponent]:
         while len(self.opponents) < count:
-            self.opponents.append(Opponent(f"house-{len(self.opponents) + 1}", self.websocket_proxy, holds_turns=self._holds))
+            self.opponents.append(
+                Opponent(f"house-{len(self.opponents) + 1}", self.websocket_proxy, holds_turns=self._holds)
+            )
         async with asyncio.timeout(self.timeouts.welcome_timeout_s):
             for opponent in self.opponents[:count]:
                 await opponent.welcomed.wait()

@@ -87,13 +87,17 @@ class TcpProxy:
         link = ProxiedTcpConnection(writer, far_writer)
         self.links.add(link)
         try:
-            await asyncio.gather(self._forward_all(link, reader, far_writer), self._forward_all(link, far_reader, writer))
+            await asyncio.gather(
+                self._forward_all(link, reader, far_writer), self._forward_all(link, far_reader, writer)
+            )
         finally:
             self.links.discard(link)
             writer.close()
             far_writer.close()
 
-    async def _forward_all(self, link: ProxiedTcpConnection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _forward_all(
+        self, link: ProxiedTcpConnection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
             while data := await reader.read(_READ_CHUNK_BYTES):
                 if not await link.wait_to_pass():

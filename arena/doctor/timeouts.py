@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DoctorTimeouts:
-    """The doctor's time limits. A slow machine multiplies them: `machine.timeouts.scaled`."""
+    """The doctor's time limits. A slow machine multiplies them: `machine.timeouts.scale_timeouts`."""
 
     first_welcome_timeout_s: float = 90.0
     """Seconds for a bot's first connection, which may have to wait for compilation."""

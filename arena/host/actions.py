@@ -12,7 +12,7 @@ from protocol import error_codes
 from protocol.errors import MalformedMessage
 from protocol.games import NAMES
 from protocol.messages import ClientMessage, Hello, List, Move, Ready, Rejected, Resign, Unwatch, Warming, Watch
-from referee.effects import MoveReceived, SeatReady, Resignation
+from referee.effects import MoveReceived, Resignation, SeatReady
 
 EVERY_MATCH = "*"
 LOOKUP_COST_S = 0.0005
@@ -57,7 +57,9 @@ def _handle_move(clients: ClientRegistry, session: Session, message: Move) -> No
         session.send(Rejected(match=message.match, ply=message.ply, code=error_codes.NO_SUCH_MATCH, message=text))
         return
     runner, seat = place
-    runner.receive(MoveReceived(seat, message.ply, message.move, message.info, session.round_trip_s, session.connection.unread_s))
+    runner.receive(
+        MoveReceived(seat, message.ply, message.move, message.info, session.round_trip_s, session.connection.unread_s)
+    )
 
 
 def _handle_resign(clients: ClientRegistry, session: Session, message: Resign) -> None:

@@ -131,7 +131,9 @@ class Audience:
             try:
                 report(message)
             except Exception:
-                log.exception("match %s: it could not be reported", self._match_id, extra=log_fields(match=self._match_id))
+                log.exception(
+                    "match %s: it could not be reported", self._match_id, extra=log_fields(match=self._match_id)
+                )
         if self._next_message_numbers or (self.broadcaster.subscribers and isinstance(message, Start | End)):
             self._enqueue(message)
             if not self._is_sending:
@@ -156,7 +158,11 @@ class Audience:
             one = _Round(self._sent_count, self._queued)
             self._sent_count += len(self._queued)
             self._queued = []
-            for peer in list(self._next_message_numbers | self.broadcaster.subscribers if one.starts_and_ends else self._next_message_numbers):
+            for peer in list(
+                self._next_message_numbers | self.broadcaster.subscribers
+                if one.starts_and_ends
+                else self._next_message_numbers
+            ):
                 if told == BATCH_SIZE:
                     yield
                     told = 0
@@ -167,12 +173,18 @@ class Audience:
     def _send_round(self, peer: Peer, round_: _Round) -> None:
         """Send a round to one peer. An error affects only this peer."""
         first = self._next_message_numbers.get(peer)
-        shown = round_.starts_and_ends if first is None and peer in self.broadcaster.subscribers else round_.messages_since(first)
+        shown = (
+            round_.starts_and_ends
+            if first is None and peer in self.broadcaster.subscribers
+            else round_.messages_since(first)
+        )
         try:
             if shown is not None:
                 peer.send_shared(shown)
         except Exception:
-            log.exception("match %s: a watcher could not be told", self._match_id, extra=log_fields(match=self._match_id))
+            log.exception(
+                "match %s: a watcher could not be told", self._match_id, extra=log_fields(match=self._match_id)
+            )
 
 
 class _Round:

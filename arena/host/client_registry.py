@@ -16,7 +16,7 @@ from protocol.close_codes import NOT_AUTHENTICATED, SUPERSEDED
 from protocol.error_codes import AUTH_FAILED
 from protocol.messages import Error, ListedBot, Listing
 from protocol.names import fold_name
-from referee.effects import SendDelay, Forfeit
+from referee.effects import Forfeit, SendDelay
 
 RELEASE_BATCH_SIZE = 8
 """Seats or watched matches to release in one piece of work after a client has gone."""

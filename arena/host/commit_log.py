@@ -68,7 +68,9 @@ class CommitLog:
         """Write entries to disk, all or none; raise `OSError` if none. Blocks; may be called in any thread."""
         with self._lock:
             self._commit(entries)
-            if self._size >= self._check_at_bytes and (self._emptying_thread is None or not self._emptying_thread.is_alive()):
+            if self._size >= self._check_at_bytes and (
+                self._emptying_thread is None or not self._emptying_thread.is_alive()
+            ):
                 self._start_emptying()
 
     def _commit(self, entries: Sequence[Entry]) -> None:
@@ -130,7 +132,10 @@ class CommitLog:
             self._emptying_thread.join()
         try:
             self._sync_journals(self._matches | self._other_matches)
-            _remove_logs(self._folder, [self._folder / _SEGMENT_NAMES[1 - self._current], self._folder / _SEGMENT_NAMES[self._current]])
+            _remove_logs(
+                self._folder,
+                [self._folder / _SEGMENT_NAMES[1 - self._current], self._folder / _SEGMENT_NAMES[self._current]],
+            )
         except OSError as exc:
             log.warning("the journals in %s can't be synced: %s; its logs stay", self._folder, exc.strerror)
         for file in self._files:

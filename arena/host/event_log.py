@@ -21,12 +21,12 @@ from machine.log_output import SuppressedLineCounter, log_fields
 from machine.timestamps import utc_now
 from machine.token_bucket import TokenBucket
 from protocol import close_codes
-from protocol.display import format_count, truncate, escape_unprintable
+from protocol.display import escape_unprintable, format_count, truncate
 from protocol.errors import ArenaFault
 from protocol.games import game_class
 from protocol.messages import MAX_BAD_MESSAGES
 from protocol.names import fold_name
-from protocol.reasons import FAILED, NO_SHOW, NATURAL_ENDINGS, RESIGNED
+from protocol.reasons import FAILED, NATURAL_ENDINGS, NO_SHOW, RESIGNED
 from referee.record import Header
 from referee.result import Result
 
@@ -89,13 +89,20 @@ class EventLog:
         """Log that a name was registered or changed its owner."""
         self._log_client("registered", address, f"{bot} is registered, from {address}", bot=bot, address=address)
 
-    def log_disconnected(self, bot: str, address: str, close_info: CloseInfo, last_fault: str, running_matches: int) -> None:
+    def log_disconnected(
+        self, bot: str, address: str, close_info: CloseInfo, last_fault: str, running_matches: int
+    ) -> None:
         """Log that a bot's connection ended with `playing` matches running. `last_fault` is its last bad message."""
         trouble = describe_trouble(close_info, last_fault, running_matches)
         if trouble is not None:
             self._add_failure(bot, trouble)
             self.note_incident(bot, close_info.code or NO_CLOSE_CODE, trouble)
-        fields = {"bot": bot, "address": address, "why": trouble or describe_normal_close(close_info), "failed": trouble is not None}
+        fields = {
+            "bot": bot,
+            "address": address,
+            "why": trouble or describe_normal_close(close_info),
+            "failed": trouble is not None,
+        }
         self._log_client("left", address, f"{bot} left: {fields['why']}", **fields)
 
     def log_refused(self, address: str, reason: str, bot: str | None = None, code: str | None = None) -> None:

@@ -35,7 +35,7 @@ from protocol.codec import Codec, Frame
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
 from protocol.games import NAMES
 from protocol.messages import MAX_CLIENT_FRAME_BYTES, MAX_STRIKES, Error, Hello, Limits, Welcome
-from referee.effects import NoShow, Abort
+from referee.effects import Abort, NoShow
 from referee.match import Match, MatchTimeouts
 from referee.record import Header, Secret
 from referee.replay import JournalSummary
@@ -98,7 +98,9 @@ class MatchHost:
     ) -> None:
         self._handler = handler
         self._timeouts = timeouts or HostTimeouts()
-        self._make_runner: Callable[..., MatchRunner] = MatchRunner if meters is None else partial(MeasuredRunner, meters)
+        self._make_runner: Callable[..., MatchRunner] = (
+            MatchRunner if meters is None else partial(MeasuredRunner, meters)
+        )
         self.quotas = quotas or Quotas(QuotaLimits())
         self._journal = journal
         self._clock = asyncio.get_running_loop().time
@@ -155,7 +157,9 @@ class MatchHost:
         self._weighing.start(enforce_disk_quota(self.clients.runners, self.quotas))
         return self._recovery
 
-    def start_match(self, header: Header, seed: bytes, seeks: Sequence[str | None] = (), absent: Sequence[int] = ()) -> None:
+    def start_match(
+        self, header: Header, seed: bytes, seeks: Sequence[str | None] = (), absent: Sequence[int] = ()
+    ) -> None:
         """Start a match. Absent seats have lost it; if all are absent, it is void.
 
         Raise `ArenaFault` if it can't start.
@@ -222,7 +226,9 @@ class MatchHost:
             self.clients.remove_session(session)
             if session.bot is not None:
                 playing = len(self.clients.matches_of(session.bot))
-                self.events.log_disconnected(session.bot, connection.address, connection.close_info, session.last_fault, playing)
+                self.events.log_disconnected(
+                    session.bot, connection.address, connection.close_info, session.last_fault, playing
+                )
 
     async def _admit(self, connection: Connection, codec: Codec) -> Session | None:
         """Return the session of a client that introduced itself in time. Return None if it was refused."""
@@ -251,7 +257,9 @@ class MatchHost:
             hello = _decode_hello(codec, frame)
             identity = await self._handler.authenticate(hello, connection.address)
         except BotFault as fault:
-            self.events.log_refused(connection.address, str(fault), None if hello is None else hello.bot, code=fault.code)
+            self.events.log_refused(
+                connection.address, str(fault), None if hello is None else hello.bot, code=fault.code
+            )
             if isinstance(fault, TooOften):
                 close_code = TOO_MANY
             else:

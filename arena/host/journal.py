@@ -21,7 +21,7 @@ from protocol.errors import ArenaFault, BadRecord, os_errors_as
 from protocol.messages import Event
 from referee.messages import MAX_EVENT_BYTES
 from referee.record import AnyLine, Header, is_public
-from referee.record_reader import read_lines, complete_lines
+from referee.record_reader import complete_lines, read_lines
 
 READ_BLOCK_BYTES = 64 * 1024
 """The block size for reading a journal from its end."""

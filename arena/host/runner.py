@@ -21,24 +21,24 @@ from protocol.error_codes import UNAVAILABLE
 from protocol.errors import Fault
 from protocol.messages import Error, FromServer, ListedMatch, Turn
 from referee.effects import (
-    NoShow,
-    SetDeadline,
-    SendDelay,
-    Effect,
+    Abort,
     DeadlineReached,
-    FinishMatch,
-    Pause,
     Disconnect,
+    Effect,
+    FinishMatch,
     MatchEvent,
     MoveReceived,
-    SeatReady,
+    NoShow,
+    Pause,
+    Reconnect,
     ReleaseSeat,
     Resignation,
-    Reconnect,
-    SendToWatchers,
+    SeatReady,
+    SendDelay,
     SendToSeat,
     SendToSeats,
-    Abort,
+    SendToWatchers,
+    SetDeadline,
     WriteLine,
 )
 from referee.footer import ClosedMatch
@@ -223,7 +223,9 @@ class MatchRunner:
         log.exception("match %s is void: the arena failed at %s", self.id, failed_step, extra=log_fields(match=self.id))
         if not self._ended:
             effects = self._match.receive(Abort(undo_last_event=undo), self._loop.time())
-            self._record_and_perform(effects or [SetDeadline(None), FinishMatch()])  # nothing is left to be called off, but to be finished
+            self._record_and_perform(
+                effects or [SetDeadline(None), FinishMatch()]
+            )  # nothing is left to be called off, but to be finished
 
     def _get_backlog(self) -> Backlog:
         """Return the backlog for events that arrive while the match waits to be recorded."""
@@ -273,7 +275,9 @@ class MatchRunner:
         self._match.set_watched(is_watched=True)
         if self._spectator_view is None or now - self._view_made_at >= SPECTATOR_VIEW_TTL_S:
             view = self._match.spectator_turn(now)
-            self._spectator_view = EncodedMessages([self._match.start_message()] if view is None else [self._match.start_message(), view])
+            self._spectator_view = EncodedMessages(
+                [self._match.start_message()] if view is None else [self._match.start_message(), view]
+            )
             self._view_made_at = now
             self._loop.call_later(SPECTATOR_VIEW_TTL_S, self._forget_view)  # that of a long match is large
         self._show(peer, self._spectator_view)
@@ -440,7 +444,9 @@ class MatchRunner:
             self._process_backlog(backlog, with_timers=not failed)
         if self._journal.size_bytes > self._max_journal_bytes and not self._ended:
             self._max_journal_bytes, most = math.inf, self._max_journal_bytes
-            self.call_off(f"its record has {self._journal.size_bytes} bytes, of {most:.0f} at most where no preset is played")
+            self.call_off(
+                f"its record has {self._journal.size_bytes} bytes, of {most:.0f} at most where no preset is played"
+            )
 
     def refuse(self, why: str) -> None:
         """Tell the seats of a match that does not begin, by the seeks of which it came."""

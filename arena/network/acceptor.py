@@ -119,11 +119,11 @@ class Acceptor:
         try:
             if self._inspect_start is not None:
                 await self._wait_readable(accepted)
-                self._inspect_start(accepted.recv(PEEK_BYTES, socket.MSG_PEEK), protocol.place)
+                self._inspect_start(accepted.recv(PEEK_BYTES, socket.MSG_PEEK), protocol.slot)
             await self._loop.connect_accepted_socket(lambda: protocol, accepted, **encrypted)
         except (OSError, asyncio.CancelledError) as exc:  # the handshake failed, or the connection was cut off
-            self._tls_mismatch.log_failed_handshake(protocol.place.address, exc)
-            protocol.place.leave()
+            self._tls_mismatch.log_failed_handshake(protocol.slot.address, exc)
+            protocol.slot.leave()
             accepted.close()
 
     async def _wait_readable(self, accepted: socket.socket) -> None:

@@ -13,7 +13,15 @@ from http import HTTPStatus
 
 from msgspec import Struct
 
-from arena.network.addresses import Network, OwnPage, Proxies, address_of, is_loopback, misdirection_reason, can_page_connect
+from arena.network.addresses import (
+    Network,
+    OwnPage,
+    Proxies,
+    address_of,
+    can_page_connect,
+    is_loopback,
+    misdirection_reason,
+)
 from arena.network.connection_limits import ConnectionBounds, ConnectionLimits, ConnectionSlot
 from arena.network.rate_limits import FREE_FAILURES, MAX_WAIT_S, FailureBackoff
 from machine.token_bucket import TokenBucket
@@ -93,7 +101,9 @@ class Admission:
         self._failures = FailureBackoff(MAX_WAIT_S, free_failures=FREE_FAILURES)
         self._has_warned_of_proxy = False
 
-    def take_slot(self, peer: str, address: str | None = None, *, operators_only: bool = False) -> ConnectionSlot | None:
+    def take_slot(
+        self, peer: str, address: str | None = None, *, operators_only: bool = False
+    ) -> ConnectionSlot | None:
         """Return a slot for a connection just accepted, or None to drop it without an answer, which costs least.
 
         `address` is given if it is known without the request. A socket for `operators` has no rate limit: otherwise any
@@ -129,7 +139,9 @@ class Admission:
         if "websocket" not in request.header_value("Upgrade").lower():
             return self._refuse_browser(request)
         shared = self._proxies.trusts(request.peer)
-        address = request.address or self._proxies.client_address(request.peer, request.get_headers(FORWARDED_FOR_HEADER))
+        address = request.address or self._proxies.client_address(
+            request.peer, request.get_headers(FORWARDED_FOR_HEADER)
+        )
         refusal = self._check_origin(request, shared) or self._check_operator(request, address)
         if refusal is None and not request.is_operators_only:  # other clients must not crowd the operator out
             refusal = self._check_limits(request, address, slot, shared)
@@ -156,7 +168,9 @@ class Admission:
         if wrong is not None:
             return Refusal(HTTPStatus.MISDIRECTED_REQUEST, wrong)
         if origin and OPERATOR_SUBPROTOCOL in request.offered_subprotocols:
-            return Refusal(HTTPStatus.FORBIDDEN, f"{OPERATOR_SUBPROTOCOL} is for programs: web pages may not operate an arena")
+            return Refusal(
+                HTTPStatus.FORBIDDEN, f"{OPERATOR_SUBPROTOCOL} is for programs: web pages may not operate an arena"
+            )
         if origin and not can_page_connect(origin, host, self._access.origins, self._access.page):
             text = f"pages of {short_repr(origin)} may not connect; the operator lets them with --allow-origin"
             return Refusal(HTTPStatus.FORBIDDEN, text)

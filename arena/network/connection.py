@@ -20,7 +20,7 @@ from websockets.frames import Frame as WebSocketFrame
 from websockets.protocol import State
 
 from arena.network.connection_limits import ConnectionSlot
-from arena.network.fair_scheduler import FairScheduler, CpuBudget
+from arena.network.fair_scheduler import CpuBudget, FairScheduler
 from arena.network.flusher import Flusher
 from arena.network.frames import FastProtocol, make_frame
 from arena.network.timeouts import NetworkTimeouts
@@ -274,7 +274,11 @@ class Connection(ServerConnection):
 
     def _is_awaited(self, now: float) -> bool:
         """Return whether the arena awaits a message of this client, and the client has not used up its budget."""
-        return bool(self._awaited) and self._cpu_budget.throttled_until <= now and self._ahead_budget.throttled_until <= now
+        return (
+            bool(self._awaited)
+            and self._cpu_budget.throttled_until <= now
+            and self._ahead_budget.throttled_until <= now
+        )
 
     @property
     def _must_hold_input(self) -> bool:
@@ -287,7 +291,9 @@ class Connection(ServerConnection):
             if not self._is_queued_ahead and self._is_awaited(self._clock()):
                 self._is_queued_ahead = True
                 self.loop.call_soon(self._process_unread, True)
-            elif not (self._is_queued_ahead or self._is_queued or self.paused):  # a client that does not read gets no turn
+            elif not (
+                self._is_queued_ahead or self._is_queued or self.paused
+            ):  # a client that does not read gets no turn
                 self._is_queued = True
                 self._cpu_budget.request_turn(self._process_unread)
         if self._is_reading != (not self._unread) and not self.transport.is_closing():
@@ -411,7 +417,9 @@ class Connection(ServerConnection):
         """Count what the peer has left unread, and drop the connection if it is too much."""
         self._scheduler.unread_bytes += size - self._unread_by_peer
         self._unread_by_peer = size
-        if size > MAX_WRITE_BUFFER_BYTES or (size > SOFT_WRITE_BUFFER_BYTES and self._scheduler.unread_bytes > MAX_TOTAL_WRITE_BUFFER_BYTES):
+        if size > MAX_WRITE_BUFFER_BYTES or (
+            size > SOFT_WRITE_BUFFER_BYTES and self._scheduler.unread_bytes > MAX_TOTAL_WRITE_BUFFER_BYTES
+        ):
             self.start_close(READS_TOO_SLOWLY, "does not read fast enough")
 
     @property
@@ -426,7 +434,9 @@ class Connection(ServerConnection):
         It is 0, without asking the kernel, for an answer that came at once or while the event loop was not delayed.
         """
         now = self.loop.time()
-        if now - self._flushed_at < STALL_THRESHOLD_S or (self._is_reading and now - self._flusher.polled_at < STALL_THRESHOLD_S):
+        if now - self._flushed_at < STALL_THRESHOLD_S or (
+            self._is_reading and now - self._flusher.polled_at < STALL_THRESHOLD_S
+        ):
             return 0.0
         return seconds_unread(self.transport)
 

@@ -117,7 +117,9 @@ class FairScheduler:
         self._loop = loop
         self.throttle_stats = {whose: ThrottleStats() for whose in ("connection", "address", "all")}
         """Delays, by the budget that was used up."""
-        self._total_budget = CpuBudget(loop, IDLE_PER_BUSY_TOTAL, TOTAL_DEBT_TOLERANCE_S, None, clock, self.throttle_stats["all"])
+        self._total_budget = CpuBudget(
+            loop, IDLE_PER_BUSY_TOTAL, TOTAL_DEBT_TOLERANCE_S, None, clock, self.throttle_stats["all"]
+        )
         self._address_budgets: dict[str, _AddressBudget] = {}
         self.unread_bytes = 0
         """Bytes that all clients have left unread."""
@@ -127,7 +129,9 @@ class FairScheduler:
     def open_budget(self, address: str) -> CpuBudget:
         """Return the budget of a new connection from an address, "" while that is unknown. Call `close` at its end."""
         above = self._add_connection(address) if address else self._total_budget
-        return CpuBudget(self._loop, IDLE_PER_BUSY_CLIENT, DEBT_TOLERANCE_S, above, self.clock, self.throttle_stats["connection"])
+        return CpuBudget(
+            self._loop, IDLE_PER_BUSY_CLIENT, DEBT_TOLERANCE_S, above, self.clock, self.throttle_stats["connection"]
+        )
 
     def make_priority_budget(self) -> CpuBudget:
         """Return the budget for what a new connection does ahead of its turn."""
@@ -150,7 +154,14 @@ class FairScheduler:
     def _add_connection(self, address: str) -> CpuBudget:
         account = self._address_budgets.get(address)
         if account is None:
-            account = _AddressBudget(self._loop, IDLE_PER_BUSY_CLIENT, DEBT_TOLERANCE_S, self._total_budget, self.clock, self.throttle_stats["address"])
+            account = _AddressBudget(
+                self._loop,
+                IDLE_PER_BUSY_CLIENT,
+                DEBT_TOLERANCE_S,
+                self._total_budget,
+                self.clock,
+                self.throttle_stats["address"],
+            )
             self._address_budgets[address] = account
         account.connections += 1
         return account

@@ -67,4 +67,6 @@ class FastProtocol(ServerProtocol):
     def recv_frame(self, frame: WebSocketFrame) -> None:
         super().recv_frame(frame)
         # After a close frame nothing is read, even if it came before the opening handshake was answered.
-        self._is_between_messages = not self.reader.buffer and self.current_size is None and frame.opcode is not _CLOSE_OPCODE
+        self._is_between_messages = (
+            not self.reader.buffer and self.current_size is None and frame.opcode is not _CLOSE_OPCODE
+        )

@@ -58,7 +58,11 @@ class HttpServer(uvicorn.Server):
     """Serves an ASGI application on listening sockets until `leave` is called."""
 
     def __init__(
-        self, app: ASGIApp, bounds: ConnectionBounds, encryption: Encryption | None = None, proxies: Sequence[Network] = ()
+        self,
+        app: ASGIApp,
+        bounds: ConnectionBounds,
+        encryption: Encryption | None = None,
+        proxies: Sequence[Network] = (),
     ) -> None:
         config = uvicorn.Config(
             app,
@@ -89,7 +93,8 @@ class HttpServer(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        self.servers = [Acceptor(sockets or [], self._take_slot, self._make_protocol, self._encryption, TlsMismatchLog())]  # type: ignore[list-item]
+        acceptor = Acceptor(sockets or [], self._take_slot, self._make_protocol, self._encryption, TlsMismatchLog())
+        self.servers = [acceptor]  # type: ignore[list-item]
         self.started = True
 
     def _take_slot(self, peer: str) -> ConnectionSlot:

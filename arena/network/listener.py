@@ -85,7 +85,9 @@ class Listener:
     async def listen_on(self, sockets: list[socket.socket]) -> None:
         await self._start_server(sockets, None)
 
-    async def add_socket(self, listening: socket.socket, address: str, *, operators_only: bool = False) -> Callable[[], None]:
+    async def add_socket(
+        self, listening: socket.socket, address: str, *, operators_only: bool = False
+    ) -> Callable[[], None]:
         """Accept connections from one more listening socket, until the returned function is called.
 
         They count as coming from `address` and are not encrypted. With `operators`, only operators may connect there.
@@ -94,13 +96,21 @@ class Listener:
         server = await self._start_server([listening], address, operators_only=operators_only)
         return partial(server.close, close_connections=False)
 
-    async def _start_server(self, sockets: list[socket.socket], address: str | None, *, operators_only: bool = False) -> Server:
+    async def _start_server(
+        self, sockets: list[socket.socket], address: str | None, *, operators_only: bool = False
+    ) -> Server:
         async def accept() -> Any:
             encryption = self.encryption if address is None else None
             arrive = partial(self._admission.take_slot, address=address, operators_only=operators_only)
             look = partial(self._admission.recognize_operator, address=address) if address and operators_only else None
             acceptor = Acceptor(
-                sockets, arrive, partial(self._make_connection, server), encryption, self._tls_mismatch, look, self._timeouts
+                sockets,
+                arrive,
+                partial(self._make_connection, server),
+                encryption,
+                self._tls_mismatch,
+                look,
+                self._timeouts,
             )
             self._acceptors.append(acceptor)
             return acceptor
@@ -145,7 +155,9 @@ class Listener:
             timeouts=self._timeouts,
         )
 
-    async def _serve_connection(self, check_request: Callable[[Any, Request], Response | None], connection: Any) -> None:
+    async def _serve_connection(
+        self, check_request: Callable[[Any, Request], Response | None], connection: Any
+    ) -> None:
         """Serve one connection from its request to its end, like `serve` of websockets."""
         self._handshaking.add(connection)
         try:
@@ -179,7 +191,9 @@ class Listener:
         self._handshaking.discard(wire)
         self._handshake_ended.set()
 
-    def _check_request(self, address: str | None, operators: bool, connection: Any, request: Request) -> Response | None:
+    def _check_request(
+        self, address: str | None, operators: bool, connection: Any, request: Request
+    ) -> Response | None:
         """Return the response to a request that does not become a connection, else None."""
         response: Response
         if request.path in (ALIVE_PATH, READY_PATH):
@@ -192,10 +206,15 @@ class Listener:
             return None
         header = request.headers.get_all
         asked = ConnectionRequest(
-            method=request.method, get_headers=header, peer=peer[0], local=local[0], address=address, is_operators_only=operators
+            method=request.method,
+            get_headers=header,
+            peer=peer[0],
+            local=local[0],
+            address=address,
+            is_operators_only=operators,
         )
-        refusal = self._admission.check_request(asked, connection.place)
-        connection.address = connection.place.address
+        refusal = self._admission.check_request(asked, connection.slot)
+        connection.address = connection.slot.address
         if refusal is None:
             return None
         response = connection.respond(refusal.status, refusal.text + "\n")

@@ -88,7 +88,9 @@ class Encryption:
             return None
         at = f"{datetime.fromtimestamp(self._expires_at, UTC):%Y-%m-%d %H:%M} UTC"
         return (
-            f"the certificate ends at {at}, in {left / DAY_S:.1f} days" if left > 0 else f"the certificate ended at {at}"
+            f"the certificate ends at {at}, in {left / DAY_S:.1f} days"
+            if left > 0
+            else f"the certificate ended at {at}"
         )
 
     def ssl_options(self, timeouts: NetworkTimeouts) -> dict[str, Any]:

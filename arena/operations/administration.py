@@ -24,9 +24,9 @@ from arena.operator.changes import (
 from arena.operator.requests import OperationHandler, SendEvent
 from arena.server.arena import CREDENTIAL_REPLACED_MESSAGE, REVOKED_MESSAGE
 from arena.store import registry, result_queries, seasons
-from arena.store.annulment import AnnulmentPlan, AnnulmentOutcome, annul_matches
+from arena.store.annulment import AnnulmentOutcome, AnnulmentPlan, annul_matches
 from arena.store.rating_decisions import RatingDecisionsChanged
-from arena.tournament.play_request import PlayRequest, PlayReply
+from arena.tournament.play_request import PlayReply, PlayRequest
 from protocol.dice import SEED_BYTES
 from protocol.display import short_repr
 from protocol.display_names import no_bot_name, normalize_display
@@ -76,7 +76,9 @@ def _bot_handlers(arena: Arena) -> Iterator[OperationHandler]:
 
     async def rotate_token(request: Rotate, tell: SendEvent) -> DisconnectedBots:
         await store.write(registry.rotate_token, request.name, request.token_hash)
-        return DisconnectedBots(bots=arena.dismiss([request.name], CREDENTIAL_REPLACED_MESSAGE, "its token was replaced"))
+        return DisconnectedBots(
+            bots=arena.dismiss([request.name], CREDENTIAL_REPLACED_MESSAGE, "its token was replaced")
+        )
 
     async def approve(request: Approve, tell: SendEvent) -> None:
         await store.write(registry.approve_bots, request.names, approved=request.approved)
@@ -111,7 +113,9 @@ def _ladder_handlers(arena: Arena) -> Iterator[OperationHandler]:
 
     async def annul_now(request: Annul) -> AnnulmentOutcome:
         for _ in range(MAX_ANNUL_TRIES):
-            annulling = await store.read_slowly(AnnulmentPlan, request.ids, request.bot, request.since, undo=request.undo)
+            annulling = await store.read_slowly(
+                AnnulmentPlan, request.ids, request.bot, request.since, undo=request.undo
+            )
             while await store.read_slowly(annulling.advance) > MAX_MATCHES_IN_SAVE:
                 pass
             with contextlib.suppress(RatingDecisionsChanged):  # by another node

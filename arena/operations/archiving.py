@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from arena.store.archive_file import ArchivesBusy, lock_archives, remove_archive, write_archive
-from arena.store.archives import Archive, all_archives, register_planned_archive, forget_archive, replace_archive
+from arena.store.archives import Archive, all_archives, forget_archive, register_planned_archive, replace_archive
 from arena.store.archiving import matches_in, plan_replacement
 from arena.store.async_store import AsyncStore
 from protocol.errors import ArenaFault

@@ -17,7 +17,7 @@ from arena.server.warnings import Warnings
 from arena.store.backup import back_up, remove_copy
 from arena.store.data_folder import FOLDER_MODE
 from arena.store.sqlite_database import SqliteDatabase
-from machine.subprocesses import renice, die_with_parent, describe_exit
+from machine.subprocesses import describe_exit, die_with_parent, renice
 from machine.terminal import say
 from protocol.display import list_first
 from protocol.errors import ArenaFault, Fault

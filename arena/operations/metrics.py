@@ -138,10 +138,16 @@ METRICS = (
         ("version", "python", "database", "node"),
     ),
     Metric(
-        GAUGE, "ready", "Whether it may take play, as /readyz says.", _unlabelled(lambda s: s.arena.host.unready_reason() is None)
+        GAUGE,
+        "ready",
+        "Whether it may take play, as /readyz says.",
+        _unlabelled(lambda s: s.arena.host.unready_reason() is None),
     ),
     Metric(
-        GAUGE, "database_up", "Whether the database could be reached when it was last tried.", _unlabelled(_is_database_up)
+        GAUGE,
+        "database_up",
+        "Whether the database could be reached when it was last tried.",
+        _unlabelled(_is_database_up),
     ),
     Metric(
         GAUGE,
@@ -183,8 +189,16 @@ METRICS = (
         lambda s: list(s.arena.host.events.ended_matches.items()),
         ("game", "reason"),
     ),
-    Metric(GAUGE, "matches_under_way", "Matches that began and are not told yet.", _labelled_by_game(_count_matches_by_game), ("game",)),
-    Metric(COUNTER, "plies", "Plies that were played.", _labelled_by_game(lambda s: s.arena.host.count_plies()), ("game",)),
+    Metric(
+        GAUGE,
+        "matches_under_way",
+        "Matches that began and are not told yet.",
+        _labelled_by_game(_count_matches_by_game),
+        ("game",),
+    ),
+    Metric(
+        COUNTER, "plies", "Plies that were played.", _labelled_by_game(lambda s: s.arena.host.count_plies()), ("game",)
+    ),
     Metric(
         HISTOGRAM,
         "referee_seconds",
@@ -211,7 +225,10 @@ METRICS = (
         _unlabelled(lambda s: s.arena.host.recorder.sync_times),
     ),
     Metric(
-        HISTOGRAM, "event_loop_lag_seconds", "How late the event loop did what was due.", _unlabelled(lambda s: s.meters.lag)
+        HISTOGRAM,
+        "event_loop_lag_seconds",
+        "How late the event loop did what was due.",
+        _unlabelled(lambda s: s.meters.lag),
     ),
     Metric(
         HISTOGRAM,
@@ -220,10 +237,16 @@ METRICS = (
         _unlabelled(lambda s: s.arena.store.commits),
     ),
     Metric(
-        COUNTER, "store_failures", "How many of these transactions failed.", _unlabelled(lambda s: s.arena.store.failures)
+        COUNTER,
+        "store_failures",
+        "How many of these transactions failed.",
+        _unlabelled(lambda s: s.arena.store.failures),
     ),
     Metric(
-        GAUGE, "results_waiting", "Finished matches that are not stored yet.", _unlabelled(lambda s: s.arena.store.waiting)
+        GAUGE,
+        "results_waiting",
+        "Finished matches that are not stored yet.",
+        _unlabelled(lambda s: s.arena.store.waiting),
     ),
     Metric(
         GAUGE,
@@ -249,7 +272,10 @@ METRICS = (
         ("game", "open"),
     ),
     Metric(
-        HISTOGRAM, "seek_wait_seconds", "How long seeks waited for their match.", _unlabelled(lambda s: s.arena.ladder.waits)
+        HISTOGRAM,
+        "seek_wait_seconds",
+        "How long seeks waited for their match.",
+        _unlabelled(lambda s: s.arena.ladder.waits),
     ),
     Metric(
         GAUGE,
@@ -294,14 +320,18 @@ METRICS = (
         COUNTER,
         "client_rests",
         "How often clients had to rest before their turn: the share of a connection, an address or all was used up.",
-        _labelled(lambda s: {whose: rests.count for whose, rests in s.arena.host.listener.scheduler.throttle_stats.items()}),
+        _labelled(
+            lambda s: {whose: rests.count for whose, rests in s.arena.host.listener.scheduler.throttle_stats.items()}
+        ),
         ("share",),
     ),
     Metric(
         COUNTER,
         "client_rest_seconds",
         "For how long they had to, in all.",
-        _labelled(lambda s: {whose: rests.seconds for whose, rests in s.arena.host.listener.scheduler.throttle_stats.items()}),
+        _labelled(
+            lambda s: {whose: rests.seconds for whose, rests in s.arena.host.listener.scheduler.throttle_stats.items()}
+        ),
         ("share",),
     ),
     Metric(
@@ -332,7 +362,10 @@ METRICS = (
         _feed_value(lambda feed: feed.is_online),
     ),
     Metric(
-        GAUGE, "feed_waiting_messages", "Messages that wait to be published.", _feed_value(lambda feed: len(feed.outbox))
+        GAUGE,
+        "feed_waiting_messages",
+        "Messages that wait to be published.",
+        _feed_value(lambda feed: len(feed.outbox)),
     ),
     Metric(GAUGE, "feed_waiting_bytes", "The bytes of these.", _feed_value(lambda feed: feed.outbox.bytes)),
     Metric(

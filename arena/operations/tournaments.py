@@ -25,7 +25,7 @@ from arena.store.tournament_state import finish_tournament, is_finished, open_to
 from arena.tournament.contestants import Contestant
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.play_request import find_no_shows
-from arena.tournament.schedule_limits import FORMATS, MAX_SERVER_MATCHES, MAX_ROUNDS, default_concurrency, check_size
+from arena.tournament.schedule_limits import FORMATS, MAX_ROUNDS, MAX_SERVER_MATCHES, check_size, default_concurrency
 from machine.arguments import read_clock
 from protocol.digest import encode_canonical
 from protocol.display import list_choices, short_repr
@@ -75,10 +75,14 @@ class TournamentRunner:
         rules = _load_rules(request)
         for bot in request.bots:
             if await store.read(find_registered_bot, bot) is None:
-                raise UsageFault(f"there is no bot called {short_repr(bot)} on this server: `arena bot list` names them")
+                raise UsageFault(
+                    f"there is no bot called {short_repr(bot)} on this server: `arena bot list` names them"
+                )
         arguments = _identifying_arguments(request, rules)
         chance = {name: arguments[name] for name in ("game", "config", "format", "paired")} | {"names": request.bots}
-        tournament, seed = await store.write(open_tournament, _canonical_text(arguments), request.seed, _canonical_text(chance))
+        tournament, seed = await store.write(
+            open_tournament, _canonical_text(arguments), request.seed, _canonical_text(chance)
+        )
         run = self._runs.get(tournament)
         if run is not None and run.is_running:
             raise UsageFault(f"the tournament {tournament} goes on already: look at it, or take another seed")
@@ -167,7 +171,9 @@ class TournamentRunner:
             return header, seed
 
         closed = await arena.assigned.play(planned.match, plan.id, pairing.seats, made, wait)
-        await arena.store.finish(StorableMatch(closed.result, closed.pack_record, failures=find_no_shows(closed.result)))
+        await arena.store.finish(
+            StorableMatch(closed.result, closed.pack_record, failures=find_no_shows(closed.result))
+        )
 
 
 def operations(arena: Arena) -> Iterator[OperationHandler]:
@@ -189,7 +195,9 @@ def _load_rules(request: StartTournament) -> Game[Any, Any]:
     if len(request.bots) < 2:
         raise UsageFault("a tournament takes two bots or more")
     rules = load_game(request.game, request.config)
-    check_size(rules, request.format, len(request.bots), request.rounds, paired=request.paired, max_matches=MAX_SERVER_MATCHES)
+    check_size(
+        rules, request.format, len(request.bots), request.rounds, paired=request.paired, max_matches=MAX_SERVER_MATCHES
+    )
     return rules
 
 

@@ -8,7 +8,17 @@ from collections.abc import Awaitable
 from typing import Protocol, TypeVar
 
 from arena.network.connection import Connection
-from arena.operator.requests import MAX_REQUEST_BYTES, OperationHandler, OperationHandlers, Request, read_origin, read_number, parse_request, encode_reply, parse_fields
+from arena.operator.requests import (
+    MAX_REQUEST_BYTES,
+    OperationHandler,
+    OperationHandlers,
+    Request,
+    encode_reply,
+    parse_fields,
+    parse_request,
+    read_number,
+    read_origin,
+)
 from machine.event_loop import BackgroundTasks
 from protocol.codec import Frame
 from protocol.errors import BotFault, Fault, UsageFault
@@ -72,7 +82,9 @@ class Channel:
             by = read_origin(words)
             operation, request = parse_request(words, self._operations)
             if len(tasks) >= MAX_PENDING_REQUESTS:
-                raise UsageFault(f"{MAX_PENDING_REQUESTS} requests are under way on this connection: wait for an answer")
+                raise UsageFault(
+                    f"{MAX_PENDING_REQUESTS} requests are under way on this connection: wait for an answer"
+                )
         except UsageFault as fault:
             connection.send_frame(encode_reply(number, fault=str(fault), usage=True))
             return False
@@ -81,10 +93,14 @@ class Channel:
         task.add_done_callback(tasks.pop)
         return False
 
-    async def _perform(self, connection: Connection, number: int, origin: str, handler: OperationHandler, request: Request) -> None:
+    async def _perform(
+        self, connection: Connection, number: int, origin: str, handler: OperationHandler, request: Request
+    ) -> None:
         kept = await self._record_change(origin, request)
         try:
-            answer = await handler.perform(request, lambda event: connection.send_frame(encode_reply(number, event=event)))
+            answer = await handler.perform(
+                request, lambda event: connection.send_frame(encode_reply(number, event=event))
+            )
         except Exception as exc:
             fault, usage = str(exc), isinstance(exc, (BotFault, UsageFault))
             if not isinstance(exc, Fault):
@@ -98,7 +114,11 @@ class Channel:
 
     async def _record_change(self, by: str, request: Request) -> int | None:
         """Record a change before it is made. Return its number; None if nothing is to be recorded, or that fails."""
-        return None if request.changed_names() is None else await self._await_recording(request, self._audit_log.begin(by, request))
+        return (
+            None
+            if request.changed_names() is None
+            else await self._await_recording(request, self._audit_log.begin(by, request))
+        )
 
     async def _await_recording(self, request: Request, recording: Awaitable[T]) -> T | None:
         """Await a write to the audit log. A failure is only logged, so that the operation still runs."""

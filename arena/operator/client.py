@@ -68,7 +68,11 @@ class OperatorConnection:
         self._listening = asyncio.create_task(self._listen())
 
     async def ask(
-        self, request: Request, answer_type: type[T], event_type: type[Any] = dict, on_event: Callable[[Any], None] = lambda _: None
+        self,
+        request: Request,
+        answer_type: type[T],
+        event_type: type[Any] = dict,
+        on_event: Callable[[Any], None] = lambda _: None,
     ) -> T:
         """Send a request and return its answer, passing the events before it to `tell`.
 
@@ -82,7 +86,9 @@ class OperatorConnection:
             while True:
                 reply = None if self._listening.done() and replies.empty() else await replies.get()
                 if reply is None:
-                    raise NoAnswer(f"the server {self._server_name} ended the connection before it answered: see its log")
+                    raise NoAnswer(
+                        f"the server {self._server_name} ended the connection before it answered: see its log"
+                    )
                 if reply.fault is not None:
                     raise (UsageFault if reply.usage else ArenaFault)(escape_unprintable(reply.fault))
                 if reply.event is None:
@@ -124,7 +130,9 @@ async def connect_to_url(
 ) -> AsyncIterator[OperatorConnection]:
     """Connect to the server at a URL. Raise `NoServer`, `TokenRefused` or `NoAnswer`."""
     where = f"at {url}"
-    async with contextlib.aclosing(OperatorConnection(await _connect(url, token, where, timeouts), where, by)) as operator:
+    async with contextlib.aclosing(
+        OperatorConnection(await _connect(url, token, where, timeouts), where, by)
+    ) as operator:
         yield operator
 
 

@@ -76,7 +76,9 @@ def read_or_make_token(folder: Path, file: Path | None = None) -> str:
     with os_errors_as(UsageFault, f"the operator's token can't be read from {file}"):
         token = strip_invisible(decode(read_bytes(file), errors="replace"))
     if not MIN_TOKEN_CHARS <= len(token) <= MAX_TOKEN_CHARS or not token.isascii() or not token.isprintable():
-        raise UsageFault(f"{file} holds no token: it has {MIN_TOKEN_CHARS} to {MAX_TOKEN_CHARS} letters, digits and signs")
+        raise UsageFault(
+            f"{file} holds no token: it has {MIN_TOKEN_CHARS} to {MAX_TOKEN_CHARS} letters, digits and signs"
+        )
     return token
 
 

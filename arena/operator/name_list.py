@@ -40,7 +40,10 @@ class NameList(NamedTuple):
 
 
 def parse_name_list(
-    text: str, source: str, forbidden_columns: Mapping[str, str] | None = None, known_columns: Sequence[str] = (NAME_COLUMN, DISPLAY)
+    text: str,
+    source: str,
+    forbidden_columns: Mapping[str, str] | None = None,
+    known_columns: Sequence[str] = (NAME_COLUMN, DISPLAY),
 ) -> NameList:
     """Parse a CSV of names. `refused` maps forbidden columns to reasons.
 

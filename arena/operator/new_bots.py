@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 from arena.operator.changes import Register
 from arena.operator.name_list import DISPLAY, NAME_COLUMN, NameList, mistakes_fault
 from arena.store.registry import RegisteredBot
-from arena.store.tokens import hash_token, generate_token
+from arena.store.tokens import generate_token, hash_token
 from protocol.display import csv_cell
 from protocol.display_names import (
     display_taken,

@@ -69,9 +69,13 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def encode_request(number: int, request: Request, origin: str) -> str:
     """Encode a request; `by` is its origin. Raise `UsageFault` if it is too large."""
-    data = msgspec.json.encode({"id": number, "by": origin} | msgspec.to_builtins(request) | {"do": request.operation_name()})
+    data = msgspec.json.encode(
+        {"id": number, "by": origin} | msgspec.to_builtins(request) | {"do": request.operation_name()}
+    )
     if len(data) > MAX_REQUEST_BYTES:
-        raise UsageFault(f"{len(data)} bytes are too much for one request: ask for less at once, {MAX_REQUEST_BYTES} at most")
+        raise UsageFault(
+            f"{len(data)} bytes are too much for one request: ask for less at once, {MAX_REQUEST_BYTES} at most"
+        )
     return data.decode()
 
 
@@ -101,7 +105,8 @@ def read_origin(words: dict[str, Any]) -> str:
     by = words.get("by", CHANNEL_ORIGIN)
     if not isinstance(by, str) or not 1 <= len(by) <= MAX_ORIGIN_CHARS:
         raise UsageFault(
-            f"by is {short_repr(by)}: it is text of 1 to {MAX_ORIGIN_CHARS} characters, which stands in the log of actions"
+            f"by is {short_repr(by)}: it is text of 1 to {MAX_ORIGIN_CHARS} characters, which stands in the "
+            "log of actions"
         )
     return by
 

@@ -16,7 +16,7 @@ import msgspec
 from arena.processes.bounded_log import BoundedLog
 from arena.processes.launch_spec import LaunchSpec
 from machine.keeper import supervise
-from machine.subprocesses import die_with_parent, lower_priority, keep_private
+from machine.subprocesses import die_with_parent, keep_private, lower_priority
 
 
 def main() -> None:

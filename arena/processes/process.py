@@ -145,7 +145,9 @@ class BotProcess:
             lines = self._last_lines()
             last = next((line.strip() for line in reversed(lines) if line.strip()), "")
             why = last if ended_for is None and code != 0 else ""
-            self._crashed(self, Crash(self.name, ended_for or describe_exit(code), code, self._format_last_lines(lines), why))
+            self._crashed(
+                self, Crash(self.name, ended_for or describe_exit(code), code, self._format_last_lines(lines), why)
+            )
 
     def _last_lines(self) -> list[str]:
         lines: list[str] = []

@@ -132,7 +132,9 @@ class _SeekerPool(NamedTuple):
         """Return a seeker with the bots that give most information; an empty tuple if it should wait."""
         anyone = waited >= 1
         group = [seeker]
-        near = self.seeking_bots.iter_near(seeker, lambda bot: bool(self.queues[bot]) and (anyone or bot not in seeker.avoided))
+        near = self.seeking_bots.iter_near(
+            seeker, lambda bot: bool(self.queues[bot]) and (anyone or bot not in seeker.avoided)
+        )
         there = [self.queues[one.bot][0] for one in near]
         for other in sorted(there, key=lambda other: (-information_gain(seeker, other), other.seeking_since)):
             if len(group) < seats and (anyone or not any(one.bot in other.avoided for one in group)):
@@ -162,7 +164,11 @@ class _RatingOrder:
         each match.
         """
         at, size = bisect_left(self._mus, seeker.mu), len(self._bots)
-        near = list(islice((one for one in self._iter_outwards(at) if one.bot != seeker.bot and is_wanted(one.bot)), _NEAREST_COUNT))
+        near = list(
+            islice(
+                (one for one in self._iter_outwards(at) if one.bot != seeker.bot and is_wanted(one.bot)), _NEAREST_COUNT
+            )
+        )
         yield from near
         if len(near) == _NEAREST_COUNT:
             there = {seeker.bot, *(one.bot for one in near)}

@@ -13,12 +13,12 @@ from arena.ratings.rank_ranges import Difference, RankRange, ranges_of_differenc
 from arena.ratings.standings import MatchSample, PlayedMatch, TableRow, rounded, with_ranks
 from measuring.payoffs import (
     MeanPayoff,
-    TotalPayoff,
     PairPayoffs,
+    TotalPayoff,
     WeightedPair,
-    p_value,
     mean_of_rounds,
     mean_payoff,
+    p_value,
     pair_payoffs,
     weighted_pairs,
 )

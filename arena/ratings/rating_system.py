@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from arena.ratings import trueskill_update
-from arena.ratings.trueskill_update import ResultWeights, PlayerSkill
+from arena.ratings.trueskill_update import PlayerSkill, ResultWeights
 from protocol.errors import BadRecord
 from protocol.games import game_class
 from referee.result import Ratings, SeatRating
@@ -121,7 +121,9 @@ def nearly_equal(a: float, b: float) -> bool:
 
 def skill_overlap(rating: Rating, other_rating: Rating) -> float:
     """Return how close two skills may be, in (0, 1]: the match quality without the factor for certainty."""
-    return math.exp(-((rating.mu - other_rating.mu) ** 2) / (2 * (2 * BETA**2 + rating.sigma**2 + other_rating.sigma**2)))
+    return math.exp(
+        -((rating.mu - other_rating.mu) ** 2) / (2 * (2 * BETA**2 + rating.sigma**2 + other_rating.sigma**2))
+    )
 
 
 def _seat_ratings(before: Sequence[Rating], after: Sequence[Rating]) -> tuple[SeatRating, ...]:

@@ -67,9 +67,7 @@ def round_robin(
     return _schedule(groups, rounds, rng, paired)
 
 
-def gauntlet(
-    bots: Sequence[str], rounds: int, rng: Random, *, seats: int = 2, paired: bool = False
-) -> list[Pairing]:
+def gauntlet(bots: Sequence[str], rounds: int, rng: Random, *, seats: int = 2, paired: bool = False) -> list[Pairing]:
     """Schedule the first bot against each other one (or group of others) once per round, as `round_robin` does."""
     _check_enough(bots, seats, "a gauntlet")
     others = itertools.combinations(bots[1:], seats - 1)
@@ -123,9 +121,7 @@ def _rotate(group: tuple[str, ...], steps: int) -> tuple[str, ...]:
     return group[steps:] + group[:steps]
 
 
-def _schedule(
-    groups: Sequence[tuple[int, tuple[str, ...]]], rounds: int, rng: Random, paired: bool
-) -> list[Pairing]:
+def _schedule(groups: Sequence[tuple[int, tuple[str, ...]]], rounds: int, rng: Random, paired: bool) -> list[Pairing]:
     """Schedule rounds of all groups, in random order. A group's number spreads which bot begins."""
     schedule: list[Pairing] = []
     around = [group for _, group in groups]
@@ -139,7 +135,9 @@ def _schedule(
     return schedule
 
 
-def _make_pairings(groups: Sequence[tuple[str, ...]], number: int, place: int, start: int, paired: bool) -> list[Pairing]:
+def _make_pairings(
+    groups: Sequence[tuple[str, ...]], number: int, place: int, start: int, paired: bool
+) -> list[Pairing]:
     pairings: list[Pairing] = []
     for offset, group in enumerate(groups):
         for turn in range(len(group) if paired else 1):

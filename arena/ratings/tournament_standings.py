@@ -11,8 +11,8 @@ from arena.ratings.standings import (
     HeadToHeadShares,
     MatchSample,
     TableRow,
-    is_luck_adjusted,
     head_to_head_shares,
+    is_luck_adjusted,
     score_table,
 )
 

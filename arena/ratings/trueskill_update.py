@@ -140,7 +140,8 @@ def update(players: Sequence[PlayerSkill], draws: Sequence[bool], weights: Resul
     """
     places = [_PlayerBelief(player) for player in players]
     links = [
-        _NeighbourDifference(above, below, drawn, weights) for (above, below), drawn in zip(pairwise(places), draws, strict=True)
+        _NeighbourDifference(above, below, drawn, weights)
+        for (above, below), drawn in zip(pairwise(places), draws, strict=True)
     ]
     there, back = links[:-1], links[:0:-1]
     for _ in range(_MAX_SWEEPS):

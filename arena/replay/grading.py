@@ -13,14 +13,14 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from arena.replay.luck_report import record_luck
-from machine.exact.graders import has_grader, grader_of, unit_of
+from machine.exact.graders import grader_of, has_grader, unit_of
 from measuring.luck import Luck
 from measuring.position_kinds import classifier_of
 from measuring.scores import Z95
 from protocol.bot_launch import APPRAISERS
 from protocol.errors import UsageFault
 from protocol.games.base import Game
-from referee.in_process import MoveEvaluation, MoveEvaluator, CannotEstimate
+from referee.in_process import CannotEstimate, MoveEvaluation, MoveEvaluator
 from referee.record import Record
 from referee.replay import ReplayedMove, iter_moves, replay
 
@@ -133,7 +133,7 @@ def grade_match(
 
 def can_estimate(game: str) -> bool:
     """Return whether an installed appraiser can estimate moves of this game."""
-    return any(offer.load().knows(game) for offer in entry_points(group=APPRAISERS))
+    return any(offer.load().supports(game) for offer in entry_points(group=APPRAISERS))
 
 
 def noise_threshold(moves: Iterable[Graded]) -> float | None:
@@ -142,7 +142,9 @@ def noise_threshold(moves: Iterable[Graded]) -> float | None:
     return Z95 * math.sqrt(sum(error**2 for error in errors) / len(errors)) if errors else None
 
 
-def _find_judge(game: Game[Any, Any], match: str, sims: int | None) -> tuple[Callable[[ReplayedMove], MoveEvaluation], str | None]:
+def _find_judge(
+    game: Game[Any, Any], match: str, sims: int | None
+) -> tuple[Callable[[ReplayedMove], MoveEvaluation], str | None]:
     """Return a judge of moves, and the description of its estimator (None if it is exact). Unsolved games are estimated
     with `sims` simulations per move. Raises `UsageFault` if there is no judge for the game, or only an estimating one
     and `sims` is None.
@@ -157,7 +159,9 @@ def _find_judge(game: Game[Any, Any], match: str, sims: int | None) -> tuple[Cal
     return lambda moved: appraiser.evaluate_move(moved.before, moved.move, moved.event.ply), appraiser.description
 
 
-def _make_graded(record: Record, game: Game[Any, Any], moved: ReplayedMove, evaluation: MoveEvaluation, kinds: Mapping[str, str]) -> Graded:
+def _make_graded(
+    record: Record, game: Game[Any, Any], moved: ReplayedMove, evaluation: MoveEvaluation, kinds: Mapping[str, str]
+) -> Graded:
     event = moved.event
     return Graded(
         ply=event.ply,

@@ -68,7 +68,9 @@ def _describe_line(line: EventLine, game: Game[Any, Any], header: Header, luck: 
     return _describe_action(line, event.ply, event.seat, move, header, gave)
 
 
-def _describe_action(line: Ply | Sealed, ply: int, seat: int, move: str, header: Header, gave: str = "") -> TranscriptLine:
+def _describe_action(
+    line: Ply | Sealed, ply: int, seat: int, move: str, header: Header, gave: str = ""
+) -> TranscriptLine:
     bot, info = header.seats[seat].bot, line.info
     left = f"{line.clock[seat] / 1000:.1f}"
     back = f"{line.given / 1000:g}" if line.given else ""

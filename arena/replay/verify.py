@@ -83,7 +83,9 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
     header, footer, ratings = record.header, record.footer, record.footer.ratings
     pool = rating_pool(header, game, footer.reason)
     if header.pool is not None and header.pool not in game.pools:
-        raise BadRecord(f"{header.match}: the header's pool {short_repr(header.pool)} is none in which its config is rated")
+        raise BadRecord(
+            f"{header.match}: the header's pool {short_repr(header.pool)} is none in which its config is rated"
+        )
     if ratings is None:
         before_pools = header.pool is None and NO_SHOW in footer.reasons  # unrated in those days
         if pool is not None and not before_pools:
@@ -121,7 +123,9 @@ def iter_differences(record: Record, result: Result, ratings: Sequence[SeatRatin
     if result.annulled is not None:
         result = replace(result, rated=True, pool=result.annulled, annulled=None)
     recorded = _result_from_record(record, result.pool)
-    yield from _compare_fields(result, recorded, [name for name in Result.__struct_fields__ if name not in ("seats", "start")])
+    yield from _compare_fields(
+        result, recorded, [name for name in Result.__struct_fields__ if name not in ("seats", "start")]
+    )
     if len(result.seats) != len(recorded.seats):
         yield f"there are {len(result.seats)} seats, the record has {len(recorded.seats)}"
         return

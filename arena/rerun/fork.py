@@ -23,7 +23,7 @@ from referee.effects import Forfeit, MatchEvent, MoveReceived, Resignation
 from referee.in_process import InProcessPlayers, SeatPlayer
 from referee.match import Match
 from referee.record import EventLine, Header, Ply, Record, Sealed
-from referee.replay import make_course, iter_apply_lines
+from referee.replay import iter_apply_lines, make_course
 from referee.result import Result, match_points
 from referee.state import MatchStanding
 
@@ -172,7 +172,9 @@ class _SeatedBot:
         match, seat = self._match, self._seat
         standing, course = match.standing, match.standing.current_course
         clock_ms = standing.clock.milliseconds_left(0.0)
-        turn = messages.make_turn(match.id, standing, standing.take_unsent_events(seat), clock_ms, course.digest.hex(), seat)
+        turn = messages.make_turn(
+            match.id, standing, standing.take_unsent_events(seat), clock_ms, course.digest.hex(), seat
+        )
         said = self._listener(turn)
         while self.strikes < MAX_STRIKES:
             for word in said:
@@ -188,7 +190,9 @@ class _SeatedBot:
                 course.play(seat, move)
             except (MalformedMove, IllegalMove) as fault:
                 self.strikes += 1
-                said = self._listener(messages.reject_bad_move(match.id, course.ply, fault, self.strikes, clock_ms[seat]))
+                said = self._listener(
+                    messages.reject_bad_move(match.id, course.ply, fault, self.strikes, clock_ms[seat])
+                )
             else:
                 return Action(move)
         self._leaving_action = Action(out=ILLEGAL)
@@ -227,7 +231,9 @@ def _iter_other_moves(lines: Sequence[EventLine], seat: int) -> Iterator[MoveRec
             yield MoveReceived(line.seat, line.ply, line.move)
 
 
-def play_continuation(fork: Fork, number: int, seed: str, old: BranchPlayers, new: BranchPlayers, value: ValueFunction) -> Continuation:
+def play_continuation(
+    fork: Fork, number: int, seed: str, old: BranchPlayers, new: BranchPlayers, value: ValueFunction
+) -> Continuation:
     """Play on after the recorded action with the `old` players, and after the new one with the `new` players. The dice
     and the bots' randomness derive from the seed, the match and the number of the continuation.
     """
@@ -254,7 +260,9 @@ def _play_branch(
     luck = luck_after(game, value, before.state, lines)
     ended = enumerate(closed.result.seats)
     forfeiting = [at for at, sat in ended if sat.reason in FORFEITS and at not in before.dropped_out]
-    if action is fork.recorded_action and action.out is not None:  # the recorded bot forfeited, not the one that plays on
+    if (
+        action is fork.recorded_action and action.out is not None
+    ):  # the recorded bot forfeited, not the one that plays on
         forfeiting = [at for at in forfeiting if at != seat]
     forfeits = tuple(side.bot if at == seat else header.seats[at].bot for at in forfeiting)
     return BranchOutcome(_points(closed.result, seat, game), luck.total[seat], forfeits)

@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 from msgspec.json import decode
 
 from arena.replay.verify import verify_record
-from arena.rerun.fork import CONTINUATION_ID_PREFIX, Continuation, RecordAgreement, BranchPlayers, follow_record, play_continuation
+from arena.rerun.fork import (
+    CONTINUATION_ID_PREFIX,
+    BranchPlayers,
+    Continuation,
+    RecordAgreement,
+    follow_record,
+    play_continuation,
+)
 from arena.rerun.worth import FirstDifference, describe_difference
 from arena.tournament.in_process import make_players
 from machine.terminal import say
@@ -72,7 +79,7 @@ def run_tasks(tasks: Iterable[RerunTask], jobs: int) -> Generator[tuple[int, Rer
 def run_task(task: RerunTask) -> RerunReply:
     """Perform a task. Output of bots goes to standard error. Raises `BadRecord` and `UsageFault`."""
     with redirect_stdout(sys.stderr):
-        followed, first = _follow_task(task._replace(numbers=(0, 0)))
+        followed, first = _follow_task(task._replace(continuation_range=(0, 0)))
         found: list[Continuation] = []
         if followed.fork is not None:
             game = followed.fork.game

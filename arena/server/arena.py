@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from arena.host.handler import OnAnotherNode, FinishedMatch, HostHandler, Identity, NotRunning, TooOften, Unavailable
+from arena.host.handler import FinishedMatch, HostHandler, Identity, NotRunning, OnAnotherNode, TooOften, Unavailable
 from arena.host.host import MatchHost
 from arena.host.journal import Journal, JournalFault
 from arena.host.meters import Meters
@@ -42,7 +42,7 @@ from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch
 from arena.store.incident import Incident
 from arena.store.nodes import BotGone
-from arena.store.registry import log_incident, find_registered_bots
+from arena.store.registry import find_registered_bots, log_incident
 from arena.store.result_queries import rated_pools, result_of
 from machine.backoff import Backoff
 from machine.event_loop import BackgroundTasks
@@ -120,7 +120,9 @@ class Arena(HostHandler):
         self.nodes = nodes or SingleNode()
         """This node and the others of the arena."""
         self.url = self.nodes.url
-        self.ladder = Ladder(self.host, self._start_paired_match, self._bots, rate or MatchRate(), self.drain, self.nodes)
+        self.ladder = Ladder(
+            self.host, self._start_paired_match, self._bots, rate or MatchRate(), self.drain, self.nodes
+        )
         self._beginning: dict[str, Sequence[ActiveSeek]] = {}
         """The seeks of matches that may not begin after all, by match."""
         self.assigned = AssignedMatches(self.host, self.ladder, self.drain.check, self._call_bots)
@@ -439,7 +441,9 @@ class Arena(HostHandler):
         if self.assigned.hand_over(match):
             self.background.start(self._unregister_match(match.result.match))
             return
-        notice_timer = asyncio.get_running_loop().call_later(self._timeouts.unstored_notice_delay_s, match.announce_wait)
+        notice_timer = asyncio.get_running_loop().call_later(
+            self._timeouts.unstored_notice_delay_s, match.announce_wait
+        )
         try:
             ratings = await self.store.finish(StorableMatch(match.result, match.encode_record, failures=match.failures))
         except Fault:

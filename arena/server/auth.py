@@ -21,11 +21,11 @@ from arena.store.registry import (
     NameInUse,
     RegisteredBot,
     claim_person,
-    register_newcomer,
     find_registered_bot,
+    register_newcomer,
     update_last_seen,
 )
-from arena.store.tokens import hash_token, generate_token
+from arena.store.tokens import generate_token, hash_token
 from machine.timestamps import utc_now
 from machine.token_bucket import TokenBucket
 from protocol import error_codes

@@ -51,7 +51,9 @@ class _CachedBot:
         """The number of matches, running ones included, against each bot of the cache, by pool."""
         self.encounters: Counter[str] = Counter()
         """The number of encounters with all opponents together, by pool."""
-        self.rated_matches: defaultdict[str, defaultdict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+        self.rated_matches: defaultdict[str, defaultdict[str, dict[str, float]]] = defaultdict(
+            lambda: defaultdict(dict)
+        )
         """End times of rated matches by pool, opponent and match id; infinite while a match is in progress."""
         self.at_limit: defaultdict[str, set[str]] = defaultdict(set)
         """Opponents with whom the daily limit of rated matches may be reached."""

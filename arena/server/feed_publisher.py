@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from arena.host.broadcast import Reporter
 from arena.store.async_store import AsyncStore
-from arena.store.feed_position import advance_feed, match_ends_between, feed_range
+from arena.store.feed_position import advance_feed, feed_range, match_ends_between
 from arena.store.result_queries import leaderboard_of, rated_pools, record_of
 from machine.event_loop import BackgroundTasks
 from machine.log_output import log_fields

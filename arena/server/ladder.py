@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any
 
 from arena.host.actions import require_bot
-from arena.host.handler import OnAnotherNode, NotAllowed, Unavailable
+from arena.host.handler import NotAllowed, OnAnotherNode, Unavailable
 from arena.host.host import MatchHost
 from arena.host.runner import MatchRunner
 from arena.host.session import Session
@@ -200,7 +200,9 @@ class Ladder:
         elif message.presets:
             raise NotAllowed("seek: presets are of an open seek: this one has the preset in its config")
         self.seeks.add(session, message, None if message.open else _rules(bot, message))
-        self._unknown.look_up(name for name in map(fold_name, named_opponents(message)) if not self._clients.is_online(name))
+        self._unknown.look_up(
+            name for name in map(fold_name, named_opponents(message)) if not self._clients.is_online(name)
+        )
 
     def _on_missed(self, bot: str, match: str) -> None:
         """Withdraw the seeks of a bot that missed its match, and suspend it for a while."""

@@ -23,8 +23,8 @@ from arena.server.seek_index import (
     agreed_spec,
     match_spec_of,
     open_match_spec,
-    seeks_of_people,
     pool_of,
+    seeks_of_people,
     standing_pool,
     with_rating,
 )
@@ -203,7 +203,7 @@ class Matchmaker:
             rated = seek.ratable and self._bots.may_be_rated(bot)
             if rated != seek.spec.rated:
                 self._remove(seek)
-                self._activate(replace(seek, kind=with_rating(seek.spec, rated=rated)))
+                self._activate(replace(seek, spec=with_rating(seek.spec, rated=rated)))
 
     def _activate(self, seek: ActiveSeek) -> None:
         self._waiting.add(seek)
@@ -338,7 +338,10 @@ class Matchmaker:
     def _fill(self) -> Iterator[None]:
         """Start matches that take open seeks for missing seats, and matches of several bots that name each other."""
         now = self._loop.time()
-        while self._waiting_for_similar and (first := next(iter(self._waiting_for_similar))).since + OPEN_FALLBACK_DELAY_S <= now:
+        while (
+            self._waiting_for_similar
+            and (first := next(iter(self._waiting_for_similar))).since + OPEN_FALLBACK_DELAY_S <= now
+        ):
             del self._waiting_for_similar[first]
             self._wanted_with(first).add(first)
         turns = list(self._open_queues_with_candidates())
@@ -359,7 +362,10 @@ class Matchmaker:
 
     def _has_waited(self, seek: ActiveSeek) -> bool:
         """Return whether a match may start for a seek that has waited long enough for similar ones."""
-        still = seek.spec in self._waiting.fillable_specs and self._loop.time() - seek.since < OPEN_FALLBACK_DELAY_POPULATED_S
+        still = (
+            seek.spec in self._waiting.fillable_specs
+            and self._loop.time() - seek.since < OPEN_FALLBACK_DELAY_POPULATED_S
+        )
         return self._may_begin(seek.key) and not still
 
     def _may_begin(self, bot: str) -> bool:
@@ -478,7 +484,7 @@ class Matchmaker:
         if not seeks:
             return []
         seekers = [
-            replace(self._seeker(seek.key, (seek, *people)), since=seek.since, key=seek) for seek in seeks
+            replace(self._seeker(seek.key, (seek, *people)), seeking_since=seek.since, key=seek) for seek in seeks
         ]
         if people:  # else frequent players would wait for bots to catch up, which seldom play with people
             seekers = [replace(seeker, played=0) for seeker in seekers]

@@ -17,9 +17,9 @@ import msgspec
 from arena.store.announcements import (
     Announcement,
     announce,
-    read_announcements_after,
     free_queue,
     last_announcement,
+    read_announcements_after,
     wake_channel,
 )
 from arena.store.async_store import AsyncStore
@@ -27,15 +27,15 @@ from arena.store.database import StoreUnavailable
 from arena.store.node_store import NodeTaken
 from arena.store.nodes import (
     NODE_TIMEOUT_S,
+    MatchInProgress,
     NodeStatus,
     State,
-    MatchInProgress,
-    record_heartbeat,
     begin_matches,
     end_matches,
-    mark_stopped,
     list_nodes,
+    mark_stopped,
     matches_of,
+    record_heartbeat,
     url_of_match,
     urls_of_bot,
 )
@@ -210,7 +210,11 @@ class ClusterView(SingleNode):
 
     def database_problem(self) -> str | None:
         silent = self._clock() - self._last_heartbeat
-        return f"the database is away: it last answered {silent:.0f} s ago" if self._is_database_away or silent > NODE_TIMEOUT_S else None
+        return (
+            f"the database is away: it last answered {silent:.0f} s ago"
+            if self._is_database_away or silent > NODE_TIMEOUT_S
+            else None
+        )
 
     def hangs(self) -> str | None:
         return self.database_problem() if self._clock() - self._last_heartbeat > MAX_HELLO_SILENCE_S else None
@@ -342,7 +346,9 @@ class ClusterView(SingleNode):
             was = known.pop(node.name, None)
             if node.name == self._name:
                 if was is not None and was.draining != node.draining:
-                    log.info("this node %s", _STATE_TEXTS["draining"] if node.draining else f"{_STATE_TEXTS['alive']} again")
+                    log.info(
+                        "this node %s", _STATE_TEXTS["draining"] if node.draining else f"{_STATE_TEXTS['alive']} again"
+                    )
             elif node.alive if was is None else _identity(was) != _identity(node):
                 log.info("node %s at %s %s", node.name, node.url, _STATE_TEXTS[node.state])
         for name in known:

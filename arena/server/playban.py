@@ -58,7 +58,9 @@ class Playbans:
     def may_start(self, bot: str, address: str) -> bool:
         """Return whether a match may start for a bot with a free slot."""
         return bot in self._trusted or not (
-            self._matches_by_address[address] or bot in self._untrusted_in_match or self._addresses.wait_s(address, self._now())
+            self._matches_by_address[address]
+            or bot in self._untrusted_in_match
+            or self._addresses.wait_s(address, self._now())
         )
 
     def is_trusted(self, bot: str) -> bool:
@@ -98,7 +100,11 @@ class Playbans:
     def on_missed(self, bot: str) -> float:
         """Note that a bot missed its match. Return the seconds for which it may not seek."""
         self._trusted.pop(bot, None)
-        of_address = self._addresses.add_failure(self._untrusted_in_match[bot], self._now()) if bot in self._untrusted_in_match else 0.0
+        of_address = (
+            self._addresses.add_failure(self._untrusted_in_match[bot], self._now())
+            if bot in self._untrusted_in_match
+            else 0.0
+        )
         return max(self._bots.add_failure(bot, self._now()), of_address)
 
     def on_played(self, bot: str) -> None:

@@ -161,7 +161,11 @@ class SeekIndex:
 
     def _indices(self, seek: ActiveSeek) -> list[SeeksByBot]:
         aimed = (self._by_spec_and_opponents.setdefault(aim, {}) for aim in _spec_and_opponents_keys(seek))
-        return [self._by_bot, *aimed, *(self._by_game_and_opponent.setdefault(rival, {}) for rival in _game_and_opponent_keys(seek))]
+        return [
+            self._by_bot,
+            *aimed,
+            *(self._by_game_and_opponent.setdefault(rival, {}) for rival in _game_and_opponent_keys(seek)),
+        ]
 
     def _note_ripe(self, seek: ActiveSeek) -> None:
         """Update whether the seek's spec has enough seeks for a match."""

@@ -52,7 +52,9 @@ def _is_incomplete(result: Result | None, luck: Luck | None) -> bool:
     return result is None or result.reason == VOID or (luck is not None and result.match not in luck)
 
 
-def forecast_by_value(pairs: Mapping[str, Sequence[float]], hypotheses: Hypotheses, max_pairs: int, seed: str) -> list[TestForecast]:
+def forecast_by_value(
+    pairs: Mapping[str, Sequence[float]], hypotheses: Hypotheses, max_pairs: int, seed: str
+) -> list[TestForecast]:
     """Return a forecast of the test by each value, sorted by spread; `pairs` are adjusted (or `RAW`) pilot scores."""
     found = [
         TestForecast(

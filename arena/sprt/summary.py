@@ -7,9 +7,9 @@ from fractions import Fraction
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-from arena.sprt.evidence import MIN_PAIRS, MAX_FORFEIT_SHARE, MAX_SEAT_SHARE, Findings, Question
+from arena.sprt.evidence import MAX_FORFEIT_SHARE, MAX_SEAT_SHARE, MIN_PAIRS, Findings, Question
 from measuring import score_format
-from measuring.expected_length import variance_of_equal_bots, expected_length
+from measuring.expected_length import expected_length, variance_of_equal_bots
 from measuring.pair_scores import MIN_UNITS
 from measuring.sequential import Hypotheses, Verdict
 from protocol.reasons import RESIGNED
@@ -23,7 +23,11 @@ def format_conclusion(bots: tuple[str, str], question: Question, findings: Findi
     less = " less luck" if findings.adjusted else ""
     scores = f"scores {score_format.format_score_with_interval(best)}{less}, after {findings.games:,} games"
     if question.hypotheses is None and findings.pairs < MIN_PAIRS:
-        pairs = f"{format_one_unit(findings)} is" if findings.pairs == 1 else f"{format_units(findings, findings.pairs)} are"
+        pairs = (
+            f"{format_one_unit(findings)} is"
+            if findings.pairs == 1
+            else f"{format_units(findings, findings.pairs)} are"
+        )
         return f"{pairs} too few to say which of {bots[0]} and {bots[1]} is better: {bots[0]} {scores}"
     if question.hypotheses is None:
         return score_format.comparison(*bots, best, scores)
@@ -35,7 +39,9 @@ def format_conclusion(bots: tuple[str, str], question: Question, findings: Findi
     wrong = question.hypotheses.alpha if findings.verdict == "h1" else question.hypotheses.beta
     error = f"in at most {_format_test_share(wrong)}"
     if findings.outside:
-        error = f"{error} if no pair left 0 to 1, and {findings.outside:,} of {format_units(findings, findings.pairs)} did"
+        error = (
+            f"{error} if no pair left 0 to 1, and {findings.outside:,} of {format_units(findings, findings.pairs)} did"
+        )
     return f"{claim.said}: it {scores}{looks}; {claim.otherwise}, this would come up {error}"
 
 
@@ -55,7 +61,9 @@ def format_expected_length(question: Question, seats: int, own_seats: int) -> st
     if question.value is not None or question.hypotheses is None:
         return None
     least = MIN_UNITS * seats if seats > 2 else 0
-    decided, between = (max(least, each) for each in expected_length(question.hypotheses, variance_of_equal_bots(seats, own_seats)))
+    decided, between = (
+        max(least, each) for each in expected_length(question.hypotheses, variance_of_equal_bots(seats, own_seats))
+    )
     return (
         f"luck stays in the results: of equal bots that takes about {score_format.format_games(decided)} games, and "
         f"{score_format.format_games(between)} where the truth lies half way between h0 and h1"
@@ -72,7 +80,8 @@ def format_joint_conclusion(bot: str, verdicts: Mapping[str, Verdict | None], h0
         of += f": {', '.join(shown)}"
     said = f"{bot} is better than {of}" if h0 == 0 else f"h1 is accepted of {bot} against {of}"
     return (
-        f"{said}; were it no better than one of these, that would come up in at most {_format_test_share(alpha, 'such tests')}"
+        f"{said}; were it no better than one of these, that would come up in at most "
+        f"{_format_test_share(alpha, 'such tests')}"
     )
 
 
@@ -119,7 +128,8 @@ def _seat_warnings(findings: Findings, presets: Sequence[str], dealing: Sequence
         dealt = f"a preset whose starts are dealt ({', '.join(dealing)})" if dealing else "a config that deals starts"
         word = "pairs" if findings.seats == 2 else "starts"
         yield (
-            f"all {format_units(findings, findings.pairs)} went alike: bots that always play the same from the same start "
+            f"all {format_units(findings, findings.pairs)} went alike: bots that always play the same from the "
+            "same start "
             f"tell no more in many {word} than in one; take {dealt}, or bots that draw lots"
         )
     elif not 1 - MAX_SEAT_SHARE < first < MAX_SEAT_SHARE:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arena.store.data_folder import FILE_MODE, FOLDER_MODE, private_umask
-from machine.atomic_write import replacing_file, file_lock, flush_to_disk
+from machine.atomic_write import file_lock, flush_to_disk, replacing_file
 from protocol.errors import ArenaFault, BadRecord
 from referee.record import compress_lines
 from referee.record_reader import unpack
@@ -83,7 +83,9 @@ def plan_archive(folder: Path, records: Sequence[OldRecord]) -> NewArchive | Non
     written = [one for one in records if one.match in texts]
     if not written:
         return None
-    return NewArchive(folder / f"{written[0].number:07}-{len(written)}-{_digest(texts)}{ARCHIVE_SUFFIX}", written, texts)
+    return NewArchive(
+        folder / f"{written[0].number:07}-{len(written)}-{_digest(texts)}{ARCHIVE_SUFFIX}", written, texts
+    )
 
 
 def write_archive(new: NewArchive) -> int:

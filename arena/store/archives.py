@@ -15,7 +15,9 @@ from arena.store.dialect import execute, is_postgresql
 _LIST_FILES = """SELECT number, path, records, bytes,
     (SELECT count(*) FROM matches WHERE archive = archives.number) AS held FROM archives ORDER BY number"""
 _PATH_OF_FILE = "SELECT path FROM archives WHERE number = :number"
-_INSERT_PLANNED_FILE = "INSERT INTO archives (path, records, bytes) VALUES (:path, :records, 0) ON CONFLICT (path) DO NOTHING"
+_INSERT_PLANNED_FILE = (
+    "INSERT INTO archives (path, records, bytes) VALUES (:path, :records, 0) ON CONFLICT (path) DO NOTHING"
+)
 _UPSERT_FILE = """INSERT INTO archives (path, records, bytes) VALUES (:path, :records, :bytes)
     ON CONFLICT (path) DO UPDATE SET records = excluded.records, bytes = excluded.bytes"""
 _SQLITE_PATH = "SELECT file FROM pragma_database_list WHERE name = 'main'"
@@ -39,7 +41,8 @@ def all_archives(connection: Connection) -> list[Archive]:
     """Return all known archive files, including ones not yet written or not yet removed."""
     folder = _base_folder(connection)
     return [
-        Archive(row.number, folder / row.path, row.records, row.bytes, row.held) for row in execute(connection, _LIST_FILES)
+        Archive(row.number, folder / row.path, row.records, row.bytes, row.held)
+        for row in execute(connection, _LIST_FILES)
     ]
 
 

@@ -28,16 +28,16 @@ from arena.store.archive_file import (
 from arena.store.archives import (
     Archive,
     all_archives,
-    register_planned_archive,
     forget_archive,
     register_archive,
+    register_planned_archive,
     replace_archive,
 )
 from arena.store.database import Database
 from arena.store.dialect import execute
 from arena.store.match_numbers import IN_NUMBERS_SQL, numbers_parameter
 from arena.store.store import Store
-from arena.store.thinning import MAX_RECORDS_PER_TRANSACTION, MAX_BYTES_PER_TRANSACTION
+from arena.store.thinning import MAX_BYTES_PER_TRANSACTION, MAX_RECORDS_PER_TRANSACTION
 from protocol.errors import ArenaFault
 
 ARCHIVE_FOLDER = "archive"
@@ -52,7 +52,8 @@ _FROM_OLD_MATCHES = """FROM matches WHERE record_bytes IS NOT NULL AND tournamen
             AND bots.key IN (SELECT value FROM json_each(:house) AS told)
     ))"""
 _COUNT = f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_FROM_OLD_MATCHES}"
-_NEXT_RECORDS = f"""SELECT number, id, finished, record_bytes {_FROM_OLD_MATCHES} AND (finished, number) > (:finished, :number)
+_NEXT_RECORDS = f"""SELECT number, id, finished, record_bytes {_FROM_OLD_MATCHES}
+    AND (finished, number) > (:finished, :number)
     ORDER BY finished, number LIMIT :most"""
 _DATA = f"SELECT match, data FROM records WHERE match {IN_NUMBERS_SQL}"
 _DROP = f"DELETE FROM records WHERE match {IN_NUMBERS_SQL}"
@@ -101,11 +102,18 @@ def count_old(connection: Connection, old: OldRecordFilter) -> ArchivingTotals:
     return ArchivingTotals(records=sum(row.records for row in found), bytes=sum(int(row.bytes) for row in found))
 
 
-def next_old(connection: Connection, old: OldRecordFilter, position: ScanPosition) -> tuple[list[OldRecord], ScanPosition]:
+def next_old(
+    connection: Connection, old: OldRecordFilter, position: ScanPosition
+) -> tuple[list[OldRecord], ScanPosition]:
     """Return the next records for one file, oldest first, and the new scan position. The list is empty at the end."""
     for unrated in (True, False) if position.unrated else (False,):
         place = position if unrated == position.unrated else ScanPosition(unrated)
-        asked = {**_query_parameters(old, unrated), "finished": place.finished, "number": place.number, "most": MAX_RECORDS_PER_FILE}
+        asked = {
+            **_query_parameters(old, unrated),
+            "finished": place.finished,
+            "number": place.number,
+            "most": MAX_RECORDS_PER_FILE,
+        }
         taken: dict[int, str] = {}
         size = 0
         for row in execute(connection, _NEXT_RECORDS, asked):
@@ -122,7 +130,9 @@ def next_old(connection: Connection, old: OldRecordFilter, position: ScanPositio
     return [], position
 
 
-def move_records(connection: Connection, path: Path, file_counts: tuple[int, int], written: Sequence[OldRecord]) -> ArchivingTotals:
+def move_records(
+    connection: Connection, path: Path, file_counts: tuple[int, int], written: Sequence[OldRecord]
+) -> ArchivingTotals:
     """Assign records to an archive file and delete them from the database, unless they changed since they were read.
     `file` is the file's record count and size in bytes.
     """
@@ -135,7 +145,9 @@ def move_records(connection: Connection, path: Path, file_counts: tuple[int, int
     return ArchivingTotals(records=len(same), bytes=sum(len(one.data) for one in same))
 
 
-def move_all(store: Store, old: OldRecordFilter, folder: Path, on_transaction: Callable[[float], None] = lambda seconds: None) -> ArchivingTotals:
+def move_all(
+    store: Store, old: OldRecordFilter, folder: Path, on_transaction: Callable[[float], None] = lambda seconds: None
+) -> ArchivingTotals:
     """Move all old records into archive files of a folder. `rest` is called after each transaction with the seconds it
     took. Raises `ArenaFault`; what is already moved stays moved.
     """

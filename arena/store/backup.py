@@ -14,7 +14,7 @@ from arena.store.data_folder import FILE_MODE, FOLDER_MODE, private_umask
 from arena.store.database import Database, StoreError
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.sqlite_database import BUSY_TIMEOUT_MS, HEADER_BYTES, is_ours, read_only_uri
-from machine.atomic_write import replacing_file, file_lock, flush_to_disk
+from machine.atomic_write import file_lock, flush_to_disk, replacing_file
 from protocol.errors import ArenaFault, UsageFault
 
 _NEEDED_FILES = """SELECT path FROM archives WHERE EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)

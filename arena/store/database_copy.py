@@ -16,7 +16,7 @@ from arena.store.dialect import execute, is_postgresql, replace_nul
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.schema import metadata
 from arena.store.sqlite_database import SqliteDatabase
-from machine.atomic_write import replacing_file, file_lock, flush_to_disk
+from machine.atomic_write import file_lock, flush_to_disk, replacing_file
 from protocol.errors import ArenaFault, UsageFault
 
 COPY_BATCH_ROWS = 500

@@ -15,7 +15,8 @@ from arena.store.views import QUERIES
 
 TEXT_TYPE, INTEGER_TYPE, REAL_TYPE, BOOLEAN_TYPE, TIME_TYPE = "text", "whole", "real", "truth", "time"
 _COLUMN_TYPES = {
-    INTEGER_TYPE: "number seats plies place seat rank moves thought_ms rounds played won drawn lost ply clock_ms given_ms "
+    INTEGER_TYPE: "number seats plies place seat rank moves thought_ms rounds played won drawn lost ply "
+    "clock_ms given_ms "
     "strikes",
     REAL_TYPE: "luck points payoff mu_before sigma_before mu_after sigma_after score mu sigma value",
     BOOLEAN_TYPE: "rated",

@@ -36,7 +36,9 @@ def feed_range(connection: Connection, node: int = 0) -> tuple[int, int]:
     return last if position is None else position, last
 
 
-def match_ends_between(connection: Connection, position: int, last: int, limit: int, node: int = 0) -> list[tuple[int, str]]:
+def match_ends_between(
+    connection: Connection, position: int, last: int, limit: int, node: int = 0
+) -> list[tuple[int, str]]:
     """Return up to `most` (number, id) pairs of ladder matches after `position` up to `last`, in order."""
     number = matches.c.number
     query = select(number, matches.c.id).where(number > position, number <= last, _concerns(node))

@@ -14,7 +14,7 @@ from arena.store import match_log, result_queries, summaries, tournament_state
 from arena.store.dialect import execute, is_postgresql, replace_nul
 from arena.store.luck_value import MatchLuck
 from arena.store.nodes import end_matches
-from arena.store.result_queries import pool_or_unrated, outcome_of
+from arena.store.result_queries import outcome_of, pool_or_unrated
 from arena.store.schema import bots, failures, matches, ratings, records, seats
 from arena.transparency_log.signed_log import LogEntry
 from machine.timestamps import utc_now

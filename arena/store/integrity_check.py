@@ -57,7 +57,7 @@ class _StoredMatch(NamedTuple):
 
 def check_database(
     connection: Connection,
-    check_record: RecordCheck = lambda result, ratings, luck, record, waits=False: (),
+    check_record: RecordCheck = lambda result, ratings, luck, record, is_pending=False: (),
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Iterator[str]:
     """Yield a line per problem. `look` compares results with records; `progress` gets matches checked and in all."""
@@ -72,7 +72,10 @@ def check_database(
         ("the matches", _check_matches(connection, check_record, progress)),
         ("the log", match_log.find_problems(connection)),
         ("the files of old records", _check_archives(connection)),
-        ("the matches that wait to be rated", tournament_state.find_pending_problems(connection, partial(check_record, waits=True))),
+        (
+            "the matches that wait to be rated",
+            tournament_state.find_pending_problems(connection, partial(check_record, is_pending=True)),
+        ),
         ("the luck of the matches", match_luck.find_problems(connection)),
         ("the ratings and summaries", rating_rebuild.find_problems(connection)),
     ):
@@ -161,7 +164,9 @@ def _nodes(connection: Connection) -> Iterator[str]:
         yield f"match {row.id}: it was played on node {row.node!r}, which is not there"
 
 
-def _check_matches(connection: Connection, check_record: RecordCheck, progress: Callable[[int, int], None]) -> Iterator[str]:
+def _check_matches(
+    connection: Connection, check_record: RecordCheck, progress: Callable[[int, int], None]
+) -> Iterator[str]:
     numbers = connection.execute(select(matches.c.number).order_by(matches.c.number)).scalars().all()
     for at in range(0, len(numbers), CHECK_BATCH_MATCHES):
         some = numbers[at : at + CHECK_BATCH_MATCHES]
@@ -170,7 +175,9 @@ def _check_matches(connection: Connection, check_record: RecordCheck, progress: 
         except Exception:  # one is damaged, so each is loaded alone
             found = {}
         for number in some:
-            yield from _report_errors(connection, f"match number {number}", _check_match(connection, number, found, check_record))
+            yield from _report_errors(
+                connection, f"match number {number}", _check_match(connection, number, found, check_record)
+            )
         progress(at + len(some), len(numbers))
 
 
@@ -188,7 +195,9 @@ def _load_matches(connection: Connection, numbers: Sequence[int]) -> dict[int, _
     }
 
 
-def _check_match(connection: Connection, number: int, found: dict[int, _StoredMatch], check_record: RecordCheck) -> Iterator[str]:
+def _check_match(
+    connection: Connection, number: int, found: dict[int, _StoredMatch], check_record: RecordCheck
+) -> Iterator[str]:
     stored = found.get(number) or _load_matches(connection, [number]).get(number)
     if stored is None:
         yield f"match number {number} has no seats"

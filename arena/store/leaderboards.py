@@ -123,7 +123,9 @@ _TALLY_COLUMNS = """coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS 
     coalesce(sum(matches) FILTER (WHERE outcome = 'lost'), 0) AS losses,
     coalesce(sum(matches) FILTER (WHERE outcome = 'void'), 0) AS void,
     CAST(sum(moves) AS bigint) AS moves, CAST(sum(thought_ms) AS bigint) AS thought_ms"""
-_TALLIES = f"SELECT pool, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool ORDER BY pool"
+_TALLIES = (
+    f"SELECT pool, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool ORDER BY pool"
+)
 _SEATS = f"""SELECT seat, {_TALLY_COLUMNS} FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool
 GROUP BY seat ORDER BY 1"""
 _POINTS = """
@@ -382,7 +384,13 @@ def leaderboard_page(
     if sort not in SORTS:
         raise UsageFault(f"there is no order {sort!r} of a leaderboard: one of {', '.join(SORTS)}")
     beyond, order = ("<", "DESC") if descending else (">", "ASC")
-    query = _LEADERBOARD_PAGE.format(by=_SORT_EXPRESSIONS[sort], rank=_RANK_SQL, beyond=beyond, order=order, **(_CURRENT_SEASON_PARTS if season is None else _ANY_SEASON_PARTS))
+    query = _LEADERBOARD_PAGE.format(
+        by=_SORT_EXPRESSIONS[sort],
+        rank=_RANK_SQL,
+        beyond=beyond,
+        order=order,
+        **(_CURRENT_SEASON_PARTS if season is None else _ANY_SEASON_PARTS),
+    )
     given = {"pool": pool, "search": fold_name(search or ""), "curve": CURVE_POINTS}
     if season is not None:
         given |= seasons.match_range_of(connection, season)
@@ -558,7 +566,9 @@ def versions_page(
 
 def endings_of(connection: Connection, name: str, pool: str) -> list[Ending]:
     """Return how a bot's matches ended, by outcome and reason, with the latest matches of each."""
-    rows = execute(connection, _ENDINGS, {"bot": find_bot_id(connection, name), "pool": pool, "latest": LATEST_MATCHES_PER_ENDING})
+    rows = execute(
+        connection, _ENDINGS, {"bot": find_bot_id(connection, name), "pool": pool, "latest": LATEST_MATCHES_PER_ENDING}
+    )
     found = [
         Ending(
             outcome=row.outcome,

@@ -46,7 +46,9 @@ _NO_SINCE_BOUNDS, _NO_UNTIL_BOUNDS = "1, NULL", "(SELECT max(number) FROM matche
 """Number bounds of a time: first, those that contain all its matches; second, those beyond which every match fits."""
 _IN_TIME_CONDITION = """ AND ({number} > :early AND {number} < :late
     OR (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number}))"""
-_OPPONENT_CONDITION = " AND EXISTS (SELECT 1 FROM seats AS other WHERE other.match = seats.match AND other.bot = :opponent)"
+_OPPONENT_CONDITION = (
+    " AND EXISTS (SELECT 1 FROM seats AS other WHERE other.match = seats.match AND other.bot = :opponent)"
+)
 _GAME_CONDITION = "(pool = :game OR substr(pool, 1, length(CAST(:game AS text)) + 1) = CAST(:game AS text) || '/')"
 _ALL_TIME = ("", "9999-12-31T23:59:59.999Z")
 _NO_LIMIT = 2**62
@@ -93,7 +95,9 @@ _SEATS_INDEX = _Index("seats INDEXED BY seats_by_bot", "bot = :bot")
 _BOT_INDEX = _Index("seats INDEXED BY seats_by_ending", _SEAT_IN_GROUP)
 _BOT_IN_TOURNAMENT_INDEX = _Index("seats INDEXED BY seats_by_tournament", f"tournament = :scope AND {_SEAT_IN_GROUP}")
 _PAIR_INDEX = _Index("encounters", f"opponent = :opponent AND {_SEAT_IN_GROUP}")
-_MATCHES_INDEX = _Index("matches INDEXED BY matches_by_ending", _MATCH_IN_GROUP, "matches.number", "game, pool, reason", "counts")
+_MATCHES_INDEX = _Index(
+    "matches INDEXED BY matches_by_ending", _MATCH_IN_GROUP, "matches.number", "game, pool, reason", "counts"
+)
 _TOURNAMENT_INDEX = _MATCHES_INDEX._replace(
     rows="matches INDEXED BY matches_by_tournament", same=f"tournament = :scope AND {_MATCH_IN_GROUP}"
 )

@@ -55,10 +55,16 @@ def read_page(
     `start` (true on the first page) and a `limit` one above the page's. Each of its rows has the `total`.
     """
     check_limit(limit)
-    last = (None,) * len(order_columns) if after is None else decode_cursor(after, GenericAlias(tuple, tuple(order_columns.values())))
+    last = (
+        (None,) * len(order_columns)
+        if after is None
+        else decode_cursor(after, GenericAlias(tuple, tuple(order_columns.values())))
+    )
     asked = {**parameters, **dict(zip(order_columns, last, strict=True)), "start": after is None, "limit": limit + 1}
     rows = execute(connection, query, asked).all()
-    further = encode_cursor(tuple(getattr(rows[limit - 1], name) for name in order_columns)) if len(rows) > limit else None
+    further = (
+        encode_cursor(tuple(getattr(rows[limit - 1], name) for name in order_columns)) if len(rows) > limit else None
+    )
     return Page(rows=list(map(to_row, rows[:limit])), next=further, total=rows[0].total if rows else 0)
 
 

@@ -55,7 +55,8 @@ _SHOWN_URL_OPTIONS = ("host", "hostaddr", "port", "dbname", "service", "sslmode"
 """The query options of a URL that say where a database is; only these are shown."""
 _UNAVAILABLE_CLASSES = ("08", "25", "40", "53", "55", "57", "58")
 """SQLSTATE classes: connection, transaction state, conflicts, resources, locks, operator intervention, system."""
-_FIND_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') AS mark, to_regclass('{SCHEMA_NAME}.alembic_version') AS versions,
+_FIND_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') AS mark,
+    to_regclass('{SCHEMA_NAME}.alembic_version') AS versions,
     (SELECT count(*) FROM pg_class WHERE relnamespace = pg_namespace.oid) AS relations
 FROM pg_namespace WHERE nspname = '{SCHEMA_NAME}'"""
 _FOREIGN_VIEWS_SCHEMA = f"""SELECT obj_description(oid, 'pg_namespace') IS DISTINCT FROM '{MARK}'
@@ -170,13 +171,16 @@ class PostgresDatabase(Database):
         """Return the commands that back up this database to a file and restore it."""
         file, here = shlex.quote(str(to)), shlex.quote(str(self))
         return (
-            f"a database on a server is backed up by PostgreSQL's own tools: pg_dump --format=custom --schema={SCHEMA_NAME} "
+            "a database on a server is backed up by PostgreSQL's own tools: pg_dump --format=custom "
+            f"--schema={SCHEMA_NAME} "
             f"--schema={VIEWS_SCHEMA} --file={file} {here}; and restored, while no arena runs on it, by: pg_restore "
             f"--clean --if-exists --single-transaction --dbname={here} {file}"
         )
 
     def create_reading_engine(self) -> Engine:
-        return self._engine(MAX_READING_CONNECTIONS, "default_transaction_read_only=on", isolation_level="REPEATABLE READ")
+        return self._engine(
+            MAX_READING_CONNECTIONS, "default_transaction_read_only=on", isolation_level="REPEATABLE READ"
+        )
 
     def connect(self, *, checkpoint: bool = True) -> Engine:
         return self._engine(MAX_READING_CONNECTIONS, isolation_level="REPEATABLE READ")
@@ -247,7 +251,9 @@ class PostgresDatabase(Database):
 
     def message(self, exc: BaseException | None) -> str:
         is_lock_failure = getattr(exc, "sqlstate", None) in _LOCK_FAILURES
-        return f"{self}: {_error_line(exc)}" + (self._lock_holders() if is_lock_failure and self._names_lock_holders else "")
+        return f"{self}: {_error_line(exc)}" + (
+            self._lock_holders() if is_lock_failure and self._names_lock_holders else ""
+        )
 
     def _lock_holders(self) -> str:
         """Return which sessions have locks here, and how to end one; nothing if the server does not say."""
@@ -318,7 +324,8 @@ class PostgresDatabase(Database):
 
         if raw.info.server_version < MIN_SERVER_VERSION:
             raise StoreError(
-                f"{self} is PostgreSQL {raw.info.server_version // 10000}: {MIN_SERVER_VERSION // 10000} or newer is needed"
+                f"{self} is PostgreSQL {raw.info.server_version // 10000}: {MIN_SERVER_VERSION // 10000} or "
+                "newer is needed"
             )
         raw.adapters.register_loader("json", TextLoader)
 

@@ -147,7 +147,9 @@ def find_problems(connection: Connection) -> Iterator[str]:
 def _count_differences(connection: Connection, tallies: Tallies) -> int:
     """Return the number of standings that are missing, superfluous or different."""
     stored = finish.load_tallies(connection)
-    return sum(not _are_equal_tallies(stored.get(place), tallies.get(place)) for place in stored.keys() | tallies.keys())
+    return sum(
+        not _are_equal_tallies(stored.get(place), tallies.get(place)) for place in stored.keys() | tallies.keys()
+    )
 
 
 def _are_equal_tallies(a: Tally | None, b: Tally | None) -> bool:

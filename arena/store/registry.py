@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, selec
 
 from arena.store.actions import rename_in_actions
 from arena.store.announcements import announce
-from arena.store.dialect import upsert, replace_nul
+from arena.store.dialect import replace_nul, upsert
 from arena.store.incident import Incident
 from arena.store.nodes import nodes_of_bot
 from arena.store.paging import Page, read_page

@@ -17,7 +17,7 @@ from arena.store.archive_file import ArchiveMissing
 from arena.store.archives import read_archived
 from arena.store.database import StoreError
 from arena.store.dialect import execute
-from arena.store.pool_payoffs import EQUAL_MEAN_DIGITS, CURRENT_SEASON_SQL, PoolPayoff, pairs_query, read_payoff
+from arena.store.pool_payoffs import CURRENT_SEASON_SQL, EQUAL_MEAN_DIGITS, PoolPayoff, pairs_query, read_payoff
 from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats, tournaments
 from machine.timestamps import utc_now
 from protocol.errors import ArenaFault

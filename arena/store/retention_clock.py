@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from arena.store.dialect import execute, is_postgresql
-from machine.timestamps import parse_timestamp, utc_now, format_timestamp
+from machine.timestamps import format_timestamp, parse_timestamp, utc_now
 
 MAX_STEP_DAYS = 1.0
 """Maximum step between two hourly checks. After a larger one, the clock was set or no server ran meanwhile."""

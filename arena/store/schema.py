@@ -132,7 +132,8 @@ matches = Table(
         dialect="sqlite"
     ),
     _partial(
-        *("matches_of_tournament", "tournament", "game", _POOL_OR_UNRATED, "reason", "number"), where="tournament IS NOT NULL"
+        *("matches_of_tournament", "tournament", "game", _POOL_OR_UNRATED, "reason", "number"),
+        where="tournament IS NOT NULL",
     ).ddl_if(dialect="postgresql"),
     _partial("matches_by_archive", "archive", where="archive IS NOT NULL"),
     _partial(
@@ -215,7 +216,13 @@ archives = Table(
     "archives",
     metadata,
     Column("number", Integer, primary_key=True),
-    Column("path", ByteOrderedText, nullable=False, unique=True, comment="from the folder of the database on, if that is a file"),
+    Column(
+        "path",
+        ByteOrderedText,
+        nullable=False,
+        unique=True,
+        comment="from the folder of the database on, if that is a file",
+    ),
     Column("records", Integer, nullable=False),
     Column("bytes", BigIntegerType, nullable=False, comment="of the file"),
 )
@@ -266,7 +273,12 @@ actions = Table(
     Column("at", _short_text(32), nullable=False),
     Column("by", _short_text(100), nullable=False, comment="where the operator was, as in 'command line'"),
     Column("do", _short_text(32), nullable=False, comment="the request, or what undoes it"),
-    Column("concerns", ByteOrderedText, nullable=False, comment="JSON: the names of bots, matches and others that it is about"),
+    Column(
+        "concerns",
+        ByteOrderedText,
+        nullable=False,
+        comment="JSON: the names of bots, matches and others that it is about",
+    ),
     Column("more", Integer, nullable=False, comment="how many names are not kept"),
     Column("fault", ByteOrderedText, comment="why it was not done; null: it was"),
 )

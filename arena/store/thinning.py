@@ -28,8 +28,13 @@ _SUM_BYTES = f"SELECT coalesce(sum(record_bytes), 0) {_FROM_RATED_OR_UNRATED}"
 _NEWEST_BEYOND_LIMIT = f"""SELECT max(finished) FROM (
         SELECT finished, sum(record_bytes) OVER (ORDER BY finished DESC) AS held {_FROM_RATED_OR_UNRATED}
     ) AS summed WHERE held > :most"""
-_OLDEST_RECORDS = f"SELECT number, record_bytes {_FROM_RATED_OR_UNRATED} AND finished <= :until ORDER BY finished LIMIT :most"
-_COUNT = f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_FROM_RATED_OR_UNRATED} AND finished <= :until"
+_OLDEST_RECORDS = (
+    f"SELECT number, record_bytes {_FROM_RATED_OR_UNRATED} AND finished <= :until ORDER BY finished LIMIT :most"
+)
+_COUNT = (
+    f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_FROM_RATED_OR_UNRATED} AND "
+    "finished <= :until"
+)
 _RECORDS_OF_BOT = """SELECT DISTINCT number, coalesce(record_bytes, 0) AS record_bytes
     FROM seats JOIN matches ON number = match
     WHERE bot = (SELECT id FROM bots WHERE key = :key) AND match > :after

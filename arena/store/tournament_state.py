@@ -124,7 +124,9 @@ class StoredTournament(NamedTuple):
     finished: bool
 
 
-def find_similar_tournaments(connection: Connection, arguments: str, ignored: Collection[str]) -> list[StoredTournament]:
+def find_similar_tournaments(
+    connection: Connection, arguments: str, ignored: Collection[str]
+) -> list[StoredTournament]:
     """Return stored tournaments whose arguments are the same except for those named in `but`, newest first."""
     played = func.count(matches.c.number)
     columns = [tournaments.c[name] for name in ("id", "seed", "arguments", "finished")]

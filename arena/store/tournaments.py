@@ -32,7 +32,9 @@ SELECT tournaments.*,
     (SELECT count(*) FROM tournaments) AS total
 FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
 """
-_TOURNAMENTS_PAGE = _SELECT_TOURNAMENTS.format(where="WHERE :start OR started < :started OR (started = :started AND id > :id)")
+_TOURNAMENTS_PAGE = _SELECT_TOURNAMENTS.format(
+    where="WHERE :start OR started < :started OR (started = :started AND id > :id)"
+)
 _SELECT_TOURNAMENT = _SELECT_TOURNAMENTS.format(where="WHERE id = :id")
 _MATCHES = """
 SELECT matches.number, matches.place, matches.reason, matches.luck, matches.luck_by, bots.name, seats.rank,
@@ -131,7 +133,9 @@ class TournamentTable(TournamentRow, frozen=True, kw_only=True):
 def tournaments_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[TournamentRow]:
     """Return a page of all tournaments, most recently started first."""
     place = {"started": str, "id": str}
-    return read_page(connection, _TOURNAMENTS_PAGE, {}, place, lambda row: TournamentRow(**_fields(row)), after=after, limit=limit)
+    return read_page(
+        connection, _TOURNAMENTS_PAGE, {}, place, lambda row: TournamentRow(**_fields(row)), after=after, limit=limit
+    )
 
 
 def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str, list[str]]:
@@ -152,7 +156,9 @@ def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str
 
 def _best_paid(rows: Sequence[Any]) -> list[str]:
     """Return the bots with the highest mean payoff of a tournament, from rows of `_PAID`."""
-    matches = [MatchPayoffs(((row.name, TotalPayoff(float(row.total), int(row.rounds))), (row.rival, None))) for row in rows]
+    matches = [
+        MatchPayoffs(((row.name, TotalPayoff(float(row.total), int(row.rounds))), (row.rival, None))) for row in rows
+    ]
     means = PayoffSummary(list(dict.fromkeys(row.name for row in rows)), matches).means
     paid = {bot: rounded(mean.mean) for bot, mean in means.items() if mean is not None}
     return [bot for bot, payoff in paid.items() if payoff == max(paid.values())]

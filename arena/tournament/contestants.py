@@ -14,9 +14,9 @@ from arena.processes.bot_commands import (
     check_names,
     check_settings,
     known_bots,
-    reference_command,
-    parse_reference_spec,
     make_startable,
+    parse_reference_spec,
+    reference_command,
 )
 from machine.command_words import split_command
 from protocol.bot_launch import BotSpec, bot_name_of, parse_bot_file, parse_bot_spec, split_bot_word
@@ -35,7 +35,9 @@ class Contestant(NamedTuple):
     """The specification to make it in process, without a seed; None if it cannot be."""
 
 
-def parse_contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process: bool = False) -> list[Contestant]:
+def parse_contestants(
+    words: Sequence[str], defaults: Mapping[str, str], *, in_process: bool = False
+) -> list[Contestant]:
     """Return the bots that `words` name: `BOT`, `NAME=BOT[:KEY=VALUE,…]`, `[NAME=]FILE.py` or `NAME=COMMAND LINE`.
 
     In process it may also be `[NAME=]FILE.py:CLASS`, and the only command line is `python FILE.py`. `defaults` are

@@ -145,7 +145,9 @@ def _redirect_output(log: Path) -> None:
     if threading.current_thread() is threading.main_thread():
         with os_errors_as(ArenaFault, f"the log {log} can't be written"):
             log.parent.mkdir(parents=True, exist_ok=True)
-            sys.stdout = sys.stderr = log.open("a", buffering=1, encoding="utf-8", errors=standard_streams.ENCODING_ERRORS)
+            sys.stdout = sys.stderr = log.open(
+                "a", buffering=1, encoding="utf-8", errors=standard_streams.ENCODING_ERRORS
+            )
 
 
 def _with_luck(report: MatchReport, value: str | None) -> MatchReport:

@@ -38,7 +38,7 @@ from arena.processes.process import BotCrashed, BotProcess, Crash, ProgramNotFou
 from arena.ratings.tournament_pairing import Pairing
 from arena.store.incident import Incident
 from arena.tournament.contestants import Contestant
-from arena.tournament.job import MAX_LOG_BYTES, Aborted, MatchJob, MatchReport, BotOutput
+from arena.tournament.job import MAX_LOG_BYTES, Aborted, BotOutput, MatchJob, MatchReport
 from machine import event_loop
 from machine.subprocesses import keep_private
 from machine.timeouts import scale_timeouts
@@ -179,7 +179,9 @@ class TournamentHost(HostHandler):
                 self._bots[name] = bot
                 await self._start_bot(bot)
         since = asyncio.get_running_loop().time()
-        while missing := [name for name in names if name not in self._forfeiting and self._host.clients.free_slots_of(name) < 1]:
+        while missing := [
+            name for name in names if name not in self._forfeiting and self._host.clients.free_slots_of(name) < 1
+        ]:
             self._raise_failure()
             self._changed.clear()
             try:
@@ -251,7 +253,11 @@ class TournamentHost(HostHandler):
                 continue
             away = name not in self._started_at
             within = self._job.connect_timeout_s
-            why = f"stayed away for {min(RECONNECT_TIMEOUT_S, within):g} s" if away else f"did not connect within {within:g} s"
+            why = (
+                f"stayed away for {min(RECONNECT_TIMEOUT_S, within):g} s"
+                if away
+                else f"did not connect within {within:g} s"
+            )
             self._away_count[name] += self._bots[name].kill_as_crash(f"{why} and was killed")
             self._started_at[name] = now  # the next process gets the full time again
 

@@ -7,10 +7,10 @@ import threading
 import time
 from contextlib import AsyncExitStack
 
-from arena.operator.client import NoAnswer, NoServer, OperatorConnection, connect_to_url, connect_to_folder
+from arena.operator.client import NoAnswer, NoServer, OperatorConnection, connect_to_folder, connect_to_url
 from arena.ratings.tournament_pairing import Pairing
-from arena.tournament.job import Aborted, MatchJob, MatchReport, Server, LocalServer
-from arena.tournament.play_request import PlayRequest, PlayReply, find_no_shows
+from arena.tournament.job import Aborted, LocalServer, MatchJob, MatchReport, Server
+from arena.tournament.play_request import PlayReply, PlayRequest, find_no_shows
 from machine import event_loop
 from protocol.errors import Fault
 

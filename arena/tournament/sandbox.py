@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from arena.processes.launch_spec import MIB, MAX_PROCESSES, SCRATCH_MIB, LaunchSpec, ResourceLimits
+from arena.processes.launch_spec import MAX_PROCESSES, MIB, SCRATCH_MIB, LaunchSpec, ResourceLimits
 from arena.tournament.contestants import Contestant
 from protocol import DEFAULT_PORT, bot_launch
 from protocol.errors import ArenaFault, UsageFault
@@ -50,7 +50,9 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     copies: int = 1
     """Processes of one bot that may run at the same time."""
 
-    def launch_spec(self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str) -> LaunchSpec:
+    def launch_spec(
+        self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str
+    ) -> LaunchSpec:
         """Return how to launch the bot with this number. Raises `UsageFault` if it would see protected files."""
         changed = {**environment, "HOME": NO_HOME}
         changed.pop("XDG_CACHE_HOME", None)
@@ -59,7 +61,11 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         order = LaunchSpec(command=contestant.command, environment=changed, token=token, limits=limits)
         if self.kind == USERS_SANDBOX:
             return order
-        changed |= {"HOME": _SCRATCH_FOLDER, "TMPDIR": _SCRATCH_FOLDER, bot_launch.URL: f"ws://127.0.0.1:{DEFAULT_PORT}"}
+        changed |= {
+            "HOME": _SCRATCH_FOLDER,
+            "TMPDIR": _SCRATCH_FOLDER,
+            bot_launch.URL: f"ws://127.0.0.1:{DEFAULT_PORT}",
+        }
         box = self._bwrap_command(contestant.name, contestant.command)
         return msgspec.structs.replace(order, limits=None, sandbox=(*box, msgspec.json.encode(limits).decode()))
 
@@ -69,7 +75,9 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         shown = {*(Path(os.path.abspath(path)) for path in self.readable), *_named_folders(command)}
         for path in shown:
             self._check_visible(name, path)
-        bound = _outermost_paths({*_existing_paths(Path("/etc"), _ETC_PATHS), *_program_folders(command[0]), *_arena_folders(), *shown})
+        bound = _outermost_paths(
+            {*_existing_paths(Path("/etc"), _ETC_PATHS), *_program_folders(command[0]), *_arena_folders(), *shown}
+        )
         words = ["bwrap", *_namespace_options(), *_ISOLATION_OPTIONS, "--proc", "/proc", "--dev", "/dev"]
         words += [*_scratch_options("/dev/shm"), *_scratch_options(_SCRATCH_FOLDER), *_system_options()]  # noqa: S108 - inside the sandbox
         for path in bound:
@@ -105,7 +113,19 @@ def check_bubblewrap() -> None:
     """Raise `UsageFault` if bubblewrap is missing, and `ArenaFault` if it cannot create sandboxes."""
     if shutil.which("bwrap") is None:
         raise UsageFault("--sandbox bwrap needs bubblewrap: apt-get install bubblewrap, or dnf install bubblewrap")
-    command = ["bwrap", *_namespace_options(), *_ISOLATION_OPTIONS, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
+    command = [
+        "bwrap",
+        *_namespace_options(),
+        *_ISOLATION_OPTIONS,
+        "--ro-bind",
+        "/",
+        "/",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "true",
+    ]
     tried = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - all of it is said here
     if tried.returncode:
         said = tried.stderr.strip().splitlines()

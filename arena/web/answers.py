@@ -16,7 +16,14 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from arena.network.addresses import address_of
-from arena.web.rendering import matches_etag, not_modified, respond_with_etag, site_of, etag_of_source, headers_with_etag
+from arena.web.rendering import (
+    etag_of_source,
+    headers_with_etag,
+    matches_etag,
+    not_modified,
+    respond_with_etag,
+    site_of,
+)
 from arena.web.serving import AnswerScheduler
 from arena.web.turns import refuse
 
@@ -118,7 +125,13 @@ class _StreamingResponse(Response):
     """
 
     def __init__(
-        self, serving: AnswerScheduler, address: str, long: StreamedAnswer, tag: str = "", made: bytes = b"", head: Response | None = None
+        self,
+        serving: AnswerScheduler,
+        address: str,
+        long: StreamedAnswer,
+        tag: str = "",
+        made: bytes = b"",
+        head: Response | None = None,
     ) -> None:
         super().__init__()
         self._serving, self._address, self._head = serving, address, head
@@ -169,5 +182,7 @@ class _StreamingResponse(Response):
     async def _next(self, request: Request, pieces: Pieces) -> bytes:
         """Return the bytes produced in the next turn. Raises `ClientDisconnect`."""
         turn = partial(_produce_step, pieces)
-        piece, self._more = await self._serving.long.run(self._address, turn, request.is_disconnected, is_continuation=True)
+        piece, self._more = await self._serving.long.run(
+            self._address, turn, request.is_disconnected, is_continuation=True
+        )
         return piece

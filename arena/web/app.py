@@ -221,16 +221,24 @@ class _AdminPages(NamedTuple):
 def _admin_pages(site: Site) -> _AdminPages:
     if site.admin is None:
         return _AdminPages()
-    from arena.web.admin.access_control import AccessControl, guard_admin_pages, can_have_form  # most sites don't need it
+    from arena.web.admin.access_control import (  # most sites don't need it
+        AccessControl,
+        can_have_form,
+        guard_admin_pages,
+    )
     from arena.web.admin.routes import routes
 
-    return _AdminPages(routes(AccessControl(site.admin)), [Middleware(guard_admin_pages, config=site.admin)], can_have_form)
+    return _AdminPages(
+        routes(AccessControl(site.admin)), [Middleware(guard_admin_pages, config=site.admin)], can_have_form
+    )
 
 
 def _error_response(request: Request, exc: Exception) -> Response:
     """Return an error as JSON for programs, as a page otherwise."""
     path = request.url.path
-    return (json_error_response if path in (LIVENESS_PATH, READINESS_PATH) or path.startswith("/api/") else error_page)(request, exc)
+    return (json_error_response if path in (LIVENESS_PATH, READINESS_PATH) or path.startswith("/api/") else error_page)(
+        request, exc
+    )
 
 
 class _ImmutableFiles(StaticFiles):

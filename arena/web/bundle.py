@@ -24,7 +24,7 @@ def modules_to_preload(*entries: str, game: str | None = None) -> list[str]:
     """Return the paths of the modules that these entries and the game's board, if it has one, import statically."""
     board = _boards().get(game or "")
     needed = [*entries, board] if board else entries
-    return sorted({path for entry in needed for path in modules(entry, later=False)})
+    return sorted({path for entry in needed for path in modules(entry, with_dynamic_imports=False)})
 
 
 @functools.cache
@@ -46,7 +46,9 @@ def modules(entry: str, *, with_dynamic_imports: bool = True) -> dict[str, str]:
     while waiting:
         path = waiting.pop()
         if path not in urls:
-            source, imported = _rewrite_imports(path, with_dynamic_imports, STATIC.joinpath(path).read_text(encoding="utf-8"))
+            source, imported = _rewrite_imports(
+                path, with_dynamic_imports, STATIC.joinpath(path).read_text(encoding="utf-8")
+            )
             urls[path] = data_url("text/javascript", source)
             waiting += imported
     return dict(sorted(urls.items()))

@@ -44,7 +44,9 @@ class Scale(NamedTuple):
         return round(self.size - self.at(value), 1) + 0.0
 
 
-def make_scale(values: Iterable[float], size: float, min_span: float = MIN_RATING_SPAN, steps: int = TICK_STEPS) -> Scale:
+def make_scale(
+    values: Iterable[float], size: float, min_span: float = MIN_RATING_SPAN, steps: int = TICK_STEPS
+) -> Scale:
     """Return a scale from tick to tick that contains all values (0 if there are none) and spans at least `least`."""
     low, high = _widen_range(list(values) or [0.0, min_span], min_span)
     step = _step((high - low) / steps)
@@ -79,7 +81,9 @@ def integer_scale(low: int, high: int, size: float) -> Scale:
     high = max(high, low + 1)
     span = high - low
     step = max(1, math.ceil(_step(span / INTEGER_TICK_STEPS)))
-    between = [at for at in range(low - low % step + step, high, step) if min(high - at, at - low) >= MIN_LABEL_GAP * span]
+    between = [
+        at for at in range(low - low % step + step, high, step) if min(high - at, at - low) >= MIN_LABEL_GAP * span
+    ]
     return Scale(low, high, size, (low, *between, high))
 
 

@@ -25,7 +25,12 @@ from protocol.games import NAMES, game_class
 
 PACKAGES_FOLDER = Path(__file__).resolve().parents[2]
 """The folder that contains the packages."""
-ENTRY_MODULES = ("bots", "bots.client.run", "bots.playing.versions", *sorted({game_class(name).__module__ for name in NAMES}))
+ENTRY_MODULES = (
+    "bots",
+    "bots.client.run",
+    "bots.playing.versions",
+    *sorted({game_class(name).__module__ for name in NAMES}),
+)
 """Modules that are imported by name at run time, which the sources don't show; all others follow from their imports."""
 REQUIREMENTS = ("msgpack", "msgspec", "websockets")
 """Required distributions, in the versions that the arena requires."""

@@ -11,7 +11,7 @@ import msgspec
 from jinja2.utils import htmlsafe_json_dumps
 
 from arena.ratings.tournament_pairing import TEST_FORMAT
-from arena.store.result_queries import DRAWN, LOST, VOIDED, WON, pool_or_unrated, outcome_of
+from arena.store.result_queries import DRAWN, LOST, VOIDED, WON, outcome_of, pool_or_unrated
 from machine.arguments import read_clock
 from measuring.payoffs import MeanPayoff
 from measuring.share_intervals import ShareInterval

@@ -13,7 +13,7 @@ import msgspec
 from arena.replay.grading import Grades, grade_match
 from machine.cache import cache_folder
 from machine.exact.graders import store_new_tables_in
-from machine.subprocesses import renice, die_with_parent
+from machine.subprocesses import die_with_parent, renice
 from protocol.errors import BadRecord, Fault
 from referee import record_reader
 

@@ -15,7 +15,7 @@ import msgspec
 from starlette.requests import ClientDisconnect
 
 from arena.replay.grading import Grades, can_estimate, grade_match
-from arena.web.grader import CACHE_FOLDER, Graded, Refused, GradeRequest
+from arena.web.grader import CACHE_FOLDER, Graded, GradeRequest, Refused
 from arena.web.kept_grades import GradeCache
 from arena.web.turns import FairQueue
 from machine.cache import cache_folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from arena.store.leaderboards import Profile, pools_with_results, find_profile
+from arena.store.leaderboards import Profile, find_profile, pools_with_results
 from arena.store.registry import is_known_bot
 from arena.store.result_queries import UNRATED_SUFFIX
 from arena.store.store import Reader
@@ -62,7 +62,9 @@ def unknown_game_message(game: str) -> str | None:
 def list_pools(reader: Reader) -> list[str]:
     """Return pools with results first, then those of presets, then the unrated matches of each game."""
     presets = [f"{game}/{preset}" for game in NAMES for preset in game_class(game).presets]
-    return list(dict.fromkeys([*reader.read(pools_with_results), *presets, *(f"{game}/{UNRATED_SUFFIX}" for game in NAMES)]))
+    return list(
+        dict.fromkeys([*reader.read(pools_with_results), *presets, *(f"{game}/{UNRATED_SUFFIX}" for game in NAMES)])
+    )
 
 
 def unknown_pool_message(reader: Reader, pool: str) -> str | None:

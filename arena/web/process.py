@@ -25,7 +25,7 @@ from arena.web.http_connections import PageServer
 from arena.web.process_messages import RELOAD_LINE, WebServerConfig
 from arena.web.site import Site
 from machine.log_output import configure_logging
-from machine.subprocesses import renice, die_with_parent, trim_malloc
+from machine.subprocesses import die_with_parent, renice, trim_malloc
 from protocol.errors import Fault
 
 NICENESS = 5
@@ -56,7 +56,9 @@ def serve(config: WebServerConfig, server_pipe: BinaryIO) -> None:
     encryption = None
     if config.certificate is not None and config.key is not None:
         encryption = Encryption(Path(config.certificate), Path(config.key))
-    with contextlib.closing(Reader.open(open_database_url(config.where, of_server(config.statement_timeout_s)))) as reader:
+    with contextlib.closing(
+        Reader.open(open_database_url(config.where, of_server(config.statement_timeout_s)))
+    ) as reader:
         site = Site(reader, socket=config.socket, registration=config.registration, admin=config.admin)
         server = PageServer(site, encryption, parse_networks(config.proxies))
         sockets = [socket.socket(fileno=descriptor) for descriptor in config.descriptors]

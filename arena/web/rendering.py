@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from arena.web import bundle, formatting, titles
 from arena.web.charts import sparkline_points
-from arena.web.errors import error_headers, http_status_of, describe_error
+from arena.web.errors import describe_error, error_headers, http_status_of
 from arena.web.site import Site
 from protocol import VERSION
 from protocol.names import fold_name

@@ -27,7 +27,12 @@ class FairQueue:
         """The waiting tasks by address; the address whose turn is next comes first."""
 
     async def run(
-        self, address: str, work: Callable[[], T], is_gone: Callable[[], Awaitable[bool]], *, is_continuation: bool = False
+        self,
+        address: str,
+        work: Callable[[], T],
+        is_gone: Callable[[], Awaitable[bool]],
+        *,
+        is_continuation: bool = False,
     ) -> T:
         """Wait for a turn of this address, and return the result of `work`, run in a thread. Raises as `enter`."""
         await self.enter(address, is_gone, begun=is_continuation)

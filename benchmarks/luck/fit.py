@@ -61,7 +61,9 @@ def _chance_events(walked: Any) -> ChanceEvents:
             seat_difference = [survey.seat_difference_after(come.owner, come.troops) for _, come in outcomes]
             weights = [(come == after) - float(chance) for chance, come in outcomes]
             luck.append(np.array(weights) @ np.array(seat_difference))
-    return ChanceEvents(walked.score, np.array(before).reshape(-1, FEATURE_COUNT + 2), np.array(luck).reshape(-1, FEATURE_COUNT))
+    return ChanceEvents(
+        walked.score, np.array(before).reshape(-1, FEATURE_COUNT + 2), np.array(luck).reshape(-1, FEATURE_COUNT)
+    )
 
 
 def make_pairs(game: str, map_: str, starts: int, nodes: int | None) -> list[Pair]:
@@ -129,9 +131,18 @@ def main() -> None:
     odds = fit_odds(games)
     luck, scores = sum_luck(games, odds), np.array([each.score for each in games])
     points = fit_points(luck, scores)
-    print(f"{told.game}, {told.map}: {len(games)} games, factor {variance_factor(luck, scores):.1f} by the other half's fit")
+    print(
+        f"{told.game}, {told.map}: {len(games)} games, factor {variance_factor(luck, scores):.1f} by the other "
+        "half's fit"
+    )
     rounded = [round(float(number), DIGITS) for number in (*points, *odds)]
-    columns = zip(FEATURE_NAMES, rounded[:FEATURE_COUNT], rounded[FEATURE_COUNT : 2 * FEATURE_COUNT], rounded[2 * FEATURE_COUNT : 3 * FEATURE_COUNT], strict=True)
+    columns = zip(
+        FEATURE_NAMES,
+        rounded[:FEATURE_COUNT],
+        rounded[FEATURE_COUNT : 2 * FEATURE_COUNT],
+        rounded[2 * FEATURE_COUNT : 3 * FEATURE_COUNT],
+        strict=True,
+    )
     command = shlex.join(["python", str(Path(__file__).relative_to(ROOT)), *sys.argv[1:]])
     held = {
         "name": "fitted-1",

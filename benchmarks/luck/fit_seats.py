@@ -22,7 +22,7 @@ import tomli_w
 from bots.search.base import SearchLimit
 from bots.search.risk.campaign_uct import CampaignUct
 from machine.workers.local import process_pool, spread
-from measuring.risk.share_value import SHARE_NAMES, luck_of_shares, count_seats_in
+from measuring.risk.share_value import SHARE_NAMES, count_seats_in, luck_of_shares
 from protocol import VERSION
 from protocol.dice import Dice
 from protocol.games import load_game

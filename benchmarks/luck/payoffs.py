@@ -51,7 +51,11 @@ def main() -> None:
 def make_row(game: str, config: Mapping[str, Any], bots: Sequence[str], matches: int) -> str:
     units = HANDS
     if game == "dilemma":
-        units = (1 - CONTINUATION_PROBABILITY ** config["rounds"]) / (1 - CONTINUATION_PROBABILITY) if "go_on" in config else config["rounds"]
+        units = (
+            (1 - CONTINUATION_PROBABILITY ** config["rounds"]) / (1 - CONTINUATION_PROBABILITY)
+            if "go_on" in config
+            else config["rounds"]
+        )
     rules = load_game(game, config)
     paid, lucks = [], []
     for played in islice(play_all(bots, game, map(str, count()), config=config), matches):
@@ -63,7 +67,10 @@ def make_row(game: str, config: Mapping[str, Any], bots: Sequence[str], matches:
     z = fmean(lucks) / (variance(lucks) / matches) ** 0.5
     what = ", ".join(f"`{key}` {value}" for key, value in config.items() if key != "hands")
     factor = "all" if variance(less) < 1e-12 else f"{variance(paid) / variance(less):.2g}"
-    return f"| {game}{what and ', '}{what} | {', '.join(bots)} | {_format_mean(paid)} | {_format_mean(less)} | {factor} | {z:+.1f} |"
+    return (
+        f"| {game}{what and ', '}{what} | {', '.join(bots)} | {_format_mean(paid)} | {_format_mean(less)} | "
+        f"{factor} | {z:+.1f} |"
+    )
 
 
 def _format_mean(values: Sequence[float]) -> str:

@@ -82,7 +82,9 @@ def _play_weights(row: Row, starts: Sequence[int]) -> Iterator[Iterator[Score]]:
     first, second = (tuple(read_weights("saves", name)[row.game]) for name in row.bots)
     for start in starts:
         depth = None if row.nodes else 3
-        yield _score_pair(row, Pair(row.game, row.config, first, second, f"{SEED}/{row.name}/{start}", depth, row.nodes))
+        yield _score_pair(
+            row, Pair(row.game, row.config, first, second, f"{SEED}/{row.name}/{start}", depth, row.nodes)
+        )
 
 
 def _score_pair(row: Row, pair: Pair) -> Iterator[Score]:

@@ -104,7 +104,9 @@ def opening_luck(starts: Sequence[int]) -> list[tuple[float, ...]]:
     assert isinstance(rules, Campaign)
     value, random_bots = load_value(rules), [-1] * rules.seats
     return [
-        luck_along(rules, value, islice(_play_moves(rules, random_bots, f"{SEED}/opening/{start}", ""), OPENING_PLIES)).total
+        luck_along(
+            rules, value, islice(_play_moves(rules, random_bots, f"{SEED}/opening/{start}", ""), OPENING_PLIES)
+        ).total
         for start in starts
     ]
 
@@ -128,7 +130,10 @@ def report(row: Row, pool: WorkerPool, share: float) -> None:
     given = [fmean(luck for _, luck in unit) for unit in units]
     single = variance(score for unit in units for score, _ in unit)
     print(f"{row.name}: {row.preset}, A in {row.own} of {seats} seats, {seats * starts:,} games, by {row.value}")
-    print(f"  score {_format_mean(raw)}, less luck {_format_mean(less)}, z {fmean(given) / (stdev(given) / math.sqrt(starts)):+.1f}")
+    print(
+        f"  score {_format_mean(raw)}, less luck {_format_mean(less)}, z "
+        f"{fmean(given) / (stdev(given) / math.sqrt(starts)):+.1f}"
+    )
     # A's advantage refers to games of one A among copies of B; games with more seats of A measure it better.
     alone = single * variance_of_equal_bots(seats) / variance_of_equal_bots(seats, row.own)
     factors = ", ".join(f"{alone / variance(each) / seats:.2f}" for each in (raw, less))

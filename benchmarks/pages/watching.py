@@ -25,7 +25,7 @@ from typing import NamedTuple
 import uvloop
 
 sys.path.append(str(Path(__file__).parents[1] / "reliability"))
-from rig import JSON, PING, PONG, RawConnection, Server, run_attackers, make_frame, parse_options
+from rig import JSON, PING, PONG, RawConnection, Server, make_frame, parse_options, run_attackers
 
 CONFIG = {"heaps": [500, 500], "take": [1]}
 """1,000 plies per match."""
@@ -102,7 +102,10 @@ def watch(number: int, port: int, count: int, wanted: Event, lost: Event) -> Non
 async def watch_all(port: int, count: int, wanted: Event, lost: Event) -> None:
     first = await RawConnection.enter(port, source="127.0.1.1")
     first.send(type="watch", match="*")
-    watchers = [await RawConnection.enter(port, encoding=JSON, source=f"127.0.1.{1 + at % ADDRESS_COUNT}") for at in range(count)]
+    watchers = [
+        await RawConnection.enter(port, encoding=JSON, source=f"127.0.1.{1 + at % ADDRESS_COUNT}")
+        for at in range(count)
+    ]
     for watcher in watchers:
         transport = watcher.writer.transport
         transport.set_protocol(Onlooker(transport, lost))
@@ -181,7 +184,9 @@ async def measure(options: argparse.Namespace) -> int:
         pairs = [Pair(number) for number in range(options.pairs)]
         playing = [asyncio.create_task(pair.play(server.port, seat)) for pair in pairs for seat in (0, 1)]
         stack.enter_context(run_attackers(1, watch, server.port, options.watchers, watching, lost))
-        stack.enter_context(run_attackers(1, refresh, await server.wait_for_page_port(), options.refreshes, refreshing, lost))
+        stack.enter_context(
+            run_attackers(1, refresh, await server.wait_for_page_port(), options.refreshes, refreshing, lost)
+        )
         await asyncio.sleep(3 + options.watchers / 50)
 
         async def stretch(wanted: Event | None) -> Stretch:

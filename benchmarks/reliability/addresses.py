@@ -21,7 +21,7 @@ from itertools import count
 from typing import Any
 
 import uvloop
-from rig import Closed, HonestPair, RawConnection, Server, run_attackers, parse_options
+from rig import Closed, HonestPair, RawConnection, Server, parse_options, run_attackers
 
 MAX_CONNECTIONS_PER_ADDRESS, MAX_NAMES_PER_HOUR = 100, 100
 """The limits of an address: connections, and new names per hour."""
@@ -121,7 +121,9 @@ async def play_beside(options: argparse.Namespace, kind: str) -> bool:
                 used = (server.processor_s() - used) / options.seconds
                 waited = await measure_newcomer(server.port)
                 more = server.count_descriptors() - idle
-        fair = more <= options.attackers * 2 * MAX_CONNECTIONS_PER_ADDRESS + 8 and are_names_within_limit(server, MAX_NAMES_PER_HOUR + 2)
+        fair = more <= options.attackers * 2 * MAX_CONNECTIONS_PER_ADDRESS + 8 and are_names_within_limit(
+            server, MAX_NAMES_PER_HOUR + 2
+        )
     print(f"{kind:17} {felt}, newcomer {waited:5.2f} s, {more:4} files, processor {used:4.0%}")
     return fair and not felt.drops and waited < 10
 

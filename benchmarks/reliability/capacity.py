@@ -14,7 +14,7 @@ import time
 from collections import Counter
 
 import uvloop
-from rig import TIMEOUT_S, Closed, PlayTimes, RawConnection, Server, read_finished_matches, parse_options
+from rig import TIMEOUT_S, Closed, PlayTimes, RawConnection, Server, parse_options, read_finished_matches
 
 CONFIG = {"heaps": [20, 20]}
 """40 plies per match, as bots take one at a time."""

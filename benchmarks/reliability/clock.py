@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rig import PING, PONG, Closed, RawConnection, Server, run_attackers, make_frame, make_message_frame, parse_options
+from rig import PING, PONG, Closed, RawConnection, Server, make_frame, make_message_frame, parse_options, run_attackers
 
 BANK_S = 60.0
 MOVES_PER_SEAT = 10
@@ -154,7 +154,8 @@ def flood(number: int, port: int) -> None:
     async def puppet(name: int) -> None:
         raw = await RawConnection.enter(port, f"puppet-{number}-{name}", source=f"127.0.1.{1 + number}", slots=64)
         block = b"".join(
-            make_message_frame(type="seek", id=str(at), game="nim", config=HEAVY_CONFIG, rated=False) + make_message_frame(type="unseek", id=str(at))
+            make_message_frame(type="seek", id=str(at), game="nim", config=HEAVY_CONFIG, rated=False)
+            + make_message_frame(type="unseek", id=str(at))
             for at in range(64)
         )
         reading = asyncio.create_task(raw.discard())

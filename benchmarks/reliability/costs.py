@@ -33,7 +33,7 @@ from arena.commands.serve import serve
 from arena.commands.settings import ServerSettings
 from protocol.dice import Dice
 from protocol.games import NAMES, load_game
-from protocol.games.risk.board import MAX_TERRITORIES, MAX_BORDERS
+from protocol.games.risk.board import MAX_BORDERS, MAX_TERRITORIES
 
 LIMIT_MS = 5.0
 RUN_TIMEOUT_S = 300.0
@@ -195,7 +195,9 @@ class Run:
         for bot in seats.values():
             bot.close()
 
-    async def _play_moves(self, case: Case, seats: dict[int, RawConnection], turn: Message, chance: random.Random) -> Message:
+    async def _play_moves(
+        self, case: Case, seats: dict[int, RawConnection], turn: Message, chance: random.Random
+    ) -> Message:
         """Play on. Return the next turn, or the end."""
         for _ in range(case.plies):
             for seat in movers(turn):
@@ -288,7 +290,9 @@ def measure(options: argparse.Namespace) -> dict[tuple[str, str], float]:
 
     def client() -> None:
         try:
-            found.update(asyncio.run(asyncio.wait_for(run_all(ports.get(), meter, options), RUN_TIMEOUT_S * options.runs)))
+            found.update(
+                asyncio.run(asyncio.wait_for(run_all(ports.get(), meter, options), RUN_TIMEOUT_S * options.runs))
+            )
         finally:
             os.kill(os.getpid(), signal.SIGTERM)
 

@@ -104,7 +104,9 @@ def overwrite_fields(file: Path, count: int, rng: random.Random) -> Iterator[byt
         with closing(sqlite3.connect(file)) as connection:
             place, value = rng.choice(connection.execute(f"SELECT rowid, {column} FROM {table}").fetchall())
             try:
-                connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (change_value(value, rng), place))
+                connection.execute(
+                    f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (change_value(value, rng), place)
+                )
             except sqlite3.IntegrityError:
                 continue
             connection.commit()
@@ -133,7 +135,9 @@ def is_uncheckable(before: dict[str, list[Row]], after: dict[str, list[Row]], co
     return True
 
 
-def _describe_difference(before: dict[str, list[Row]], after: dict[str, list[Row]] | None, columns: dict[str, list[str]]) -> str:
+def _describe_difference(
+    before: dict[str, list[Row]], after: dict[str, list[Row]] | None, columns: dict[str, list[str]]
+) -> str:
     """Name each changed field, with its value before and after."""
     if after is None:
         return "what can't be read"

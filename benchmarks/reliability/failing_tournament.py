@@ -42,7 +42,10 @@ class Mine(Bot):
 
 run(Mine("mine"))
 """
-CHOOSE_BODIES = {"midway": "import os; print('midway died', flush=True); os._exit(1)", "quitter": "raise GiveUp('enough')"}
+CHOOSE_BODIES = {
+    "midway": "import os; print('midway died', flush=True); os._exit(1)",
+    "quitter": "raise GiveUp('enough')",
+}
 POOL = "nim/classic"
 
 
@@ -75,7 +78,8 @@ def main() -> None:
 
 def _make_command(folder: Path, given: argparse.Namespace) -> list[str]:
     words = [
-        f"r{number:02d}={('random', 'greedy', 'perfect')[number % 3]}" for number in range(given.bots - len(FAILING_BOTS))
+        f"r{number:02d}={('random', 'greedy', 'perfect')[number % 3]}"
+        for number in range(given.bots - len(FAILING_BOTS))
     ]
     for name, code in FAILING_BOTS.items():
         file = folder / f"{name}.py"

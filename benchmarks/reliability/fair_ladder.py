@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 from rig import TIMEOUT_S, RawConnection, Server, parse_options
 
 from arena.store.pool_payoffs import pool_payoff
-from measuring.payoffs import TotalPayoff, PairPayoffs, mean_of_rounds, pair_payoffs
+from measuring.payoffs import PairPayoffs, TotalPayoff, mean_of_rounds, pair_payoffs
 from protocol.dice import Dice
 from protocol.games import load_game
 from protocol.games.poker import Poker, PokerState
@@ -232,7 +232,8 @@ async def attack_as_trolls(server: Server, options: argparse.Namespace) -> bool:
     shares = [1 - troubled / max(free, 1) for troubled, free in zip(beside, alone, strict=True)]
     lost, error = mean_and_error(shares)
     print(
-        f"{TROLL_COUNT} silent trolls with 64 slots   {sum(beside)} matches of {HONEST_COUNT} honest bots, {sum(alone)} without: "
+        f"{TROLL_COUNT} silent trolls with 64 slots   {sum(beside)} matches of {HONEST_COUNT} honest bots, "
+        f"{sum(alone)} without: "
         f"{lost:.1%} ± {error:.1%} lost"
     )
     return options.small or lost - error <= 0.1
@@ -243,7 +244,10 @@ async def _count_honest_matches(server: Server, options: argparse.Namespace, tro
     silent = [
         asyncio.create_task(_run_troll(server, f"troll-{label}-{number}", options.haste)) for number in range(trolls)
     ]
-    honest = [await Player.enter(server, f"h-{label}-{number}", choose_perfect, pace=MOVE_DELAY_S) for number in range(HONEST_COUNT)]
+    honest = [
+        await Player.enter(server, f"h-{label}-{number}", choose_perfect, pace=MOVE_DELAY_S)
+        for number in range(HONEST_COUNT)
+    ]
     playing = [asyncio.create_task(player.play("classic", rated=False)) for player in honest]
     await asyncio.sleep(options.seconds)
     for task in (*playing, *silent):
@@ -348,7 +352,9 @@ def payoffs(options: argparse.Namespace) -> bool:
     fair = True
     for attack in PAYOFF_ATTACKS:
         found = [_attacked(attack, random.Random(f"{attack.title}/{number}")) for number in range(options.rounds)]
-        without, before, now = (mean_and_error([getattr(one, what) for one in found]) for what in ("without", "before", "now"))
+        without, before, now = (
+            mean_and_error([getattr(one, what) for one in found]) for what in ("without", "before", "now")
+        )
         firsts = [statistics.fmean(getattr(one, what) for one in found) for what in ("first_before", "first_now")]
         cells = [f"{value:+8.3f} ±{error:5.3f}" for value, error in (without, before, now)]
         print(

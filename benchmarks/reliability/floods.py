@@ -29,10 +29,10 @@ from rig import (
     HonestPair,
     RawConnection,
     Server,
-    run_attackers,
     make_frame,
     make_message_frame,
     parse_options,
+    run_attackers,
 )
 
 BLOCK_BYTES = 64 * 1024
@@ -109,7 +109,9 @@ async def watch_again(port: int, source: str, encoding: str, kind: str) -> None:
     raw = await RawConnection.enter(port, encoding=encoding, source=source)
     raw.send(type="watch", match="*")
     match = (await raw.receive("start"))["match"]
-    pair = make_message_frame(encoding, type="watch", match=match) + make_message_frame(encoding, type="unwatch", match=match)
+    pair = make_message_frame(encoding, type="watch", match=match) + make_message_frame(
+        encoding, type="unwatch", match=match
+    )
     await asyncio.wait([asyncio.create_task(send_repeatedly(raw, pair))], timeout=0.5)
     raw.close()
 
@@ -251,7 +253,9 @@ async def main(options: argparse.Namespace) -> int:
             async with HonestPair(server.port, encoding=encoding) as pair:
                 for kind in options.kinds:
                     if encoding == MSGPACK or KINDS[kind][1]:
-                        unharmed &= await asyncio.wait_for(measure(server, pair, options, kind, encoding), 10 * TIMEOUT_S)
+                        unharmed &= await asyncio.wait_for(
+                            measure(server, pair, options, kind, encoding), 10 * TIMEOUT_S
+                        )
     return 0 if unharmed else 1
 
 

@@ -20,7 +20,7 @@ import urllib.request
 from itertools import count
 from typing import Any
 
-from rig import Closed, HonestPair, RawConnection, Server, run_attackers, parse_options
+from rig import Closed, HonestPair, RawConnection, Server, parse_options, run_attackers
 
 MAX_MATCHES, MAX_MEMORY_MIB, MAX_STORED_MIB = 400, 96, 32
 """Quotas of an address: matches, MiB of memory, and MiB of disk per day. Below the defaults, as the runs are short."""
@@ -105,7 +105,9 @@ async def run_pairs(port: int, sources: list[str], kind: str, pairs: int) -> Non
     async def pair(source: str, number: int) -> None:
         await asyncio.sleep(number * 0.3)
         names = (f"{source}-{number}a".replace(".", "_"), f"{source}-{number}b".replace(".", "_"))
-        await asyncio.gather(*(hold_matches(port, source, seat, kind, names) for seat in (0, 1)), return_exceptions=True)
+        await asyncio.gather(
+            *(hold_matches(port, source, seat, kind, names) for seat in (0, 1)), return_exceptions=True
+        )
 
     await asyncio.gather(*(pair(source, number) for source in sources for number in range(pairs)))
 

@@ -88,7 +88,9 @@ class Ledger:
                 found["matches begun and lost"] += sum(
                     match not in kept for match, at in self.starts.items() if at < until
                 )
-                found.update(self._find_lost_moves(store, {match: kept[match] for match in kept.keys() - forgotten}, until))
+                found.update(
+                    self._find_lost_moves(store, {match: kept[match] for match in kept.keys() - forgotten}, until)
+                )
         return +found
 
     def _find_lost_moves(self, store: Store, kept: dict[str, Any], until: float) -> Iterator[str]:
@@ -103,7 +105,9 @@ class Ledger:
                 continue
             record = record_reader.read_record(body, match)
             for bot in {told.bot for told in turns}:
-                yield from _check_turns(_VisibleHistory(record, bot), [told.message for told in turns if told.bot == bot])
+                yield from _check_turns(
+                    _VisibleHistory(record, bot), [told.message for told in turns if told.bot == bot]
+                )
 
 
 class _VisibleHistory:

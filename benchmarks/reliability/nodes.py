@@ -205,7 +205,9 @@ class Player:
         while self.seeking and len(self._seeks) + playing < SLOTS:
             self._sought += 1
             self._seeks[f"s{self._sought}"] = self._pairing
-            self._connections[self._pairing].send(type="seek", id=f"s{self._sought}", game=self._game, config=self._config)
+            self._connections[self._pairing].send(
+                type="seek", id=f"s{self._sought}", game=self._game, config=self._config
+            )
 
 
 class Cluster:
@@ -234,7 +236,9 @@ class Cluster:
         """Run a number of faults, then let all matches end."""
         await asyncio.gather(*(self._start(node) for node in self.nodes))
         tasks = [asyncio.create_task(player.run()) for player in self.players]
-        programs = [self._start_program(name, node) for name, node in zip(("random", "greedy"), self.nodes, strict=False)]
+        programs = [
+            self._start_program(name, node) for name, node in zip(("random", "greedy"), self.nodes, strict=False)
+        ]
         try:
             await self._wait_until_begun({game for game, _ in GAMES}, TIMEOUT_S)
             while self.faults.total() < faults:
@@ -455,7 +459,10 @@ def main() -> None:
         if waits:
             print(f"games are paired elsewhere {min(waits):.1f} to {max(waits):.1f} s after {how} ({len(waits)})")
     if figures.revoke_times_s:
-        print(f"a revoked bot has left all nodes within {max(figures.revoke_times_s):.2f} s ({len(figures.revoke_times_s)})")
+        print(
+            f"a revoked bot has left all nodes within {max(figures.revoke_times_s):.2f} s "
+            f"({len(figures.revoke_times_s)})"
+        )
     sys.exit(print_broken(broken, "nothing lost, nothing doubled, no word of a process that had lost its name"))
 
 

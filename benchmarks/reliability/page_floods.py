@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 import uvloop
-from rig import RawConnection, run_attackers, get_status, process_memory_mib, parse_options, run_web
+from rig import RawConnection, get_status, parse_options, process_memory_mib, run_attackers, run_web
 
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
@@ -41,7 +41,9 @@ VISITOR_ADDRESS = "127.0.0.9"
 
 def fill_store(data: Path, rounds: int) -> tuple[str, str]:
     """Fill a data folder with a short match and a campaign of `rounds` rounds. Return their ids."""
-    territories = [{"name": f"t{i}", "continent": 0, "x": i % 10 * 11, "y": i // 10 * 11} for i in range(TERRITORY_COUNT)]
+    territories = [
+        {"name": f"t{i}", "continent": 0, "x": i % 10 * 11, "y": i // 10 * 11} for i in range(TERRITORY_COUNT)
+    ]
     chain = {
         "name": "chain",
         "territories": territories,
@@ -68,7 +70,9 @@ def flood(number: int, port: int, kind: str, addresses: int, match: str) -> None
 async def _flood(port: int, kind: str, addresses: int, match: str) -> None:
     attack = {"hang up": hang_up, "read slowly": read_slowly, "bodies": send_bodies}[kind]
     sources = [f"127.0.1.{1 + number}" for number in range(addresses)]
-    await asyncio.gather(*(_attack_repeatedly(attack, port, source, match) for source in sources for _ in range(CONNECTIONS_PER_ADDRESS)))
+    await asyncio.gather(
+        *(_attack_repeatedly(attack, port, source, match) for source in sources for _ in range(CONNECTIONS_PER_ADDRESS))
+    )
 
 
 async def _attack_repeatedly(attack: object, port: int, source: str, match: str) -> None:

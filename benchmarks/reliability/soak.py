@@ -27,7 +27,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rig import TIMEOUT_S, Closed, RawConnection, process_descriptors, read_finished_matches, process_memory_mib, parse_options
+from rig import (
+    TIMEOUT_S,
+    Closed,
+    RawConnection,
+    parse_options,
+    process_descriptors,
+    process_memory_mib,
+    read_finished_matches,
+)
 
 from arena.commands.listening import bind_ports
 from arena.commands.serve import serve

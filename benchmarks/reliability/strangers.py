@@ -91,7 +91,11 @@ def is_breach(name: str, value: Any) -> bool:
     """Return whether this is something that a sandbox must keep from a bot."""
     if name in FINDING_LIMITS:
         return bool(value > FINDING_LIMITS[name])
-    return name not in ALLOWED_FINDINGS and value not in EMPTY_FINDINGS and not (isinstance(value, str) and "Error:" in value)
+    return (
+        name not in ALLOWED_FINDINGS
+        and value not in EMPTY_FINDINGS
+        and not (isinstance(value, str) and "Error:" in value)
+    )
 
 
 def children_processor_s() -> float:

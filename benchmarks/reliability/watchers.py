@@ -15,7 +15,7 @@ import sys
 from contextlib import AsyncExitStack
 
 import uvloop
-from rig import JSON, MSGPACK, PlayTimes, HonestPair, RawConnection, Server, run_attackers, parse_options
+from rig import JSON, MSGPACK, HonestPair, PlayTimes, RawConnection, Server, parse_options, run_attackers
 
 MAX_UNREAD_MIB = 4.0
 """MiB that one connection may leave unread; `UNREAD_IN_ALL` is for all of them together."""

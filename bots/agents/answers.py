@@ -10,7 +10,7 @@ from msgspec import Struct
 from bots.agents.rules import GAME_RULES
 from bots.agents.talk import AgentMatch
 from bots.client import progress_report, turn_text
-from protocol.display import format_count, escape_unprintable
+from protocol.display import escape_unprintable, format_count
 from protocol.games import game_class
 from protocol.messages import ListedBot, ListedMatch, Turn
 from protocol.reasons import VOID
@@ -157,7 +157,10 @@ class Here(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def format_text(self) -> str:
         bots = [escape_unprintable(f"{bot.bot}: {', '.join(_describe_activity(bot)) or 'idle'}") for bot in self.bots]
         matches = [
-            escape_unprintable(f"{one.match}: {one.game} ({one.preset or CUSTOM_CONFIG_TEXT}), {' against '.join(one.seats)}, ply {one.ply}")
+            escape_unprintable(
+                f"{one.match}: {one.game} ({one.preset or CUSTOM_CONFIG_TEXT}), {' against '.join(one.seats)}, "
+                f"ply {one.ply}"
+            )
             for one in self.matches
         ]
         return "\n".join([*(bots or ["nobody is here"]), *(matches or ["nothing is played now"])])
@@ -176,7 +179,10 @@ def _describe_activity(bot: ListedBot) -> Iterator[str]:
     for seek in bot.seeks:
         if not seek.open:
             against = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
-            yield f"seeks {seek.game} ({seek.preset or CUSTOM_CONFIG_TEXT}), {'rated' if seek.rated else 'unrated'}{against}"
+            yield (
+                f"seeks {seek.game} ({seek.preset or CUSTOM_CONFIG_TEXT}), "
+                f"{'rated' if seek.rated else 'unrated'}{against}"
+            )
 
 
 class PresetAbout(Struct, frozen=True, kw_only=True):
@@ -211,7 +217,10 @@ def _format_game(game: GameAbout) -> Iterator[str]:
     yield f"A move is written like {game.how_to_move}."
     yield "Presets:"
     for one in game.presets:
-        yield f"{one.preset}: {one.seats} seats, {progress_report.format_json(one.config) if one.config else 'the defaults'}"
+        yield (
+            f"{one.preset}: {one.seats} seats, "
+            f"{progress_report.format_json(one.config) if one.config else 'the defaults'}"
+        )
 
 
 def describe_games(names: Iterable[str]) -> GamesAnswer:

@@ -76,7 +76,9 @@ class PageClient:
 def _get(url: str, timeout_s: float) -> tuple[int, bytes, Mapping[str, str]]:
     """Return status, body and headers, whatever the status. Raises `NoPage`."""
     try:
-        told = fetch(url, MAX_ANSWER_BYTES, timeout_s, headers={"Accept": "application/json"}, proxies=not is_loopback(url))
+        told = fetch(
+            url, MAX_ANSWER_BYTES, timeout_s, headers={"Accept": "application/json"}, proxies=not is_loopback(url)
+        )
         return told.status, told.body, told.headers
     except (OSError, http.client.HTTPException, ValueError) as exc:
         reason = exc.reason if isinstance(exc, urllib.error.URLError) else exc

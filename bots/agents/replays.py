@@ -7,10 +7,10 @@ from typing import Any
 from msgspec import Struct
 
 from bots.agents.answers import CUSTOM_CONFIG_TEXT
-from bots.agents.page import PageError, PageClient
+from bots.agents.page import PageClient, PageError
 from bots.client import turn_text
 from protocol import games
-from protocol.display import format_count, escape_unprintable, format_rating
+from protocol.display import escape_unprintable, format_count, format_rating
 from protocol.errors import Fault
 from protocol.messages import Event, Player
 

@@ -12,7 +12,7 @@ from bots.client import progress_report
 from bots.client.bot import Bot, Choice, Turn
 from bots.client.conversation import FATAL_CODES
 from bots.client.seat import Seat, make_resignation
-from bots.client.talk import Effect, PrintLine, Stop, ClientProtocol
+from bots.client.talk import ClientProtocol, Effect, PrintLine, Stop
 from bots.client.worker_threads import Choose, Conclude, Prepare, WorkResult, read_choice
 from protocol import games, messages
 from protocol.errors import Fault
@@ -142,7 +142,9 @@ class AgentProtocol(ClientProtocol):
     def describe_end(self, code: int) -> str:
         return progress_report.format_close(self.url, code, self._close_reason)
 
-    def seek_match(self, game: str, config: dict[str, Any], *, rated: bool, opponent: str | None, slow: bool) -> list[Effect]:
+    def seek_match(
+        self, game: str, config: dict[str, Any], *, rated: bool, opponent: str | None, slow: bool
+    ) -> list[Effect]:
         self._seeks_made += 1
         self.seek_refusal, self.listing = "", None
         self.seek = messages.Seek(
@@ -251,7 +253,9 @@ class AgentProtocol(ClientProtocol):
         return rest
 
     def _find_match(self, match: str) -> AgentMatch | None:
-        return self.current_match if self.current_match is not None and self.current_match.start.match == match else None
+        return (
+            self.current_match if self.current_match is not None and self.current_match.start.match == match else None
+        )
 
     def make_error_line(self, text: str) -> PrintLine:
         """Return a line for standard error, as standard output belongs to the protocol."""

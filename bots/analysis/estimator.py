@@ -15,7 +15,7 @@ from bots.search.base import SearchLimit
 from bots.search.kernels import UCT_GAMES, uct_for
 from protocol.errors import UsageFault
 from protocol.games.base import Game
-from referee.in_process import MoveEvaluation, MoveEvaluator, CannotEstimate
+from referee.in_process import CannotEstimate, MoveEvaluation, MoveEvaluator
 
 BATCH_COUNT = 8
 """The number of batches of a move's simulations. Each has its own seed; their spread gives the standard error."""

@@ -63,7 +63,10 @@ def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = Fal
         "fraction": str(share),
         "grundy": None if misere else grundy(heaps, rule),
         "best_moves": [
-            {**to_message_move(heaps, move), "heap": i} for i, size in enumerate(heaps) for move in best if move.heap == size
+            {**to_message_move(heaps, move), "heap": i}
+            for i, size in enumerate(heaps)
+            for move in best
+            if move.heap == size
         ],
         "p_positions": counts[0],
         "n_positions": counts[1],
@@ -96,7 +99,9 @@ class Contest:
         self._rule = rule
         self._misere = misere
         self._difficulty = Difficulty(rule, misere=misere)
-        self.strategies: Mapping[str, Strategy] = {name: cache(getattr(self, f"_{name}")) for name in STRATEGY_DESCRIPTIONS}
+        self.strategies: Mapping[str, Strategy] = {
+            name: cache(getattr(self, f"_{name}")) for name in STRATEGY_DESCRIPTIONS
+        }
 
     def lost_positions(self, heaps: Sequence[int]) -> dict[Heaps, int]:
         """Return the lost positions that have a move and heaps no larger than those given, each with the number of
@@ -134,7 +139,10 @@ class Contest:
 
     def win_rates(self, starts: Mapping[Heaps, int]) -> dict[str, dict[str, float]]:
         """Return the fraction that every strategy wins against every other when it moves first in a lost position."""
-        return {row: {column: self.win_rate(row, column, starts) for column in STRATEGY_DESCRIPTIONS} for row in STRATEGY_DESCRIPTIONS}
+        return {
+            row: {column: self.win_rate(row, column, starts) for column in STRATEGY_DESCRIPTIONS}
+            for row in STRATEGY_DESCRIPTIONS
+        }
 
     def find_pair(self, heaps: Sequence[int]) -> PositionPair | None:
         """Return the two smallest won positions of equal value and different difficulty, within the largest heap."""
@@ -171,7 +179,9 @@ class Contest:
     def _longest(self, position: Heaps) -> Replies:
         every = moves(position, self._rule)
         fewest = min((_count_taken(move) for move in every), default=0)
-        return self._winning(position) or self._uniform(position, [move for move in every if _count_taken(move) == fewest])
+        return self._winning(position) or self._uniform(
+            position, [move for move in every if _count_taken(move) == fewest]
+        )
 
     def _theory(self, position: Heaps) -> Replies:
         return self._winning(position) or self._random(position)

@@ -11,17 +11,17 @@ from msgspec import Struct
 from bots.evaluation.base import Evaluate
 from bots.search import (
     MAX_DEPTH,
-    SearchResult,
-    SearchLimit,
     Labelling,
+    SearchLimit,
+    SearchResult,
     TranspositionTable,
     alphabeta,
     deepen,
     expectiminimax,
+    label_root,
     minimax,
     negamax,
     star1,
-    label_root,
 )
 from bots.search.base import DEFAULT_MAX_DEPTH
 from protocol.games.base import Game
@@ -86,7 +86,9 @@ def compare_searches(rules: Game[Any, Any], root: Any, depth: int | None, evalua
     """Run every search on `root`, `depth` plies deep. Without a depth, search the whole game if its tree has at most
     `MOST_NODES`, else the most plies that stay within that.
     """
-    extent = measure_extent(rules, root, DEFAULT_MAX_DEPTH if depth is None else depth, MAX_DEPTH if depth else MAX_NODES)
+    extent = measure_extent(
+        rules, root, DEFAULT_MAX_DEPTH if depth is None else depth, MAX_DEPTH if depth else MAX_NODES
+    )
     asked = MAX_DEPTH if extent.is_complete else extent.plies
     searches = []
     for name, search in SEARCHES.items():
@@ -94,7 +96,7 @@ def compare_searches(rules: Game[Any, Any], root: Any, depth: int | None, evalua
             table = {"table": TranspositionTable(max_entries=MAX_NODES)} if name.endswith("+table") else {}
             searches.append(_time_search(name, search, rules, root, depth=asked, evaluate=evaluate, **table))
     options = {"limit": SearchLimit(), "evaluate": evaluate, "table": TranspositionTable(max_entries=MAX_NODES)}
-    searches.append(_time_search("deepening", deepen, rules, root, star1, deepest=extent.plies, **options))
+    searches.append(_time_search("deepening", deepen, rules, root, star1, max_depth=extent.plies, **options))
     if extent.is_complete and not extent.has_chance:
         searches.append(_time_search("status", label_root, rules, root))
     return SearchComparison(asked, extent.plies, searches)

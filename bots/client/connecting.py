@@ -51,7 +51,9 @@ class _SameHostConnect(open_websocket):
     def process_redirect(self, exc: Exception) -> Exception | str:
         found = super().process_redirect(exc)
         if isinstance(found, str) and host_of_url(found) != host_of_url(self.uri):
-            return ArenaRefused(f"{self.uri} sends bots on to {escape_unprintable(found)[:80]}: if that is right, give that URL")
+            return ArenaRefused(
+                f"{self.uri} sends bots on to {escape_unprintable(found)[:80]}: if that is right, give that URL"
+            )
         return found
 
 

@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from bots.client.connecting import ArenaUnreachable, ArenaRefused, connect
-from bots.client.nodes import RoutedEffect, NodeProtocol
+from bots.client.connecting import ArenaRefused, ArenaUnreachable, connect
+from bots.client.nodes import NodeProtocol, RoutedEffect
 from bots.client.talk import PrintLine, Stop
 from bots.client.timeouts import ClientTimeouts
 from machine.backoff import Backoff
@@ -120,7 +120,9 @@ class NodeConnection:
         if self.down_since is None or self._talk.is_other_connected:
             self.down_since = now
         if self._patience is not None and now - self.down_since >= self._patience:
-            self._perform([PrintLine(f"{self._name}: {reason}; gave up after {self._patience:g} s", is_error=True), Stop(1)])
+            self._perform(
+                [PrintLine(f"{self._name}: {reason}; gave up after {self._patience:g} s", is_error=True), Stop(1)]
+            )
         elif not self._reported_at or now - self._reported_at >= self._timeouts.down_notice_interval_s:
             self._reported_at = now
             self._perform([PrintLine(f"{self._name}: {reason}; {activity}", is_error=True)])

@@ -17,7 +17,7 @@ from bots.client import progress_report
 from bots.client.bot import Bot
 from bots.client.seat import Seat, make_resignation
 from bots.client.settings import Settings
-from bots.client.talk import Effect, ScheduleListing, PrintLine, ScheduleSeek, Stop, ClientProtocol, WarmUp
+from bots.client.talk import ClientProtocol, Effect, PrintLine, ScheduleListing, ScheduleSeek, Stop, WarmUp
 from bots.client.worker_threads import WorkResult
 from machine.backoff import Backoff
 from protocol import games, messages
@@ -78,7 +78,9 @@ class Conversation(ClientProtocol):
         """Seeks that were withdrawn but are not confirmed yet."""
         self._games_to_play = list(bot.games) if settings.game is None else [settings.game]
         """The games to play, in order of preference."""
-        self._not_warmed_up = list(self._games_to_play) if settings.open and type(bot).warm_up is not Bot.warm_up else []
+        self._not_warmed_up = (
+            list(self._games_to_play) if settings.open and type(bot).warm_up is not Bot.warm_up else []
+        )
         """The games that the bot still has to warm up for. The first is in progress."""
         self._seeks_made = 0
         self._held_games: set[str] = set()
@@ -254,7 +256,9 @@ class Conversation(ClientProtocol):
         self._failed_in_a_row = self._failed_in_a_row + 1 if seat.failure is not None else 0
         if self._failed_in_a_row == MAX_FAILED_IN_A_ROW and not self._settings.assigned and not self._failing:
             self._failing = True
-            effects.append(self.make_error_line(f"its program failed in {MAX_FAILED_IN_A_ROW} matches in a row, so it stops"))
+            effects.append(
+                self.make_error_line(f"its program failed in {MAX_FAILED_IN_A_ROW} matches in a row, so it stops")
+            )
         return effects
 
     def _shorten_repeated(self, thought: WorkResult) -> WorkResult:
@@ -262,7 +266,7 @@ class Conversation(ClientProtocol):
         if thought.details != self._last_details:
             self._last_details = thought.details
             return thought
-        return dataclasses.replace(thought, trouble=f"{thought.message} as before: {thought.failure}", details="")
+        return dataclasses.replace(thought, message=f"{thought.message} as before: {thought.failure}", details="")
 
     def _on_rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
         seat = self._seats.get(rejected.match)
@@ -319,7 +323,10 @@ class Conversation(ClientProtocol):
         games = [game for game in self._games_to_play if game in self._games]
         if not games:
             wanted = ", ".join(self._games_to_play)
-            return [self.make_error_line(f"the arena does not play {wanted}; it plays {', '.join(self._games)}"), Stop(1)]
+            return [
+                self.make_error_line(f"the arena does not play {wanted}; it plays {', '.join(self._games)}"),
+                Stop(1),
+            ]
         if self._settings.open:
             taken = {*self._seeks.values(), *self._not_warmed_up, *self._held_games}
             return self._seek_openly([game for game in games if game not in taken], max_seeks)

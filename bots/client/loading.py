@@ -123,7 +123,9 @@ def _run_program(path: Path) -> tuple[ModuleType, Bot | None]:
     except Fault:
         raise
     except Exception as exc:
-        raise UsageFault(f"{path}: its code failed before it called run(bot){_format_line(exc, path)}: {exc!r}") from exc
+        raise UsageFault(
+            f"{path}: its code failed before it called run(bot){_format_line(exc, path)}: {exc!r}"
+        ) from exc
     finally:
         _is_loading.reset(loading)
     return module, None

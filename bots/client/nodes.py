@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from bots.client.node_urls import MAX_NODES, find_refusal
 from bots.client.progress_report import STOPPING_CODES
-from bots.client.talk import Effect, PrintLine, Stop, ClientProtocol
+from bots.client.talk import ClientProtocol, Effect, PrintLine, Stop
 from protocol import messages
 from protocol.close_codes import SUPERSEDED
 from protocol.error_codes import ELSEWHERE, UNAVAILABLE
@@ -80,7 +80,9 @@ class NodeRouter:
     one. Others are on the same host or on `hosts`.
     """
 
-    def __init__(self, protocol: ClientProtocol, url: str, *, single_node: bool = False, hosts: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, protocol: ClientProtocol, url: str, *, single_node: bool = False, hosts: tuple[str, ...] = ()
+    ) -> None:
         self._stays = single_node
         self._hosts = hosts
         self._complaints: set[str] = set()
@@ -187,7 +189,9 @@ class NodeRouter:
     def _free_slots(self) -> list[RoutedEffect]:
         """Free the slots of matches whose nodes have been unreachable for long."""
         gone = {place.name for place in self._nodes.values() if place.failures >= ATTEMPTS_BEFORE_FAILOVER}
-        return self._route_effects(self._talk.set_unreachable({match for match, node in self._matches.items() if node in gone}))
+        return self._route_effects(
+            self._talk.set_unreachable({match for match, node in self._matches.items() if node in gone})
+        )
 
     def handle_refusal(self, place: _Node, fault: Fault) -> list[RoutedEffect]:
         """Handle a node that would refuse the next connection as well. If it is the first node, the bot stops.
@@ -217,11 +221,17 @@ class NodeRouter:
         place.is_connected, place.failures, place.name = True, 0, welcome.url or place.url
         going_on = {other.name for other in self._nodes.values() if other.is_connected} | {*welcome.elsewhere}
         self._matches.update(dict.fromkeys(welcome.resumed, place.name))
-        self._talk.matches_elsewhere = {match for match, node in self._matches.items() if node != place.name and node in going_on}
-        self._matches = {
-            match: node for match, node in self._matches.items() if match in self._talk.matches_elsewhere or match in welcome.resumed
+        self._talk.matches_elsewhere = {
+            match for match, node in self._matches.items() if node != place.name and node in going_on
         }
-        self._named_urls = [] if self._stays else [url for url in welcome.nodes if self._refusal(url) is None][:MAX_NODES]
+        self._matches = {
+            match: node
+            for match, node in self._matches.items()
+            if match in self._talk.matches_elsewhere or match in welcome.resumed
+        }
+        self._named_urls = (
+            [] if self._stays else [url for url in welcome.nodes if self._refusal(url) is None][:MAX_NODES]
+        )
         others = [] if self._stays else welcome.elsewhere
         connecting: list[RoutedEffect] = []
         for url in others:
@@ -313,7 +323,11 @@ class NodeRouter:
             return [SendTo(place.url, message) for place in self._nodes.values() if place.is_connected]
         if isinstance(message, (messages.Ready, messages.Move, messages.Resign)):
             node = self._matches.get(message.match)
-            return [SendTo(place.url, message) for place in self._nodes.values() if place.is_connected and place.name == node]
+            return [
+                SendTo(place.url, message)
+                for place in self._nodes.values()
+                if place.is_connected and place.name == node
+            ]
         place = self._default_node()
         return [SendTo(place.url, message)] if place.is_connected else []
 

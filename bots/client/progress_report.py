@@ -41,7 +41,11 @@ def format_close(url: str, code: int, reason: str) -> str:
     """Return the line for a closed connection. `said` is the arena's reason, or empty."""
     if reason:
         return f"the arena at {url} says: {reason}"
-    return f"the arena at {url} {RETRYABLE_CLOSE_CODES[code]}" if code in RETRYABLE_CLOSE_CODES else f"the connection to {url} ended ({code})"
+    return (
+        f"the arena at {url} {RETRYABLE_CLOSE_CODES[code]}"
+        if code in RETRYABLE_CLOSE_CODES
+        else f"the connection to {url} ended ({code})"
+    )
 
 
 def format_waiting(bot: str, game: str, opponent: str | None, listing: Listing) -> str:
@@ -140,7 +144,9 @@ def _rating(end: End, own: Outcome) -> str:
         return ", the others play on"
     if own.mu_before is None or own.sigma_before is None or own.mu_after is None or own.sigma_after is None:
         return ", unrated"
-    return f", rating {format_rating(own.mu_before, own.sigma_before)} -> {format_rating(own.mu_after, own.sigma_after)}"
+    return (
+        f", rating {format_rating(own.mu_before, own.sigma_before)} -> {format_rating(own.mu_after, own.sigma_after)}"
+    )
 
 
 def format_left_matches(matches: int, away_ms: int) -> str:

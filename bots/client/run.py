@@ -20,14 +20,14 @@ from bots.client.bot import Bot
 from bots.client.connection import NodeConnection
 from bots.client.conversation import Conversation
 from bots.client.loading import hand_over, refuse
-from bots.client.nodes import Connect, RoutedEffect, Disconnect, NodeRouter, SendTo
-from bots.client.settings import PartialSettings, Settings, check_name, read_environment, read_token, merge_settings
+from bots.client.nodes import Connect, Disconnect, NodeRouter, RoutedEffect, SendTo
+from bots.client.settings import PartialSettings, Settings, check_name, merge_settings, read_environment, read_token
 from bots.client.still_running import SlowChoiceReporter
-from bots.client.talk import Effect, ScheduleListing, PrintLine, ScheduleSeek, Stop, ClientProtocol, WarmUp
+from bots.client.talk import ClientProtocol, Effect, PrintLine, ScheduleListing, ScheduleSeek, Stop, WarmUp
 from bots.client.timeouts import ClientTimeouts
-from bots.client.tokens import default_path, read_handed_token, find_or_make_token
+from bots.client.tokens import default_path, find_or_make_token, read_handed_token
 from bots.client.warm_up import warm_up
-from bots.client.worker_threads import Choose, Conclude, Prepare, WorkResult, WorkerThreads, format_place
+from bots.client.worker_threads import Choose, Conclude, Prepare, WorkerThreads, WorkResult, format_place
 from machine import event_loop, standard_streams
 from machine.subprocesses import keep_private
 from machine.terminal import say
@@ -78,7 +78,9 @@ def _find_bot_error(given: Any) -> str:
 def play(bot: Bot, command_line_settings: PartialSettings, code_settings: PartialSettings) -> None:
     """Play as `run` does, with the command line read. Raises `Fault`, or `SystemExit` for an exit code other than 0."""
     standard_streams.tolerate_lost_output()  # a broken pipe of the output must not end a match
-    settings = merge_settings(command_line_settings, read_environment(os.environ), code_settings, PartialSettings(matches=bot.matches))
+    settings = merge_settings(
+        command_line_settings, read_environment(os.environ), code_settings, PartialSettings(matches=bot.matches)
+    )
     if settings.name is not None:
         bot.name = settings.name
     check_name(bot.name, "the bot's name")
@@ -127,7 +129,12 @@ class ClientBase(ABC):
     """A bot's connections to the nodes of an arena. Subclasses perform the other effects in `_do`."""
 
     def __init__(
-        self, name: str, settings: Settings, protocol: ClientProtocol, timeouts: ClientTimeouts, clock: Callable[[], float]
+        self,
+        name: str,
+        settings: Settings,
+        protocol: ClientProtocol,
+        timeouts: ClientTimeouts,
+        clock: Callable[[], float],
     ) -> None:
         self._timeouts = timeouts
         self._clock = clock
@@ -175,7 +182,9 @@ class ClientBase(ABC):
                 self._perform_other(effect)
 
     def _connection_to(self, url: str, patience: float | None) -> NodeConnection:
-        return NodeConnection(self._name, url, patience, self._nodes.protocol_for(url), self._perform, self._timeouts, self._clock)
+        return NodeConnection(
+            self._name, url, patience, self._nodes.protocol_for(url), self._perform, self._timeouts, self._clock
+        )
 
     def _connection(self, url: str) -> NodeConnection | None:
         return self._first if url == self._settings.url else self._others.get(url)
@@ -223,7 +232,14 @@ class Client(ClientBase):
         if self._worker_threads.unfinished_work:
             for work in self._worker_threads.unfinished_work:
                 if isinstance(work, Choose) and code != INTERRUPTED_EXIT_CODE:
-                    self._perform([PrintLine(f"{self._bot.name}: had no move yet{format_place(work.turn)} when it left", is_error=True)])
+                    self._perform(
+                        [
+                            PrintLine(
+                                f"{self._bot.name}: had no move yet{format_place(work.turn)} when it left",
+                                is_error=True,
+                            )
+                        ]
+                    )
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)  # with a thread blocked on standard input, an orderly exit makes the interpreter abort
@@ -235,7 +251,9 @@ class Client(ClientBase):
             self._worker_threads.submit(effect)
             self._schedule_check()
         elif isinstance(effect, ScheduleSeek):
-            self._running_loop.call_later(effect.seconds, self._run_step, partial(self._conversation.retry_seek, effect.game))
+            self._running_loop.call_later(
+                effect.seconds, self._run_step, partial(self._conversation.retry_seek, effect.game)
+            )
         elif isinstance(effect, ScheduleListing):
             self._running_loop.call_later(effect.seconds, self._run_step, self._conversation.request_listing)
         elif isinstance(effect, WarmUp):

@@ -9,7 +9,7 @@ from typing import Any
 from bots.client import progress_report
 from bots.client.bot import Bot, Turn, make_turn_rng
 from bots.client.talk import Effect, PrintLine
-from bots.client.worker_threads import Choose, Conclude, Prepare, WorkResult, Work
+from bots.client.worker_threads import Choose, Conclude, Prepare, Work, WorkResult
 from protocol import messages
 from protocol.dice import NONCE_BYTES
 from protocol.display import escape_unprintable
@@ -93,7 +93,9 @@ class Seat:
 
     def handle_rejection(self, rejected: messages.Rejected, now: float) -> list[Effect]:
         """Handle a rejected move: tell the author, and choose again if the turn is still open."""
-        effects: list[Effect] = [PrintLine(progress_report.format_rejection(self._bot.name, rejected, self._answer), is_error=True)]
+        effects: list[Effect] = [
+            PrintLine(progress_report.format_rejection(self._bot.name, rejected, self._answer), is_error=True)
+        ]
         turn = self._turn
         if turn is None or turn.ply != rejected.ply or rejected.code not in STRIKE_CODES or rejected.strikes_left == 0:
             return effects
@@ -193,4 +195,6 @@ class Seat:
 
 def make_resignation(match: str, failure: str | None) -> messages.Resign:
     """Return the message that resigns a match, with the failure cut to the allowed length."""
-    return messages.Resign(match=match, failure=None if failure is None else escape_unprintable(failure)[: messages.MAX_NOTE_CHARS])
+    return messages.Resign(
+        match=match, failure=None if failure is None else escape_unprintable(failure)[: messages.MAX_NOTE_CHARS]
+    )

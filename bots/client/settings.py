@@ -18,7 +18,7 @@ from protocol import DEFAULT_PORT, bot_launch
 from protocol.display import short_repr
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 from protocol.games import game_class
-from protocol.messages import MAX_TOKEN_CHARS, MAX_SLOTS, MIN_TOKEN_CHARS
+from protocol.messages import MAX_SLOTS, MAX_TOKEN_CHARS, MIN_TOKEN_CHARS
 from protocol.names import NAME_DESCRIPTION, is_bot_name
 from protocol.secret_text import find_invisible, strip_invisible
 
@@ -225,7 +225,9 @@ def read_token(text: str) -> str:
     if hidden is not None:
         raise UsageFault(f"the token has {hidden}, which is not seen: copy it again, without that")
     if not MIN_TOKEN_CHARS <= len(token) <= MAX_TOKEN_CHARS:
-        raise UsageFault(f"the token has {len(token)} characters: it has to have {MIN_TOKEN_CHARS} to {MAX_TOKEN_CHARS}")
+        raise UsageFault(
+            f"the token has {len(token)} characters: it has to have {MIN_TOKEN_CHARS} to {MAX_TOKEN_CHARS}"
+        )
     return token
 
 

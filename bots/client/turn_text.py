@@ -15,7 +15,9 @@ from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event, Player
 
 
-def format_events(rules: Game[Any, Any], players: Sequence[Player], seat: int | None, events: Sequence[Event]) -> list[str]:
+def format_events(
+    rules: Game[Any, Any], players: Sequence[Player], seat: int | None, events: Sequence[Event]
+) -> list[str]:
     """Return what others and `seat` did, with the results, one line an event."""
     lines = []
     for event in events:

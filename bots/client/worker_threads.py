@@ -110,7 +110,9 @@ def do_work(bot: Bot, work: Work) -> WorkResult:
     except BaseException as exc:
         where = format_place(work.turn) if type(work) is Choose else f" in {work.match}"
         details = _format_traceback(exc)
-        return WorkResult(work, message=f"its code failed{where}", failure=_format_exception(exc), details=details, cause=exc)
+        return WorkResult(
+            work, message=f"its code failed{where}", failure=_format_exception(exc), details=details, cause=exc
+        )
 
 
 class UnsendableMove(Fault):
@@ -130,12 +132,16 @@ def read_choice(turn: Turn, choice: Any) -> tuple[Move, str | None]:
         info, left_out = _read_info(choice)
     if not isinstance(move, Mapping):
         example = msgspec.json.encode(turn.legal[0]).decode()
-        raise UnsendableMove(f"choose returned {short_repr(choice, MAX_QUOTED_LENGTH)}", turn, f": a move is a map like {example}")
+        raise UnsendableMove(
+            f"choose returned {short_repr(choice, MAX_QUOTED_LENGTH)}", turn, f": a move is a map like {example}"
+        )
     message = Move(match=turn.match, ply=turn.ply, move=dict(move), info=info)
     try:
         size = len(MSGPACK.encode(message))
     except (TypeError, ValueError, OverflowError, RecursionError) as exc:
-        raise UnsendableMove(f"choose returned {short_repr(move, MAX_QUOTED_LENGTH)}", turn, f", which cannot be sent: {exc}") from exc
+        raise UnsendableMove(
+            f"choose returned {short_repr(move, MAX_QUOTED_LENGTH)}", turn, f", which cannot be sent: {exc}"
+        ) from exc
     if size > MAX_CLIENT_FRAME_BYTES:
         raise UnsendableMove(f"choose returned a move of {size} bytes", turn, f": at most {MAX_CLIENT_FRAME_BYTES}")
     return message, left_out
@@ -187,7 +193,12 @@ _INFO_FORMS = {
     "nodes": "an integer from 0, of 64 bits at most",
     "note": f"a text of {MAX_NOTE_CHARS} characters",
 }
-_INFO_CONVERTERS: dict[str, Callable[[Any], Any]] = {"value": _to_finite, "depth": _to_count, "nodes": _to_count, "note": _to_note}
+_INFO_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    "value": _to_finite,
+    "depth": _to_count,
+    "nodes": _to_count,
+    "note": _to_note,
+}
 
 
 def format_place(turn: Turn) -> str:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bots.commands.output import Json, print_table, exit_on_interrupt
+from bots.commands.output import Json, exit_on_interrupt, print_table
 from machine.arguments import read_file
 from machine.terminal import say
 from protocol.display import short_repr
 from protocol.errors import BadConfig, UsageFault
 from protocol.games.risk.board import Board
-from protocol.games.risk.maps import NAMES, load_map, find_map
+from protocol.games.risk.maps import NAMES, find_map, load_map
 
 if TYPE_CHECKING:
     from protocol.games.theory.heaps import HeapRule
@@ -135,7 +135,7 @@ def dilemma(
     json_: Json = False,
 ) -> None:
     """The dilemma: what strategies that remember one round score a round against each other, exactly."""
-    from bots.analysis.dilemma import MAX_ROUNDS, score_strategies, read_probability, read_payoffs
+    from bots.analysis.dilemma import MAX_ROUNDS, read_payoffs, read_probability, score_strategies
 
     if rounds is not None and not 1 <= rounds <= MAX_ROUNDS:
         raise UsageFault(f"--rounds is {rounds}: 1 to {MAX_ROUNDS}; more are nearly those for ever")
@@ -270,7 +270,10 @@ def _show_contest(heaps: Sequence[int], rule: HeapRule, misere: bool, as_json: b
         return
     count = "1 position" if len(starts) == 1 else f"{len(starts)} positions"
     say(f"Wins in % of the row, which begins lost ({count}), against the column:\n")
-    print_table(["", *STRATEGY_DESCRIPTIONS], [(row, *(f"{100 * share:.1f}" for share in of.values())) for row, of in shares.items()])
+    print_table(
+        ["", *STRATEGY_DESCRIPTIONS],
+        [(row, *(f"{100 * share:.1f}" for share in of.values())) for row, of in shares.items()],
+    )
     say()
     print_table(["", ""], list(STRATEGY_DESCRIPTIONS.items()), header=False)
     if pair:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def compare(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=f"From its first position: {', '.join(SEARCHABLE_GAMES)}.")],
+    game: Annotated[
+        str, typer.Argument(metavar="GAME", help=f"From its first position: {', '.join(SEARCHABLE_GAMES)}.")
+    ],
     depth: Annotated[int | None, typer.Option(help="Plies, 1 to 64; else the whole game if that is feasible.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A config key.")] = None,
     preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
@@ -37,7 +39,9 @@ def compare(
     except (UnknownGame, BadConfig) as exc:
         raise UsageFault(str(exc)) from exc
     if game not in SEARCHABLE_GAMES:
-        raise UsageFault(f"{game} is no game for a search, which has to see all there is: {', '.join(SEARCHABLE_GAMES)} are")
+        raise UsageFault(
+            f"{game} is no game for a search, which has to see all there is: {', '.join(SEARCHABLE_GAMES)} are"
+        )
     root = rules.initial(Dice(b"compare", 0))[0]
     evaluate = load_evaluation(game, eval_)
     if not json_:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from bots.client.settings import PartialSettings, Settings, check_name, read_environment, read_token, merge_settings
+from bots.client.settings import PartialSettings, Settings, check_name, merge_settings, read_environment, read_token
 from bots.client.tokens import default_path, find_or_make_token
 from machine.input_file import read_bytes
 from machine.text_encoding import decode
@@ -52,7 +52,9 @@ def mcp(
 
 def _agent_settings(given: PartialSettings) -> PartialSettings:
     """Return the environment's settings that apply to an agent, which seeks matches by its tools."""
-    return PartialSettings(url=given.get("url"), name=given.get("name"), token=given.get("token"), hosts=given.get("hosts"))
+    return PartialSettings(
+        url=given.get("url"), name=given.get("name"), token=given.get("token"), hosts=given.get("hosts")
+    )
 
 
 def _find_token(settings: Settings, name: str, file: Path | None) -> str:

@@ -164,7 +164,9 @@ class PipedProgram:
     def _exchange(self, deadline: float) -> None:
         """Wait for input or output, and read and write a little of it."""
         if self._is_closed:
-            raise ProgramExited(self._process.wait(), f" in mid-line, after {_quote_end(self._output)}" if self._output else "")
+            raise ProgramExited(
+                self._process.wait(), f" in mid-line, after {_quote_end(self._output)}" if self._output else ""
+            )
         polled = select.poll()
         polled.register(self._out, select.POLLIN)
         if self._input:
@@ -309,7 +311,9 @@ def _move_with_odd_numbers(line: bytes, turn: Turn) -> Any:
     try:
         json.dumps({key: value for key, value in said.items() if key != "info" or not is_move}, allow_nan=False)
     except ValueError:
-        raise UnusableAnswer(f"wrote {quote_line(line)}, in which is a number that no move has: {_expected_form(turn)}") from None
+        raise UnusableAnswer(
+            f"wrote {quote_line(line)}, in which is a number that no move has: {_expected_form(turn)}"
+        ) from None
     return said if is_move else None
 
 
@@ -373,7 +377,9 @@ class PipedBot(Bot):
             raise ProgramFailed(str(exc)) from None
         program.write_line(line)
         with self._lock:
-            self._matches[start.match] = _Match(line, CLOCK_GRACE_S + max_compensation_ms(start.clock.bank_ms) / 1000, program)
+            self._matches[start.match] = _Match(
+                line, CLOCK_GRACE_S + max_compensation_ms(start.clock.bank_ms) / 1000, program
+            )
 
     def rejected(self, rejected: Rejected) -> None:
         program = self._matches[rejected.match].program

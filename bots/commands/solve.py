@@ -17,7 +17,7 @@ import typer
 from bots.client.settings import read_config
 from bots.commands.output import Json, exit_on_interrupt
 from machine.cores import usable_cores, warn_of_excess
-from machine.output_file import why_not_writable, text_to_stderr
+from machine.output_file import text_to_stderr, why_not_writable
 from machine.terminal import say
 from protocol.display import short_repr
 from protocol.errors import BadConfig, UnknownGame, UsageFault, os_errors_as

@@ -21,7 +21,7 @@ from bots.commands.output import Json, exit_on_interrupt
 from bots.commands.tuning_options import compile_once, read_pool, with_config, with_search
 from bots.tuning.genetic import Gene
 from bots.tuning.presets import PRESETS, read_preset
-from bots.tuning.selfplay import ScoreAndLuck, GameSpec, Setup, check_setup, play_with_luck
+from bots.tuning.selfplay import GameSpec, ScoreAndLuck, Setup, check_setup, play_with_luck
 from bots.tuning.session import format_speed
 from bots.tuning.tuning import check_seed
 from bots.tuning.weights import WEIGHT_SET_NAMES, WEIGHTED_GAMES, read_weights
@@ -30,7 +30,13 @@ from machine.terminal import say
 from machine.workers.local import WorkerPool, spread
 from measuring.elo import Comparison, compare_scores
 from measuring.pair_scores import SideScore
-from measuring.score_format import format_superiority, format_elo_with_interval, format_games, format_score_with_interval, format_reduction
+from measuring.score_format import (
+    format_elo_with_interval,
+    format_games,
+    format_reduction,
+    format_score_with_interval,
+    format_superiority,
+)
 from measuring.scores import estimate_scores
 from measuring.value_function import NoLuck
 from measuring.value_registry import value_names
@@ -71,7 +77,9 @@ class TrialResult(NamedTuple):
 
 def trial(
     game: Annotated[str, typer.Argument(metavar="GAME", help=f"{' or '.join(WEIGHTED_GAMES)}.")],
-    one: Annotated[str, typer.Argument(metavar="SIDE", help=f"WEIGHTS or WEIGHTS:KEY=VALUE,… ({', '.join(WEIGHT_SET_NAMES)}).")],
+    one: Annotated[
+        str, typer.Argument(metavar="SIDE", help=f"WEIGHTS or WEIGHTS:KEY=VALUE,… ({', '.join(WEIGHT_SET_NAMES)}).")
+    ],
     other: Annotated[str, typer.Argument(metavar="SIDE", help="What it is compared with, as equal:draft=greedy.")],
     starts: Annotated[int, typer.Option(help="How many starts; each is played from both seats.")] = 500,
     preset: Annotated[str, typer.Option(help=f"The game and the search: {', '.join(PRESETS)}.")] = "paired",
@@ -217,7 +225,8 @@ def _print(setup: Setup, sides: tuple[Side, Side], seed: str, value: str, result
         "one": sides[0].name,
         "other": sides[1].name,
         "games": f"{result.games:,}, each start from both seats; {speed}",
-        "score": f"{format_score_with_interval(result.score)} of the points for one; {format_elo_with_interval(result.score)}, better {format_superiority(result.score)}",
+        "score": f"{format_score_with_interval(result.score)} of the points for one; "
+        f"{format_elo_with_interval(result.score)}, better {format_superiority(result.score)}",
         "less luck": _format_adjusted(value, result),
         "won": f"{result.won:,}, drawn {result.drawn:,}, lost {result.lost:,}",
         "seat 0": f"{result.seat_0:.3f} of the points",
@@ -236,7 +245,9 @@ def _format_adjusted(value: str, result: TrialResult) -> str:
     parts = [f"{format_score_with_interval(result.adjusted)} by {value}"]
     if result.worth is not None and result.factor is not None:
         parts.append(f"worth {format_games(result.worth)} games, {format_reduction(result.factor)}")
-    return "; ".join([*parts, f"{format_elo_with_interval(result.adjusted)}, better {format_superiority(result.adjusted)}"])
+    return "; ".join(
+        [*parts, f"{format_elo_with_interval(result.adjusted)}, better {format_superiority(result.adjusted)}"]
+    )
 
 
 def _format_pairs(values: Mapping[str, object]) -> str:

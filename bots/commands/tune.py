@@ -18,12 +18,12 @@ from bots.client.settings import read_config, read_pairs
 from bots.commands.output import exit_on_interrupt
 from bots.commands.trial import Side, TrialResult, play_trial
 from bots.commands.tuning_options import compile_once, read_pool, with_config, with_numbers
-from bots.tuning.file import TuningNotSaved, lock_tuning, load_tuning
+from bots.tuning.file import TuningNotSaved, load_tuning, lock_tuning
 from bots.tuning.genetic import fittest_index, median_fitness
 from bots.tuning.plot import check_plot, plot
 from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.session import Tuner, format_speed
-from bots.tuning.tuning import Tuning, check_tuning, settable_values, begin_generation, choose_value_function
+from bots.tuning.tuning import Tuning, begin_generation, check_tuning, choose_value_function, settable_values
 from bots.tuning.weights import WEIGHTED_GAMES
 from machine.atomic_write import check_replaceable
 from machine.terminal import say
@@ -137,7 +137,8 @@ def _load_tuning(options: TuneOptions, path: Path) -> Tuning:
         if value != here:
             right = f"write {here}" if option == "GAME" else "leave it out"
             raise UsageFault(
-                f"{option} is {_format_value(value)}, but in {path} it is {_format_value(here)}: {right}, or name another --out"
+                f"{option} is {_format_value(value)}, but in {path} it is {_format_value(here)}: {right}, or "
+                "name another --out"
             )
     if tuning.running is not None and tuning.version != VERSION:
         raise UsageFault(
@@ -172,7 +173,10 @@ def _play(tuner: Tuner, path: Path, pool: AbstractContextManager[WorkerPool], *,
 def _measure_result(tuning: Tuning, workers: WorkerPool) -> TrialResult:
     """Play the resulting weights against the default ones in fresh games, as the tuning's own games flatter them."""
     assert tuning.best is not None
-    sides = Side("tuned", tuning.setup, tuning.best[0]), Side(DEFAULT_WEIGHTS_NAME, tuning.setup, tuning.setup.default_weights)
+    sides = (
+        Side("tuned", tuning.setup, tuning.best[0]),
+        Side(DEFAULT_WEIGHTS_NAME, tuning.setup, tuning.setup.default_weights),
+    )
     starts = min(FRESH_STARTS, tuning.method.total)
     return play_trial(workers, sides, tuning.seed, starts, tuning.value or NoLuck.name)
 
@@ -212,7 +216,10 @@ def _print(tuning: Tuning, path: Path, spent: str, trial_result: TrialResult | N
     if trial_result is not None:
         found = trial_result.adjusted or trial_result.score
         less = "" if trial_result.adjusted is None else " less luck"
-        say(f"fresh    {format_score_with_interval(found)}{less}, in {trial_result.games:,} other games against {DEFAULT_WEIGHTS_NAME} weights")
+        say(
+            f"fresh    {format_score_with_interval(found)}{less}, in {trial_result.games:,} other games "
+            f"against {DEFAULT_WEIGHTS_NAME} weights"
+        )
     words = ["arena-bot", "trial", tuning.setup.game, f"@{path}", DEFAULT_WEIGHTS_NAME]
     say(f"measure  {shlex.join(words)}")
     say(f"games    {tuning.games:,}{spent}")

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from bots.client.warm_up import warm_up_once
 from bots.tuning.genetic import Method
-from bots.tuning.selfplay import Setup, rules_and_kernel, load_value_function
+from bots.tuning.selfplay import Setup, load_value_function, rules_and_kernel
 from bots.tuning.tuning import format_config
 from machine.cores import usable_cores, warn_of_excess
 from machine.workers.cluster import cluster_pool

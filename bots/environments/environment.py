@@ -108,7 +108,9 @@ class Environment(DeepCopied, AECEnv):  # type: ignore[misc]  # PettingZoo comes
     ) -> None:
         super().__init__()
         if render_mode is not None and render_mode not in RENDER_MODES:
-            raise UsageFault(f"render_mode is {short_repr(render_mode)}: it is None or one of {', '.join(RENDER_MODES)}")
+            raise UsageFault(
+                f"render_mode is {short_repr(render_mode)}: it is None or one of {', '.join(RENDER_MODES)}"
+            )
         self.render_mode = render_mode
         self.rules = load_game(game, config)
         self.encoding = encoding_of(self.rules)
@@ -274,7 +276,9 @@ class Single(DeepCopied, Env[Vector, np.int64]):
         render_mode: str | None = None,
     ) -> None:
         if not callable(opponent):
-            raise UsageFault(f"opponent is {short_repr(opponent)}: it is a function of a vector, a mask and a generator")
+            raise UsageFault(
+                f"opponent is {short_repr(opponent)}: it is a function of a vector, a mask and a generator"
+            )
         self.environment = Environment(game, config, luck=luck, render_mode=render_mode)
         self.agent: str | None = None
         self.render_mode = render_mode
@@ -289,7 +293,9 @@ class Single(DeepCopied, Env[Vector, np.int64]):
         self.environment.reset(seed)
         while True:
             if all(self.environment.terminations.values()):
-                raise UsageFault(f"{self.environment}: under this config the game is over before it begins: nobody can move")
+                raise UsageFault(
+                    f"{self.environment}: under this config the game is over before it begins: nobody can move"
+                )
             self.agent = str(self.np_random.choice(self.environment.possible_agents))
             vector, _, out, *_ = self._proceed()
             if not out:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bots.environments.batched.batch import Batch, make_batch, draw_numbers
+from bots.environments.batched.batch import Batch, draw_numbers, make_batch
 from bots.environments.environment import Environment
 from bots.environments.vector_single import choose_uniformly
 from machine.generator import DRAW_RANGE, draw
@@ -136,7 +136,9 @@ class Lockstep:
             _check_equal(f"position after action {actions[game]}", batch.position(game), referee.position)
             _check_equal("end", bool(batch.over[game]), self.rules.to_move(referee.position) is None)
             for seat, agent in enumerate(referee.possible_agents):
-                _check_equal(f"reward of {agent}", float(rewards[game, seat]), given.get(agent, 0.0), tolerance=self._tolerance)
+                _check_equal(
+                    f"reward of {agent}", float(rewards[game, seat]), given.get(agent, 0.0), tolerance=self._tolerance
+                )
                 _check_equal(f"rank of {agent} is settled", bool(self._ended[game, seat]), ended.get(agent, True))
         _check_equal("dice after as many throws", batch.generators.tolist(), generators.tolist())
         self.steps += count

@@ -74,7 +74,11 @@ class PokerEncoding(Encoding[PokerState, str]):
         for number, moves in enumerate(state.bets):
             for at, letter in enumerate(moves):
                 vector[self._bets + (number * self._max_bets + at) * self.actions + self._letters[letter]] = 1
-        vector[-3:] = state.paid[seat] / self._max_payment, state.paid[1 - seat] / self._max_payment, state.hand % 2 == seat
+        vector[-3:] = (
+            state.paid[seat] / self._max_payment,
+            state.paid[1 - seat] / self._max_payment,
+            state.hand % 2 == seat,
+        )
         return vector
 
     def moves(self, state: PokerState) -> dict[int, str]:

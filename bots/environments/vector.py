@@ -113,7 +113,8 @@ class VectorGames(DeepCopied):
             legal = np.flatnonzero(self.observe_seats(game, self.batch.turn[game])[1])
             which, seat = int(game[0]), int(self.batch.turn[game[0]])
             raise_illegal(
-                f"action {int(actions[wrong])} is masked for seat_{seat} of game {which}; legal: {list_first(legal.tolist())}"
+                f"action {int(actions[wrong])} is masked for seat_{seat} of game {which}; legal: "
+                f"{list_first(legal.tolist())}"
             )
 
 

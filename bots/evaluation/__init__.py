@@ -31,12 +31,12 @@ _REGISTRY: Mapping[str, _GameEvaluations] = {
     "risk-duel": _GameEvaluations(
         {"features": "bots.evaluation.risk:features", "unam": "bots.evaluation.risk:unam"},
         _RISK,
-        {"features": "bots.evaluation.base:EQUAL"},
+        {"features": "bots.evaluation.base:EQUAL_WEIGHTS"},
     ),
     "risk-campaign": _GameEvaluations(
         {"outlook": "bots.evaluation.risk:outlook", "features": "bots.evaluation.risk:features"},
         _RISK,
-        {"outlook": "bots.evaluation.risk:USUAL_OUTLOOK", "features": "bots.evaluation.base:EQUAL"},
+        {"outlook": "bots.evaluation.risk:DEFAULT_OUTLOOK_WEIGHTS", "features": "bots.evaluation.base:EQUAL_WEIGHTS"},
     ),
 }
 _NO_EVALUATIONS = _GameEvaluations({})

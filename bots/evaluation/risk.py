@@ -122,5 +122,7 @@ def strength(rules: Campaign, state: Position, seat: int, outlook_weights: Outlo
             held = sum(owner[at] == seat for at in members)
             draft += continent.bonus if held == len(members) else 0
             land += outlook_weights.progress * continent.bonus * (held / len(members)) ** 2
-    found: float = max(0.1, units) ** (outlook_weights.army / 5) * (land + outlook_weights.income * draft) ** (2 * outlook_weights.land)
+    found: float = max(0.1, units) ** (outlook_weights.army / 5) * (land + outlook_weights.income * draft) ** (
+        2 * outlook_weights.land
+    )
     return TEMPO_FACTOR * found if state.seat == seat else found

@@ -26,7 +26,7 @@ from bots.client.bot import Bot
 from bots.client.conversation import Conversation
 from bots.client.settings import Settings
 from bots.client.talk import PrintLine
-from bots.client.worker_threads import WorkResult, Work, do_work
+from bots.client.worker_threads import Work, WorkResult, do_work
 from machine.timestamps import utc_now
 from protocol.codec import MSGPACK
 from protocol.errors import MalformedMessage, UsageFault
@@ -47,20 +47,20 @@ from protocol.messages import (
     Welcome,
 )
 from referee.effects import (
-    NoShow,
-    SetDeadline,
-    Effect,
+    Abort,
     DeadlineReached,
+    Effect,
     FinishMatch,
     MatchEvent,
     MoveReceived,
-    SeatReady,
+    NoShow,
+    Reconnect,
     ReleaseSeat,
     Resignation,
-    Reconnect,
+    SeatReady,
     SendToSeat,
     SendToSeats,
-    Abort,
+    SetDeadline,
     WriteLine,
 )
 from referee.footer import ClosedMatch
@@ -179,7 +179,9 @@ class LocalClient:
         self.version = hello.version
         self._conversation.receive(Welcome(games=[*bot.games], limits=_LIMITS, resumed=[]), 0.0)
 
-    def send(self, message: FromServer, alarm: CodeTimer, timeout_s: float | None = None) -> list[tuple[float, FromClient]]:
+    def send(
+        self, message: FromServer, alarm: CodeTimer, timeout_s: float | None = None
+    ) -> list[tuple[float, FromClient]]:
         """Send the bot a message. Return its answers, each with the seconds that it had thought until then.
 
         Code that runs for longer than `within` seconds is interrupted and answers nothing.
@@ -332,7 +334,9 @@ class LocalMatch:
         if seat not in self._guests:
             return
         left = self._timeouts.end_timeout_s if self._deadline is None else self._deadline - self._now
-        for seconds, said in self._guests[seat].send(message, self._alarm, left + STOP_GRACE_S if self._timed else None):
+        for seconds, said in self._guests[seat].send(
+            message, self._alarm, left + STOP_GRACE_S if self._timed else None
+        ):
             self._message_count += 1
             at = self._now + seconds if self._timed else self._now
             heapq.heappush(self._inbox, (at, self._message_count, seat, said))

@@ -24,7 +24,7 @@ from protocol.games import shared_game
 from protocol.games.base import Game
 from referee.effects import MatchEvent
 from referee.footer import ClosedMatch
-from referee.in_process import InProcessPlayers, SeatPlayer, MatchObserver
+from referee.in_process import InProcessPlayers, MatchObserver, SeatPlayer
 from referee.record import Header, RecordedSeat
 from referee.state import MatchStanding
 
@@ -73,7 +73,12 @@ class Players(InProcessPlayers):
         return LocalMatch(replace(header, seats=seats), seed, guests, on_ply=on_ply).play()
 
     def play_on(
-        self, header: Header, seed: bytes, standing: MatchStanding, events: Sequence[MatchEvent], observer: MatchObserver | None = None
+        self,
+        header: Header,
+        seed: bytes,
+        standing: MatchStanding,
+        events: Sequence[MatchEvent],
+        observer: MatchObserver | None = None,
     ) -> ClosedMatch:
         """Play the match of a header to its end from a standing, after these acts; thinking takes no time.
 

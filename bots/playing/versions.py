@@ -146,7 +146,8 @@ def conclusion(found: Comparing, labels: tuple[str, str], rules: Game[Any, Any],
         lost, played = found.forfeits[label], found.played[label]
         if lost > MAX_FORFEIT_RATIO * played:
             lines.append(
-                f"{label} forfeited {lost} of {format_count(played, 'game', 'games')}, by time, illegal moves or code that "
+                f"{label} forfeited {lost} of {format_count(played, 'game', 'games')}, by time, illegal moves "
+                "or code that "
                 "failed: that decides more than its play"
             )
     return lines

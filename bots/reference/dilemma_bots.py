@@ -44,7 +44,11 @@ class MemoryOneBot(Bot):
         rules, last = turn.rules, turn.position.last
         assert isinstance(rules, Dilemma)
         chances = self.strategy(rules, turn.seat)
-        chance = chances.first if last is None else chances.after[ROUND_RESULTS.index((last[turn.seat], last[1 - turn.seat]))]
+        chance = (
+            chances.first
+            if last is None
+            else chances.after[ROUND_RESULTS.index((last[turn.seat], last[1 - turn.seat]))]
+        )
         cooperates = turn.random.randrange(chance.denominator) < chance.numerator
         return rules.encode_move(COOPERATE if cooperates else DEFECT)
 

@@ -9,10 +9,10 @@ from itertools import accumulate
 from typing import Any
 
 from bots.client.bot import Bot, Choice, GiveUp, Turn
-from machine.exact.duel import Table, check_table, cached_table
+from machine.exact.duel import Table, cached_table, check_table
 from machine.exact.hand_strategies import SOLVED_GAMES as POKER
 from machine.exact.hand_strategies import equilibrium_of, knowledge_of
-from machine.exact.heaps import to_message_move, theory_of
+from machine.exact.heaps import theory_of, to_message_move
 from machine.exact.matrix_equilibrium import equilibrium
 from protocol.errors import UsageFault
 from protocol.games import load_game

@@ -54,7 +54,11 @@ class Human(Bot):
         turn = self._last_turns.pop(end.match, None)
         if turn is not None:
             with self._terminal_lock:
-                _print("\n".join([*_format_events(turn, end.events), turn.rules.draw_board(turn.rules.decode_state(end.state))]))
+                _print(
+                    "\n".join(
+                        [*_format_events(turn, end.events), turn.rules.draw_board(turn.rules.decode_state(end.state))]
+                    )
+                )
 
 
 def format_turn(turn: Turn, last_turn: Turn | None = None) -> str:

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from bots.client.bot import Bot, Choice, Turn
-from bots.client.settings import read_integer, read_choice
-from bots.evaluation import EVALUATION_NAMES, load_evaluation, names_of, default_weights
+from bots.client.settings import read_choice, read_integer
+from bots.evaluation import EVALUATION_NAMES, default_weights, load_evaluation, names_of
 from bots.evaluation.base import EQUAL_WEIGHTS, Evaluate
 from bots.search import SearchResult, TranspositionTable, expectiminimax, star1
 from bots.search.base import DEFAULT_MAX_DEPTH, SEARCHABLE_GAMES, SearchLimit, SearchTree, deepen
@@ -18,8 +18,8 @@ from bots.search.kernels import (
     UCT_GAMES,
     Algorithm,
     Kernel,
-    TimedSearch,
     SearchSettings,
+    TimedSearch,
     choices_of,
     kernel_for,
     one_ply_for,
@@ -36,9 +36,13 @@ from protocol.messages import Start
 
 K = TypeVar("K")
 EVAL_HELP = "the evaluation: features, unam, outlook, lines, parity or none; a game without it uses its own"
-WEIGHTS_HELP = f"of the evaluation of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"
+WEIGHTS_HELP = (
+    f"of the evaluation of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"
+)
 
-SETTING_DESCRIPTIONS = {key: line for game in KERNEL_GAMES for key, line in settings_class_of(game).descriptions.items()}
+SETTING_DESCRIPTIONS = {
+    key: line for game in KERNEL_GAMES for key, line in settings_class_of(game).descriptions.items()
+}
 """The settings of searches that only some games have."""
 DEFAULT_DEPTH = 3
 """Default depth of a search with fixed depth that has no kernel."""
@@ -53,7 +57,9 @@ NODES_PER_MS = 50
 """Nodes of a search without a kernel, about a millisecond, if the whole reserve is left; fewer as it shrinks."""
 
 
-def make_limit(turn: Turn, *, nodes: int | None, bounded: bool = False, kernel: TimedSearch | None = None) -> SearchLimit:
+def make_limit(
+    turn: Turn, *, nodes: int | None, bounded: bool = False, kernel: TimedSearch | None = None
+) -> SearchLimit:
     """Return the limit of a search: `nodes` if given, none if the search is `bounded` by depth, else a deadline.
 
     The deadline is a share of the clock above the reserve plus half the increment, counted from the arrival of the
@@ -190,7 +196,9 @@ class SearchingBot(CompiledBot):
 
 def _read_settings(bot: str, kind: type[SearchSettings], own: Mapping[str, str]) -> SearchSettings:
     """Return the search settings, with defaults for those not given. Raises `UsageFault`."""
-    return kind(**{key: read_choice(bot, key, own[key], names) for key, names in choices_of(kind).items() if key in own})
+    return kind(
+        **{key: read_choice(bot, key, own[key], names) for key, names in choices_of(kind).items() if key in own}
+    )
 
 
 class Minimax(SearchingBot):
@@ -243,7 +251,9 @@ class Greedy(CompiledBot):
         kernel = cached_kernel(turn, one_ply_for)
         if kernel is not None:
             limit = make_limit(turn, nodes=None, kernel=kernel)
-            found = kernel.search_one_ply(turn.position, evaluation=evaluation_name(rules.name, self._evaluation), limit=limit)
+            found = kernel.search_one_ply(
+                turn.position, evaluation=evaluation_name(rules.name, self._evaluation), limit=limit
+            )
             return Choice(rules.encode_move(found.move), value=found.value, depth=1, nodes=found.nodes)
         tree = SearchTree(rules, turn.position, evaluate=load_evaluation_for(rules.name, self._evaluation))
         best = -tree.win
@@ -274,7 +284,7 @@ class Raider(CompiledBot):
             raider_for(game).warm_up()
 
     def choose(self, turn: Turn) -> Choice:
-        move = cached_kernel(turn, raider_for).move(turn.position)
+        move = cached_kernel(turn, raider_for).choose_move(turn.position)
         return Choice(turn.rules.encode_move(move))
 
 

@@ -7,24 +7,24 @@ the registry of searches of particular games; `risk` has those of Risk.
 from bots.evaluation.base import WIN_VALUE
 from bots.search.alpha_beta import TranspositionTable, alphabeta, star1
 from bots.search.and_or_labelling import Labelling, label_root
-from bots.search.base import MAX_DEPTH, SearchResult, ChanceNotSupported, SearchLimit, LimitReached, deepen, win_value
+from bots.search.base import MAX_DEPTH, ChanceNotSupported, LimitReached, SearchLimit, SearchResult, deepen, win_value
 from bots.search.expectiminimax import expectiminimax, minimax, negamax
 
 __all__ = [
     "MAX_DEPTH",
     "WIN_VALUE",
-    "SearchResult",
     "ChanceNotSupported",
-    "SearchLimit",
-    "LimitReached",
     "Labelling",
+    "LimitReached",
+    "SearchLimit",
+    "SearchResult",
     "TranspositionTable",
     "alphabeta",
     "deepen",
     "expectiminimax",
+    "label_root",
     "minimax",
     "negamax",
     "star1",
-    "label_root",
     "win_value",
 ]

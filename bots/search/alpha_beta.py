@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, Generic, Literal, NamedTuple
 
 from bots.evaluation.base import Evaluate, evaluate_as_draw
-from bots.search.base import MAX_DEPTH, SearchResult, ChanceNotSupported, SearchLimit, M, S, SearchTree
+from bots.search.base import MAX_DEPTH, ChanceNotSupported, M, S, SearchLimit, SearchResult, SearchTree
 from protocol.games.base import Game
 
 INFINITY = float("inf")
@@ -56,7 +56,9 @@ def alphabeta(
     Moves that caused cutoffs elsewhere are tried first. With a `table`, transpositions are not searched twice. Raises
     `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
     """
-    return _AlphaBetaSearch(SearchTree(rules, root, evaluate=evaluate, limit=limit), table, chance=False).search(root, depth)
+    return _AlphaBetaSearch(SearchTree(rules, root, evaluate=evaluate, limit=limit), table, chance=False).search(
+        root, depth
+    )
 
 
 def star1(
@@ -73,7 +75,9 @@ def star1(
 
     Raises `LimitReached` when `limit` is spent.
     """
-    return _AlphaBetaSearch(SearchTree(rules, root, evaluate=evaluate, limit=limit), table, chance=True).search(root, depth)
+    return _AlphaBetaSearch(SearchTree(rules, root, evaluate=evaluate, limit=limit), table, chance=True).search(
+        root, depth
+    )
 
 
 class _AlphaBetaSearch(Generic[S, M]):
@@ -145,7 +149,9 @@ class _AlphaBetaSearch(Generic[S, M]):
             moves.insert(0, first[0])
         return moves
 
-    def _visit_outcomes(self, state: S, move: M, left: int, ply: int, alpha: float, beta: float) -> tuple[float, Line[M]]:
+    def _visit_outcomes(
+        self, state: S, move: M, left: int, ply: int, alpha: float, beta: float
+    ) -> tuple[float, Line[M]]:
         outcomes = self._rules.outcomes(state, move)
         if len(outcomes) == 1:
             return self._visit(outcomes[0][1], left, ply, alpha, beta)
@@ -156,7 +162,9 @@ class _AlphaBetaSearch(Generic[S, M]):
             self._table.clear()
         return self._mean_over_outcomes(outcomes, left, ply, alpha, beta), ()
 
-    def _mean_over_outcomes(self, outcomes: Sequence[tuple[Fraction, S]], left: int, ply: int, alpha: float, beta: float) -> float:
+    def _mean_over_outcomes(
+        self, outcomes: Sequence[tuple[Fraction, S]], left: int, ply: int, alpha: float, beta: float
+    ) -> float:
         """Return the mean over the outcomes, or a bound once the unseen ones cannot bring it back into the window."""
         win = self._tree.win
         seen, unseen = 0.0, 1.0

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal
 
-from bots.search.base import SearchLimit, M, S, SearchTree
+from bots.search.base import M, S, SearchLimit, SearchTree
 from protocol.games.base import Game
 
 Label = Literal["won", "drawn", "lost"]
@@ -65,7 +65,9 @@ def label_root(rules: Game[S, M], root: S, *, limit: SearchLimit | None = None) 
     return Labelling(label, _find_strategy(tree, root, labels), tree.nodes, tree.leaves)
 
 
-def _find_strategy(tree: SearchTree[S, M], root: S, labels: Mapping[Hashable, tuple[int, M | None]]) -> dict[Hashable, M]:
+def _find_strategy(
+    tree: SearchTree[S, M], root: S, labels: Mapping[Hashable, tuple[int, M | None]]
+) -> dict[Hashable, M]:
     """Return MAX's moves in the states reachable when MAX makes them; nothing if the root is lost."""
     rules = tree.rules
     chosen: dict[Hashable, M] = {}

@@ -172,7 +172,13 @@ class SearchTree(Generic[S, M]):
 
 
 def deepen(
-    rules: Game[S, M], root: S, search: Callable[..., SearchResult[M]], *, limit: SearchLimit, max_depth: int = DEFAULT_MAX_DEPTH, **options: Any
+    rules: Game[S, M],
+    root: S,
+    search: Callable[..., SearchResult[M]],
+    *,
+    limit: SearchLimit,
+    max_depth: int = DEFAULT_MAX_DEPTH,
+    **options: Any,
 ) -> SearchResult[M]:
     """Search by iterative deepening: call `search` with depth 1, 2, 3, … up to `deepest`, and with `options`.
 

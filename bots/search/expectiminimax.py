@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bots.evaluation.base import Evaluate, evaluate_as_draw
-from bots.search.base import MAX_DEPTH, SearchResult, ChanceNotSupported, SearchLimit, M, S, SearchTree
+from bots.search.base import MAX_DEPTH, ChanceNotSupported, M, S, SearchLimit, SearchResult, SearchTree
 from protocol.games.base import Game
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Protocol, cast, get_args
 from msgspec import Struct, structs
 
 from bots.evaluation.base import EQUAL_WEIGHTS
-from bots.search.base import SearchResult, SearchLimit
+from bots.search.base import SearchLimit, SearchResult
 from protocol.games.base import Game
 from protocol.messages import Event
 
@@ -26,7 +26,7 @@ _UCT_PATHS = {
     "risk-duel": "bots.search.risk.duel_uct:DuelUct",
     "risk-campaign": "bots.search.risk.campaign_uct:CampaignUct",
 }
-_RAIDER_PATHS = {"risk-campaign": "bots.search.risk.policies:CampaignRaid"}
+_RAIDER_PATHS = {"risk-campaign": "bots.search.risk.policies:RaidPolicy"}
 _SETTINGS_PATHS = {
     "risk-duel": "bots.search.risk.settings:DuelSettings",
     "risk-campaign": "bots.search.risk.settings:CampaignSettings",
@@ -123,7 +123,7 @@ class TreeSearch(TimedSearch, Protocol):
 class Policy(MoveFinder, Protocol):
     """A player of one game that does not search."""
 
-    def move(self, position: Any) -> Any:
+    def choose_move(self, position: Any) -> Any:
         """Return its move in an unfinished position."""
 
 

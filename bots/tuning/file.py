@@ -21,9 +21,9 @@ from bots.search.kernels import SearchSettings, settings_class_of
 from bots.tuning.genetic import DECIMALS, FITNESS_DECIMALS, Gene, Generation, Method, median_fitness
 from bots.tuning.presets import read_preset
 from bots.tuning.selfplay import FEATURES_EVALUATION, SCORE_DECIMALS, Setup
-from bots.tuning.tuning import RunningGeneration, Tuning, check_tuning, format_command, format_config, drop_nulls
+from bots.tuning.tuning import RunningGeneration, Tuning, check_tuning, drop_nulls, format_command, format_config
 from machine.arguments import read_file
-from machine.atomic_write import replacing_file, file_lock
+from machine.atomic_write import file_lock, replacing_file
 from protocol.config_values import FileTable
 from protocol.display import short_repr
 from protocol.errors import ArenaFault, UsageFault
@@ -259,7 +259,10 @@ def _read_rows(text: str, method: Method, what: str, weights: int, extra_columns
     lines = text.splitlines()
     if len(lines) != method.genes:
         raise UsageFault(f"{what} has {len(lines)} lines: one for each of {method.genes} genes")
-    return tuple(_read_row(line, method, f"{what}, line {number}", weights, extra_columns) for number, line in enumerate(lines, 1))
+    return tuple(
+        _read_row(line, method, f"{what}, line {number}", weights, extra_columns)
+        for number, line in enumerate(lines, 1)
+    )
 
 
 def _read_row(line: str, method: Method, what: str, count: int, more: int) -> tuple[float, ...]:

@@ -24,7 +24,9 @@ DETERMINISTIC_CONFIG = '{"battle": "deterministic"}'
 SHORT_CONFIG = '{"max_rounds": 40}'
 """Games of 100 rounds are decided long before they end."""
 _PAPER_METHOD = Method()
-_PAIRED_METHOD = Method(genes=60, tournaments=6, starts=20, seats="both", best=2, children=24, mutants=12, generations=8)
+_PAIRED_METHOD = Method(
+    genes=60, tournaments=6, starts=20, seats="both", best=2, children=24, mutants=12, generations=8
+)
 _ADJUSTED_METHOD = Method(
     genes=60,
     tournaments=6,
@@ -61,7 +63,9 @@ PRESETS: Mapping[str, Mapping[str, TuningPreset]] = {
     },
     "outlook": {
         "risk-campaign": TuningPreset(
-            replace(_ADJUSTED_METHOD, genes=24, tournaments=2, best=3, children=10, mutants=8, generations=10, step=0.8),
+            replace(
+                _ADJUSTED_METHOD, genes=24, tournaments=2, best=3, children=10, mutants=8, generations=10, step=0.8
+            ),
             Setup("risk-campaign", CampaignSettings(), SHORT_CONFIG, nodes=600, evaluation="outlook"),
         ),
     },

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from msgspec.structs import asdict
 
 from bots.client.bot import make_turn_rng
-from bots.client.settings import read_integer, read_choice
-from bots.evaluation import names_of, default_weights
+from bots.client.settings import read_choice, read_integer
+from bots.evaluation import default_weights, names_of
 from bots.search.base import DEFAULT_MAX_DEPTH, SearchLimit
 from bots.search.kernels import Kernel, SearchSettings, choices_of, kernel_for
 from bots.tuning.genetic import Gene

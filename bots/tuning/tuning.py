@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from bots.evaluation.base import EQUAL_WEIGHTS
-from bots.tuning.genetic import Gene, Generation, Method, draw_first_genes, fittest_index, breed_genes
+from bots.tuning.genetic import Gene, Generation, Method, breed_genes, draw_first_genes, fittest_index
 from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.selfplay import Setup, check_setup
 from machine.arguments import read_value

@@ -21,7 +21,10 @@ def picture(board: Board) -> str:
     """The map as SVG: borders, territories with index and name in their continent's colour, the bonuses."""
     width, height = size(board)
     places = [
-        (SIDE + round(place.x / MAX_COORDINATE * (width - 2 * SIDE)), TOP + round(place.y / MAX_COORDINATE * (height - TOP - BOTTOM)))
+        (
+            SIDE + round(place.x / MAX_COORDINATE * (width - 2 * SIDE)),
+            TOP + round(place.y / MAX_COORDINATE * (height - TOP - BOTTOM)),
+        )
         for place in board.territories
     ]
     lines = [

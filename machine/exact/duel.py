@@ -14,7 +14,7 @@ from machine.atomic_write import replacing_file
 from machine.cache import cache_folder, make_room
 from machine.compiled import HAS_NUMBA
 from machine.exact.duel_file import MappedValues, place_of
-from machine.exact.duel_shape import Shape, check_compiled, is_solved_on_demand, is_solvable, shape_of, small_shape_of
+from machine.exact.duel_shape import Shape, check_compiled, is_solvable, is_solved_on_demand, shape_of, small_shape_of
 from machine.exact.graders import Grader, MoveGrade
 from protocol.errors import UsageFault
 from protocol.games.risk.board import Board
@@ -236,7 +236,9 @@ def cached_table(board: Board, max_troops: int, armies: tuple[int, ...] = ()) ->
 
 def _solve_values(shape: Shape) -> tuple[Any, int]:
     """Return the values and the number of sweeps they took."""
-    from machine.exact.duel_values import iterate_values  # numba takes over a second to load, which cached tables do not need
+    from machine.exact.duel_values import (
+        iterate_values,  # numba takes over a second to load, which cached tables do not need
+    )
 
     return iterate_values(shape)
 
@@ -248,7 +250,11 @@ def grader_of(game: Duel) -> Grader:
     def grade(state: Any, move: Any) -> MoveGrade:
         values = dict(table.move_values(state))
         best, value = max(values, key=values.__getitem__), values[move]
-        return MoveGrade(value, move, value) if value > values[best] - table.tolerance else MoveGrade(value, best, values[best])
+        return (
+            MoveGrade(value, move, value)
+            if value > values[best] - table.tolerance
+            else MoveGrade(value, best, values[best])
+        )
 
     return grade
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from machine.atomic_write import replacing_file
-from machine.exact.duel_shape import Shape, symmetries, apply_symmetry
+from machine.exact.duel_shape import Shape, apply_symmetry, symmetries
 from protocol.errors import UsageFault
 from protocol.games.risk.duel import DEFAULT_INVASION_TROOPS
 
@@ -44,7 +44,10 @@ def place_of(shape: Shape, folder: Path) -> Path:
 
 def write_mapped(path: Path, shape: Shape, stats: SolvingStats, heads: Any, values: Any) -> None:
     """Write values, scaled so that a win is `ONE`. Raises `OSError`."""
-    parts = [heads, *(values[first : first + _WRITE_CHUNK_VALUES] for first in range(0, len(values), _WRITE_CHUNK_VALUES))]
+    parts = [
+        heads,
+        *(values[first : first + _WRITE_CHUNK_VALUES] for first in range(0, len(values), _WRITE_CHUNK_VALUES)),
+    ]
     digest = hashlib.sha256()
     with replacing_file(path) as there, there.open("wb") as file:
         file.write(b" " * _HEADER_BYTES)
@@ -90,7 +93,11 @@ class MappedValues:
             return self._full_board_value(digits)
         if digits not in known:
             turn = tuple(digit and (digit + self._cap if digit <= self._cap else digit - self._cap) for digit in digits)
-            after = ((*turn[:k], DEFAULT_INVASION_TROOPS + self._cap, *turn[k + 1 :]) for k, digit in enumerate(digits) if not digit)
+            after = (
+                (*turn[:k], DEFAULT_INVASION_TROOPS + self._cap, *turn[k + 1 :])
+                for k, digit in enumerate(digits)
+                if not digit
+            )
             known[digits] = max(-self._value(position, known) for position in after)
         return known[digits]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from machine.compiled import compiled, entry, ints, zeros
-from machine.exact.duel_shape import Shape, symmetries, apply_symmetry
+from machine.exact.duel_shape import Shape, apply_symmetry, symmetries
 from protocol.games.risk.duel import DEFAULT_INVASION_TROOPS, REINFORCEMENT_TROOPS
 
 SYMMETRY_BITS = 7

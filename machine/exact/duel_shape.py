@@ -50,7 +50,14 @@ def small_shape_of(board: Board, max_troops: int) -> Shape:
     count = len(board)
     check_compiled()
     if _count_positions(count, max_troops) > MAX_POSITIONS_ON_DEMAND:
-        most = max((cap for cap in range(DEFAULT_INVASION_TROOPS, max_troops) if _count_positions(count, cap) <= MAX_POSITIONS_ON_DEMAND), default=0)
+        most = max(
+            (
+                cap
+                for cap in range(DEFAULT_INVASION_TROOPS, max_troops)
+                if _count_positions(count, cap) <= MAX_POSITIONS_ON_DEMAND
+            ),
+            default=0,
+        )
         fewer = max(n for n in range(count) if _count_positions(n, max_troops) <= MAX_POSITIONS_ON_DEMAND)
         would = f"max_troops {most}" if most else f"a map of {fewer} territories or fewer"
         positions = _count_positions(count, most) if most else _count_positions(fewer, max_troops)

@@ -24,7 +24,7 @@ from machine.compiled import ints, zeros
 from machine.exact.duel_file import WIN_VALUE, SolvingStats, place_of, write_mapped
 from machine.exact.duel_rows import MOVE_SIZE, build_masks, build_rows
 from machine.exact.duel_shape import Shape
-from machine.exact.duel_sweeps import MARGINS_PER_UNIT, SCRATCH_ROWS, MAX_MARGIN, RowMoves, sweep, sweep_bounds
+from machine.exact.duel_sweeps import MARGINS_PER_UNIT, MAX_MARGIN, SCRATCH_ROWS, RowMoves, sweep, sweep_bounds
 from protocol.errors import ArenaFault, UsageFault
 
 MAX_FINAL_CHANGE = 1

@@ -13,7 +13,7 @@ import numpy
 
 from machine.compiled import compiled, entry
 from machine.exact.duel_file import WIN_VALUE
-from machine.exact.duel_rows import ATTACK_KIND, MOVE_SIZE, REINFORCEMENT_KIND, SYMMETRY_MASK, SYMMETRY_BITS, fill_moves
+from machine.exact.duel_rows import ATTACK_KIND, MOVE_SIZE, REINFORCEMENT_KIND, SYMMETRY_BITS, SYMMETRY_MASK, fill_moves
 from protocol.games.risk.duel import WIN_PROBABILITY
 
 MARGINS_PER_UNIT = 16
@@ -71,7 +71,9 @@ def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
     """Apply an attack that frees its source if it fails: the opponent invades it, and the mover moves again."""
     last = len(best) - 1
     for held in range(len(best)):
-        best[held] = max(best[held], mask[held] - _WIN_SHARE * taken[held] + _LOSS_SHARE * again[numpy.uint64(last - held)])
+        best[held] = max(
+            best[held], mask[held] - _WIN_SHARE * taken[held] + _LOSS_SHARE * again[numpy.uint64(last - held)]
+        )
 
 
 @compiled
@@ -142,7 +144,9 @@ def _attack_between(
     low: Any, high: Any, mask: Any, taken: Any, taken_margin: Any, repelled: Any, repelled_margin: Any
 ) -> None:
     for held in range(len(low)):
-        value = mask[held] - _WIN_SHARE * MARGINS_PER_UNIT * taken[held] - _LOSS_SHARE * MARGINS_PER_UNIT * repelled[held]
+        value = (
+            mask[held] - _WIN_SHARE * MARGINS_PER_UNIT * taken[held] - _LOSS_SHARE * MARGINS_PER_UNIT * repelled[held]
+        )
         margin = _WIN_SHARE * taken_margin[held] + _LOSS_SHARE * repelled_margin[held]
         low[held] = max(low[held], value - margin)
         high[held] = max(high[held], value + margin)

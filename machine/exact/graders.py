@@ -26,16 +26,16 @@ Grader = Callable[[Any, Any], MoveGrade]
 """Grades a legal move in a state."""
 
 _GRADER_BY_GAME = {
-    "nim": "machine.exact.heaps:judge_of",
-    "grundy": "machine.exact.heaps:judge_of",
-    "risk-duel": "machine.exact.duel:judge_of",
-    "kuhn": "machine.exact.hand_values:judge_of",
-    "leduc": "machine.exact.hand_values:judge_of",
+    "nim": "machine.exact.heaps:grader_of",
+    "grundy": "machine.exact.heaps:grader_of",
+    "risk-duel": "machine.exact.duel:grader_of",
+    "kuhn": "machine.exact.hand_values:grader_of",
+    "leduc": "machine.exact.hand_values:grader_of",
 }
 SOLVED_GAMES = tuple(_GRADER_BY_GAME)
 """The games whose moves can be graded, if they are small enough."""
 
-_SIZE_CHECK_BY_GAME = {"risk-duel": "machine.exact.duel:can_judge"}
+_SIZE_CHECK_BY_GAME = {"risk-duel": "machine.exact.duel:can_grade"}
 """Functions that tell which configs of a game are small enough."""
 _SOLVING_CHECK_BY_GAME = {"risk-duel": "machine.exact.duel:may_need_solving"}
 """Functions that tell which configs may need a table to be solved first."""
@@ -70,4 +70,4 @@ def may_need_solving(game: str, config: Mapping[str, Any]) -> bool:
 
 def store_new_tables_in(folder: Path, max_bytes: int) -> None:
     """Store tables that this process solves on demand in this folder, up to this many bytes."""
-    resolve_name("machine.exact.duel:keep_new_tables_in")(folder, max_bytes)
+    resolve_name("machine.exact.duel:store_new_tables_in")(folder, max_bytes)

@@ -23,7 +23,7 @@ Strategy = Mapping[Knowledge, Sequence[Number]]
 class _Node:
     """A node of the game tree: the seat to act, its children, and the value for seat 0 at the end."""
 
-    __slots__ = ("after", "chances", "key", "seat", "value")
+    __slots__ = ("chances", "children", "key", "seat", "value")
 
     def __init__(self, rules: Game[Any, Any], state: Any) -> None:
         seat = rules.to_move(state)

@@ -13,7 +13,7 @@ from typing import Any
 
 from machine.exact.graders import Grader, MoveGrade
 from machine.exact.hand_solving import Knowledge, Number, Strategy
-from machine.exact.hand_strategies import equilibrium_of, single_hand, knowledge_of
+from machine.exact.hand_strategies import equilibrium_of, knowledge_of, single_hand
 from protocol.games.base import NO_DICE
 from protocol.games.poker import Poker, PokerState
 from protocol.messages import CHANCE
@@ -51,10 +51,15 @@ def move_values(game: str) -> Mapping[Knowledge, MoveValues]:
     change.
     """
     strategy = equilibrium_of(game)
-    return {**best_response_values(game, strategy, 0, MAX_NEGLIGIBLE_PROBABILITY), **best_response_values(game, strategy, 1, MAX_NEGLIGIBLE_PROBABILITY)}
+    return {
+        **best_response_values(game, strategy, 0, MAX_NEGLIGIBLE_PROBABILITY),
+        **best_response_values(game, strategy, 1, MAX_NEGLIGIBLE_PROBABILITY),
+    }
 
 
-def best_response_values(game: str, strategy: Strategy, seat: int, negligible: float = 0.0) -> dict[Knowledge, MoveValues]:
+def best_response_values(
+    game: str, strategy: Strategy, seat: int, negligible: float = 0.0
+) -> dict[Knowledge, MoveValues]:
     """Return the average winnings in chips of each move of a seat that plays the best response to a strategy.
 
     Moves up to the probability `never` are no evidence about the opponent's card.

@@ -79,7 +79,9 @@ def generous_tit_for_tat(other_payoffs: PayoffTable) -> MemoryOne:
     return memory_one(1, 1, forgives, 1, forgives)
 
 
-def extortion(own_payoffs: PayoffTable, other_payoffs: PayoffTable, chi: Fraction | int = EXTORTION_FACTOR) -> MemoryOne | None:
+def extortion(
+    own_payoffs: PayoffTable, other_payoffs: PayoffTable, chi: Fraction | int = EXTORTION_FACTOR
+) -> MemoryOne | None:
     """Return the strategy that forces its surplus over mutual defection to be `chi` times the other's.
 
     It is half as sharp as possible (Press and Dyson, 2012). Return None if mutual cooperation gives it more than that.
@@ -133,7 +135,10 @@ def scores(
     begin = _result_probabilities(_with_noise(strategy0.first, noise), _with_noise(strategy1.first, noise))
     mirrored = [ROUND_RESULTS.index((other, own)) for own, other in ROUND_RESULTS]
     step = [
-        _result_probabilities(_with_noise(strategy0.after[at], noise), _with_noise(strategy1.after[mirrored[at]], noise)) for at in range(len(ROUND_RESULTS))
+        _result_probabilities(
+            _with_noise(strategy0.after[at], noise), _with_noise(strategy1.after[mirrored[at]], noise)
+        )
+        for at in range(len(ROUND_RESULTS))
     ]
     if rounds is not None:
         weights = _visits_in_rounds(begin, step, Fraction(go_on), rounds)
@@ -197,7 +202,9 @@ def _long_run_shares(begin: list[Fraction], step: Matrix) -> list[Fraction]:
     classes = {frozenset(reached[at]) for at in size if all(at in reached[to] for to in reached[at])}
     caught = frozenset().union(*classes)
     passing = [at for at in size if at not in caught]
-    visits = _solve_system([[(at == of) - step[of][at] for of in passing] for at in passing], [begin[at] for at in passing])
+    visits = _solve_system(
+        [[(at == of) - step[of][at] for of in passing] for at in passing], [begin[at] for at in passing]
+    )
     shares = [Fraction(0)] * len(begin)
     for members in map(sorted, classes):
         entered = sum(

@@ -83,7 +83,8 @@ class WorkerPool(ABC):
                     losses += 1
                     if losses == MAX_LOSSES_IN_A_ROW:
                         raise ArenaFault(
-                            f"workers ended {MAX_LOSSES_IN_A_ROW} times in a row before they gave a result: is there memory enough "
+                            f"workers ended {MAX_LOSSES_IN_A_ROW} times in a row before they gave a result: is "
+                            "there memory enough "
                             f"for {self.size}? Try a lower --jobs"
                         )
                     again.sort()

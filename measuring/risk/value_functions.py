@@ -20,14 +20,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from machine.exact.duel import can_grade, cached_table
+from machine.exact.duel import cached_table, can_grade
 from measuring.risk.features import FEATURE_NAMES, Features, PositionSums, measure_features
 from measuring.risk.share_value import SHARE_NAMES, ShareValue
 from measuring.value_function import (
+    LazyValue,
     Outcomes,
     PositionValue,
     SeatValues,
-    LazyValue,
     ValueFactories,
     ValueFunction,
 )
@@ -130,7 +130,9 @@ def _is_often_drawn(game: Duel) -> bool:
 
     They value a throw most in an open match, but in one that will be drawn it is worth little.
     """
-    return _map_coefficients(game) is None and game.max_plies < _MAX_DRAWN_PLY_RATIO * len(game.map) ** 2 * game.max_troops
+    return (
+        _map_coefficients(game) is None and game.max_plies < _MAX_DRAWN_PLY_RATIO * len(game.map) ** 2 * game.max_troops
+    )
 
 
 def campaign_values(game: Campaign) -> ValueFactories:

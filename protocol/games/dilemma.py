@@ -91,7 +91,9 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
         given = read_config(Dilemma, config, defaults)
         self.payoffs = _parse_payoffs(given["payoffs"])
         counts = len(self.payoffs), len(self.payoffs[0])
-        self.choices = _default_names(self.payoffs) if given["choices"] is None else _parse_names(given["choices"], counts)
+        self.choices = (
+            _default_names(self.payoffs) if given["choices"] is None else _parse_names(given["choices"], counts)
+        )
         first, others = self.choices[0][0], self.choices[1][0]
         self._move_form = '{"choose": 0}' + (f" for {first}" if first == others else "")
         self.rounds = parse_integer("dilemma", "rounds", given["rounds"], 1, MAX_ROUNDS)
@@ -142,7 +144,9 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
 
     def round_outcomes(self, state: DilemmaState, moves: Mapping[int, int]) -> list[tuple[Fraction, DilemmaState]]:
         goes_on = (
-            Fraction(0) if state.at + 1 == self.rounds else Fraction(CHANCE_DENOMINATOR if self.go_on is None else self.go_on, CHANCE_DENOMINATOR)
+            Fraction(0)
+            if state.at + 1 == self.rounds
+            else Fraction(CHANCE_DENOMINATOR if self.go_on is None else self.go_on, CHANCE_DENOMINATOR)
         )
         return [
             (one * two * end, self._after(state, (first, second), over=over))
@@ -206,7 +210,9 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
     def decode_state(self, wire: Mapping[str, Any]) -> DilemmaState:
         one, two = wire["payoffs"]
         last = wire["last"]
-        return DilemmaState(wire["ply"], (one, two), None if last is None else (last[0], last[1]), wire["to_move"] is None)
+        return DilemmaState(
+            wire["ply"], (one, two), None if last is None else (last[0], last[1]), wire["to_move"] is None
+        )
 
     def encode_move(self, move: int) -> dict[str, Any]:
         return {"choose": move}
@@ -234,7 +240,9 @@ class Dilemma(SimultaneousGame[DilemmaState, int]):
             move for move, name in named if name.startswith(word)
         }
         if not word or len(found) != 1:
-            raise MalformedMove(f"{short_repr(text)} is no move here: {list_choices(dict.fromkeys(chain(*self.choices)))}")
+            raise MalformedMove(
+                f"{short_repr(text)} is no move here: {list_choices(dict.fromkeys(chain(*self.choices)))}"
+            )
         return found.pop()
 
     def describe_event(self, event: Event) -> str:
@@ -258,7 +266,9 @@ def _parse_payoffs(value: Any) -> tuple[tuple[tuple[int, int], ...], ...]:
         pairs = []
         for column, pair in enumerate(columns):
             if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-                raise BadConfig(f"dilemma: payoffs[{at}][{column}] is {short_repr(pair)}: it is two payoffs, like [3, 3]")
+                raise BadConfig(
+                    f"dilemma: payoffs[{at}][{column}] is {short_repr(pair)}: it is two payoffs, like [3, 3]"
+                )
             one, two = (
                 parse_integer("dilemma", f"payoffs[{at}][{column}][{seat}]", payoff, -MAX_PAYOFF, MAX_PAYOFF)
                 for seat, payoff in enumerate(pair)

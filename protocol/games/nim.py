@@ -13,7 +13,14 @@ from protocol.dice import Dice, mean_bytes
 from protocol.display import short_repr
 from protocol.errors import BadConfig
 from protocol.games.base import Game
-from protocol.games.parsing import parse_integers, parse_choice, parse_two_numbers, raise_illegal, read_config, read_move_fields
+from protocol.games.parsing import (
+    parse_choice,
+    parse_integers,
+    parse_two_numbers,
+    raise_illegal,
+    read_config,
+    read_move_fields,
+)
 from protocol.games.theory.heaps import first_grundy_values
 from protocol.games.theory.impartial import count_lost_positions
 from protocol.messages import CHANCE, Event
@@ -68,7 +75,9 @@ class Nim(Game[Position, Take]):
             raise BadConfig(f"nim: heaps hold {sum(self.heaps)}: at most 2000 in all")
         take = given["take"]
         self.take = (
-            None if take is None else tuple(sorted(set(parse_integers("nim", "take", take, count=(1, 16), bounds=(1, 1000)))))
+            None
+            if take is None
+            else tuple(sorted(set(parse_integers("nim", "take", take, count=(1, 16), bounds=(1, 1000)))))
         )
         self._min_take = 1 if self.take is None else self.take[0]
         """The smallest allowed removal."""
@@ -110,7 +119,8 @@ class Nim(Game[Position, Take]):
         rare = self.take is None and a_draw * max(among) > MAX_MEAN_DEAL_BYTES
         if rare or a_draw * prod(among) > MAX_MEAN_DEAL_BYTES * self._count_deals():
             raise BadConfig(
-                f"nim: lost positions with heaps within {short_repr(list(self.heaps))} are too rare to be dealt: smaller or "
+                f"nim: lost positions with heaps within {short_repr(list(self.heaps))} are too rare to be "
+                "dealt: smaller or "
                 "fewer heaps, or start is given"
             )
 

@@ -31,7 +31,9 @@ def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults:
     return {**defaults, **base, **given}
 
 
-def parse_integers(game: str, key: str, value: Any, *, count: tuple[int, int], bounds: tuple[int, int]) -> tuple[int, ...]:
+def parse_integers(
+    game: str, key: str, value: Any, *, count: tuple[int, int], bounds: tuple[int, int]
+) -> tuple[int, ...]:
     """Parse a config value that is a list of integers, or one integer, within bounds. Raises `BadConfig`."""
     items = [value] if type(value) is int else value
     (fewest, most), (low, high) = count, bounds

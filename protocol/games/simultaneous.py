@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from protocol.dice import Dice
-from protocol.games.base import PROBABILITY_ONE, NO_DICE, Game, M, S
+from protocol.games.base import NO_DICE, PROBABILITY_ONE, Game, M, S
 from protocol.messages import Event
 
 

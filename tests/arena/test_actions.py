@@ -37,7 +37,7 @@ def facts(action: Action) -> tuple[str, str, list[str], str | None]:
 
 
 async def test_a_change_is_kept_with_who_made_it_and_what_was_wrong_and_a_question_is_not(serve: Any) -> None:
-    served = await serve(access=Access(operator_token=TOKEN), operations=all_handlers)
+    served = await serve(access=Access(operator_token=TOKEN), make_operations=all_handlers)
     url = f"ws://127.0.0.1:{served.port}"
     async with connect_to_url(url, TOKEN) as commands, connect_to_url(url, TOKEN, "admin page, from 10.0.0.7") as page:
         await commands.ask(Register(hashes={"anna": "a" * 64, "ben": "b" * 64}), type(None))
@@ -60,8 +60,8 @@ async def test_what_can_not_be_kept_is_done_all_the_same(
     def fail(*words: object) -> int:
         raise UsageFault("the disk is full")
 
-    monkeypatch.setattr("arena.server.action_log.note_action", fail)
-    served = await serve(access=Access(operator_token=TOKEN), operations=all_handlers)
+    monkeypatch.setattr("arena.server.action_log.log_action", fail)
+    served = await serve(access=Access(operator_token=TOKEN), make_operations=all_handlers)
     async with connect_to_url(f"ws://127.0.0.1:{served.port}", TOKEN) as commands:
         await commands.ask(Register(hashes={"anna": "a" * 64}), type(None))
     assert "the log of actions lacks a register: the disk is full" in caplog.text

@@ -11,7 +11,7 @@ import pytest
 from websockets.exceptions import InvalidMessage, InvalidStatus
 
 from arena.network import admission
-from arena.network.addresses import OwnPage, is_own_name, parse_networks, parse_origins, can_page_connect
+from arena.network.addresses import OwnPage, can_page_connect, is_own_name, parse_networks, parse_origins
 from arena.network.admission import Access
 from arena.network.connection_limits import ConnectionBounds
 from timeouts import WITHIN, rest_of

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from sqlalchemy import Connection
 
-from arena.store.annulment import AnnulmentPlan, AnnulmentOutcome, annul_matches
+from arena.store.annulment import AnnulmentOutcome, AnnulmentPlan, annul_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import leaderboard_page, rating_history
 from arena.store.match_search import Search, search_matches
@@ -181,7 +181,9 @@ def test_an_annulled_match_is_kept_marked_and_unrated(store: Store) -> None:
 def test_all_matches_of_a_bot_are_annulled_or_those_since_a_time(store: Store) -> None:
     late = result("late", ("dan", "eve"), finished="2026-02-01T00:00:00.000Z")
     finish(store, late, result("unrated", ("dan", "eve"), rated=False))
-    assert store.write(annul_matches, bot="DAN", since="2026-02-01T00:00:00.000Z") == AnnulmentOutcome(matches=1, pools=[NIM])
+    assert store.write(annul_matches, bot="DAN", since="2026-02-01T00:00:00.000Z") == AnnulmentOutcome(
+        matches=1, pools=[NIM]
+    )
     assert "eve" not in [row.bot for row in store.read(leaderboard_of, NIM)]
     mine = [one.match for one in list(store.iterate(iter_results, "dan")) if one.rated]
     assert store.write(annul_matches, ["m3", mine[0]], "dan").matches == len({"m3", *mine})

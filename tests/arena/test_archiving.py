@@ -27,10 +27,10 @@ from arena.store.archiving import (
     OldRecordFilter,
     count_old,
     in_batches,
-    purge_removed_records,
     move_all,
     move_records,
     next_old,
+    purge_removed_records,
 )
 from arena.store.integrity_check import check_database
 from arena.store.registry import anonymize_bot

@@ -15,7 +15,7 @@ from arena.server import auth, guess_limits
 from arena.server.auth import Registration
 from arena.server.guess_limits import GuessLimits
 from arena.store.database import StoreError
-from arena.store.registry import add_bots, register_bot, find_registered_bot, update_last_seen
+from arena.store.registry import add_bots, find_registered_bot, register_bot, update_last_seen
 from arena.store.retention_clock import check_clock
 from arena.store.tokens import hash_token
 from machine.timestamps import utc_now
@@ -91,7 +91,7 @@ async def test_a_store_that_fails_lets_nobody_in_and_says_to_come_back(
         raise StoreError("arena.db: disk I/O error")
 
     served = await serve()
-    monkeypatch.setattr("arena.server.auth.registered_bot", fails)
+    monkeypatch.setattr("arena.server.auth.find_registered_bot", fails)
     client = await served.connect()
     await client.send(type="hello", bot="ann", token="a" * 16)
     assert await client.closed() == 1012
@@ -149,7 +149,7 @@ async def test_wrong_tokens_for_a_name_make_an_address_wait_longer_and_longer(
         time.now += wait / 2
         assert (await refused(served, bot="ann", token=WRONG))[0] == "auth_failed"
         with monkeypatch.context() as patched:
-            patched.setattr("arena.server.auth.registered_bot", None)  # nothing is looked up for who has to wait
+            patched.setattr("arena.server.auth.find_registered_bot", None)  # nothing is looked up for who has to wait
             if wait > 1:
                 says = f"too many wrong tokens for ANN came from 127.0.0.1: come back in {wait // 2} s"
                 assert await refused(served, bot="ANN", token=WRONG) == ("unavailable", says, 4004)

@@ -13,10 +13,18 @@ from typing import Any
 import pytest
 
 from arena import builtin_bots
-from arena.builtin_bots import HANG_TIMEOUT_S, CHECK_INTERVAL_S, BuiltinBot, BuiltinBotSupervisor, make_demo_bots, parse_builtin_bots, prepare_tokens
+from arena.builtin_bots import (
+    CHECK_INTERVAL_S,
+    HANG_TIMEOUT_S,
+    BuiltinBot,
+    BuiltinBotSupervisor,
+    make_demo_bots,
+    parse_builtin_bots,
+    prepare_tokens,
+)
 from arena.processes.bot_commands import check_settings
 from arena.processes.launch_spec import allowed_environment
-from arena.store.registry import register_bot, find_registered_bot, revoke_bots
+from arena.store.registry import find_registered_bot, register_bot, revoke_bots
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from bot_checks import check_settings_here
@@ -145,7 +153,7 @@ def test_more_bots_than_an_address_may_have_connections_are_refused(tmp_path: Pa
 async def test_a_bot_that_lost_its_connection_for_long_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in ("LOOK_EVERY", "AWAY_MOST", "FIRST_WAIT"):
+    for name in ("CHECK_INTERVAL_S", "HANG_TIMEOUT_S", "FIRST_RESTART_DELAY_S"):
         monkeypatch.setattr(builtin_bots, name, 0.01)
     program = "import os, time; print(os.getpid(), flush=True); time.sleep(1000)"
     bot = BuiltinBot(name="mine", command=(sys.executable, "-c", program))

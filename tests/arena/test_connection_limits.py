@@ -125,7 +125,7 @@ def test_failures_of_long_ago_are_forgotten() -> None:
 
 def test_what_is_remembered_of_addresses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for kept in (rate_limits, token_bucket):
-        monkeypatch.setattr(kept, "MOST_KEYS", 2)
+        monkeypatch.setattr(kept, "MAX_KEYS", 2)
     rate, patience = TokenBucket(1, 1.0), FailureBackoff(60.0)
     for key in "abc":
         rate.take(key, 0.0)

@@ -313,4 +313,7 @@ def test_a_table_folds_its_elastic_column_into_its_width() -> None:
         ["y" * 70, "8"],
         ["z" * 70],
     ]
-    assert format_table(("name", "n"), [("ann", 7), ("b", 12)], wrapped_column=0, width=80) == "name   n\nann    7\nb     12"
+    assert (
+        format_table(("name", "n"), [("ann", 7), ("b", 12)], wrapped_column=0, width=80)
+        == "name   n\nann    7\nb     12"
+    )

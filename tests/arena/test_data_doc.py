@@ -36,14 +36,20 @@ def columns(after: str) -> list[tuple[str, str]]:
     return [(name, kind) for cells in table(after) for name in re.findall(r"`(\w+)`", cells[0]) for kind in [cells[1]]]
 
 
-@pytest.mark.parametrize(("heading", "code"), [("### matches", MATCH_COLUMNS), ("### seats", SEAT_COLUMNS), ("### plies", PLY_COLUMNS)])
+@pytest.mark.parametrize(
+    ("heading", "code"), [("### matches", MATCH_COLUMNS), ("### seats", SEAT_COLUMNS), ("### plies", PLY_COLUMNS)]
+)
 def test_the_columns_of_a_table_are_those_that_are_told(heading: str, code: Columns) -> None:
     told = columns(heading)
     assert [name for name, _ in told] == list(code)
     assert all(kind == code[name] for name, kind in told if kind)
-    assert {export_rows.TEXT_TYPE, export_rows.INTEGER_TYPE, export_rows.REAL_TYPE, export_rows.BOOLEAN_TYPE, export_rows.TIME_TYPE} >= set(
-        code.values()
-    )
+    assert {
+        export_rows.TEXT_TYPE,
+        export_rows.INTEGER_TYPE,
+        export_rows.REAL_TYPE,
+        export_rows.BOOLEAN_TYPE,
+        export_rows.TIME_TYPE,
+    } >= set(code.values())
 
 
 def test_the_columns_of_a_ply_are_those_of_its_rows() -> None:
@@ -54,7 +60,11 @@ def test_the_views_have_the_columns_that_are_told(tmp_path: Path) -> None:
     Store.open(tmp_path / "arena.db").close()
     with closing(sqlite3.connect(tmp_path / "arena.db")) as connection:
         found = {view: [row[1] for row in connection.execute(f"PRAGMA table_info({view})")] for view in VIEW_STATEMENTS}
-    assert found == {"match_results": list(MATCH_COLUMNS), "match_seats": list(SEAT_COLUMNS), "ladder": list(LADDER_COLUMNS)}
+    assert found == {
+        "match_results": list(MATCH_COLUMNS),
+        "match_seats": list(SEAT_COLUMNS),
+        "ladder": list(LADDER_COLUMNS),
+    }
     assert [cells[0] for cells in table("## SQL")] == [f"`{view}`" for view in VIEW_STATEMENTS]
     assert columns("### ladder") == list(LADDER_COLUMNS.items())
 

@@ -21,11 +21,11 @@ from arena.store import announcements, postgres_database
 from arena.store.announcements import (
     MAX_ANNOUNCEMENTS,
     MAX_NAMES_PER_ANNOUNCEMENT,
-    AnnouncementBatch,
     Announcement,
+    AnnouncementBatch,
     announce,
-    read_announcements_after,
     last_announcement,
+    read_announcements_after,
     wake_channel,
 )
 from arena.store.answer_limit import DatabaseTimeouts
@@ -37,9 +37,9 @@ from arena.store.export_rows import export_matches
 from arena.store.integrity_check import check_database
 from arena.store.match_search import Search
 from arena.store.node_store import NodeStore
-from arena.store.nodes import record_heartbeat, mark_stopped, list_nodes
+from arena.store.nodes import list_nodes, mark_stopped, record_heartbeat
 from arena.store.postgres_database import PostgresDatabase
-from arena.store.registry import register_bot, find_registered_bot
+from arena.store.registry import find_registered_bot, register_bot
 from arena.store.result_queries import iter_results
 from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.store import Store
@@ -440,7 +440,10 @@ def test_what_is_not_known_or_too_much_has_all_read_anew(url: str) -> None:
         many = [f"b{number}" for number in range(MAX_NAMES_PER_ANNOUNCEMENT + 1)]
         store.write(announce, "bots", many)
         found = store.read(read_announcements_after, 0)
-        assert [one.names for one in found.announcements or ()] == [many[:MAX_NAMES_PER_ANNOUNCEMENT], many[MAX_NAMES_PER_ANNOUNCEMENT:]]
+        assert [one.names for one in found.announcements or ()] == [
+            many[:MAX_NAMES_PER_ANNOUNCEMENT],
+            many[MAX_NAMES_PER_ANNOUNCEMENT:],
+        ]
         assert store.read(read_announcements_after, found.position) == AnnouncementBatch([], found.position)
         for kind, names in (("flown", "[]"), ("bots", "{}"), ("bots", "[1]")):
             words = {"kind": kind, "names": names}
@@ -453,7 +456,9 @@ def test_what_is_not_known_or_too_much_has_all_read_anew(url: str) -> None:
         assert store.read(lambda connection: execute(connection, old).scalar()) == 0
         last = store.read(last_announcement)
         assert store.read(read_announcements_after, last - 1) == AnnouncementBatch([Announcement("bots", [])], last)
-        assert store.read(read_announcements_after, found.position) == AnnouncementBatch(None, last), "old ones were removed unread"
+        assert store.read(read_announcements_after, found.position) == AnnouncementBatch(None, last), (
+            "old ones were removed unread"
+        )
         store.write(announce, "bots", many[:1] * MAX_NAMES_PER_ANNOUNCEMENT * (MAX_ANNOUNCEMENTS + 1))
         last = store.read(last_announcement)
         assert store.read(read_announcements_after, 0) == AnnouncementBatch(None, last)

@@ -42,7 +42,7 @@ async def test_no_match_begins_and_the_server_stops_when_those_under_way_are_tol
     assert not over.is_set()
     (warning,) = (await served.perform(StatusRequest())).warnings
     assert warning.startswith("no match begins any more")
-    assert served.arena.host.unready() == warning
+    assert served.arena.host.unready_reason() == warning
     await first.send(type="resign", match=start["match"])
     await second.expect("end")
     await asyncio.wait_for(over.wait(), WITHIN)

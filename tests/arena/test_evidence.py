@@ -8,8 +8,14 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from arena.sprt.evidence import Evidence, Question, LikelihoodRatio, Sample
-from arena.sprt.summary import format_amount, format_expected_length, format_conclusion, format_joint_conclusion, find_warnings
+from arena.sprt.evidence import Evidence, LikelihoodRatio, Question, Sample
+from arena.sprt.summary import (
+    find_warnings,
+    format_amount,
+    format_conclusion,
+    format_expected_length,
+    format_joint_conclusion,
+)
 from measuring.confidence_sequence import confidence_sequence
 from measuring.elo import compare_scores, normalised_elo
 from measuring.pair_scores import MIN_UNITS, SideScore
@@ -416,4 +422,7 @@ def test_what_tests_against_several_say_together() -> None:
     assert format_joint_conclusion("ann", {"bob": "h0", "cid": "h1", "dan": None}, 0.0, 0.05).startswith(
         "ann is better than 1 of 3: cid; "
     )
-    assert format_joint_conclusion("ann", {"bob": "h0", "cid": None}, 0.0, 0.05) == "h1 is accepted against none of bob, cid"
+    assert (
+        format_joint_conclusion("ann", {"bob": "h0", "cid": None}, 0.0, 0.05)
+        == "h1 is accepted against none of bob, cid"
+    )

@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from arena.network.fair_scheduler import MAX_DEBT_S, IDLE_PER_BUSY_CLIENT, FairScheduler, CpuBudget
+from arena.network.fair_scheduler import IDLE_PER_BUSY_CLIENT, MAX_DEBT_S, CpuBudget, FairScheduler
 
 WORK = 0.004
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from arena.commands import fd_limits
-from arena.commands.fd_limits import files_needed, raise_fd_limit, divide_files
+from arena.commands.fd_limits import divide_files, files_needed, raise_fd_limit
 from arena.host.journal import Journal, JournalFault
 from commands import call
 from patience import patient_host

@@ -17,7 +17,7 @@ import pytest
 from msgspec.structs import replace
 
 from arena import mqtt_publisher
-from arena.feed import MESSAGE_OVERHEAD_BYTES, BadBroker, Broker, Feed, FeedTimeouts, QueuedMessage, Outbox
+from arena.feed import MESSAGE_OVERHEAD_BYTES, BadBroker, Broker, Feed, FeedTimeouts, Outbox, QueuedMessage
 from arena.mqtt_connection import MqttConnectSpec, Publication
 from arena.mqtt_publisher import make_client
 from patience import PATIENT_FEED

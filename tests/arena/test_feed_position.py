@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.feed_position import advance_feed, match_ends_between, feed_range, has_feed, switch_feed
+from arena.store.feed_position import advance_feed, feed_range, has_feed, match_ends_between, switch_feed
 from arena.store.store import Store
 from databases import EVERY_DATABASE
 from seasons import finish, result

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import update
 
 from arena.feed import MESSAGE_OVERHEAD_BYTES, Feed, Outbox
-from arena.store.feed_position import match_ends_between, feed_range, switch_feed
+from arena.store.feed_position import feed_range, match_ends_between, switch_feed
 from arena.store.schema import records
 from arena.store.store import Reader
 from patience import PATIENT_FEED
@@ -89,7 +89,7 @@ async def test_an_end_that_cannot_be_read_holds_up_no_other(
     played.store.write(
         lambda connection: connection.execute(update(records).where(records.c.match == 1).values(data=b"x"))
     )
-    await played.arena.begin_feed()
+    await played.arena.start_feed()
     assert (await ends(broker.port, again, [sound])).keys() == {sound}
     await played.arena.close()
     assert missing(played) == []

@@ -117,8 +117,8 @@ async def test_answers_that_are_waited_for_are_taken_though_their_address_rests(
     served = await serve()
     first, second, start = await served.begun(config={"heaps": [6, 6]})
     await first.expect("turn")
-    wire = next(iter(served.arena.host.clients.sessions.values())).wire
-    wire._account.above.charge(100.0, wire._clock())
+    wire = next(iter(served.arena.host.clients.sessions.values())).connection
+    wire._cpu_budget.parent.charge(100.0, wire._clock())
     await second.send(type="unseek", id="waits")
     await first.send(type="move", match=start["match"], ply=0, move={"heap": 0, "take": 6})
     assert (await second.receive())["type"] == "turn"
@@ -129,10 +129,10 @@ async def test_a_move_does_not_wait_behind_what_its_bot_had_in_line_before_it_wa
     served = await serve()
     first, second, start = await served.begun(config={"heaps": [6, 6]})
     turn = await first.expect("turn")
-    wire = served.arena.host.clients.session(second.passed[0]["bot"]).wire
+    wire = served.arena.host.clients.session_of(second.passed[0]["bot"]).connection
     clock, now = wire._clock, wire._clock()
-    wire._account.above.charge(1.0, now)  # as others of its address sought, say
-    for stopped in (wire, wire._account.above):  # so it rests until the test has seen what it waits for
+    wire._cpu_budget.parent.charge(1.0, now)  # as others of its address sought, say
+    for stopped in (wire, wire._cpu_budget.parent):  # so it rests until the test has seen what it waits for
         stopped._clock = lambda: now
     await second.wire.pong()
     await second.send(type="list")
@@ -140,8 +140,8 @@ async def test_a_move_does_not_wait_behind_what_its_bot_had_in_line_before_it_wa
     turn = await second.expect("turn")
     await second.send(type="move", match=start["match"], ply=turn["ply"], move=turn["legal"][0])
     await first.expect("turn")
-    assert wire._account.above.to_rest(now) == 1.0
-    for stopped in (wire, wire._account.above):
+    assert wire._cpu_budget.parent.debt_s(now) == 1.0
+    for stopped in (wire, wire._cpu_budget.parent):
         stopped._clock = clock
 
 

@@ -316,7 +316,7 @@ async def test_a_connection_passes_on_and_answers_what_the_library_would(
         short += message is not None
         return message
 
-    monkeypatch.setattr(FastProtocol, "message", counted)
+    monkeypatch.setattr(FastProtocol, "try_decode", counted)
     for _ in range(30):
         receiver, reference = Receiver(), Reference()
         for piece in filter(None, cut(drawn(chance, chance.randrange(1, 30)), chance)):

@@ -20,10 +20,10 @@ from bots.analysis import estimator
 from bots.analysis.estimator import UctMoveEvaluator
 from commands import call
 from machine.compiled import HAS_NUMBA
-from machine.exact.duel import load_or_solve, cached_table
+from machine.exact.duel import cached_table, load_or_solve
 from protocol.errors import UsageFault
 from protocol.games.risk.maps import load_map
-from referee.effects import Resignation, Abort
+from referee.effects import Abort, Resignation
 from referee.in_process import MoveEvaluation
 from referee.record import Record
 from referee.state import Phase
@@ -150,7 +150,9 @@ def test_a_position_that_is_even_but_for_rounding_is_worth_nothing_and_not_less(
         ply=0, seat=0, bot="ann", move={}, notation="this", value=even_too,
         best={}, best_notation="that", best_value=even, gave_away=even - even_too,
     )  # fmt: skip
-    assert list(MoveTable(Table("nim").begin().finish_at_random().record(), None).print_as_graded(iter([move]))) == [move]
+    assert list(MoveTable(Table("nim").begin().finish_at_random().record(), None).print_as_graded(iter([move]))) == [
+        move
+    ]
     assert capsys.readouterr().out.splitlines()[1].split() == ["0", "ann", "this", "+0.000", "that", "+0.000", "0.000"]
 
 

@@ -148,7 +148,10 @@ async def test_the_last_incidents_of_a_bot_are_kept_and_none_of_a_name_that_is_g
 
 def test_how_a_connection_ended_is_told_in_a_sentence() -> None:
     silent = CloseInfo(1011, "keepalive ping timeout", by_arena=True)
-    assert describe_trouble(silent, "", 2) == "closed by the arena (1011): keepalive ping timeout, with 2 matches under way"
+    assert (
+        describe_trouble(silent, "", 2)
+        == "closed by the arena (1011): keepalive ping timeout, with 2 matches under way"
+    )
     slow = "closed because the bot did not read what it was sent"
     assert describe_trouble(CloseInfo(4005, "does not read", by_arena=True), "", 0) == slow
     assert describe_trouble(CloseInfo(1000, "", by_arena=False), "", 0) is None
@@ -159,9 +162,9 @@ async def test_who_reads_nothing_is_noted_as_such(serve: Any) -> None:
     served = await serve(timeouts=patient_host(write_timeout_s=0.05))
     ann = await served.enter("ann")
     ann.wire.transport.pause_reading()
-    wire = next(iter(served.arena.host.clients.sessions.values())).wire
+    wire = next(iter(served.arena.host.clients.sessions.values())).connection
     while not wire.paused:
-        wire.push(bytes(100_000))
+        wire.send_frame(bytes(100_000))
         await asyncio.sleep(0)
     assert (await noted(served, "ann"))[0].code == "4005"
     ann.wire.transport.abort()  # who reads nothing does not answer a close either, for which the server waits

@@ -274,7 +274,7 @@ def test_events_are_read_back_from_the_end_before_one_that_is_known(
     assert opened.read_events_before(events[140], 1000) == events[:140]
     assert opened.read_events_before(events[0], 5) == []
     size = len(msgspec.json.encode(events[100]))
-    monkeypatch.setattr(journals, "MOST_TOLD", 4 * size)
+    monkeypatch.setattr(journals, "MAX_EVENT_BYTES", 4 * size)
     assert opened.read_events_before(events[140], 1000) == events[136:140]
     opened.close()
     assert opened.read_events_before(events[140], 3) == []

@@ -17,7 +17,7 @@ from arena.network.admission import Access
 from arena.operations.administration import all_handlers
 from arena.operator.changes import Annul, StartSeason
 from arena.operator.client import connect_to_url
-from arena.store.annulment import AnnulmentPlan, AnnulmentOutcome, annul_matches, pool_of_annulled
+from arena.store.annulment import AnnulmentOutcome, AnnulmentPlan, annul_matches, pool_of_annulled
 from arena.store.data_folder import lock
 from arena.store.finish import StorableMatch
 from arena.store.integrity_check import check_database
@@ -127,7 +127,7 @@ def test_beside_a_tournament_the_ladder_is_left_alone(data: Path) -> None:
 
 
 async def test_a_running_server_knows_the_ratings_anew_while_bots_play_on(serve: Any) -> None:
-    served = await serve(access=Access(operator_token=TOKEN), operations=all_handlers)
+    served = await serve(access=Access(operator_token=TOKEN), make_operations=all_handlers)
     first, second, start = await served.begun()
     end, _ = await _played(first, second)
     for client in (first, second):

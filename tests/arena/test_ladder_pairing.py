@@ -7,7 +7,14 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
-from arena.ratings.ladder_pairing import MEAN_MAX_WAIT_S, MAX_WAIT_S, Seeker, draw_opponents, information_gain, group_seekers
+from arena.ratings.ladder_pairing import (
+    MAX_WAIT_S,
+    MEAN_MAX_WAIT_S,
+    Seeker,
+    draw_opponents,
+    group_seekers,
+    information_gain,
+)
 
 
 def seeker(bot: str, mu: float = 25.0, sigma: float = 1.0, since: float = 0.0, **met: int) -> Seeker:
@@ -123,7 +130,7 @@ def test_of_open_bots_the_near_ones_are_drawn_more_often_and_all_now_and_then() 
 
 def test_as_many_open_bots_are_drawn_as_are_lacking_each_once_and_spent_ones_last() -> None:
     others = [seeker(bot) for bot in ("a", "b", "c", "d")]
-    ann = replace(seeker("ann"), spent=("a", "b"))
+    ann = replace(seeker("ann"), avoided=("a", "b"))
     for number in range(20):
         names = [one.bot for one in draw_opponents(ann, others, 3, Random(number))]
         assert sorted(names[:2]) == ["c", "d"]

@@ -91,8 +91,8 @@ async def test_a_listing_is_made_once_for_all_who_ask_in_a_while(serve: Any) -> 
 
 
 async def test_what_is_too_much_is_counted(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, most in (("MOST_BOTS", 3), ("MOST_MATCHES", 1), ("MOST_SEEKS", 2)):
-        monkeypatch.setattr(ladder if name == "MOST_SEEKS" else client_registry, name, most)
+    for name, most in (("MAX_LISTED_BOTS", 3), ("MAX_LISTED_MATCHES", 1), ("MAX_LISTED_SEEKS", 2)):
+        monkeypatch.setattr(ladder if name == "MAX_LISTED_SEEKS" else client_registry, name, most)
     served = await serve()
     clients = [await served.enter(f"bot-{number}", slots=9) for number in range(5)]
     matches = []
@@ -148,7 +148,11 @@ async def test_a_bot_that_warms_up_is_listed_with_the_games_and_for_how_long(ser
     served = await serve()
     house = await served.enter("house", slots=9)
     await house.send(type="warming", games=["risk-duel", "chess", "risk-duel", "nim"])
-    assert (await listed(house))["bots"][0] == {"bot": "house", "warming": ["risk-duel", "nim"], "warming_s": int(LISTING_CACHE_TTL_S)}
+    assert (await listed(house))["bots"][0] == {
+        "bot": "house",
+        "warming": ["risk-duel", "nim"],
+        "warming_s": int(LISTING_CACHE_TTL_S),
+    }
     await advance(7)
     await house.send(type="warming", games=["nim"])
     told = (await listed(house))["bots"][0]

@@ -50,11 +50,11 @@ async def test_what_is_still_sent_on_a_connection_that_is_closed_is_dropped(
     served = await serve()
     client = await served.enter("ann")
     [session] = served.arena.host.clients.sessions.values()
-    session.wire.transport.abort()
-    await asyncio.wait_for(session.wire.wait_closed(), WITHIN)
+    session.connection.transport.abort()
+    await asyncio.wait_for(session.connection.wait_closed(), WITHIN)
     await asyncio.sleep(0)  # uvloop closes its handle a turn later
-    session.wire.protocol.writes += [b"one", b"more"]
-    session.wire.send_data()
+    session.connection.protocol.writes += [b"one", b"more"]
+    session.connection.send_data()
     session.close(TOO_MANY_BAD_MESSAGES, "too many bad messages")
     with pytest.raises(ConnectionClosedError):
         await asyncio.wait_for(client.wire.recv(), WITHIN)

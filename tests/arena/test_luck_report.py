@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from arena.replay.luck_report import format_signed, luck_by_move, summarise_luck, record_luck
+from arena.replay.luck_report import format_signed, luck_by_move, record_luck, summarise_luck
 from arena.replay.match_document import make_document
 from commands import call
 from golden import make

@@ -29,7 +29,9 @@ def arena(tmp_path: Path) -> Arena:
     """Run `arena` on four matches of which no two are alike."""
     with closing(Store.open(tmp_path / "arena.db")) as store:
         form = {"format": "round-robin", "rounds": 1, "paired": False}
-        arguments = encode_canonical({"bots": ["ann", "cid"], "game": "nim", "config": {"preset": "classic"}, **form}).decode()
+        arguments = encode_canonical(
+            {"bots": ["ann", "cid"], "game": "nim", "config": {"preset": "classic"}, **form}
+        ).decode()
         tournament, _ = store.write(open_tournament, arguments, "1")
         finish(
             store,
@@ -72,7 +74,7 @@ def test_matches_are_those_that_meet_all_that_is_said(arena: Arena, words: tuple
 
 
 def test_pages_of_the_store_follow_each_other_up_to_the_limit(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.commands.matches.MOST_ROWS", 2)
+    monkeypatch.setattr("arena.commands.matches.MAX_PAGE_ROWS", 2)
     for words, found in (((), ["other", "drawn", "lost", "won"]), (("--limit", "3"), ["other", "drawn", "lost"])):
         assert [one["match"] for one in json.loads(arena("matches", "--json", *words).out)] == found
 

@@ -16,7 +16,7 @@ from arena.store.database_copy import copy_database
 from arena.store.database_url import open_database_url
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
-from arena.store.match_log import DamagedLog, prove_consistency, log_head, log_page, prove_inclusion
+from arena.store.match_log import DamagedLog, log_head, log_page, prove_consistency, prove_inclusion
 from arena.store.result_queries import result_of
 from arena.store.store import Reader, Store
 from arena.store.thinning import Retention, find_removable, remove_all, remove_records

@@ -205,7 +205,13 @@ async def price(waiting: int, opponent: str | None) -> tuple[int, int]:
     look = calls(lambda: [board.seeks._run_round() for _ in range(4)])
     assert board.begun == [("ann", "bob")]
     board.seek("ann", "again")
-    leave = calls(lambda: (len(board.seeks.seeks_of("ann")), board.seeks.has_seek("ann", "again"), board.seeks.withdraw_all("ann")))
+    leave = calls(
+        lambda: (
+            len(board.seeks.seeks_of("ann")),
+            board.seeks.has_seek("ann", "again"),
+            board.seeks.withdraw_all("ann"),
+        )
+    )
     board.seeks.close()
     return look, leave
 
@@ -232,7 +238,7 @@ async def test_a_seek_holds_its_config_packed_and_once() -> None:
 
 
 def test_matches_under_one_config_share_their_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(games, "_in_use", weakref.WeakValueDictionary())  # without what other tests still hold
+    monkeypatch.setattr(games, "_shared_games", weakref.WeakValueDictionary())  # without what other tests still hold
     config = load_game("risk-duel").config
     rules = shared_game("risk-duel", config)
     assert shared_game("risk-duel", dict(config)) is rules

@@ -13,8 +13,8 @@ from arena.transparency_log.merkle_tree import (
     inclusion_proof,
     leaf_hash,
     peak_positions,
-    root_hash,
     root_from_inclusion_proof,
+    root_hash,
     verify_consistency,
 )
 

@@ -57,7 +57,9 @@ class FiveNodes(SingleNode):
 
 def collector(served: Any) -> ArenaCollector:
     """What looks up the metrics of an arena that has meters."""
-    return ArenaCollector(MetricSources(served.arena, served.options["meters"], None, {"data": served.data}, "sqlite", ""))
+    return ArenaCollector(
+        MetricSources(served.arena, served.options["meters"], None, {"data": served.data}, "sqlite", "")
+    )
 
 
 def reading(served: Any) -> Callable[..., float | None]:
@@ -140,7 +142,7 @@ async def test_a_server_that_is_not_asked_to_measures_no_move(serve: Any) -> Non
     served = await serve()
     await served.begun()
     (runner,) = served.arena.host.clients.runners.values()
-    assert type(runner).__name__ == "Runner"
+    assert type(runner).__name__ == "MatchRunner"
 
 
 async def test_who_is_not_let_in_is_counted_by_error_code_or_status(serve: Any) -> None:

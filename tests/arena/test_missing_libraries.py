@@ -21,7 +21,7 @@ NEEDED = "exact risk-duel needs numba: pip install numba (and no ARENA_PLAIN)"
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without numba."""
     monkeypatch.setattr(compiled, "HAS_NUMBA", False)
-    monkeypatch.setattr(duel_shape, "FAST", False)
+    monkeypatch.setattr(duel_shape, "HAS_NUMBA", False)
     check_settings_here(monkeypatch)
 
 

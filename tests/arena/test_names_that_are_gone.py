@@ -37,7 +37,7 @@ class Wire:
     """All of a connection that a session needs; what is sent goes nowhere."""
 
     address = "192.0.2.1"
-    round_trip = 0.0
+    round_trip_s = 0.0
     late: Any = None
 
     def push_framed(self, frame: bytes) -> None:
@@ -83,10 +83,10 @@ async def test_two_thousand_names_that_come_and_go_leave_no_more_than_a_few_hund
         hello = Hello(bot=f"once-{number}", token=TOKEN)
         identity = await arena.authenticate(hello, Wire.address)
         session = Session(cast(Connection, Wire()), JSON, hello, identity.bot, lambda session, message: None)
-        arena.host.clients.enter(session)
+        arena.host.clients.add_session(session)
         arena.request(session, Seek(id="s", game="nim", opponent=f"nobody-{number}"))
         arena.request(session, Unseek(id="s"))
-        arena.host.clients.leave(session)
+        arena.host.clients.remove_session(session)
 
     kept: list[Counter[str]] = []
     for span in (range(NAMES // 4), range(NAMES // 4, NAMES)):

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from arena.commands.data_dir import exclusive_database
-from arena.commands.nodes import drain as drain_by_command
 from arena.commands.nodes import declare_lost, show_nodes
+from arena.commands.nodes import drain as drain_by_command
 from arena.commands.serve import upgrade_if_older
 from arena.operator.requests import COMMAND_LINE_ORIGIN
 from arena.replay.verify import verify_record
@@ -24,19 +24,19 @@ from arena.store.integrity_check import check_database
 from arena.store.node_store import NodeStore, NodeTaken
 from arena.store.nodes import (
     MatchInProgress,
-    record_heartbeat,
     begin_matches,
     drain_node,
     end_matches,
     forget_node,
-    mark_stopped,
     list_nodes,
+    mark_stopped,
     matches_of,
     node_urls,
+    record_heartbeat,
     url_of_match,
     urls_of_bot,
 )
-from arena.store.registry import StillPlaying, anonymize_bot, register_bot, find_registered_bot, rename_bot
+from arena.store.registry import StillPlaying, anonymize_bot, find_registered_bot, register_bot, rename_bot
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
 from arena.store.tokens import hash_token
@@ -307,7 +307,9 @@ def test_who_waits_until_a_node_is_drained_is_told_that_it_is_drained_no_more(
     a = node(url, "a", stack)
     a.write(record_heartbeat, a.node, "ws://a")
     begin(a, [under_way(a, "m1")])
-    monkeypatch.setattr("arena.commands.nodes.sleep", lambda seconds: a.write(drain_node, "a", COMMAND_LINE_ORIGIN, undo=True))
+    monkeypatch.setattr(
+        "arena.commands.nodes.sleep", lambda seconds: a.write(drain_node, "a", COMMAND_LINE_ORIGIN, undo=True)
+    )
     with pytest.raises(UsageFault, match="a takes new matches again"):
         drain_by_command(url, "a", undo=False, wait=True)
 
@@ -342,9 +344,11 @@ def test_what_nobody_else_may_run_beside_is_refused_while_a_node_is_alive(
 def test_a_server_upgrades_no_database_under_nodes_of_an_older_version(
     url: str, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.commands.serve.ALIVE_S", 0.0)
+    monkeypatch.setattr("arena.commands.serve.NODE_TIMEOUT_S", 0.0)
     first = node(url, "a", stack)
     first.write(record_heartbeat, first.node, "")
     alter(url, "UPDATE alembic_version SET version_num = '0013'")
-    with pytest.raises(DataFolderInUse, match=r"nodes that are alive \(a\): stop them, as they are of an older version"):
+    with pytest.raises(
+        DataFolderInUse, match=r"nodes that are alive \(a\): stop them, as they are of an older version"
+    ):
         upgrade_if_older(open_database_url(url), None)

@@ -15,9 +15,9 @@ from arena.host.journal import JournalFault
 from arena.operations.administration import PlayRequest
 from arena.server.matchmaking import MatchRate
 from arena.server.nodes import MIN_READ_INTERVAL_S, NODE_LOST_WARNING_S, ClusterView, SingleNode
-from arena.store.announcements import AnnouncementBatch, Announcement
+from arena.store.announcements import Announcement, AnnouncementBatch
 from arena.store.async_store import AsyncStore
-from arena.store.nodes import BotGone, NodeStatus, MatchInProgress
+from arena.store.nodes import BotGone, MatchInProgress, NodeStatus
 from arena.store.registry import rename_bot, revoke_bots, rotate_token
 from arena.store.tokens import hash_token
 from machine.arguments import read_clock
@@ -75,7 +75,9 @@ class Noted:
         return self.nodes
 
 
-def node(name: str, matches: int = 0, *, alive: bool = True, draining: bool = False, seen: str | None = None) -> NodeStatus:
+def node(
+    name: str, matches: int = 0, *, alive: bool = True, draining: bool = False, seen: str | None = None
+) -> NodeStatus:
     return NodeStatus(name=name, url=f"ws://arena/{name}", seen=seen, alive=alive, draining=draining, matches=matches)
 
 
@@ -115,7 +117,7 @@ async def test_a_bot_goes_whose_token_was_taken_on_another_node_and_others_stay(
     served = await serve()
     ann, bob = [await served.enter(bot) for bot in ("Ann", "bob")]
     CHANGES[why](served)
-    await served.arena.heard(announced)
+    await served.arena.on_announcement(announced)
     assert (await ann.expect("error"))["message"].lower() == why.lower()
     await bob.send(type="list")
     assert [bot["bot"] for bot in (await bob.expect("listing"))["bots"]] == ["bob"]
@@ -129,7 +131,7 @@ async def test_who_is_coming_in_while_its_token_is_taken_on_another_node_stays_o
     await client.send(type="hello", bot="ann", token=f"{'ann':*>16}")
     await door.looked_up.wait()
     replaced(served)
-    await served.arena.heard(Announcement("bots", ["ann"]))
+    await served.arena.on_announcement(Announcement("bots", ["ann"]))
     door.go_on.set()
     assert (await client.expect("error"))["code"] == "auth_failed"
 
@@ -148,9 +150,9 @@ async def test_all_bots_are_looked_up_in_one_query_where_announcements_were_miss
         return read(store, query, *words, **options)
 
     monkeypatch.setattr(AsyncStore, "read", counted)
-    await served.arena.heard(None)
-    assert asked["registered_bots"] == 1
-    assert asked["registered_bot"] == 0
+    await served.arena.on_announcement(None)
+    assert asked["find_registered_bots"] == 1
+    assert asked["find_registered_bot"] == 0
 
 
 async def test_who_comes_in_is_told_of_the_other_nodes(serve: Any) -> None:
@@ -169,7 +171,7 @@ async def test_seeks_of_a_game_that_moves_are_sent_on_and_who_pairs_it_is_comput
     await ann.expect("unseeked")
     nodes.there.add("nim")
     nodes.asked.clear()
-    served.arena.nodes_changed()
+    served.arena.on_nodes_changed()
     sent = [await ann.expect("error") for _ in range(2)]
     assert {(error["ref"], error["code"], error["url"]) for error in sent} == {
         ("s1", "elsewhere", OTHER),
@@ -289,7 +291,7 @@ async def test_an_assigned_match_whose_bot_is_gone_is_refused_to_who_asked_for_i
 
 async def test_a_match_of_the_journal_that_nobody_was_told_of_does_not_go_on_without_its_bots(serve: Any) -> None:
     served = await serve(nodes=Gone())
-    assert not await served.arena.resumes(header("m-1"), bytes(SEED_BYTES))
+    assert not await served.arena.should_resume(header("m-1"), bytes(SEED_BYTES))
 
 
 async def test_of_matches_that_go_on_those_are_noted_that_were_not() -> None:

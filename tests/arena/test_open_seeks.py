@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from arena.server import matchmaking
-from arena.server.matchmaking import OPEN_FALLBACK_DELAY_S, OPEN_PAIRING_INTERVAL_S, OPEN_FALLBACK_DELAY_POPULATED_S
+from arena.server.matchmaking import OPEN_FALLBACK_DELAY_POPULATED_S, OPEN_FALLBACK_DELAY_S, OPEN_PAIRING_INTERVAL_S
 from arena.store.registry import add_bots
 from arena.store.tokens import hash_token
 from patience import patient_host

@@ -22,12 +22,12 @@ from arena.network.rate_limits import FREE_FAILURES
 from arena.operations.administration import all_handlers
 from arena.operator import credentials
 from arena.operator.channel import MAX_PENDING_REQUESTS
-from arena.operator.client import NoAnswer, NoServer, OperatorTimeouts, TokenRefused, connect_to_url, connect_to_folder
+from arena.operator.client import NoAnswer, NoServer, OperatorTimeouts, TokenRefused, connect_to_folder, connect_to_url
 from arena.operator.requests import MAX_REQUEST_BYTES, OperationHandler, Request
 from arena.operator.status import ServerStatus, StatusRequest
 from arena.store.annulment import AnnulmentOutcome
 from arena.store.database_url import open_database_url
-from arena.tournament.play_request import PlayRequest, PlayReply
+from arena.tournament.play_request import PlayReply, PlayRequest
 from certificates import make
 from processes import REPOSITORY, run, serving
 from protocol.dice import SEED_BYTES
@@ -80,7 +80,9 @@ class Reports:
 
 
 async def operated(serve: Any, **options: Any) -> Any:
-    return await serve(access=Access(operator_token=TOKEN), operations=options.pop("operations", all_handlers), **options)
+    return await serve(
+        access=Access(operator_token=TOKEN), make_operations=options.pop("make_operations", all_handlers), **options
+    )
 
 
 def at(served: Any) -> str:
@@ -91,7 +93,9 @@ async def refused(served: Any, token: str | None = TOKEN, **options: Any) -> tup
     """The status and text with which an operator is not let in."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     with pytest.raises(InvalidStatus) as answer:
-        await connect(at(served), subprotocols=[Subprotocol(OPERATOR_SUBPROTOCOL)], additional_headers=headers, **options)
+        await connect(
+            at(served), subprotocols=[Subprotocol(OPERATOR_SUBPROTOCOL)], additional_headers=headers, **options
+        )
     return answer.value.response.status_code, (answer.value.response.body or b"").decode()
 
 
@@ -106,7 +110,7 @@ async def test_an_operator_is_told_who_is_connected(serve: Any) -> None:
 
 
 async def test_events_come_before_the_answer_and_requests_go_on_beside_each_other(serve: Any) -> None:
-    served = await operated(serve, operations=Reports())
+    served = await operated(serve, make_operations=Reports())
     heard: list[tuple[int, int]] = []
     async with connect_to_url(at(served), TOKEN) as operator:
         answers = await asyncio.gather(
@@ -133,7 +137,7 @@ async def test_events_come_before_the_answer_and_requests_go_on_beside_each_othe
 async def test_a_fault_is_one_line_and_the_connection_goes_on(
     serve: Any, kind: str, fault: type[Exception], says: str
 ) -> None:
-    served = await operated(serve, operations=Reports())
+    served = await operated(serve, make_operations=Reports())
     async with connect_to_url(at(served), TOKEN) as operator:
         with pytest.raises(fault, match=f"^{says}$"):
             await operator.ask(Count(to=1, fault=kind), dict)
@@ -157,9 +161,11 @@ async def test_a_fault_is_one_line_and_the_connection_goes_on(
 async def test_what_is_no_request_is_answered_with_what_is_wrong(
     serve: Any, frame: str | bytes, number: int | None, says: str
 ) -> None:
-    served = await operated(serve, operations=Reports())
+    served = await operated(serve, make_operations=Reports())
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with connect(at(served), subprotocols=[Subprotocol(OPERATOR_SUBPROTOCOL)], additional_headers=headers) as wire:
+    async with connect(
+        at(served), subprotocols=[Subprotocol(OPERATOR_SUBPROTOCOL)], additional_headers=headers
+    ) as wire:
         await wire.send(frame)
         answer = json.loads(await asyncio.wait_for(wire.recv(), WITHIN))
     assert (answer["id"], answer["usage"]) == (number, True)
@@ -167,7 +173,7 @@ async def test_what_is_no_request_is_answered_with_what_is_wrong(
 
 
 async def test_a_request_that_is_too_large_is_not_sent_and_of_many_at_once_each_is_answered(serve: Any) -> None:
-    served = await operated(serve, operations=Reports())
+    served = await operated(serve, make_operations=Reports())
     async with connect_to_url(at(served), TOKEN) as operator:
         with pytest.raises(UsageFault, match="bytes are too much for one request: ask for less at once"):
             await operator.ask(Count(to=1, fault="x" * MAX_REQUEST_BYTES), dict)
@@ -193,7 +199,7 @@ async def test_every_request_is_in_the_documents(serve: Any) -> None:
 
 async def test_what_goes_on_while_it_is_heard_ends_when_its_operator_leaves(serve: Any) -> None:
     reports = Reports()
-    served = await operated(serve, operations=reports)
+    served = await operated(serve, make_operations=reports)
     async with connect_to_url(at(served), TOKEN) as operator:
         begun = asyncio.Event()
         asking = asyncio.create_task(operator.ask(Rest(), dict, on_event=lambda event: begun.set()))
@@ -234,17 +240,19 @@ async def test_an_arena_without_an_operator_knows_no_such_subprotocol(serve: Any
 
 
 async def test_an_operator_counts_among_the_connections_of_its_address(serve: Any) -> None:
-    served = await serve(access=Access(operator_token=TOKEN, bounds=ConnectionBounds(per_address=1)), operations=all_handlers)
+    served = await serve(
+        access=Access(operator_token=TOKEN, bounds=ConnectionBounds(per_address=1)), make_operations=all_handlers
+    )
     async with connect_to_url(at(served), TOKEN):
         assert (await refused(served))[0] == 503
 
 
 async def test_neither_a_full_arena_nor_wrong_tokens_keep_an_operator_from_a_socket_of_its_own(serve: Any) -> None:
     bounds = ConnectionBounds(connections=1, per_address=10)
-    served = await serve(access=Access(operator_token=TOKEN, bounds=bounds), operations=all_handlers)
+    served = await serve(access=Access(operator_token=TOKEN, bounds=bounds), make_operations=all_handlers)
     (own,) = bind_sockets("127.0.0.1", 0)
     url = f"ws://127.0.0.1:{port_of([own])}"
-    await served.arena.host.listener.take(own, "the operator", operators=True)
+    await served.arena.host.listener.add_socket(own, "the operator", operators_only=True)
     await served.enter("ann")
     for _ in range(FREE_FAILURES + 2):
         with pytest.raises(TokenRefused):
@@ -262,10 +270,10 @@ async def test_neither_a_full_arena_nor_wrong_tokens_keep_an_operator_from_a_soc
 
 async def test_at_the_operators_socket_the_token_gets_in_however_many_come_without(serve: Any) -> None:
     bounds = ConnectionBounds(waiting_per_address=4)
-    served = await serve(access=Access(operator_token=TOKEN, bounds=bounds), operations=all_handlers)
+    served = await serve(access=Access(operator_token=TOKEN, bounds=bounds), make_operations=all_handlers)
     (own,) = bind_sockets("127.0.0.1", 0)
     port = port_of([own])
-    await served.arena.host.listener.take(own, "the operator", operators=True)
+    await served.arena.host.listener.add_socket(own, "the operator", operators_only=True)
 
     async def request(token: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -32,7 +32,9 @@ def of_ten(payoff: float | None) -> TotalPayoff | None:
     return None if payoff is None else TotalPayoff(10 * payoff, 10)
 
 
-def of_two(one: str, other: str, *payoffs: tuple[float | None, float | None], paired: bool = False) -> list[MatchPayoffs]:
+def of_two(
+    one: str, other: str, *payoffs: tuple[float | None, float | None], paired: bool = False
+) -> list[MatchPayoffs]:
     """Matches of these two; paired, each two that follow one another share a start."""
     return [
         MatchPayoffs(((one, of_ten(mine)), (other, of_ten(theirs))), f"{one}{other}{at // 2}" if paired else None)
@@ -97,7 +99,9 @@ def test_of_equal_bots_some_are_told_apart_in_at_most_one_tournament_of_twenty(b
             for other in names[at + 1 :]:
                 payoffs = [(chance.gauss(0, 1), chance.gauss(0, 3)) for _ in range(4)]
                 met += of_two(one, other, *payoffs)
-        wrong += any((row.best_rank, row.worst_rank) != (1, bots) for row in PayoffSummary(names, met).rank_rows(rows(names)))
+        wrong += any(
+            (row.best_rank, row.worst_rank) != (1, bots) for row in PayoffSummary(names, met).rank_rows(rows(names))
+        )
     assert wrong <= 32  # 5 % of 400 are 20; two and a half standard errors more
 
 

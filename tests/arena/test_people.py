@@ -16,7 +16,7 @@ from arena.replay.verify import verify_record
 from arena.server.seek_index import ActiveSeek, match_spec_of, pool_of
 from arena.store import registry
 from arena.store.integrity_check import check_database
-from arena.store.leaderboards import leaderboard_page, leaders_of_games, next_opponent, find_profile, strongest_bots
+from arena.store.leaderboards import find_profile, leaderboard_page, leaders_of_games, next_opponent, strongest_bots
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.registry import find_registered_bot
 from arena.store.result_queries import leaderboard_of, rated_pools, record_of

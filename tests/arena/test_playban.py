@@ -10,7 +10,7 @@ import pytest
 from arena.host.timeouts import HostTimeouts
 from arena.network.rate_limits import FailureBackoff
 from arena.server import matchmaking
-from arena.server.playban import FIRST_PAUSE_S, MAX_PAUSE_S, MAX_ADDRESS_PAUSE_S, Playbans, pause_message
+from arena.server.playban import FIRST_PAUSE_S, MAX_ADDRESS_PAUSE_S, MAX_PAUSE_S, Playbans, pause_message
 from protocol.messages import Clock
 from virtual_time import advance
 
@@ -169,7 +169,7 @@ async def test_bots_that_leave_while_a_look_goes_on_are_passed_over(
     monkeypatch.setattr(matchmaking, "PAIRING_BATCH_SIZE", 2)
     served = await serve()
     seeks = served.arena.ladder.seeks
-    monkeypatch.setattr(seeks, "_look_in", lambda seconds: None)
+    monkeypatch.setattr(seeks, "_schedule", lambda seconds: None)
     for number in range(5):
         client = await served.enter(f"bot-{number}")
         await client.send(type="seek", id="s", game="nim")
@@ -178,7 +178,7 @@ async def test_bots_that_leave_while_a_look_goes_on_are_passed_over(
     looking = seeks._pair()
     next(looking)
     for session in list(served.arena.host.clients.sessions.values()):
-        served.arena.host.clients.leave(session)
+        served.arena.host.clients.remove_session(session)
     assert all(step is None for step in looking)
 
 
@@ -199,7 +199,7 @@ async def test_new_bots_of_one_address_play_as_soon_as_the_one_before_has_come(s
 
 
 async def test_who_walks_away_frees_the_opponent(serve: Any) -> None:
-    served = await serve(away=0.05, clock=Clock(bank_ms=600_000, increment_ms=0))
+    served = await serve(away_s=0.05, clock=Clock(bank_ms=600_000, increment_ms=0))
     first, second, start = await served.begun()
     assert start["away_ms"] == 50
     await first.expect("turn")

@@ -18,7 +18,7 @@ from arena.commands.bot_record import show_bot
 from arena.commands.leaderboard import leaderboard
 from arena.store.annulment import annul_matches
 from arena.store.integrity_check import check_database
-from arena.store.leaderboards import leaderboard_page, leaders_of_games, opponents_page, find_profile
+from arena.store.leaderboards import find_profile, leaderboard_page, leaders_of_games, opponents_page
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.result_queries import leaderboard_of, result_of
 from arena.store.seasons import season_leaderboards, start_season

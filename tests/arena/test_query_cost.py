@@ -16,13 +16,13 @@ from arena.store.registry import (
     Incident,
     add_bots,
     claim_person,
+    find_registered_bot,
     is_known_bot,
     log_incident,
     register_bot,
-    find_registered_bot,
     update_last_seen,
 )
-from arena.store.result_queries import load_ladder_bot, leaderboard_of, rated_pools, result_of
+from arena.store.result_queries import leaderboard_of, load_ladder_bot, rated_pools, result_of
 from arena.store.store import Store
 from arena.store.thinning import RecordsOfBot
 from machine.timestamps import utc_now

@@ -12,7 +12,16 @@ from arena.commands import quota_limits as limits
 from arena.commands.settings import ServerSettings
 from arena.host import journal_weights
 from arena.host.client_registry import RELEASE_BATCH_SIZE, ClientRegistry
-from arena.host.quotas import CONFIG_MEMORY_FACTOR, DAY_S, MATCH_BYTES, MIB_BYTES, DailyQuota, Quota, QuotaLimits, Quotas
+from arena.host.quotas import (
+    CONFIG_MEMORY_FACTOR,
+    DAY_S,
+    MATCH_BYTES,
+    MIB_BYTES,
+    DailyQuota,
+    Quota,
+    QuotaLimits,
+    Quotas,
+)
 from arena.host.runner import MatchRunner
 from arena.host.work_queue import WorkQueue
 from arena.server.matchmaking import NEW_SEEK_DELAY_S
@@ -97,7 +106,9 @@ def test_nobody_waits_for_longer_than_it_takes_and_what_is_held_counts_until_it_
 
 
 def test_a_refusal_says_whose_what_how_much_and_what_to_do() -> None:
-    quotas = Quotas(QuotaLimits(matches=100, matches_per_address=1, memory=MIB_BYTES, stored=MIB_BYTES, stored_per_address=100.0))
+    quotas = Quotas(
+        QuotaLimits(matches=100, matches_per_address=1, memory=MIB_BYTES, stored=MIB_BYTES, stored_per_address=100.0)
+    )
     assert quotas.refusal_reason(HERE) is None
     quotas.add_match("m", 0)
     quotas.charge_seat("m", 0, HERE)
@@ -305,7 +316,7 @@ async def test_what_a_client_watched_and_where_it_sat_is_let_go_of_in_pieces(
             gone.set()
 
     let_go: list[str] = []
-    monkeypatch.setattr(MatchRunner, "lose", noted)
+    monkeypatch.setattr(MatchRunner, "remove_peer", noted)
     monkeypatch.setattr(MatchRunner, "unwatch", lambda runner, peer: (let_go.append(runner.id), unwatch(runner, peer)))
     tick()
     clients[0].wire.transport.abort()

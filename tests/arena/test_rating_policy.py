@@ -220,7 +220,10 @@ async def test_whom_a_bot_met_before_the_start_is_known_once_it_comes_in(archive
     assert (known.count_encounters("ann", "nim/unrated"), known.encounters("ann", "nim/unrated")) == ({}, 1)
     await known.load("cid")
     known.count_encounter(POOL, ["ann", "bob"])
-    assert (known.count_encounters("ann", POOL), known.count_encounters("ann", "nim/unrated")) == ({"bob": 3}, {"cid": 1})
+    assert (known.count_encounters("ann", POOL), known.count_encounters("ann", "nim/unrated")) == (
+        {"bob": 3},
+        {"cid": 1},
+    )
     assert known.count_encounters("bob", POOL) == {"ann": 3}
 
 
@@ -256,7 +259,7 @@ async def test_a_pair_that_had_its_rated_matches_plays_on_unrated_also_after_a_r
     first, second, start, _ = await served.pair()
     assert not start["rated"]
     served.store.write(annul_matches, bot="ann")
-    await served.arena.ratings_changed(["nim/classic"])
+    await served.arena.reload_ratings(["nim/classic"])
     await first.send(type="resign", match=start["match"])
     for client in (first, second):
         await client.expect("end")
@@ -303,12 +306,12 @@ async def test_an_approval_counts_for_a_seek_that_waits(serve: Any) -> None:
     bob = await served.enter("bob")
     for approved in (True, False):
         served.store.write(approve_bots, ["bob"], approved=approved)
-        await served.arena.approvals_changed(["bob"])
+        await served.arena.reload_approvals(["bob"])
         await ann.send(type="seek", id=f"s{approved}", game="nim")
         await ann.send(type="unseek", id="none")
         await ann.expect("unseeked")
         served.store.write(approve_bots, ["ann"], approved=approved)
-        await served.arena.approvals_changed(["ann"])
+        await served.arena.reload_approvals(["ann"])
         await bob.send(type="seek", id=f"s{approved}", game="nim")
         start = await bob.expect("start")
         assert start["rated"] is approved

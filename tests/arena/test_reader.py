@@ -13,7 +13,13 @@ from pathlib import Path
 import pytest
 
 from arena.store.backup import back_up
-from arena.store.database import MAX_READING_CONNECTIONS, DatabaseNotFound, StoreError, StoreUnavailable, UnrecognizedDatabase
+from arena.store.database import (
+    MAX_READING_CONNECTIONS,
+    DatabaseNotFound,
+    StoreError,
+    StoreUnavailable,
+    UnrecognizedDatabase,
+)
 from arena.store.leaderboards import leaderboard_page
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import all_bots

@@ -20,12 +20,12 @@ from arena.commands import record_checks
 from arena.commands.record_checks import NOT_COMPARED_MESSAGE
 from arena.store.dialect import execute
 from arena.store.finish import finish_matches
-from arena.store.match_log import prove_inclusion, make_key
+from arena.store.match_log import make_key, prove_inclusion
 from arena.store.store import Reader, Store
 from arena.web.site import Site
 from commands import Done, call
 from protocol.errors import ArenaFault
-from referee.effects import Resignation, Abort
+from referee.effects import Abort, Resignation
 from referee_table import Table
 from stored_matches import finished
 from web_client import served

@@ -70,7 +70,10 @@ def test_a_line_that_is_longer_than_any_is_refused_and_not_decoded() -> None:
     said = f"x is not a match record: line 2 has more than {record_reader.MAX_LINE_BYTES} bytes"
     assert refusal(b"".join([header, long, *rest])) == said
     exact = (
-        first[:-2] + b',"more":"' + b"x" * (record_reader.MAX_LINE_BYTES - len(first) - len(b',"more":""') + 1) + b'"}\n'
+        first[:-2]
+        + b',"more":"'
+        + b"x" * (record_reader.MAX_LINE_BYTES - len(first) - len(b',"more":""') + 1)
+        + b'"}\n'
     )
     assert len(exact) == record_reader.MAX_LINE_BYTES + 1  # with its line feed
     verify_record(record_reader.read_record(b"".join([header, exact, *rest]), "x"))
@@ -124,7 +127,7 @@ def test_a_file_that_is_larger_than_any_record_is_not_read_to_its_end(tmp_path: 
 
 def test_a_record_of_the_most_bytes_is_read_unpacked_too(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"".join(record())
-    monkeypatch.setattr(record_reader, "MOST_BYTES", len(data))
+    monkeypatch.setattr(record_reader, "MAX_RECORD_BYTES", len(data))
     verify_record(record_reader.read_record(data, "x"))
 
 

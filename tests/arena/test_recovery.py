@@ -103,7 +103,7 @@ async def test_matches_are_refereed_again_beside_the_loop(serve: Any, monkeypatc
         threads.append(threading.current_thread())
         return recall(self, lines)
 
-    monkeypatch.setattr(Match, "recall", noting)
+    monkeypatch.setattr(Match, "load_journal", noting)
     await served.restart()
     assert threads
     assert threading.main_thread() not in threads
@@ -140,7 +140,7 @@ def give_back_through(hook: Callable[[MatchRunner], None], patch: pytest.MonkeyP
         hook(self)
         come_back(self, seat, peer, follow=follow)
 
-    patch.setattr(MatchRunner, "come_back", hooked)
+    patch.setattr(MatchRunner, "return_seat", hooked)
 
 
 async def test_a_bot_has_its_seats_back_one_in_a_turn_of_the_loop(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 import rerun_bots
-from arena.rerun.fork import Action, Continuation, RecordAgreement, BranchPlayers, follow_record, play_continuation
-from arena.rerun.worth import Worth, describe_difference, total_worths, measure_worth
+from arena.rerun.fork import Action, BranchPlayers, Continuation, RecordAgreement, follow_record, play_continuation
+from arena.rerun.worth import Worth, describe_difference, measure_worth, total_worths
 from arena.store.result_queries import record_of
 from arena.store.store import Store
 from arena.tournament.in_process import make_players
@@ -130,7 +130,12 @@ def test_a_difference_is_told_with_both_moves_and_what_each_came_to() -> None:
     record = recorded("nim", ["First", "First"], {"heaps": [1, 2]})
     again = followed(record, 0, "Last")
     assert again.fork is not None
-    assert (again.moves, again.fork.ply, again.fork.recorded_action.move, again.fork.new_action) == (0, 0, (0, 1), Action((1, 2)))
+    assert (again.moves, again.fork.ply, again.fork.recorded_action.move, again.fork.new_action) == (
+        0,
+        0,
+        (0, 1),
+        Action((1, 2)),
+    )
     # 1-2: after "1 of heap 0" first moves are 1 of heap 1, then the last: won. After "2 of heap 1" the other wins.
     found = continued(record, 0, ["Last", "First"], ["First", "First"], 10)
     game = game_of(record)

@@ -12,7 +12,7 @@ import pytest
 from arena.network.admission import Access
 from arena.operations.administration import all_handlers
 from arena.operator.changes import Approve, DisconnectedBots, Revoke, Rotate
-from arena.operator.client import OperatorConnection, connect_to_url, connect_to_folder
+from arena.operator.client import OperatorConnection, connect_to_folder, connect_to_url
 from arena.operator.status import ServerStatus, StatusRequest
 from arena.server.auth import Registration
 from arena.store.registry import add_bots, revoke_bots

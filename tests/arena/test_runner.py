@@ -15,7 +15,7 @@ from arena.host.runner import MatchRunner
 from match_room import Friend, Room
 from protocol.errors import BadRecord
 from protocol.messages import End, Error, FromServer, Rejected, Start, Turn
-from referee.effects import Effect, Forfeit, Pause, MoveReceived, Resignation, SendToWatchers, Abort
+from referee.effects import Abort, Effect, Forfeit, MoveReceived, Pause, Resignation, SendToWatchers
 from referee.record import Ply
 from referee.state import Phase
 from referee_table import A_MOVE, Dibs

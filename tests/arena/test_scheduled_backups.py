@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from arena.operations import backups
-from arena.operations.backups import BackupSchedule, back_up_once, seconds_until_due, run_backups
+from arena.operations.backups import BackupSchedule, back_up_once, run_backups, seconds_until_due
 from arena.server.warnings import Warnings
 from arena.store.archives import all_archives
-from arena.store.archiving import OldRecordFilter, purge_removed_records, move_all
+from arena.store.archiving import OldRecordFilter, move_all, purge_removed_records
 from arena.store.backup import back_up
 from arena.store.result_queries import iter_results, record_of
 from arena.store.sqlite_database import SqliteDatabase

@@ -221,4 +221,4 @@ async def test_a_port_in_use_is_one_clear_line(serve: Any) -> None:
     served = await serve()
     other = await serve()
     with pytest.raises(PortFault, match=f"port {served.port} on 127.0.0.1 is in use"):
-        await other.arena.host.listener.open("127.0.0.1", served.port)
+        await other.arena.host.listener.listen("127.0.0.1", served.port)

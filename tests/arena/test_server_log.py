@@ -24,7 +24,7 @@ from arena.host.event_log import EventLog
 from arena.store.database import StoreUnavailable
 from commands import call
 from machine import log_output
-from machine.log_output import JsonLines, SuppressedLineCounter, LineLimit, TextLines, log_fields
+from machine.log_output import JsonLines, LineLimit, SuppressedLineCounter, TextLines, log_fields
 from processes import serving
 from timeouts import WITHIN
 
@@ -60,7 +60,7 @@ async def test_a_match_is_told_as_it_begins_at_debug_and_as_it_ends_at_info(serv
     assert (
         begun.fields["config"] == ended.fields["config"] == '{"heaps":[1],"take":null,"misere":false,"start":"given"}'
     )
-    assert served.arena.host.events.matches_within(60) == 1
+    assert served.arena.host.events.count_ended_within(60) == 1
 
 
 async def test_who_leaves_is_told_with_the_reason_and_whose_fault_it_was(serve: Any, written: Any) -> None:

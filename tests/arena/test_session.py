@@ -125,7 +125,7 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     first, second, start, _ = await served.pair()
     flood = next(iter(served.arena.host.clients.subscribers))
     while flood.wire.state.name == "OPEN":
-        flood.wire.push(bytes(1024))
+        flood.wire.send_frame(bytes(1024))
         await asyncio.sleep(0)  # a turn of the loop, in which what was pushed is written
     await first.ready(start)
     await second.ready(start)
@@ -158,7 +158,7 @@ async def test_of_those_that_do_not_read_the_greedy_are_dropped_when_all_togethe
     sessions = list(served.arena.host.clients.subscribers)
     while all(session.wire.state.name == "OPEN" for session in sessions):
         for session in sessions:
-            session.wire.push(bytes(8192))
+            session.wire.send_frame(bytes(8192))
         await asyncio.sleep(0)
     assert 256 * 1024 < served.arena.host.listener._budget.unread < 1024 * 1024
     for watcher in watchers:

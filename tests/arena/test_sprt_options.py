@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from arena.commands.sprt import SprtOptions, split_by_opponent, read_options
+from arena.commands.sprt import SprtOptions, read_options, split_by_opponent
 from commands import call
 
 DUEL = ("greedy", "random", "--game", "risk-duel")

@@ -70,7 +70,9 @@ def test_a_resignation_is_no_forfeit() -> None:
 
 def test_a_void_match_does_not_count() -> None:
     void = [result(("a", 1), ("b", 1), reason="void", loser="void")]
-    assert [(row.played, row.score, row.low, row.high) for row in score_rows(["a", "b"], void)] == [(0, 0.0, 0.0, 1.0)] * 2
+    assert [(row.played, row.score, row.low, row.high) for row in score_rows(["a", "b"], void)] == [
+        (0, 0.0, 0.0, 1.0)
+    ] * 2
     assert head_to_head_shares(["a", "b"], void) == {"a": {"b": None}, "b": {"a": None}}
 
 

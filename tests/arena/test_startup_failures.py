@@ -108,7 +108,7 @@ async def test_a_server_that_fails_before_it_listens_closes_what_it_opened(
     def fails(game: str) -> None:
         raise ArenaFault(f"{game} can't be loaded")
 
-    monkeypatch.setattr(serve, "load", fails)
+    monkeypatch.setattr(serve, "load_game", fails)
     with pytest.raises(ArenaFault, match="nim can't be loaded"):
         await serve_in(tmp_path)
     assert left(tmp_path) == []
@@ -127,7 +127,7 @@ async def test_what_can_not_be_closed_keeps_nothing_else_open(tmp_path: Path, mo
         raise PortFault("no port")
 
     monkeypatch.setattr(Arena, "close", fails)
-    monkeypatch.setattr(Listener, "open_on", listens_not)
+    monkeypatch.setattr(Listener, "listen_on", listens_not)
     with pytest.raises(ArenaFault, match="no end"):
         await serve_in(tmp_path)
     assert left(tmp_path) == []
@@ -197,7 +197,7 @@ async def probed(port: int, path: str) -> str:
 @pytest.fixture
 def referees_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have threads of this process referee."""
-    monkeypatch.setattr(tournament, "processes", threads)
+    monkeypatch.setattr(tournament, "process_pool", threads)
 
 
 def run_tournament(data: Path, *bots: str, in_process: bool = False) -> None:
@@ -280,7 +280,7 @@ async def test_a_worker_that_can_not_listen_closes_what_it_opened(
     async def fails(self: Listener, host: str, port: int) -> int:
         raise PortFault("no port")
 
-    monkeypatch.setattr(Listener, "open", fails)
+    monkeypatch.setattr(Listener, "listen", fails)
     job = table_terms(tmp_path / "logs")
     (failed,) = await asyncio.to_thread(referee_matches, job, job.plan.schedule(())[:1])
     assert isinstance(failed, Aborted)

@@ -99,7 +99,7 @@ async def test_a_server_tells_its_bots_seeks_matches_and_failures(serve: Any) ->
     await cid.send(type="seek", id="s2", game="nim", open=True)
     await cid.send(type="list")
     await cid.expect("listing")
-    served.arena.host.events.refused("10.0.0.9", "it connects too often")
+    served.arena.host.events.log_refused("10.0.0.9", "it connects too often")
     state = await served.perform(StatusRequest(most=2))
     assert (state.connected, [bot.bot for bot in state.bots], state.under_way) == (3, ["ann", "bob"], 1)
     assert (state.matches[0].to_move, state.matches[0].clock_ms[1]) == (0, 60_000)

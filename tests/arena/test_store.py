@@ -18,7 +18,15 @@ from arena.store.database import SchemaMismatch, StoreError
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.rating_rebuild import rebuild_ratings
-from arena.store.registry import NameInUse, add_bots, all_bots, is_known_bot, find_registered_bot, revoke_bots, rotate_token
+from arena.store.registry import (
+    NameInUse,
+    add_bots,
+    all_bots,
+    find_registered_bot,
+    is_known_bot,
+    revoke_bots,
+    rotate_token,
+)
 from arena.store.result_queries import (
     iter_results,
     leaderboard_of,
@@ -29,8 +37,8 @@ from arena.store.result_queries import (
 )
 from arena.store.schema import SCHEMA_REVISIONS
 from arena.store.store import Store
-from arena.store.tokens import hash_token, generate_token
-from arena.store.tournament_state import finish_tournament, open_tournament, find_seeds, find_similar_tournaments
+from arena.store.tokens import generate_token, hash_token
+from arena.store.tournament_state import find_seeds, find_similar_tournaments, finish_tournament, open_tournament
 from arena.store.upgrade import MIGRATIONS_FOLDER, upgrade_database
 from databases import EVERY_DATABASE, SQLITE_ALONE, alter, asked
 from protocol.errors import ArenaFault, UsageFault
@@ -394,7 +402,7 @@ def test_a_newer_schema_is_refused_saying_what_to_do(store: Store) -> None:
 
 def test_an_older_schema_is_refused_saying_what_to_do(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     newer = (*SCHEMA_REVISIONS, "9999")
-    monkeypatch.setattr("arena.store.database.REVISIONS", newer)
+    monkeypatch.setattr("arena.store.database.SCHEMA_REVISIONS", newer)
     with pytest.raises(SchemaMismatch, match=f"schema {SCHEMA_REVISIONS[-1]}, older .*: run `arena db upgrade`"):
         Store.open(store.database)
 

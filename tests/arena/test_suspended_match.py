@@ -15,7 +15,7 @@ from arena.host.runner import MAX_QUEUED_PER_SEAT
 from arena.host.timeouts import HostTimeouts
 from match_room import Friend, Room
 from protocol.messages import Error, Rejected, Start, Turn
-from referee.effects import Forfeit, MoveReceived, SeatReady, Resignation, Abort
+from referee.effects import Abort, Forfeit, MoveReceived, Resignation, SeatReady
 from referee.record import Ply, Void
 from referee_table import A_MOVE
 from virtual_time import advance

@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
-from arena.commands.config import retention_of, read_settings
+from arena.commands.config import read_settings, retention_of
 from arena.operations import thinning
 from arena.store.annulment import annul_matches
 from arena.store.async_store import AsyncStore
@@ -24,7 +24,7 @@ from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.result_queries import RecordRemoved, iter_results, leaderboard_of, record_of, result_of
-from arena.store.retention_clock import is_steady, check_clock
+from arena.store.retention_clock import check_clock, is_steady
 from arena.store.store import Store
 from arena.store.thinning import (
     MIB,

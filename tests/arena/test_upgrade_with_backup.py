@@ -40,7 +40,11 @@ def data(tmp_path: Path) -> Path:
 def test_it_is_copied_before_and_only_if_there_is_anything_to_do(data: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     done = call("arena", "db", "upgrade", "--data", str(data), "--backup", str(copy))
-    assert done == (0, f"{data}/arena.db has schema {SCHEMA_REVISIONS[-1]}, upgraded from 0007; as it was: {copy}\n", "")
+    assert done == (
+        0,
+        f"{data}/arena.db has schema {SCHEMA_REVISIONS[-1]}, upgraded from 0007; as it was: {copy}\n",
+        "",
+    )
     assert open_database_url(copy).revision() == "0007"
     other = tmp_path / "other.db"
     done = call("arena", "db", "upgrade", "--data", str(data), "--backup", str(other))

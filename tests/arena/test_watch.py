@@ -15,7 +15,7 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from arena.commands import output, watch
-from arena.commands.watch import SpectatorPool, Spectator, _url_of, _watch
+from arena.commands.watch import Spectator, SpectatorPool, _url_of, _watch
 from arena.operator.client import NoServer
 from commands import call
 from in_process import hosting

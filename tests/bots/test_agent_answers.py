@@ -44,7 +44,11 @@ def test_where_much_has_changed_the_whole_board_is_told_in_words() -> None:
 
 def test_the_words_have_all_that_one_has_to_know() -> None:
     _, match = duel(turn([0, 0, 1, 1, 1, 1], [3, 3, 9, 9, 9, 9], 6, []))
-    words = Look(state="your_turn", next="move", match=describe_match(match, 0, whole_board=True)).format_text().splitlines()
+    words = (
+        Look(state="your_turn", next="move", match=describe_match(match, 0, whole_board=True))
+        .format_text()
+        .splitlines()
+    )
     assert words[0] == "m-1: risk-duel (africa), rated; you are seat 0, bob is seat 1"
     assert words[-4:] == [
         "clocks: model 60 s, bob 60 s; each move adds 0.5 s",

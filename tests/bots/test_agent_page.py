@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bots.agents.page import PageError, PageClient, check_page
+from bots.agents.page import PageClient, PageError, check_page
 from bots.agents.replays import read_grades
 from protocol.errors import UsageFault
 

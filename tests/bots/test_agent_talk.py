@@ -75,7 +75,9 @@ def test_a_match_that_ended_without_a_connection_is_over(talk: AgentProtocol, sc
     talk.receive(script.welcome(), 110)
     assert talk.current_match is None
     assert talk.match is not None
-    assert describe_match(talk.match, 110, whole_board=True).result.startswith("it ended while the connection to the arena was ")
+    assert describe_match(talk.match, 110, whole_board=True).result.startswith(
+        "it ended while the connection to the arena was "
+    )
 
 
 def test_a_match_under_way_is_awaited_from_the_welcome_to_its_start(script: Any) -> None:

@@ -240,7 +240,7 @@ async def test_of_a_choice_that_takes_long_the_author_is_told_the_line(
             may_answer.wait(WITHIN)
             return turn.legal[0]
 
-    timeouts = dataclasses.replace(PATIENT_CLIENT, long_choice_delay_s=0.1, work_look_interval_s=0.01)
+    timeouts = dataclasses.replace(PATIENT_CLIENT, long_choice_delay_s=0.1, work_check_interval_s=0.01)
     begin(Slow("mine"), timeouts=timeouts)
     line = await seated(peer, script)
     said = ""

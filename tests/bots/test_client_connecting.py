@@ -19,7 +19,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection
 
 from bots.client import connecting
-from bots.client.connecting import ArenaUnreachable, ArenaRefused
+from bots.client.connecting import ArenaRefused, ArenaUnreachable
 from bots.client.run import Client
 from bots.client.settings import Settings
 from bots.client.timeouts import ClientTimeouts
@@ -148,14 +148,18 @@ async def test_a_bot_is_sent_on_to_another_path_of_its_host() -> None:
 async def test_tls_that_breaks_off_is_no_reason_to_stop() -> None:
     for serve in (closes, speaks_something_else):
         async with serving(serve) as url:
-            with pytest.raises(ArenaUnreachable, match=f"no arena answers at wss.*; if it speaks no TLS, its URL is {url}$"):
+            with pytest.raises(
+                ArenaUnreachable, match=f"no arena answers at wss.*; if it speaks no TLS, its URL is {url}$"
+            ):
                 await connect(url.replace("ws", "wss", 1))
 
 
 async def test_a_peer_that_speaks_no_http_may_speak_tls(untrusted: ssl.SSLContext) -> None:
     async with serving(says_nothing, untrusted) as url:
         plain = url.replace("wss", "ws")
-        with pytest.raises(ArenaUnreachable, match=f"no arena answers at {plain}: .*; if it speaks TLS, its URL is {url}$"):
+        with pytest.raises(
+            ArenaUnreachable, match=f"no arena answers at {plain}: .*; if it speaks TLS, its URL is {url}$"
+        ):
             await connect(plain)
 
 

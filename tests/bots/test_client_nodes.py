@@ -12,15 +12,15 @@ from bots.client.connecting import ArenaRefused
 from bots.client.conversation import Conversation, PrintLine, ScheduleSeek, Stop
 from bots.client.node_urls import MAX_NODES
 from bots.client.nodes import (
-    MAX_COMPLAINTS,
-    MAX_REDIRECTS,
     ATTEMPTS_BEFORE_FAILOVER,
     MAX_ATTEMPTS,
+    MAX_COMPLAINTS,
+    MAX_REDIRECTS,
     Connect,
-    RoutedEffect,
     Disconnect,
-    NodeRouter,
     NodeProtocol,
+    NodeRouter,
+    RoutedEffect,
     SendTo,
 )
 from bots.client.settings import Settings
@@ -149,7 +149,9 @@ def test_the_seeks_of_a_node_that_is_lost_are_sought_anew(roaming: Roaming, scri
     roaming.hear(B, replace(script.welcome(), url=B))
     lost = roaming.does(roaming.talks[B].handle_lost(1006))
     assert [type(effect) for effect in lost] == [PrintLine, ScheduleSeek]
-    assert roaming.nodes.run_step(lambda: roaming.conversation.retry_seek("nim")) == []  # it is sought there, once it is back
+    assert (
+        roaming.nodes.run_step(lambda: roaming.conversation.retry_seek("nim")) == []
+    )  # it is sought there, once it is back
     assert sent(roaming.hear(B, replace(script.welcome(), url=B))) == [(B, "Seek")]
 
 
@@ -179,7 +181,9 @@ def test_a_node_with_a_match_is_tried_for_ever(roaming: Roaming, script: Any) ->
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
     roaming.does(roaming.talks[B].handle_lost(1006))
-    assert not any(isinstance(effect, Disconnect) for _ in range(9) for effect in roaming.talks[B].handle_failed_attempt())
+    assert not any(
+        isinstance(effect, Disconnect) for _ in range(9) for effect in roaming.talks[B].handle_failed_attempt()
+    )
 
 
 def test_while_a_node_with_its_match_stays_away_a_bot_plays_others(roaming: Roaming, script: Any) -> None:
@@ -197,7 +201,10 @@ def test_a_node_that_refuses_a_bot_with_a_match_there_is_away_as_well(roaming: R
     roaming.hear(B, replace(script.welcome(), url=B))
     roaming.hear(B, script.start(seek="s1"))
     roaming.does(roaming.talks[B].handle_lost(1006))
-    tries = [sent(roaming.talks[B].handle_refusal(ArenaRefused(f"{B} answered HTTP 404"))) for _ in range(ATTEMPTS_BEFORE_FAILOVER)]
+    tries = [
+        sent(roaming.talks[B].handle_refusal(ArenaRefused(f"{B} answered HTTP 404")))
+        for _ in range(ATTEMPTS_BEFORE_FAILOVER)
+    ]
     assert [effect for one in tries for effect in one] == [(FIRST, "Seek")]
 
 
@@ -301,7 +308,9 @@ def named_by(script: Any, first: str, *urls: str, hosts: tuple[str, ...] = ()) -
     """What a bot does that was welcomed at `first`, and told that its matches go on at these URLs."""
     conversation = Conversation(First("mine"), Settings(seed="7", url=first, game="nim"), "t" * 20)
     nodes = NodeRouter(conversation, first, hosts=hosts)
-    return nodes.protocol_for(first).receive(replace(script.welcome(), url=first, nodes=[*urls], elsewhere=[*urls]), 0.0)
+    return nodes.protocol_for(first).receive(
+        replace(script.welcome(), url=first, nodes=[*urls], elsewhere=[*urls]), 0.0
+    )
 
 
 @pytest.mark.parametrize("url", BAD_URLS)

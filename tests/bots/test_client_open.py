@@ -128,7 +128,12 @@ def test_it_has_slots_for_its_seeks_and_some_matches_unless_it_says_otherwise() 
 
 
 @pytest.mark.parametrize(
-    "asked", [PartialSettings(game="nim", config={"preset": "classic"}), PartialSettings(opponent="ann"), PartialSettings(rated=False)]
+    "asked",
+    [
+        PartialSettings(game="nim", config={"preset": "classic"}),
+        PartialSettings(opponent="ann"),
+        PartialSettings(rated=False),
+    ],
 )
 def test_who_is_open_asks_for_nothing_else(asked: PartialSettings) -> None:
     with pytest.raises(UsageFault, match="who is open takes what others seek"):

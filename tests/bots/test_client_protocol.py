@@ -14,7 +14,7 @@ from bots.client import progress_report
 from bots.client.bot import Bot, Choice, GiveUp, Turn
 from bots.client.conversation import Conversation
 from bots.client.settings import Settings
-from bots.client.talk import Effect, ScheduleListing, PrintLine, ScheduleSeek, Stop
+from bots.client.talk import Effect, PrintLine, ScheduleListing, ScheduleSeek, Stop
 from bots.client.worker_threads import Choose, Conclude, Prepare, do_work
 from protocol import messages
 from protocol.codec import MSGPACK
@@ -669,7 +669,9 @@ def test_a_seek_that_is_refused_again_and_again_is_made_ever_more_seldom_until_a
     talk.hears(script.start(seek=seek.id))
     ending = talk.hears(script.end())
     (seek,) = of(messages.Seek, ending)
-    assert of(ScheduleSeek, talk.hears(messages.Error(code="unavailable", message="not now", ref=seek.id)))[0].seconds == 2
+    assert (
+        of(ScheduleSeek, talk.hears(messages.Error(code="unavailable", message="not now", ref=seek.id)))[0].seconds == 2
+    )
 
 
 def test_a_seek_that_can_never_be_granted_stops_the_bot(talk: Talk, script: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from bots.client.options import read_command_line
 from bots.client.run import for_people
-from bots.client.settings import DEFAULT_URL, PartialSettings, read_environment, read_config, read_pairs, merge_settings
+from bots.client.settings import DEFAULT_URL, PartialSettings, merge_settings, read_config, read_environment, read_pairs
 from bots.reference.random_bot import RandomBot
 from protocol.errors import UsageFault
 
@@ -122,7 +122,9 @@ def test_a_config_in_the_environment_that_is_no_map_is_named(text: str) -> None:
 def test_a_config_in_the_environment_is_left_out_where_another_game_is_asked_for() -> None:
     environment = read_environment({"ARENA_GAME": "nim", "ARENA_CONFIG": '{"preset": "sticks"}'})
     assert merge_settings(PartialSettings(game="tictactoe"), environment).config == {}
-    assert merge_settings(PartialSettings(), environment, PartialSettings(game="nim", config={"heaps": [1]})).config == {"preset": "sticks"}
+    assert merge_settings(
+        PartialSettings(), environment, PartialSettings(game="nim", config={"heaps": [1]})
+    ).config == {"preset": "sticks"}
 
 
 def test_a_pair_without_an_equals_sign_is_named() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.client.tokens import BadTokenFile, default_path, read_handed_token, find_or_make_token
+from bots.client.tokens import BadTokenFile, default_path, find_or_make_token, read_handed_token
 
 
 @pytest.fixture

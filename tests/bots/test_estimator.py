@@ -14,7 +14,7 @@ from machine.exact.graders import grader_of
 from protocol.errors import UsageFault
 from protocol.games import load_game
 from protocol.games.base import Game
-from referee.in_process import MoveEvaluation, CannotEstimate
+from referee.in_process import CannotEstimate, MoveEvaluation
 from referee.replay import ReplayedMove, iter_moves, replay
 
 SOLVED = {"map": "south-america", "max_troops": 6}

@@ -12,7 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.tuning.genetic import Gene, Generation, ScheduledGame, Method, draw_first_genes, compute_fitness, fittest_index, breed_genes, schedule_games
+from bots.tuning.genetic import (
+    Gene,
+    Generation,
+    Method,
+    ScheduledGame,
+    breed_genes,
+    compute_fitness,
+    draw_first_genes,
+    fittest_index,
+    schedule_games,
+)
 from protocol.errors import UsageFault
 
 REPORT = Method()
@@ -176,9 +186,13 @@ def test_no_start_is_met_twice_in_a_seed_and_none_in_another() -> None:
 def test_the_same_seed_gives_the_same_evolution_and_another_seed_another() -> None:
     again, other = evolved(SMALL, "s"), evolved(SMALL, "t")
     assert evolved(SMALL, "s") == again
-    assert [schedule_games(SMALL, "s", number) for number in (1, 2)] == [schedule_games(SMALL, "s", number) for number in (1, 2)]
+    assert [schedule_games(SMALL, "s", number) for number in (1, 2)] == [
+        schedule_games(SMALL, "s", number) for number in (1, 2)
+    ]
     assert other[0].genes != again[0].genes
-    assert [meeting[:2] for meeting in schedule_games(SMALL, "s", 1)] != [meeting[:2] for meeting in schedule_games(SMALL, "t", 1)]
+    assert [meeting[:2] for meeting in schedule_games(SMALL, "s", 1)] != [
+        meeting[:2] for meeting in schedule_games(SMALL, "t", 1)
+    ]
 
 
 def test_what_is_drawn_is_the_same_on_every_machine() -> None:

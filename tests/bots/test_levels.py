@@ -159,7 +159,7 @@ def test_random_is_what_the_lots_are_drawn_as() -> None:
 
 def test_the_level_that_moves_at_random_alone_warms_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
     warmed: list[str] = []
-    monkeypatch.setattr(Level, "_strong_in", lambda self, rules: Warmed(self.name, warmed))
+    monkeypatch.setattr(Level, "_strong_bot_for", lambda self, rules: Warmed(self.name, warmed))
     for level in (1, 2):
         Level(f"level-{level}", level=level).warm_up(load_game("risk-duel"))
     assert warmed == ["level-2"]

@@ -130,7 +130,9 @@ def test_reference_bots_play_the_records_that_they_play_as_processes(
     words = [f"{name}={bot}:{_listed(settings)}".rstrip(":") for name, (bot, settings) in bots.items()]
     records = as_processes(tmp_path, *words, "--game", game, *sets, "--rounds", "2")
     closed = in_process(records, bots)
-    assert [told(record_reader.read_record(one.pack_record(), "it")) for one in closed] == [told(record) for record in records]
+    assert [told(record_reader.read_record(one.pack_record(), "it")) for one in closed] == [
+        told(record) for record in records
+    ]
     for one, record in zip(closed, records, strict=True):
         verify_record(record_reader.read_record(one.pack_record(record.footer.ratings), "it"))
 
@@ -143,7 +145,9 @@ def test_a_bot_of_a_file_plays_gives_up_and_is_struck_as_it_is_as_a_process(tmp_
     assert {record.footer.reason for record in records} == {"win", "resigned", "failed"}
     assert any(told(record).strikes for record in records)
     closed = in_process(records, {"random": ("random", {}), "odd": (str(mine), {})})
-    assert [told(record_reader.read_record(one.pack_record(), "it")) for one in closed] == [told(record) for record in records]
+    assert [told(record_reader.read_record(one.pack_record(), "it")) for one in closed] == [
+        told(record) for record in records
+    ]
     results = [one.result for one in closed]
     assert [result.reason for result in results] == [record.footer.reason for record in records]
     assert {seat.bot: seat.version for seat in results[0].seats} == {"random": "", "odd": "2.1"}

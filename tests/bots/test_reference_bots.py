@@ -195,8 +195,8 @@ def test_a_bot_waits_for_numba_only_where_a_kernel_is_played() -> None:
     script = (
         "import sys; from bots.reference.search_bots import AlphaBeta; from bots.reference.search_bots import Greedy; "
     )
-    script += "from protocol.games import load; bots = AlphaBeta('a'), Greedy('g')\n"
-    script += "for game in ('nim', 'risk-campaign'): [bot.warm_up(load(game)) for bot in bots]; "
+    script += "from protocol.games import load_game; bots = AlphaBeta('a'), Greedy('g')\n"
+    script += "for game in ('nim', 'risk-campaign'): [bot.warm_up(load_game(game)) for bot in bots]; "
     script += "print(game, 'numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["nim False", f"risk-campaign {HAS_NUMBA}"]

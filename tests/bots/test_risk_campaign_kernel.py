@@ -13,13 +13,13 @@ from typing import Any, get_args
 
 import pytest
 
-from bots.evaluation.risk import features, unam_score, unam_bound
+from bots.evaluation.risk import features, unam_bound, unam_score
 from bots.search import WIN_VALUE, SearchLimit
 from bots.search.base import evaluation_scale
 from bots.search.kernels import Algorithm
 from bots.search.risk import campaign_search
 from bots.search.risk.campaign_search import MAX_PLIES, CampaignSearch
-from bots.search.risk.flat_position import FEATURES, scale_values, make_state
+from bots.search.risk.flat_position import FEATURES, make_state, scale_values
 from bots.search.risk.settings import CampaignSettings, Horizon
 from bots.search.risk.work_buffers import reset_counts
 from kept_code import kept
@@ -300,7 +300,9 @@ def test_positions_that_differ_by_thousands_of_units_are_told_apart() -> None:
     search = kernel(map="south-america", battle="deterministic")
     state = Position((1, 1, 1, 0), (1, 3, 1, 16_383), "attack", 0, 3, 1, (), 0, 9)
     values = [  # to 1 and then to 2, and the other way round: 4,096 units more on one, and fewer on the other
-        search.search(state, depth=2, algorithm=algorithm, settings=PLIES, weights=(0, 1, 5, 0), limit=SearchLimit()).value
+        search.search(
+            state, depth=2, algorithm=algorithm, settings=PLIES, weights=(0, 1, 5, 0), limit=SearchLimit()
+        ).value
         for algorithm in get_args(Algorithm)
     ]
     assert values[0] == pytest.approx(values[1], abs=1e-3)
@@ -310,7 +312,9 @@ def test_a_narrow_window_gives_the_value_or_a_sound_bound() -> None:
     rng = random.Random(6)
     for search, state, how in searches(6, examples(100, nightly=200), SMALL[:4]):
         how |= {"evaluation": "features", "battles": "dice", "horizon": rng.choice(("plies", "calm"))}
-        whole = search.search(state, depth=2, algorithm="expectiminimax", limit=SearchLimit(nodes=30_000), **options(how))
+        whole = search.search(
+            state, depth=2, algorithm="expectiminimax", limit=SearchLimit(nodes=30_000), **options(how)
+        )
         value, depth = whole.value, whole.depth
         for _ in range(5):
             alpha = value + rng.uniform(-2e5, 2e5)
@@ -467,6 +471,10 @@ def test_a_recursive_kernel_has_one_signature() -> None:
     search = kernel(map="south-america")
     search.warm_up()
     search.perft(search.rules.initial(Dice(bytes(32), 0))[0], 3)
-    searches: tuple[Any, ...] = (campaign_search.search_expectiminimax, campaign_search.search_alpha_beta, campaign_search.search_quiescence)
+    searches: tuple[Any, ...] = (
+        campaign_search.search_expectiminimax,
+        campaign_search.search_alpha_beta,
+        campaign_search.search_quiescence,
+    )
     for function in (*searches, campaign_search.perft):
         assert len(function.signatures) <= 1, function.__name__

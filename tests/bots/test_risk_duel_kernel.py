@@ -15,8 +15,8 @@ from bots.search import WIN_VALUE, SearchLimit, expectiminimax
 from bots.search.risk import duel_search as flat
 from bots.search.risk import flat_position
 from bots.search.risk.duel_search import DuelSearch
-from bots.search.risk.flat_position import FEATURES, MODES, cell_of, evaluate, scale_values, make_state
-from bots.search.risk.work_buffers import STOP, reset_counts, make_random_numbers
+from bots.search.risk.flat_position import FEATURES, MODES, cell_of, evaluate, make_state, scale_values
+from bots.search.risk.work_buffers import STOP, make_random_numbers, reset_counts
 from kept_code import kept
 from machine.compiled import floats, ints
 from protocol.games.base import NO_DICE
@@ -108,7 +108,11 @@ def after_move(search: DuelSearch, position: Position, move: Action, depth: int)
 
     def value(result: Position) -> float:
         if search.rules.to_move(result) is None:
-            return WIN_VALUE if search.rules.ranks(result)[position.seat] < search.rules.ranks(result)[result.seat] else 0.0
+            return (
+                WIN_VALUE
+                if search.rules.ranks(result)[position.seat] < search.rules.ranks(result)[result.seat]
+                else 0.0
+            )
         return -expectiminimax(search.rules, result, depth=depth, evaluate=evaluate).value
 
     return sum(float(chance) * value(result) for chance, result in search.rules.outcomes(position, move))
@@ -119,7 +123,9 @@ def test_alphabeta_visits_at_most_a_tenth_six_plies_deep_on_africa(plies: int) -
     search = kernel("africa")
     position = random_position(search.rules, random.Random(plies), plies)
     nodes = {
-        algorithm: [search.search(position, depth=depth, algorithm=algorithm, limit=SearchLimit()).nodes for depth in (5, 6)]
+        algorithm: [
+            search.search(position, depth=depth, algorithm=algorithm, limit=SearchLimit()).nodes for depth in (5, 6)
+        ]
         for algorithm in ("expectiminimax", "alphabeta")
     }
     plain, pruned = (before_last[1] - before_last[0] for before_last in nodes.values())
@@ -234,7 +240,9 @@ def test_a_stopped_search_leaves_its_position_as_it_was() -> None:
     before = list(state)
     work = flat.make_work_array(flat.duel_board(search.rules), 8, 0)
     reset_counts(work, 1000)
-    flat.search_expectiminimax(board, state, floats([*scale_values(search.rules.map, (1, 1, 1, 1), 1.0), 1.0]), work, 8, 0)
+    flat.search_expectiminimax(
+        board, state, floats([*scale_values(search.rules.map, (1, 1, 1, 1), 1.0), 1.0]), work, 8, 0
+    )
     assert work[STOP] == 1
     assert list(state) == before
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bots.evaluation import load_evaluation, names_of
-from bots.evaluation.risk import features, unam_score, unam, breadth_first_pairs
-from bots.search.risk.flat_position import MODES, board_values, evaluate, scale_values, make_state
+from bots.evaluation.risk import breadth_first_pairs, features, unam, unam_score
+from bots.search.risk.flat_position import MODES, board_values, evaluate, make_state, scale_values
 from machine.compiled import floats, ints
 from measuring.risk.features import measure_features
 from protocol.games.risk.duel import Duel, Position

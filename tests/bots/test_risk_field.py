@@ -89,7 +89,7 @@ def test_a_field_stays_what_a_new_one_of_the_rules_position_would_be(config: dic
                 ended += 1
                 break
             fresh = flat.make_field(rules, state, 0)
-            assert list(field[flat.POSITION_BEGIN :]) == list(fresh[flat.POSITION :])
+            assert list(field[flat.POSITION_BEGIN :]) == list(fresh[flat.POSITION_BEGIN :])
     assert ended or config.get("max_rounds") is None
 
 

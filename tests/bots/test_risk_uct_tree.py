@@ -8,7 +8,16 @@ import pytest
 
 from bots.search import SearchLimit
 from bots.search.risk import uct_tree
-from bots.search.risk.uct_tree import DECISION, NODE_LENGTH, VISITS, most_visited_child, find_or_add_child, run_simulations, visit_lead, reset_tree
+from bots.search.risk.uct_tree import (
+    DECISION,
+    NODE_LENGTH,
+    VISITS,
+    find_or_add_child,
+    most_visited_child,
+    reset_tree,
+    run_simulations,
+    visit_lead,
+)
 from machine.compiled import zeros
 
 

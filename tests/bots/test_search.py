@@ -13,18 +13,18 @@ from bots.evaluation import load_evaluation
 from bots.evaluation.small_games import open_line_difference
 from bots.search import (
     WIN_VALUE,
-    SearchResult,
     ChanceNotSupported,
-    SearchLimit,
     LimitReached,
+    SearchLimit,
+    SearchResult,
     TranspositionTable,
     alphabeta,
     deepen,
     expectiminimax,
+    label_root,
     minimax,
     negamax,
     star1,
-    label_root,
 )
 from protocol.dice import Dice
 from protocol.errors import UsageFault
@@ -312,7 +312,9 @@ def test_there_is_no_strategy_for_a_lost_position() -> None:
 def test_deepening_finds_what_the_deepest_finished_search_finds() -> None:
     rules = load_game("nim")
     root = rules.initial(NO_DICE)[0]
-    found: SearchResult[Any] = deepen(rules, root, minimax, limit=SearchLimit(), max_depth=3, evaluate=load_evaluation("nim"))
+    found: SearchResult[Any] = deepen(
+        rules, root, minimax, limit=SearchLimit(), max_depth=3, evaluate=load_evaluation("nim")
+    )
     plain = minimax(rules, root, depth=3, evaluate=load_evaluation("nim"))
     assert (found.value, found.move, found.depth) == (plain.value, plain.move, 3)
     assert found.nodes > plain.nodes

@@ -14,7 +14,17 @@ from msgspec.structs import asdict
 
 from bots.reference.search_bots import AlphaBeta
 from bots.search.risk.settings import CampaignSettings, DuelSettings
-from bots.tuning.selfplay import CACHED_SETUPS, GameSpec, Setup, check_setup, play, play_adjusted, play_all, play_with_luck, rules_and_kernel
+from bots.tuning.selfplay import (
+    CACHED_SETUPS,
+    GameSpec,
+    Setup,
+    check_setup,
+    play,
+    play_adjusted,
+    play_all,
+    play_with_luck,
+    rules_and_kernel,
+)
 from machine.workers.local import process_pool
 from measuring.luck import luck_along
 from measuring.value_registry import load_value

@@ -11,7 +11,7 @@ import pytest
 
 from bots.client.bot import Bot, Turn
 from bots.client.still_running import SlowChoiceReporter
-from bots.client.worker_threads import Choose, WorkResult, RunningWork, WorkerThreads
+from bots.client.worker_threads import Choose, RunningWork, WorkerThreads, WorkResult
 from bots.reference.human import Human
 from protocol.dice import Dice
 from protocol.games import load_game

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from bots.client.bot import Turn
-from bots.reference.search_bots import NODES_PER_MS, MAX_SEARCH_S, MAX_KERNEL_SEARCH_S, make_limit
+from bots.reference.search_bots import MAX_KERNEL_SEARCH_S, MAX_SEARCH_S, NODES_PER_MS, make_limit
 from bots.search.kernels import Kernel
 from bots.search.risk.duel_search import DuelSearch
 from protocol.games import load_game

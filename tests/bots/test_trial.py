@@ -17,7 +17,7 @@ import bots.tuning.weights
 from bots.commands.trial import Side, play_trial, read_setup, read_side, summarize_games
 from bots.search.risk.settings import CampaignSettings
 from bots.tuning.presets import PRESETS
-from bots.tuning.selfplay import ScoreAndLuck, GameSpec, play_with_luck
+from bots.tuning.selfplay import GameSpec, ScoreAndLuck, play_with_luck
 from commands import at_terminal, call, children, ends, run, started
 from machine.workers.local import WorkerPool, process_pool
 from protocol import VERSION
@@ -115,7 +115,8 @@ def test_without_a_value_nothing_is_said_of_luck(crew: WorkerPool) -> None:
 
 def test_scores_are_summed_up_from_the_side_s_view() -> None:
     outcome = summarize_games(
-        [ScoreAndLuck(1.0, 0.4), ScoreAndLuck(1.0, 0.5), ScoreAndLuck(0.5, 0.0)], [ScoreAndLuck(0.0, -0.4), ScoreAndLuck(1.0, 0.5), ScoreAndLuck(0.0, -0.6)],
+        [ScoreAndLuck(1.0, 0.4), ScoreAndLuck(1.0, 0.5), ScoreAndLuck(0.5, 0.0)],
+        [ScoreAndLuck(0.0, -0.4), ScoreAndLuck(1.0, 0.5), ScoreAndLuck(0.0, -0.6)],
         has_luck=True,
     )  # fmt: skip
     assert outcome[:5] == (6, 4, 1, 1, 3.5 / 6)

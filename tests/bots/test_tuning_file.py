@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bots.search.risk.settings import CampaignSettings, DuelSettings
-from bots.tuning.file import TuningNotSaved, lock_tuning, load_tuning, save_tuning
+from bots.tuning.file import TuningNotSaved, load_tuning, lock_tuning, save_tuning
 from bots.tuning.genetic import Generation, Method, fittest_index
 from bots.tuning.presets import PRESETS, TuningPreset
 from bots.tuning.selfplay import Setup
-from bots.tuning.tuning import RunningGeneration, Tuning, format_command, format_config, begin_generation
+from bots.tuning.tuning import RunningGeneration, Tuning, begin_generation, format_command, format_config
 from bots.tuning.weights import WEIGHTED_GAMES, read_weights
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load_game
@@ -112,7 +112,9 @@ def test_a_file_less_luck_that_contradicts_itself_is_refused_by_its_key(
 
 def test_a_map_in_the_config_is_read_back(tmp_path: Path) -> None:
     stage = tuning(1)
-    stage = replace(stage, setup=stage.setup._replace(config=format_config({"map": load_game("risk-duel").config["map"]})))
+    stage = replace(
+        stage, setup=stage.setup._replace(config=format_config({"map": load_game("risk-duel").config["map"]}))
+    )
     save_tuning(stage, tmp_path / "w.toml")
     assert load_tuning(str(tmp_path / "w.toml")) == stage
 
@@ -165,7 +167,9 @@ def test_a_file_outlives_the_numbers_of_its_preset(tmp_path: Path, monkeypatch: 
     file = tmp_path / "w.toml"
     save_tuning(tuning(1), file)
     before = file.read_text().splitlines()
-    monkeypatch.setitem(PRESETS, "quick", {"risk-duel": TuningPreset(METHOD, Setup("risk-duel", DuelSettings(), nodes=9))})  # type: ignore[arg-type]
+    monkeypatch.setitem(
+        PRESETS, "quick", {"risk-duel": TuningPreset(METHOD, Setup("risk-duel", DuelSettings(), nodes=9))}
+    )  # type: ignore[arg-type]
     assert load_tuning(str(file)) == tuning(1)
     save_tuning(tuning(1), file)
     assert file.read_text().splitlines()[1:] == before[1:]

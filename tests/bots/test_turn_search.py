@@ -23,8 +23,8 @@ from bots.search.risk.field import make_field
 from bots.search.risk.field_evaluation import OUTLOOK
 from bots.search.risk.flat_position import FEATURES, NO_EVALUATION
 from bots.search.risk.settings import CampaignSettings
-from bots.search.risk.turn_search import FULL_WIDTH, TurnSearch, SearchWidth
 from bots.search.risk.turn_search import DEFAULT_WIDTH as USUAL_WIDTH
+from bots.search.risk.turn_search import FULL_WIDTH, SearchWidth, TurnSearch
 from kept_code import kept
 from machine.compiled import HAS_NUMBA, floats, ints, zeros
 from protocol.dice import Dice

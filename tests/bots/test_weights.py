@@ -114,7 +114,9 @@ def test_ga_plays_the_adjusted_weights_of_each_game_unless_told_otherwise() -> N
     assert (tuning.preset, tuning.running) == ("outlook", None)
     assert tuning.best is not None
     assert GeneticBot("mine").weights["outlook"] == {"risk-campaign": tuning.best[0]}
-    assert GeneticBot("mine", weights="1/2/3/4").weights["features"] == dict.fromkeys(WEIGHTED_GAMES, (1.0, 2.0, 3.0, 4.0))
+    assert GeneticBot("mine", weights="1/2/3/4").weights["features"] == dict.fromkeys(
+        WEIGHTED_GAMES, (1.0, 2.0, 3.0, 4.0)
+    )
 
 
 def test_numbers_are_those_of_the_evaluation_that_has_as_many_and_others_keep_the_usual_ones() -> None:

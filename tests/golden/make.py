@@ -18,7 +18,16 @@ from protocol.games import load_game
 from protocol.messages import Clock, Player
 from referee import record as records
 from referee import record_reader
-from referee.effects import SetDeadline, Effect, DeadlineReached, MatchEvent, MoveReceived, SeatReady, Resignation, WriteLine
+from referee.effects import (
+    DeadlineReached,
+    Effect,
+    MatchEvent,
+    MoveReceived,
+    Resignation,
+    SeatReady,
+    SetDeadline,
+    WriteLine,
+)
 from referee.match import Match
 from referee.record import AnyLine, Header, RecordedSeat
 from referee.state import Phase

@@ -16,7 +16,9 @@ def test_delays_double_up_to_five_seconds() -> None:
 
 
 def test_jitter_takes_off_up_to_half() -> None:
-    assert Backoff(TIMEOUTS.first_retry_delay_s, TIMEOUTS.max_retry_delay_s, lambda: 0.0).next_delay() == pytest.approx(0.05)
+    assert Backoff(TIMEOUTS.first_retry_delay_s, TIMEOUTS.max_retry_delay_s, lambda: 0.0).next_delay() == pytest.approx(
+        0.05
+    )
 
 
 def test_a_connection_that_stood_begins_anew() -> None:

@@ -158,7 +158,11 @@ def test_a_map_with_its_territories_in_another_order_has_the_same_values() -> No
     order = [2, 3, 1, 0]  # where each territory of the star goes
     star, moved = board(STAR), board([(order[a], order[b]) for a, b in STAR])
     one, other = solve(star, 4), solve(moved, 4)
-    assert small_shape_of(star, 4).key == small_shape_of(moved, 4).key != small_shape_of(board([(0, 1), (1, 2), (2, 3)]), 4).key
+    assert (
+        small_shape_of(star, 4).key
+        == small_shape_of(moved, 4).key
+        != small_shape_of(board([(0, 1), (1, 2), (2, 3)]), 4).key
+    )
     for position in some(300, 4, 4, seed=3):
         owner, troops = [0] * 4, [0] * 4
         for territory, place in enumerate(order):
@@ -227,7 +231,7 @@ def test_of_a_map_from_a_file_the_refusal_says_so() -> None:
 
 
 def test_without_numba_the_fault_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(duel_shape, "FAST", False)
+    monkeypatch.setattr(duel_shape, "HAS_NUMBA", False)
     for attempt in (lambda: solve(board(PAIR), 3), lambda: load_or_solve(board(PAIR), 3, tmp_path)):
         with pytest.raises(UsageFault, match="needs numba: pip install numba"):
             attempt()
@@ -238,7 +242,7 @@ def test_a_table_is_read_from_disk_the_second_time_for_every_map_of_its_graph(
 ) -> None:
     first = load_or_solve(load_map("australia"), 4, tmp_path / "new" / "folder")
     with monkeypatch.context() as patch:
-        patch.delattr(duel_values, "iterate")
+        patch.delattr(duel_values, "iterate_values")
         second = load_or_solve(load_map("south-america"), 4, tmp_path / "new" / "folder")
     assert (second.start, second.values.sweeps, second.positions) == (first.start, first.values.sweeps, 9**4)
     for position in some(100, 4, 4, seed=6):

@@ -14,13 +14,13 @@ import pytest
 from commands import REPOSITORY, call
 from machine.exact.hand_solving import Solver, Strategy, best_response, exploitability, strategy_value
 from machine.exact.hand_strategies import (
-    SOLVED_GAMES,
     KUHN_VALUE,
     LEDUC_FILE,
     PROBABILITY_UNITS,
+    SOLVED_GAMES,
     equilibrium_of,
-    single_hand,
     read_table,
+    single_hand,
     write_table,
 )
 from protocol.errors import UsageFault
@@ -86,7 +86,9 @@ def test_a_table_is_read_as_it_was_written(game: str, tmp_path: Path) -> None:
     assert strategy.keys() == equilibrium_of(game).keys()
     for key, chances in strategy.items():
         assert sum(round(chance * PROBABILITY_UNITS) for chance in chances) == PROBABILITY_UNITS
-        assert chances == pytest.approx([float(chance) for chance in equilibrium_of(game)[key]], abs=2 / PROBABILITY_UNITS)
+        assert chances == pytest.approx(
+            [float(chance) for chance in equilibrium_of(game)[key]], abs=2 / PROBABILITY_UNITS
+        )
     assert facts["rounds"] == 3
 
 

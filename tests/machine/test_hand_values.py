@@ -10,8 +10,8 @@ import pytest
 
 from machine.exact import hand_values
 from machine.exact.hand_solving import Knowledge, Number, best_response, strategy_value
-from machine.exact.hand_strategies import equilibrium_of, single_hand, knowledge_of
-from machine.exact.hand_values import hand_value_function, grader_of, move_values
+from machine.exact.hand_strategies import equilibrium_of, knowledge_of, single_hand
+from machine.exact.hand_values import grader_of, hand_value_function, move_values
 from protocol.games.base import NO_DICE
 from protocol.games.kuhn import Kuhn
 from protocol.games.poker import PokerState

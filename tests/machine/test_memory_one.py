@@ -16,8 +16,8 @@ from machine.exact.memory_one import (
     extortion,
     generous_tit_for_tat,
     memory_one,
-    scores,
     payoff_table_of,
+    scores,
     strategies,
 )
 from protocol.games import load_game

@@ -29,7 +29,9 @@ def found(root: Path, **texts: str) -> set[str]:
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(texts.get(file.stem, ""))
-    return {file.relative_to(root).as_posix() for file in find_sources(root / "package/kernel.py")} - {"package/kernel.py"}
+    return {file.relative_to(root).as_posix() for file in find_sources(root / "package/kernel.py")} - {
+        "package/kernel.py"
+    }
 
 
 @pytest.mark.parametrize(

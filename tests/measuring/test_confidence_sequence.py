@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measuring.confidence_sequence import BET_FRACTIONS, CAPITAL_SHARES, Interval, bets, confidence_sequence, log_capital
+from measuring.confidence_sequence import (
+    BET_FRACTIONS,
+    CAPITAL_SHARES,
+    Interval,
+    bets,
+    confidence_sequence,
+    log_capital,
+)
 
 scores = st.lists(st.floats(0, 1), max_size=30)
 

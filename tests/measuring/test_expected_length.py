@@ -8,7 +8,7 @@ from statistics import fmean, pvariance
 
 import pytest
 
-from measuring.expected_length import variance_of_equal_bots, expected_length
+from measuring.expected_length import expected_length, variance_of_equal_bots
 from measuring.sequential import Hypotheses, RealValued
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from golden import make
 from machine.compiled import HAS_NUMBA
 from measuring.luck import MAX_OUTCOME_STATES, Luck, luck_along, luck_of
-from measuring.value_registry import value_names, quick_value_names, load_value
+from measuring.value_registry import load_value, quick_value_names, value_names
 from protocol.dice import Dice
 from protocol.errors import BadRecord, UsageFault
 from protocol.games import load_game, payoff_unit
@@ -197,7 +197,7 @@ def test_what_takes_minutes_to_make_is_left_out_where_values_are_gone_through() 
 
 @pytest.mark.skipif(not HAS_NUMBA, reason="numba is not installed")
 def test_which_values_there_are_is_known_without_numba() -> None:
-    script = "import sys; from measuring.value_registry import names_of; from protocol.games import load; "
-    script += "print(names_of(load('risk-duel'))[0], 'numba' in sys.modules)"
+    script = "import sys; from measuring.value_registry import value_names; from protocol.games import load_game; "
+    script += "print(value_names(load_game('risk-duel'))[0], 'numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "exact False\n"

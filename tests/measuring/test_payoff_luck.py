@@ -13,7 +13,7 @@ import pytest
 from machine.exact.hand_strategies import equilibrium_of, knowledge_of
 from measuring.luck import Luck, luck_along, luck_of
 from measuring.payoff_values import CHIPS_UNIT, PAYOFFS_UNIT
-from measuring.value_registry import default_value_names, value_names, load_value
+from measuring.value_registry import default_value_names, load_value, value_names
 from protocol.games.base import NO_DICE
 from protocol.games.dilemma import Dilemma, DilemmaState
 from protocol.games.kuhn import Kuhn

@@ -70,7 +70,10 @@ def test_a_factor_is_told_with_its_interval() -> None:
     assert score_format.format_reduction(VarianceReduction(149.26, 104.4, 238.3)) == "149 (104-238) times as many"
     assert score_format.format_reduction(VarianceReduction(12.3, 9.87, None)) == "12.3 (9.87-inf) times as many"
     assert score_format.format_reduction(VarianceReduction(7.42, 6.51, 8.33)) == "7.42 (6.51-8.33) times as many"
-    assert score_format.format_reduction(VarianceReduction(1234.5, 999.7, 15_432.1)) == "1,230 (1,000-15,400) times as many"
+    assert (
+        score_format.format_reduction(VarianceReduction(1234.5, 999.7, 15_432.1))
+        == "1,230 (1,000-15,400) times as many"
+    )
     assert score_format.format_reduction(VarianceReduction(999.5, 998.9, 1000.4)) == "1,000 (999-1,000) times as many"
 
 

@@ -174,7 +174,7 @@ def test_what_differs_between_opponents_and_seats_is_in_no_interval() -> None:
               for _ in range(25)]  # fmt: skip
     apart, together = (
         estimate_scores(played),
-        estimate_scores([match._replace(against="b", seat=0) for match in played]),
+        estimate_scores([match._replace(opponents="b", seat=0) for match in played]),
     )
     assert score_of(apart).mean == score_of(together).mean == 0.5
     assert score_of(apart).error < 0.4 * score_of(together).error

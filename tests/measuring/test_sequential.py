@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measuring.constrained_multinomial import solve_multiplier, fit_normalised_mean, fit_mean
+from measuring.constrained_multinomial import fit_mean, fit_normalised_mean, solve_multiplier
 from measuring.pair_scores import MIN_UNITS
 from measuring.sequential import (
     LOG_LIKELIHOOD_GAIN,
@@ -20,8 +20,8 @@ from measuring.sequential import (
     Pentanomial,
     RealValued,
     SequentialTest,
-    mean_llr,
     max_empirical_llr,
+    mean_llr,
     multinomial_llr,
     normal_llr,
 )

@@ -15,7 +15,7 @@ from measuring.luck import luck_along
 from measuring.risk.features import FEATURE_NAMES, Features, PositionSums, measure_features
 from measuring.risk.share_value import SHARE_NAMES, ShareValue
 from measuring.risk.value_functions import Coefficients, Constants, FittedValue, read_coefficients
-from measuring.value_registry import value_names, load_value
+from measuring.value_registry import load_value, value_names
 from protocol.dice import Dice
 from protocol.games import load_game
 from protocol.games.base import Game
@@ -232,7 +232,9 @@ def test_results_of_random_bots_vary_less_without_luck_by_every_value(
         results.append((rules, plies, 0.5 if one == other else float(one < other)))
     raw = variance(score for _, _, score in results)
     for name in value_names(results[0][0])[:-1]:
-        adjusted = [score - luck_along(rules, load_value(rules, name), plies).total[0] for rules, plies, score in results]
+        adjusted = [
+            score - luck_along(rules, load_value(rules, name), plies).total[0] for rules, plies, score in results
+        ]
         assert raw / variance(adjusted) > factor
         error = math.sqrt(variance(a - s for a, (_, _, s) in zip(adjusted, results, strict=True)) / count)
         assert abs(fmean(adjusted) - fmean(score for _, _, score in results)) < 4 * error

@@ -125,7 +125,9 @@ def test_a_frame_of_json_is_measured_in_bytes() -> None:
 
 
 def test_a_server_frame_of_json_is_measured_in_bytes() -> None:
-    text = json.dumps({"type": "error", "code": "c", "message": "é" * (MAX_SERVER_FRAME_BYTES // 2)}, ensure_ascii=False)
+    text = json.dumps(
+        {"type": "error", "code": "c", "message": "é" * (MAX_SERVER_FRAME_BYTES // 2)}, ensure_ascii=False
+    )
     assert len(text) < MAX_SERVER_FRAME_BYTES < len(text.encode())
     with pytest.raises(MalformedMessage, match=f"a frame of {len(text.encode())} bytes: at most 1048576"):
         JSON.decode_server(text)

@@ -15,7 +15,7 @@ from protocol.codec import JSON, MSGPACK
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove, UnknownGame
 from protocol.games import NAMES, default_preset, game_class, load_game
-from protocol.games.base import PROBABILITY_ONE, NO_DICE, Game
+from protocol.games.base import NO_DICE, PROBABILITY_ONE, Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Turn
 from volumes import examples
@@ -330,7 +330,12 @@ def test_the_key_leaves_the_ply_out() -> None:
 
 @every_game
 def test_where_no_config_is_named_the_first_preset_is_played(name: str) -> None:
-    assert load_game(name).preset == load_game(name, {}).preset == default_preset(name) == next(iter(game_class(name).presets))
+    assert (
+        load_game(name).preset
+        == load_game(name, {}).preset
+        == default_preset(name)
+        == next(iter(game_class(name).presets))
+    )
     key, value = next(iter(game_class(name)({}).config.items()), ("preset", "classic"))
     assert load_game(name, {key: value}).config == game_class(name)({}).config, "with a key it is not"
 

@@ -15,7 +15,7 @@ from machine.arguments import read_value
 from protocol.dice import Dice
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load_game
-from protocol.games.risk.maps import NAMES, load_map, find_map
+from protocol.games.risk.maps import NAMES, find_map, load_map
 from protocol.games.risk.text import draw_map
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -89,7 +89,7 @@ def test_states_and_moves_travel_and_what_is_none_is_refused() -> None:
             assert sum(chance for chance, _ in outcomes) == 1
             assert state in [after for _, after in outcomes]
         else:
-            state, event = rules.resolve(state, {seat: draw.randrange(11) for seat in (0, 1)}, dice)
+            state, event = rules.resolve_round(state, {seat: draw.randrange(11) for seat in (0, 1)}, dice)
         assert rules.describe_event(event)
     assert rules.parse_move(" 7 ") == 7
     for text in ("", "seven", "-1", "9" * 5000):

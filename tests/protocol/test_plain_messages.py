@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from frame_pieces import decoded_both_ways, is_plain, oddly_packed
 from message_strategies import FROM_CLIENT
 from protocol import codec
-from protocol.codec import MSGPACK, MAX_FAST_PATH_BYTES
+from protocol.codec import MAX_FAST_PATH_BYTES, MSGPACK
 from protocol.messages import FromClient, Move, Ready
 from volumes import examples
 

@@ -15,7 +15,7 @@ from bots.commands.analyze import read_map
 from protocol.codec import MAX_ARRAY
 from protocol.errors import BadConfig, UsageFault
 from protocol.games.risk.board import MAX_BORDERS, Board
-from protocol.games.risk.maps import NAMES, load_map, find_map
+from protocol.games.risk.maps import NAMES, find_map, load_map
 from protocol.messages import MAX_CLIENT_FRAME_BYTES
 
 REPOSITORY = Path(__file__).parents[2]
@@ -290,14 +290,14 @@ def test_an_argument_that_is_no_map_is_answered_with_what_would_be_one(
 @pytest.mark.parametrize(
     "loads",
     [
-        "load('risk-campaign')",
-        "load('risk-duel', {'map': 'africa'})",
-        "load('risk-campaign', load('risk-campaign', {'map': 'world'}).config)",
-        "load('risk-duel', {'map': {**load('risk-duel', {'map': 'africa'}).config['map'], 'name': 'mine'}})",
+        "load_game('risk-campaign')",
+        "load_game('risk-duel', {'map': 'africa'})",
+        "load_game('risk-campaign', load_game('risk-campaign', {'map': 'world'}).config)",
+        "load_game('risk-duel', {'map': {**load_game('risk-duel', {'map': 'africa'}).config['map'], 'name': 'mine'}})",
     ],
 )
 def test_a_game_loads_no_graphs_whatever_its_map(loads: str) -> None:
-    program = f"import sys; from protocol.games import load; {loads}; sys.exit('networkx' in sys.modules)"
+    program = f"import sys; from protocol.games import load_game; {loads}; sys.exit('networkx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY).returncode == 0
 
 

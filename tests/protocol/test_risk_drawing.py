@@ -13,7 +13,7 @@ import pytest
 from protocol.dice import Dice
 from protocol.games import load_game
 from protocol.games.risk.board import Board
-from protocol.games.risk.maps import NAMES, load_map, find_map
+from protocol.games.risk.maps import NAMES, find_map, load_map
 from protocol.games.risk.text import WIDTH, draw_map, wraps_around
 from volumes import examples
 
@@ -108,7 +108,10 @@ def test_a_map_without_room_for_its_labels_is_a_table_in_columns() -> None:
     wide = scattered(100, 1, "A territory with a long name ")
     assert draw_map(wide, *position(wide, 1, 30)).count("\n") < 60, "two columns"
     crowded = find_map(
-        {**scattered(100, 1).encoded, "territories": [{**place, "x": 50, "y": 50} for place in wide.encoded["territories"]]}
+        {
+            **scattered(100, 1).encoded,
+            "territories": [{**place, "x": 50, "y": 50} for place in wide.encoded["territories"]],
+        }
     )
     lines = check(crowded, *position(crowded, 1, 30))
     assert not set("·│─") & set("".join(lines))

@@ -68,4 +68,7 @@ def test_who_has_what_is_told_in_a_line() -> None:
     assert campaign.summarise(start) == "A 18 territories with 18, B 18 with 18; you draft 18 a round"
     begun = duel.initial(Dice(bytes(32), 0))[0]
     assert duel.summarise(begun) == ""
-    assert duel.summarise(duel.apply(begun, duel.parse_move("invade Peru"), Dice(bytes(32), 0))[0]) == "A 1 territory with 3"
+    assert (
+        duel.summarise(duel.apply(begun, duel.parse_move("invade Peru"), Dice(bytes(32), 0))[0])
+        == "A 1 territory with 3"
+    )

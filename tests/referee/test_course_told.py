@@ -26,7 +26,14 @@ def dice(ply: int) -> Dice:
 
 def test_before_it_begins_a_course_stands_at_ply_0_and_nobody_is_to_move() -> None:
     nim = course("nim", {})
-    assert (nim.state, nim.ply, nim.to_move, nim.encoded_state, nim.dropped_out, nim.is_void) == (None, 0, None, {}, {}, False)
+    assert (nim.state, nim.ply, nim.to_move, nim.encoded_state, nim.dropped_out, nim.is_void) == (
+        None,
+        0,
+        None,
+        {},
+        {},
+        False,
+    )
 
 
 def test_a_deal_is_drawn_with_the_dice_of_ply_0() -> None:

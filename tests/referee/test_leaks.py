@@ -22,7 +22,7 @@ from protocol.games.leduc import Leduc
 from protocol.games.poker import Poker
 from protocol.games.poker import PokerState as Hand
 from protocol.messages import CHANCE, End, Event, Rejected
-from referee.effects import Disconnect, MoveReceived, Resignation, Reconnect
+from referee.effects import Disconnect, MoveReceived, Reconnect, Resignation
 from referee.record import Ply
 from referee_table import Table, ended
 
@@ -326,7 +326,9 @@ def test_of_two_who_leaves_in_the_midst_of_a_round_ends_the_match_and_nobody_is_
 
 def refused(table: Table, seat: int, ply: int) -> tuple[str, str]:
     """How a move is answered that answers no turn."""
-    (effect,) = table.send(MoveReceived(seat, ply, {"choose": 0} if table.match.game.name == "dilemma" else {"do": "check"}))
+    (effect,) = table.send(
+        MoveReceived(seat, ply, {"choose": 0} if table.match.game.name == "dilemma" else {"do": "check"})
+    )
     assert isinstance(effect.message, Rejected)
     return effect.message.code, effect.message.message
 

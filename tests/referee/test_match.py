@@ -12,18 +12,18 @@ from protocol.messages import Error, Rejected, Start, Turn
 from protocol.pools import people_pool
 from referee import messages
 from referee.effects import (
-    SendDelay,
-    DeadlineReached,
-    Forfeit,
-    Pause,
-    Disconnect,
-    MoveReceived,
-    SeatReady,
-    Resignation,
-    Reconnect,
-    SendToWatchers,
-    SendToSeat,
     Abort,
+    DeadlineReached,
+    Disconnect,
+    Forfeit,
+    MoveReceived,
+    Pause,
+    Reconnect,
+    Resignation,
+    SeatReady,
+    SendDelay,
+    SendToSeat,
+    SendToWatchers,
     WriteLine,
 )
 from referee.match import Match, MatchTimeouts
@@ -149,7 +149,9 @@ def test_among_people_a_match_of_three_is_called_off_only_before_it_begins() -> 
 
 
 @pytest.mark.parametrize(
-    "leaves", [lambda table: table.expire(), lambda table: table.send(Resignation(0, failed=True))], ids=["time", "failed"]
+    "leaves",
+    [lambda table: table.expire(), lambda table: table.send(Resignation(0, failed=True))],
+    ids=["time", "failed"],
 )
 def test_among_people_who_leaves_without_a_move_calls_the_match_off_and_who_moved_loses_it(leaves: Any) -> None:
     table = among_people().begin()

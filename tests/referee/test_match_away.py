@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from referee.effects import Pause, Disconnect, Reconnect
+from referee.effects import Disconnect, Pause, Reconnect
 from referee.match import MatchTimeouts
 from referee.record import write_line
 from referee.state import Phase

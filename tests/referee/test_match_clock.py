@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from referee.effects import SetDeadline, SendDelay, DeadlineReached, Pause, Disconnect, Resignation, Reconnect
+from referee.effects import DeadlineReached, Disconnect, Pause, Reconnect, Resignation, SendDelay, SetDeadline
 from referee.record import write_line
 from referee.state import Phase
 from referee_table import A_MOVE, Table, ended
@@ -14,9 +14,9 @@ pytestmark = pytest.mark.usefixtures("dibs")
 
 def test_the_clock_runs_from_the_turn_to_the_move_less_the_round_trip() -> None:
     table = Table().begin()
-    table.play(A_MOVE, after=2, round_trip=0.04)
+    table.play(A_MOVE, after=2, round_trip_s=0.04)
     assert table.last(1).clock == [58540, 60000]
-    table.play(A_MOVE, after=3, round_trip=7.0)
+    table.play(A_MOVE, after=3, round_trip_s=7.0)
     assert table.last(0).clock == [58540, 57600]
     assert [line.given for line in table.lines[-2:]] == [40, 100]
 
@@ -64,7 +64,7 @@ def test_a_move_that_nobody_knows_the_arrival_of_counts_until_the_time_is_declar
 
 def test_a_move_that_arrived_in_time_counts_however_long_it_was_not_read() -> None:
     table = Table(bank=10).begin()
-    table.play(A_MOVE, after=75, waited=65.0)
+    table.play(A_MOVE, after=75, waited_s=65.0)
     assert table.last(1).clock == [500, 10000]
     assert table.lines[-1].given == 100
 
@@ -72,7 +72,7 @@ def test_a_move_that_arrived_in_time_counts_however_long_it_was_not_read() -> No
 @pytest.mark.parametrize("waited", [0.0, 64.999])
 def test_a_move_that_arrived_after_the_banks_end_is_too_late_though_the_time_was_not_declared_up(waited: float) -> None:
     table = Table(bank=10).begin()
-    table.play(A_MOVE, after=75, waited=waited)
+    table.play(A_MOVE, after=75, waited_s=waited)
     assert ended(table) == ["timeout", "win"]
 
 
@@ -85,18 +85,18 @@ def test_a_time_declared_up_too_early_asks_again_at_the_deadline() -> None:
 
 def test_a_seat_that_thinks_while_the_arena_is_held_up_gains_nothing() -> None:
     table = Table(bank=60).begin()
-    table.play(A_MOVE, after=30, waited=0.0)
+    table.play(A_MOVE, after=30, waited_s=0.0)
     assert table.last(1).clock == [30500, 60000]
     assert table.lines[-1].given == 0
 
 
 def test_a_move_that_waited_to_be_read_is_given_the_time_back_and_the_record_says_so() -> None:
     table = Table(bank=60).begin()
-    table.play(A_MOVE, after=5, waited=0.25)
+    table.play(A_MOVE, after=5, waited_s=0.25)
     assert table.last(1).clock == [55750, 60000]
     assert table.lines[-1].given == 250
     assert b'"given":250' in write_line(table.lines[-1])
-    table.play(A_MOVE, after=1, waited=0.0)
+    table.play(A_MOVE, after=1, waited_s=0.0)
     assert b"given" not in write_line(table.lines[-1])
 
 
@@ -131,15 +131,15 @@ def test_what_was_given_back_before_a_restart_is_not_given_again() -> None:
     table = Table("dibs", bank=60).begin()
     table.send(SendDelay(0, 99, 100.25), after=1)
     table.send(Resignation(1))
-    table.play({"take": 1}, after=3, waited=0.125)
-    table.play({"take": 1}, after=3, waited=9.0)
+    table.play({"take": 1}, after=3, waited_s=0.125)
+    table.play({"take": 1}, after=3, waited_s=9.0)
     again = Table(header=table.header).resume(table.lines)
     assert again.match.standing.clock.compensated_ms == (375, 0, 600)
     assert again.banks() == table.banks()
     for seat in (0, 2):
         again.send(Reconnect(seat))
-    again.play({"take": 1}, after=3, waited=1.0)
-    again.play({"take": 1}, after=3, waited=1.0)
+    again.play({"take": 1}, after=3, waited_s=1.0)
+    again.play({"take": 1}, after=3, waited_s=1.0)
     assert [line.given for line in again.lines[-2:]] == [225, 0]
     again.finish_at_random()
     assert "resigned" in ended(again)

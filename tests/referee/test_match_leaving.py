@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from protocol.messages import End, Start, Turn
-from referee.effects import Forfeit, Disconnect, MoveReceived, SeatReady, Resignation, Reconnect, Abort
+from referee.effects import Abort, Disconnect, Forfeit, MoveReceived, Reconnect, Resignation, SeatReady
 from referee.state import Phase
 from referee_table import A_MOVE, Dibs, Table, ended
 

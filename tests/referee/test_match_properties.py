@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from arena.replay.verify import verify_record
 from protocol.messages import End, Turn
 from protocol.reasons import DROP_OUT_REASONS
-from referee.effects import Reconnect, Abort, WriteLine
+from referee.effects import Abort, Reconnect, WriteLine
 from referee.match import Match
 from referee.messages import make_end_from_record
 from referee.record import AnyLine, Begun, Ply, Sealed

@@ -7,7 +7,17 @@ import pytest
 from msgspec.structs import replace
 
 from protocol.errors import BadRecord
-from referee.effects import SendDelay, DeadlineReached, Forfeit, Pause, Disconnect, SeatReady, Resignation, Reconnect, Abort
+from referee.effects import (
+    Abort,
+    DeadlineReached,
+    Disconnect,
+    Forfeit,
+    Pause,
+    Reconnect,
+    Resignation,
+    SeatReady,
+    SendDelay,
+)
 from referee.match import Match, MatchTimeouts
 from referee.record import Begun, Strike, Void
 from referee.state import Phase

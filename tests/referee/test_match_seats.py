@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from protocol.messages import Start, Turn
-from referee.effects import NoShow, Forfeit, Disconnect, MoveReceived, SeatReady, Resignation, Reconnect, SendToSeat, Abort
+from referee.effects import (
+    Abort,
+    Disconnect,
+    Forfeit,
+    MoveReceived,
+    NoShow,
+    Reconnect,
+    Resignation,
+    SeatReady,
+    SendToSeat,
+)
 from referee.match import MatchTimeouts
 from referee_table import A_MOVE, Table, ended
 

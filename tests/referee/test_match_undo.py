@@ -12,7 +12,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from protocol.games.base import Game
-from referee.effects import NoShow, SendDelay, DeadlineReached, Forfeit, Pause, Disconnect, MoveReceived, SeatReady, Resignation, Reconnect, Abort
+from referee.effects import (
+    Abort,
+    DeadlineReached,
+    Disconnect,
+    Forfeit,
+    MoveReceived,
+    NoShow,
+    Pause,
+    Reconnect,
+    Resignation,
+    SeatReady,
+    SendDelay,
+)
 from referee.match import Match
 from referee_scripts import GAMES, READY, SCRIPTS, STEPS, rehearsed, step
 from referee_table import A_MOVE, Dibs, Table, ended
@@ -24,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("dibs")
 def state(value: Any) -> Any:
     """All that a match holds, to be compared, but for what it would go back to."""
     if isinstance(value, Match):
-        return {name: state(held) for name, held in vars(value).items() if name != "_before"}
+        return {name: state(held) for name, held in vars(value).items() if name != "_standing_before"}
     if isinstance(value, msgspec.Struct):
         return {name: state(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, Mapping):

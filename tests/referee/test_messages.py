@@ -9,7 +9,7 @@ from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from protocol.messages import Clock, End, Error, Event, ListedMatch, Outcome, Player, Rejected, Start, Turn
 from referee import messages
-from referee.effects import Forfeit, MoveReceived, Resignation, Reconnect, SendToWatchers
+from referee.effects import Forfeit, MoveReceived, Reconnect, Resignation, SendToWatchers
 from referee.record import Secret
 from referee_table import A_MOVE, NONCES, SEED, Table, header
 

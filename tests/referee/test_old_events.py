@@ -9,10 +9,10 @@ import pytest
 
 from protocol.messages import Event
 from referee import state
-from referee.effects import Effect, MoveReceived, SeatReady, Reconnect, SendToSeat, Abort
+from referee.effects import Abort, Effect, MoveReceived, Reconnect, SeatReady, SendToSeat
 from referee.match import Match
 from referee.record import Ply
-from referee.state import TRIMMED_EVENT_BYTES, TRIMMED_EVENT_COUNT, EVENTS_PER_SIZE_CHECK, MAX_EVENTS_IN_MEMORY
+from referee.state import EVENTS_PER_SIZE_CHECK, MAX_EVENTS_IN_MEMORY, TRIMMED_EVENT_BYTES, TRIMMED_EVENT_COUNT
 from referee_table import NONCES, SEED, Table, header
 
 PLIES = 3 * MAX_EVENTS_IN_MEMORY
@@ -108,7 +108,11 @@ def test_large_events_are_kept_up_to_so_many_bytes_and_the_latest_always(matches
     standing = recorded.standing
     standing.events = [Event(ply=ply, seat=0, move={"at": "x" * 1000}) for ply in range(60)]
     standing.trim_events()
-    assert TRIMMED_EVENT_BYTES - 2200 < sum(len(msgspec.json.encode(event)) for event in standing.events) <= TRIMMED_EVENT_BYTES
+    assert (
+        TRIMMED_EVENT_BYTES - 2200
+        < sum(len(msgspec.json.encode(event)) for event in standing.events)
+        <= TRIMMED_EVENT_BYTES
+    )
     assert (standing.events[-1].ply, standing.events_dropped + len(standing.events)) == (59, 60)
     standing.events_measured = standing.event_bytes = 0
     standing.events = [Event(ply=ply, seat=0, move={"at": "x" * 3 * TRIMMED_EVENT_BYTES}) for ply in range(60, 62)]
@@ -123,4 +127,8 @@ def test_what_failed_is_taken_back_from_the_latest_events(matches: tuple[Match, 
         match.receive(MoveReceived(1, MAX_EVENTS_IN_MEMORY + 1, {"heap": 0, "take": 1}), 0.0)
         match.receive(Abort(undo_last_event=True), 0.0)
     assert recorded.standing.events[-1] == whole.standing.events[-1]
-    assert recorded.standing.events_dropped + len(recorded.standing.events) == len(whole.standing.events) == MAX_EVENTS_IN_MEMORY + 1
+    assert (
+        recorded.standing.events_dropped + len(recorded.standing.events)
+        == len(whole.standing.events)
+        == MAX_EVENTS_IN_MEMORY + 1
+    )

@@ -15,7 +15,7 @@ from protocol.games.base import NO_DICE
 from protocol.messages import End
 from protocol.reasons import VOID
 from referee import messages, record_reader
-from referee.effects import NoShow, MoveReceived, Resignation, Abort
+from referee.effects import Abort, MoveReceived, NoShow, Resignation
 from referee.record import Footer
 from referee_table import Table
 

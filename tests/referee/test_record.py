@@ -16,7 +16,7 @@ from arena.replay.verify import verify_record
 from protocol.errors import BadRecord
 from referee import record as records
 from referee import record_reader
-from referee.effects import SeatReady, Resignation, Abort
+from referee.effects import Abort, Resignation, SeatReady
 from referee_table import Table, header
 
 pytestmark = pytest.mark.usefixtures("dibs")
@@ -221,15 +221,15 @@ def test_a_newer_format_is_named_whatever_else_changed_in_it() -> None:
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused_and_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_reader, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(record_reader, "MAX_RECORD_BYTES", 1_000_000)
     bomb = gzip.compress(b"0" * 5_000_000)
     assert refusal(bomb) == "m-1.jsonl.gz unpacks to more than 1000000 bytes: a match record is smaller"
 
 
 def test_a_record_of_exactly_the_most_bytes_is_read(packed: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_reader, "MOST_BYTES", len(gzip.decompress(packed)))
+    monkeypatch.setattr(record_reader, "MAX_RECORD_BYTES", len(gzip.decompress(packed)))
     verify_record(record_reader.read_record(packed, "x"))
-    monkeypatch.setattr(record_reader, "MOST_BYTES", len(gzip.decompress(packed)) - 1)
+    monkeypatch.setattr(record_reader, "MAX_RECORD_BYTES", len(gzip.decompress(packed)) - 1)
     assert "unpacks to more than" in refusal(packed)
 
 

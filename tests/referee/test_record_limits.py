@@ -7,7 +7,7 @@ import pytest
 from protocol.games.risk.campaign import MAX_PLAYERS
 from protocol.messages import MAX_STRIKES, Error, Event, Info
 from referee import state
-from referee.record import MAX_RECORD_BYTES, MAX_INFO_BYTES, Ply, Strike, info_bytes, write_line
+from referee.record import MAX_INFO_BYTES, MAX_RECORD_BYTES, Ply, Strike, info_bytes, write_line
 from referee_table import A_MOVE, Table, ended
 
 INFO = {"note": "x" * 100}
@@ -35,7 +35,7 @@ def test_the_longest_match_that_can_be_played_fits_with_all_that_bots_say() -> N
 
 
 def test_what_bots_say_is_kept_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "MOST_INFO", 2 * SIZE)
+    monkeypatch.setattr(state, "MAX_INFO_BYTES", 2 * SIZE)
     table = Table().begin()
     for _ in range(3):
         table.play(A_MOVE, info=INFO)
@@ -48,7 +48,7 @@ def test_what_bots_say_is_kept_as_long_as_there_is_room(monkeypatch: pytest.Monk
 
 
 def test_what_bots_said_before_a_restart_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "MOST_INFO", 2 * SIZE)
+    monkeypatch.setattr(state, "MAX_INFO_BYTES", 2 * SIZE)
     table = Table().begin()
     table.play(A_MOVE, info=INFO)
     again = Table(header=table.header).resume(table.lines)

@@ -8,7 +8,7 @@ import pytest
 
 from arena.replay.verify import verify_record
 from protocol.messages import Turn
-from referee.effects import SetDeadline, Disconnect, MoveReceived, Reconnect, SendToSeat, WriteLine
+from referee.effects import Disconnect, MoveReceived, Reconnect, SendToSeat, SetDeadline, WriteLine
 from referee.record import Ply, Sealed
 from referee_table import Table, ended
 

@@ -289,7 +289,7 @@ def test_what_takes_long_is_done_for_nobody_who_has_gone(
         assert go_on.wait(WITHIN)
         return Grades(match=name, game="nim", moves=[], seats=[])
 
-    monkeypatch.setattr(Grading, "grades_here", grade)
+    monkeypatch.setattr(Grading, "grade_here", grade)
     address = f"{PREFIX}/matches/{names['match']}/grades"
     with ThreadPoolExecutor() as pool:
         first = pool.submit(api.get, address)

@@ -10,7 +10,7 @@ import pytest
 
 from arena.web.docs.library import Library, library
 from arena.web.docs.markdown import Target, render
-from arena.web.docs.search import search_partially, search, split_query
+from arena.web.docs.search import search, search_partially, split_query
 from arena.web.errors import NotFound
 from web_client import Visitor
 

@@ -30,7 +30,7 @@ from machine.compiled import HAS_NUMBA
 from machine.exact import duel
 from machine.exact.duel import BoundedFolder, write_values
 from machine.exact.duel_shape import small_shape_of
-from machine.exact.graders import store_new_tables_in, may_need_solving
+from machine.exact.graders import may_need_solving, store_new_tables_in
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load_game
 from referee.record import Record
@@ -95,7 +95,7 @@ def test_a_table_that_is_solved_for_a_visitor_is_kept_with_those_of_visitors(
     store_new_tables_in(cache / CACHE_FOLDER, 1_000_000)
     duel.load_or_solve(board(PAIR), 3)
     assert list(cache.rglob("duel-*")) == [cache / CACHE_FOLDER / f"duel-{small_shape_of(board(PAIR), 3).key}"]
-    monkeypatch.delattr(duel, "_solved")
+    monkeypatch.delattr(duel, "_solve_values")
     assert duel.load_or_solve(board(PAIR), 3).values.sweeps == 7
 
 
@@ -140,7 +140,7 @@ def test_grades_are_kept_for_who_asks_again_and_made_anew_where_what_is_kept_is_
         made.append(record)
         return grade_match(record)
 
-    monkeypatch.setattr(grading, "grade", making)
+    monkeypatch.setattr(grading, "grade_match", making)
     assert visitor.get(address).body == first.body
     assert made == []
     kept.write_bytes(kept.read_bytes()[:-9])

@@ -15,7 +15,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from arena.replay.match_document import ReplayedMatch, make_document, iter_document_json
+from arena.replay.match_document import ReplayedMatch, iter_document_json, make_document
 from arena.store.store import Reader, Store
 from arena.web import answers, serving
 from arena.web.http_connections import PageServer

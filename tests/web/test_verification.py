@@ -27,7 +27,7 @@ from protocol.dice import match_key
 from protocol.games import load_game
 from protocol.games.poker import MOVES
 from referee import record_reader
-from referee.effects import Resignation, Abort
+from referee.effects import Abort, Resignation
 from referee_table import Table
 
 Lines = list[dict[str, Any]]

@@ -191,7 +191,7 @@ def test_seats_are_counted_no_further_than_a_game_has_them_whatever_its_rules_ac
         asked.append(config.get("players", 0))
         return load_game(game, {"preset": config["preset"]})
 
-    monkeypatch.setattr(taking_part, "load", accepting)
+    monkeypatch.setattr(taking_part, "load_game", accepting)
     list_offers.cache_clear()
     try:
         found = {one.game: one.presets[0].seats for one in list_offers()}

@@ -13,7 +13,7 @@ from arena.operator.new_bots import FORBIDDEN_COLUMNS, NewBots, make_name_list, 
 from arena.operator.requests import Request
 from arena.operator.status import MAX_ENTRIES, BotStatus, ServerStatus, StatusRequest
 from arena.store.registry import all_bots, roster_page
-from arena.store.tokens import hash_token, generate_token
+from arena.store.tokens import generate_token, hash_token
 from arena.web.admin.access_control import AdminRequest
 from arena.web.admin.channel import ask, connect_server
 from arena.web.formatting import plural
@@ -113,7 +113,11 @@ async def _proposed(visit: AdminRequest, text: str) -> str:
     except UsageFault:
         return ""
     better = with_bot_names(listed, await visit.read(all_bots))
-    return "" if [row[NAME_COLUMN] for row in better.rows] == [row[NAME_COLUMN] for row in listed.rows] else better.document()
+    return (
+        ""
+        if [row[NAME_COLUMN] for row in better.rows] == [row[NAME_COLUMN] for row in listed.rows]
+        else better.document()
+    )
 
 
 def _parse_names(text: str) -> NameList:

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from arena.operator.status import MAX_ENTRIES, ServerStatus, StatusRequest
 from arena.operator.tournaments import (
-    MAX_WAIT_S,
     DEFAULT_WAIT_S,
+    MAX_WAIT_S,
     ListTournaments,
     StartTournament,
     StopTournament,

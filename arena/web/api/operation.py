@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from arena.replay.grading import Grades
-from arena.web.answers import StreamedAnswer, Pieces, queue_endpoint, visitor_of
+from arena.web.answers import Pieces, StreamedAnswer, queue_endpoint, visitor_of
 from arena.web.errors import Wrong
 from arena.web.grader import GradeRequest
 from arena.web.rendering import respond_with_etag, site_of
@@ -187,7 +187,9 @@ def read_query(query_type: type[Q], request: Request) -> Q:
     given: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name not in query_type.__struct_fields__:
-            raise UsageFault(f"there is no field {short_repr(name)} in this query: {list_choices(query_type.__struct_fields__)}")
+            raise UsageFault(
+                f"there is no field {short_repr(name)} in this query: {list_choices(query_type.__struct_fields__)}"
+            )
         if name in given:
             raise UsageFault(f"{name} is there twice: once, or not at all")
         if value:
@@ -199,7 +201,9 @@ def read_query(query_type: type[Q], request: Request) -> Q:
             try:
                 msgspec.convert(given[field.name], field.type, strict=False)
             except msgspec.ValidationError as exc:
-                raise UsageFault(f"{field.name} is {short_repr(given[field.name])}: {describe_type(field.type)}") from exc
+                raise UsageFault(
+                    f"{field.name} is {short_repr(given[field.name])}: {describe_type(field.type)}"
+                ) from exc
     return msgspec.convert(given, query_type, strict=False)
 
 

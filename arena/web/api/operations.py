@@ -33,7 +33,7 @@ from arena.store.leaderboards import (
     results_by_seat,
     versions_page,
 )
-from arena.store.match_log import prove_consistency, log_head, log_page, prove_inclusion
+from arena.store.match_log import log_head, log_page, prove_consistency, prove_inclusion
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import MAX_PAGE_ROWS, Page
 from arena.store.registry import latest_incidents
@@ -42,7 +42,16 @@ from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_
 from arena.transparency_log.signed_log import ConsistencyProof, InclusionProof, LogEntry, SignedTreeHead
 from arena.web import lookups
 from arena.web.answers import Pieces, split
-from arena.web.api.operation import PREFIX, SCHEMA_REF, ApiRequest, File, StreamedRecord, Operation, Query, encode_response
+from arena.web.api.operation import (
+    PREFIX,
+    SCHEMA_REF,
+    ApiRequest,
+    File,
+    Operation,
+    Query,
+    StreamedRecord,
+    encode_response,
+)
 from arena.web.errors import NotFound, Wrong
 from arena.web.grader import GradeRequest
 from arena.web.grading import EXACT_METHOD, grading_method
@@ -441,7 +450,9 @@ OPERATIONS = (
     Operation("/matches", matches, example="/matches?bot={bot}&limit=3"),
     Operation("/matches/{match}", match),
     Operation("/matches/{match}/result", result),
-    Operation("/matches/{match}/grades", grades, example="/matches/{solved}/grades", slow=True, grade_request=grade_request),
+    Operation(
+        "/matches/{match}/grades", grades, example="/matches/{solved}/grades", slow=True, grade_request=grade_request
+    ),
     Operation("/matches/{match}/proof", proof),
     Operation("/matches/{match}/record.jsonl.gz", packed, media="application/gzip"),
     Operation("/matches/{match}/record.jsonl", unpacked, media="application/jsonl"),

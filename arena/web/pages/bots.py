@@ -27,7 +27,7 @@ from arena.store.registry import latest_incidents
 from arena.store.result_queries import LOST, UNRATED_SUFFIX
 from arena.store.store import Reader
 from arena.web import lookups
-from arena.web.charts import RatingCurve, rating_curve, make_scale
+from arena.web.charts import RatingCurve, make_scale, rating_curve
 from arena.web.errors import NotFound
 from arena.web.formatting import day, grouped
 from arena.web.rendering import render_page, site_of
@@ -87,7 +87,9 @@ def bot(request: Request) -> Response:
         standing=next((row for row in profile.standings if row.pool == pool), None),
         asked=asked,
         incidents=reader.read(latest_incidents, profile.name),
-        scale=make_scale([end for row in profile.standings for end in (row.score, row.mu + 3 * row.sigma)], SCALE_WIDTH_PX),
+        scale=make_scale(
+            [end for row in profile.standings for end in (row.score, row.mu + 3 * row.sigma)], SCALE_WIDTH_PX
+        ),
         **shown,
     )
 

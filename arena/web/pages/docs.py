@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.web.docs.library import MEDIA_TYPES, library
-from arena.web.docs.search import search_partially, search, split_query
+from arena.web.docs.search import search, search_partially, split_query
 from arena.web.rendering import render_page, respond_with_etag
 
 MAX_QUERY_CHARS = 100

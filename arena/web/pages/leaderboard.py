@@ -6,11 +6,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.ratings.rating_system import PROVISIONAL_MATCHES, game_of
-from arena.store.leaderboards import leaderboard_page, default_sort, pools_with_results
+from arena.store.leaderboards import default_sort, leaderboard_page, pools_with_results
 from arena.store.pool_payoffs import MIN_RANKED_OPPONENTS, MIN_RANKED_ROUNDS
 from arena.store.seasons import list_seasons
 from arena.web import lookups
-from arena.web.charts import payoff_scale, make_scale
+from arena.web.charts import make_scale, payoff_scale
 from arena.web.errors import NotFound
 from arena.web.rendering import render_page, site_of
 from measuring.payoffs import MAX_WEIGHT_ROUNDS
@@ -44,7 +44,11 @@ def leaderboard(request: Request) -> Response:
         )
         ends = [end for row in board.rows for end in (row.mu - 3 * row.sigma, row.mu + 3 * row.sigma)]
         unit = payoff_unit(game_of(pool))
-        drawn = payoff_scale((row.payoff for row in board.rows), SCALE_WIDTH_PX) if unit else make_scale(ends, SCALE_WIDTH_PX)
+        drawn = (
+            payoff_scale((row.payoff for row in board.rows), SCALE_WIDTH_PX)
+            if unit
+            else make_scale(ends, SCALE_WIDTH_PX)
+        )
     return render_page(
         request,
         "leaderboard.html",

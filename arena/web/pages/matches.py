@@ -15,7 +15,7 @@ from arena.store.match_search import Search, search_matches
 from arena.store.paging import Page
 from arena.store.result_queries import OUTCOMES, VOIDED, RecordRemoved, record_of, result_of
 from arena.store.store import Reader
-from arena.web.answers import StreamedAnswer, Pieces
+from arena.web.answers import Pieces, StreamedAnswer
 from arena.web.errors import NotFound
 from arena.web.formatting import OUTCOME_WORDS, REASON_WORDS, reason_words, result_sentence
 from arena.web.grading import NO_METHOD, grading_method

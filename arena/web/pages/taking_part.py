@@ -82,7 +82,9 @@ def play(request: Request) -> Response:
     """Show the page on which a person plays. The URL selects the game; the browser does the rest."""
     site = site_of(request)
     found = strengths(site.reader) if site.socket else {}
-    return render_page(request, "play.html", offered=list_offers(), strengths=found, early=MIN_RATED_MATCHES, words=STRENGTH_WORDS)
+    return render_page(
+        request, "play.html", offered=list_offers(), strengths=found, early=MIN_RATED_MATCHES, words=STRENGTH_WORDS
+    )
 
 
 @functools.cache

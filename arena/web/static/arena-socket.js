@@ -8,20 +8,20 @@
 export const CLIENT = "bot-arena/browser";
 
 const SUBPROTOCOL = "arena.v1.json";
-const SHORTEST_WAIT = 500; // ms before the first retry; the delay doubles up to the maximum
-const LONGEST_WAIT = 5000;
-const WAIT_TOO_MANY = 30000; // minimum ms after close code 4004 (too much from this address); up to twice that at random
-const SILENCE = 20000; // ms without a message before the arena is probed
-const ANSWER = 10000; // ms to answer the probe
-const WELCOME = 60000; // ms; an arena that has just started answers only when its matches are restored
-const LOOK = 5000;
-const PROBE = "alive";
-const MOVES_APART = 2000; // ms: for a moment, nodes may disagree about which of them is the right one
-const MOST_IN_VAIN = 4; // attempts, for about five seconds, to reach the node with one's match before going on without it
+const MIN_RETRY_DELAY_MS = 500; // ms before the first retry; the delay doubles up to the maximum
+const MAX_RETRY_DELAY_MS = 5000;
+const FLOOD_RETRY_DELAY_MS = 30000; // minimum ms after close code 4004 (too much from this address); up to twice that at random
+const SILENCE_BEFORE_PROBE_MS = 20000; // ms without a message before the arena is probed
+const PROBE_TIMEOUT_MS = 10000; // ms to answer the probe
+const WELCOME_TIMEOUT_MS = 60000; // ms; an arena that has just started answers only when its matches are restored
+const CHECK_INTERVAL_MS = 5000;
+const PROBE_ID = "alive";
+const MIN_MOVE_INTERVAL_MS = 2000; // ms: for a moment, nodes may disagree about which of them is the right one
+const MAX_FAILED_MOVES = 4; // attempts, for about five seconds, to reach the node with one's match before going on without it
 const EVERY_MATCH = "*";
-const HERE = ""; // stands for this node in place of a URL
+const HOME_KEY = ""; // stands for this node in place of a URL
 
-const CLOSED_FOR_GOOD = new Map([
+const FINAL_CLOSE_CODES = new Map([
   [1009, "the arena refused a message of this page as too large"],
   [4000, "the arena refused twenty messages of this page"],
   [4001, "the arena did not accept this name"],
@@ -60,20 +60,20 @@ export class ArenaSocket {
   #handlers = new Map();
   #watched = new Set();
   /** Connections to other nodes by URL, the node of each match, and the last `listing` of each node. */
-  #beside = new Map();
+  #otherNodes = new Map();
   #nodeOf = new Map();
   #listings = new Map();
   /** True if another connection owns this one, to spectate on another node. */
-  #isBeside = false;
+  #isSecondary = false;
   /** The matches in which this connection has a seat; the time of its last move to another node, and the failed moves. */
-  #seated = new Set();
-  #moved = 0;
-  #inVain = 0;
-  #wait = SHORTEST_WAIT;
+  #seatedMatches = new Set();
+  #movedAt = 0;
+  #failedMoves = 0;
+  #wait = MIN_RETRY_DELAY_MS;
   #timer = 0;
   #looking = 0;
-  #heard = 0;
-  #probed = 0;
+  #heardAt = 0;
+  #probedAt = 0;
   #fatal = null;
 
   /** @param {string} address `ws://…` or `wss://…` */
@@ -87,23 +87,23 @@ export class ArenaSocket {
    */
   start(hello = {}) {
     this.#hello = { client: CLIENT, ...hello };
-    this.#wait = SHORTEST_WAIT;
-    if (hello.bot !== undefined) this.#keepBeside([]);
+    this.#wait = MIN_RETRY_DELAY_MS;
+    if (hello.bot !== undefined) this.#setOtherNodes([]);
     this.#leave();
-    window.addEventListener("online", this.#hurry);
-    document.addEventListener("visibilitychange", this.#hurry);
-    window.addEventListener("pagehide", this.#away);
-    window.addEventListener("pageshow", this.#back);
+    window.addEventListener("online", this.#retryNow);
+    document.addEventListener("visibilitychange", this.#retryNow);
+    window.addEventListener("pagehide", this.#handlePageHide);
+    window.addEventListener("pageshow", this.#handlePageShow);
     this.#connect();
   }
 
   /** Close the connection and don't reconnect. Watched matches are remembered for the next `start`. */
   stop() {
-    window.removeEventListener("online", this.#hurry);
-    document.removeEventListener("visibilitychange", this.#hurry);
-    window.removeEventListener("pagehide", this.#away);
-    window.removeEventListener("pageshow", this.#back);
-    this.#keepBeside([]);
+    window.removeEventListener("online", this.#retryNow);
+    document.removeEventListener("visibilitychange", this.#retryNow);
+    window.removeEventListener("pagehide", this.#handlePageHide);
+    window.removeEventListener("pageshow", this.#handlePageShow);
+    this.#setOtherNodes([]);
     this.#leave();
     this.#tellState({ name: "idle" });
   }
@@ -127,7 +127,7 @@ export class ArenaSocket {
   send(message) {
     if (this.state.name !== "open") return false;
     this.#socket.send(JSON.stringify(message));
-    if (message.type === "list") for (const other of this.#beside.values()) other.send(message);
+    if (message.type === "list") for (const other of this.#otherNodes.values()) other.send(message);
     return true;
   }
 
@@ -140,7 +140,7 @@ export class ArenaSocket {
     }
     this.#watched.add(match);
     this.send({ type: "watch", match });
-    if (match === EVERY_MATCH) for (const node of this.#beside.values()) node.watch(match);
+    if (match === EVERY_MATCH) for (const node of this.#otherNodes.values()) node.watch(match);
   }
 
   /** Stop following a match. */
@@ -148,20 +148,20 @@ export class ArenaSocket {
     this.#nodeOf.get(match)?.unwatch(match);
     this.#watched.delete(match);
     this.send({ type: "unwatch", match });
-    if (match === EVERY_MATCH) for (const node of this.#beside.values()) node.unwatch(match);
+    if (match === EVERY_MATCH) for (const node of this.#otherNodes.values()) node.unwatch(match);
   }
 
   /** Keep connections to exactly these other nodes. */
-  #keepBeside(urls) {
-    for (const [url, other] of this.#beside)
+  #setOtherNodes(urls) {
+    for (const [url, other] of this.#otherNodes)
       if (!urls.includes(url)) {
         other.stop();
-        this.#beside.delete(url);
+        this.#otherNodes.delete(url);
         this.#listings.delete(url);
         for (const [match, node] of this.#nodeOf) if (node === other) this.#nodeOf.delete(match);
         this.#watchAgain(other);
       }
-    for (const url of urls) if (!this.#beside.has(url)) this.#join(url);
+    for (const url of urls) if (!this.#otherNodes.has(url)) this.#join(url);
   }
 
   /** Ask the home node to watch the matches of another node that is away: they may have moved. */
@@ -176,8 +176,8 @@ export class ArenaSocket {
   /** Connect to another node and forward its messages as if they came from here. */
   #join(url) {
     const other = new ArenaSocket(url);
-    other.#isBeside = true;
-    this.#beside.set(url, other);
+    other.#isSecondary = true;
+    this.#otherNodes.set(url, other);
     const here = ({ match }) => this.#nodeOf.set(match, other);
     const over = ({ match }) => this.#nodeOf.delete(match);
     other.on("start", (start) => {
@@ -211,8 +211,8 @@ export class ArenaSocket {
 
   /** Continue at another node, or at home again if that one can't be reached. */
   #move(url) {
-    const isSoon = Date.now() - this.#moved < MOVES_APART;
-    this.#moved = Date.now();
+    const isSoon = Date.now() - this.#movedAt < MIN_MOVE_INTERVAL_MS;
+    this.#movedAt = Date.now();
     this.#address = url;
     this.#leave();
     if (isSoon) {
@@ -224,10 +224,10 @@ export class ArenaSocket {
   }
 
   /** Follow the arena's answer that another node is responsible. */
-  #sentTo({ ref, url }) {
-    if (ref === undefined && this.#seated.size > 0) return; // sent elsewhere for another match: that call will be repeated when this match is over
+  #followRedirect({ ref, url }) {
+    if (ref === undefined && this.#seatedMatches.size > 0) return; // sent elsewhere for another match: that call will be repeated when this match is over
     if (this.#hello.bot !== undefined) this.#move(url);
-    else if (this.#watched.delete(ref)) (this.#beside.get(url) ?? this.#join(url)).watch(ref);
+    else if (this.#watched.delete(ref)) (this.#otherNodes.get(url) ?? this.#join(url)).watch(ref);
   }
 
   #connect() {
@@ -240,13 +240,13 @@ export class ArenaSocket {
     }
     this.#socket = socket;
     this.#fatal = null;
-    this.#heard = Date.now();
-    this.#probed = 0;
+    this.#heardAt = Date.now();
+    this.#probedAt = 0;
     this.#tellState({ name: "connecting" });
     socket.onopen = () => socket.send(JSON.stringify({ type: "hello", ...this.#hello }));
-    socket.onmessage = ({ data }) => this.#take(data);
-    socket.onclose = ({ code }) => this.#lost(code);
-    this.#looking = setInterval(() => this.#look(), LOOK);
+    socket.onmessage = ({ data }) => this.#handleMessage(data);
+    socket.onclose = ({ code }) => this.#handleClose(code);
+    this.#looking = setInterval(() => this.#look(), CHECK_INTERVAL_MS);
   }
 
   /** Drop the connection without notifying the page. */
@@ -262,31 +262,31 @@ export class ArenaSocket {
     else socket.close();
   }
 
-  #take(data) {
-    this.#heard = Date.now();
+  #handleMessage(data) {
+    this.#heardAt = Date.now();
     const message = JSON.parse(data);
-    this.#probed = 0;
+    this.#probedAt = 0;
     if (message.type === "welcome") {
       const elsewhere = message.elsewhere ?? [];
-      if (message.resumed.length === 0 && elsewhere.length > 0 && this.#inVain < MOST_IN_VAIN) {
-        this.#move(elsewhere[this.#inVain % elsewhere.length]); // where this person's match continues
+      if (message.resumed.length === 0 && elsewhere.length > 0 && this.#failedMoves < MAX_FAILED_MOVES) {
+        this.#move(elsewhere[this.#failedMoves % elsewhere.length]); // where this person's match continues
         return;
       }
       this.welcome = message;
-      this.#wait = SHORTEST_WAIT;
-      this.#inVain = 0;
-      this.#seated = new Set(message.resumed);
+      this.#wait = MIN_RETRY_DELAY_MS;
+      this.#failedMoves = 0;
+      this.#seatedMatches = new Set(message.resumed);
       this.#tellState({ name: "open" });
       for (const match of this.#watched) this.send({ type: "watch", match });
-    } else if (message.type === "unseeked" && message.id === PROBE) {
+    } else if (message.type === "unseeked" && message.id === PROBE_ID) {
       return;
     } else if (message.type === "listing") {
-      if (this.#hello.bot === undefined && !this.#isBeside) this.#keepBeside(message.elsewhere ?? []);
-      this.#list(HERE, message);
+      if (this.#hello.bot === undefined && !this.#isSecondary) this.#setOtherNodes(message.elsewhere ?? []);
+      this.#list(HOME_KEY, message);
       return;
     } else if (message.type === "error") {
       if (message.code === "elsewhere") {
-        this.#sentTo(message);
+        this.#followRedirect(message);
         return;
       }
       if (message.fatal) this.#fatal = message;
@@ -297,27 +297,27 @@ export class ArenaSocket {
         return;
       }
     }
-    if (message.type === "start" && message.seat !== undefined) this.#seated.add(message.match);
-    if (message.type === "end") this.#seated.delete(message.match);
+    if (message.type === "start" && message.seat !== undefined) this.#seatedMatches.add(message.match);
+    if (message.type === "end") this.#seatedMatches.delete(message.match);
     this.#tell(message.type, message);
     if (message.type === "end") this.#watched.delete(message.match);
   }
 
-  #lost(code) {
+  #handleClose(code) {
     const open = this.state.name === "open";
     this.#leave();
     const fatal = this.#fatal;
     const refused = fatal !== null && fatal.code === "bad_message"; // the page's own mistake, which a retry would repeat
-    if (CLOSED_FOR_GOOD.has(code) || refused) {
-      const reason = fatal?.message ?? CLOSED_FOR_GOOD.get(code);
+    if (FINAL_CLOSE_CODES.has(code) || refused) {
+      const reason = fatal?.message ?? FINAL_CLOSE_CODES.get(code);
       this.#tellState({ name: "stopped", reason, code: fatal?.code, closed: code });
       return;
     }
-    const wait = code === 4004 ? WAIT_TOO_MANY * (1 + Math.random()) : this.#pause();
+    const wait = code === 4004 ? FLOOD_RETRY_DELAY_MS * (1 + Math.random()) : this.#pause();
     if (!open && this.#address !== this.#home) {
       this.#address = this.#home;
-      this.#moved = 0;
-      this.#inVain += 1;
+      this.#movedAt = 0;
+      this.#failedMoves += 1;
     }
     this.#timer = setTimeout(() => this.#connect(), wait);
     const reason = fatal?.message ?? (open ? "the connection to the arena is lost" : "no arena answers");
@@ -327,7 +327,7 @@ export class ArenaSocket {
   /** Return the ms to wait before the next attempt; the delay doubles until `welcome`. */
   #pause() {
     const wait = this.#wait * (0.5 + Math.random() / 2);
-    this.#wait = Math.min(2 * this.#wait, LONGEST_WAIT);
+    this.#wait = Math.min(2 * this.#wait, MAX_RETRY_DELAY_MS);
     return wait;
   }
 
@@ -335,32 +335,32 @@ export class ArenaSocket {
   #look() {
     const now = Date.now();
     if (this.welcome === null) {
-      if (now - this.#heard <= WELCOME) return;
+      if (now - this.#heardAt <= WELCOME_TIMEOUT_MS) return;
       this.#socket.close(); // even while it is being opened: a browser opens the next one only after it
-      this.#lost(1006);
-    } else if (this.#probed !== 0) {
-      if (now - this.#probed > ANSWER) this.#lost(1006);
-    } else if (now - this.#heard > SILENCE) {
-      this.#probed = now;
-      this.send({ type: "unseek", id: PROBE });
+      this.#handleClose(1006);
+    } else if (this.#probedAt !== 0) {
+      if (now - this.#probedAt > PROBE_TIMEOUT_MS) this.#handleClose(1006);
+    } else if (now - this.#heardAt > SILENCE_BEFORE_PROBE_MS) {
+      this.#probedAt = now;
+      this.send({ type: "unseek", id: PROBE_ID });
     }
   }
 
   /** Retry at once when the network is back or the tab becomes visible. */
-  #hurry = () => {
+  #retryNow = () => {
     if (this.state.name !== "waiting" || document.hidden || this.state.closed === 4004) return;
     clearTimeout(this.#timer);
     this.#connect();
   };
 
   /** Close the connection when the page is left: browsers may cache a page only without an open one. */
-  #away = () => {
+  #handlePageHide = () => {
     if (this.state.name === "stopped") return;
     this.#leave();
     this.state = { name: "idle" };
   };
 
-  #back = ({ persisted }) => {
+  #handlePageShow = ({ persisted }) => {
     if (persisted && this.state.name === "idle") this.#connect();
   };
 

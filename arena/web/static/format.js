@@ -1,8 +1,8 @@
 /** Formats numbers, times, lists, reasons and sentences. */
 
-const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
-const ALL = new Intl.ListFormat("en-GB", { type: "conjunction" });
-const ONE = new Intl.ListFormat("en-GB", { type: "disjunction" });
+const COMPACT_FORMAT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+const AND_LIST_FORMAT = new Intl.ListFormat("en-GB", { type: "conjunction" });
+const OR_LIST_FORMAT = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
 /**
  * Format a number with its noun: "1 move", "2 moves".
@@ -19,7 +19,7 @@ export function counted(count, one, many = `${one}s`) {
  * @param {string[]} things
  */
 export function listed(things) {
-  return ALL.format(things);
+  return AND_LIST_FORMAT.format(things);
 }
 
 /**
@@ -27,7 +27,7 @@ export function listed(things) {
  * @param {(string | number)[]} things
  */
 export function either(things) {
-  return ONE.format(things.map(String));
+  return OR_LIST_FORMAT.format(things.map(String));
 }
 
 /**
@@ -125,5 +125,5 @@ export function valueText(value) {
  * @param {number | undefined} value
  */
 export function shortValue(value) {
-  return value === undefined || value === null ? "" : SHORT.format(value);
+  return value === undefined || value === null ? "" : COMPACT_FORMAT.format(value);
 }

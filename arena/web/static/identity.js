@@ -34,7 +34,7 @@ export function identity() {
  * @param {string} [given]  its token, where somebody typed it
  * @returns {Identity}
  */
-export function goBy(bot, given = "") {
+export function useName(bot, given = "") {
   const token = given === "" ? claim(bot) : claimBy(bot, given);
   write({ ...read(), bot });
   return { bot, token };
@@ -64,7 +64,7 @@ function claimBy(bot, token) {
  * Note that the arena accepted the token of a name.
  * @param {string} bot
  */
-export function accepted(bot) {
+export function markAccepted(bot) {
   const { claims, tokens, ...known } = read();
   const { [folded(bot)]: token, ...others } = claims;
   if (token !== undefined) write({ ...known, tokens: { ...tokens, [folded(bot)]: token }, claims: others });
@@ -74,7 +74,7 @@ export function accepted(bot) {
  * Note that the arena refused a name: drop its claim, but no token that was ever accepted.
  * @param {string} bot
  */
-export function refused(bot) {
+export function dropClaim(bot) {
   const { [folded(bot)]: _, ...claims } = read().claims;
   write({ ...read(), claims });
 }
@@ -118,7 +118,7 @@ export function wrongWithToken(token) {
 }
 
 /** Go by no name any more. The tokens are kept: whoever comes back to a name needs its token. */
-export function goByNone() {
+export function clearName() {
   write({ ...read(), bot: null });
 }
 
@@ -126,7 +126,7 @@ export function goByNone() {
  * Return the error of a name as a sentence; empty if it is valid.
  * @param {string} bot
  */
-export function wrongWith(bot) {
+export function nameError(bot) {
   if (bot === "") return "Say under which name you play.";
   if (NAME.test(bot)) return "";
   const close = near(bot);

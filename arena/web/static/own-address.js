@@ -1,9 +1,9 @@
 /** The address of these pages, for people to share. */
 
 /** The origin of these pages, like "http://arena:8080". */
-export const HERE = location.origin;
+export const ORIGIN = location.origin;
 
 /** A warning before sharing the address, as a sentence; empty if it works everywhere. */
-export const HERE_ALONE = /^(localhost|127\..*|\[::1\])$/.test(location.hostname)
+export const LOCAL_ADDRESS_WARNING = /^(localhost|127\..*|\[::1\])$/.test(location.hostname)
   ? `On other machines ${location.hostname} is another one: there, put this machine's name or address in its place.`
   : "";

@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 
 from bots.environments.batched.batch import Masks, Numbers, RowBatch, Vectors
 from bots.environments.risk import CampaignEncoding
-from bots.search.risk.campaign_board import ATTACKS, BORDERS, BORDER_COUNT, ROUNDS, SEATS, SOURCES, campaign_board
+from bots.search.risk.campaign_board import ATTACKS, BORDER_COUNT, BORDERS, ROUNDS, SEATS, SOURCES, campaign_board
 from bots.search.risk.draft_rule import share_units
 from bots.search.risk.field import (
     ACTIVE,
     BLOCK_WIDTH,
     DRAFTING,
-    TERRITORIES_OF_SEAT,
     IS_IN_GAME,
     LEFT,
     OVER,
     POSITION_BEGIN,
     ROUND,
+    TERRITORIES_OF_SEAT,
     TURN,
     UNITS,
     attack,
@@ -28,7 +28,7 @@ from bots.search.risk.field import (
     make_field,
     place_units,
 )
-from bots.search.risk.flat_position import FIRST_CELL, TERRITORY_COUNT, CELL_LENGTH, cell_of
+from bots.search.risk.flat_position import CELL_LENGTH, FIRST_CELL, TERRITORY_COUNT, cell_of
 from machine.compiled import compiled, entry, floats, ints
 from machine.generator import FIRST_SLOT
 from measuring.value_function import NoLuck
@@ -69,8 +69,13 @@ class CampaignBatch(RowBatch[Position]):
 
     def position(self, game: int) -> Position:
         state = self._states[game].tolist()
-        cells, gone = slice(FIRST_CELL, cell_of(len(self._rules.map)), CELL_LENGTH), self._extra_begin + ELIMINATED_BEFORE
-        out = sorted((seat for seat in range(self._rules.seats) if not state[IS_IN_GAME + seat]), key=lambda s: state[gone + s])
+        cells, gone = (
+            slice(FIRST_CELL, cell_of(len(self._rules.map)), CELL_LENGTH),
+            self._extra_begin + ELIMINATED_BEFORE,
+        )
+        out = sorted(
+            (seat for seat in range(self._rules.seats) if not state[IS_IN_GAME + seat]), key=lambda s: state[gone + s]
+        )
         return Position(
             owner=tuple(state[cells]),
             troops=tuple(state[FIRST_CELL + 1 : cells.stop : CELL_LENGTH]),

@@ -11,25 +11,33 @@ from numpy.typing import NDArray
 from bots.environments.batched.batch import Batch, Masks, Numbers, Vectors
 from bots.evaluation.base import EQUAL_WEIGHTS
 from bots.evaluation.risk import FEATURES_BOUND
-from bots.search.risk.duel_search import BORDERS, MAX_PLIES, MAX_TROOPS, FAILURE_PROBABILITY, SOURCES, SUCCESS_PROBABILITY, duel_board
+from bots.search.risk.duel_search import (
+    BORDERS,
+    FAILURE_PROBABILITY,
+    MAX_PLIES,
+    MAX_TROOPS,
+    SOURCES,
+    SUCCESS_PROBABILITY,
+    duel_board,
+)
 from bots.search.risk.duel_uct import play_move
 from bots.search.risk.flat_position import (
-    TROOPS_OF_SEAT,
-    FREE_COUNT,
+    CELL_LENGTH,
     FEATURES,
+    FIRST_CELL,
+    FREE_COUNT,
     NO_EVALUATION,
     TERRITORIES_OF_SEAT,
-    FIRST_CELL,
     TERRITORY_COUNT,
-    CELL_LENGTH,
+    TROOPS_OF_SEAT,
     cell_of,
     evaluate_change,
-    set_cell,
-    scale_values,
     make_state,
+    scale_values,
+    set_cell,
 )
 from machine.compiled import compiled, entry, floats, ints
-from machine.exact.duel import solve, cached_table
+from machine.exact.duel import cached_table, solve
 from machine.exact.duel_file import MappedValues
 from measuring.risk import value_functions
 from measuring.value_function import NoLuck
@@ -42,7 +50,11 @@ TURN, OVER, PLY = range(TROOPS_OF_SEAT + MAX_PLAYERS, TROOPS_OF_SEAT + MAX_PLAYE
 """Slots in the header of a flat position, behind those of the searches: the seat to move, whether the game is over, and
 the ply."""
 NO_LUCK, FEATURES_LUCK, TABLE_LUCK = range(3)
-LUCK_MODES = {NoLuck.name: NO_LUCK, value_functions.PLAIN_FEATURES_NAME: FEATURES_LUCK, value_functions.EXACT_NAME: TABLE_LUCK}
+LUCK_MODES = {
+    NoLuck.name: NO_LUCK,
+    value_functions.PLAIN_FEATURES_NAME: FEATURES_LUCK,
+    value_functions.EXACT_NAME: TABLE_LUCK,
+}
 """Modes of measuring luck, by the name of the value function."""
 _FEATURE_WEIGHT = 1 / 4
 """The weight of a seat's mean of features, in points: half of the difference between the seats' means is a value in
@@ -85,7 +97,9 @@ class DuelBatch(Batch[Position]):
 
     def position(self, game: int) -> Position:
         state = self._states[0, game].tolist()
-        return Position(tuple(state[FIRST_CELL::CELL_LENGTH]), tuple(state[FIRST_CELL + 1 :: CELL_LENGTH]), state[TURN], state[PLY])
+        return Position(
+            tuple(state[FIRST_CELL::CELL_LENGTH]), tuple(state[FIRST_CELL + 1 :: CELL_LENGTH]), state[TURN], state[PLY]
+        )
 
     def observe(self, games: Numbers, seats: Numbers, vectors: Vectors, masks: Masks) -> None:
         _write_observations(self._board, self._states[0], games, seats, vectors, masks)
@@ -174,7 +188,9 @@ def _value_after(
 ) -> float:
     """Return the value to seat 0, in points, of the position in which a cell has this owner and these troops."""
     if mode == FEATURES_LUCK:
-        return evaluate_change(board, first, scale, at, owner, troops) - evaluate_change(board, second, scale, at, owner, troops)
+        return evaluate_change(board, first, scale, at, owner, troops) - evaluate_change(
+            board, second, scale, at, owner, troops
+        )
     following, number = 1 - first[TURN], 0
     for k in range(board[TERRITORY_COUNT]):
         here = FIRST_CELL + CELL_LENGTH * k

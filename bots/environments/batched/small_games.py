@@ -86,7 +86,9 @@ def _end_game(state: Any, winner: int, rewards: Any, ended: Any) -> None:
 
 
 @entry
-def _write_heap_observations(moves: Any, sizes: Any, states: Any, games: Any, seats: Any, vectors: Any, masks: Any) -> None:
+def _write_heap_observations(
+    moves: Any, sizes: Any, states: Any, games: Any, seats: Any, vectors: Any, masks: Any
+) -> None:
     for i in range(len(games)):
         state, vector, mask = states[games[i]], vectors[i], masks[i]
         vector[:] = 0
@@ -103,7 +105,9 @@ def _write_heap_observations(moves: Any, sizes: Any, states: Any, games: Any, se
 
 
 @entry
-def _play_takes(moves: Any, least: int, misere: int, states: Any, games: Any, actions: Any, rewards: Any, ended: Any) -> int:
+def _play_takes(
+    moves: Any, least: int, misere: int, states: Any, games: Any, actions: Any, rewards: Any, ended: Any
+) -> int:
     for i in range(len(games)):
         action = actions[i]
         if not 0 <= action < moves.shape[1] or moves[1, action] > states[games[i], CELLS + moves[0, action]]:

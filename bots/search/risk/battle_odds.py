@@ -32,9 +32,15 @@ def odds_table(dice: bool) -> Any:
     for attackers in range(MAX_TABLE_UNITS + 1):
         for defenders in range(MAX_TABLE_UNITS + 1):
             at = attackers * _ROW_LENGTH + 3 * defenders
-            table[at : at + 3] = _odds_with_dice(table, attackers, defenders) if dice else _odds_without_dice(attackers, defenders)
+            table[at : at + 3] = (
+                _odds_with_dice(table, attackers, defenders) if dice else _odds_without_dice(attackers, defenders)
+            )
     for defenders in range(MAX_TABLE_UNITS + 1):
-        wins = (units for units in range(MAX_TABLE_UNITS) if table[units * _ROW_LENGTH + 3 * defenders] >= SUFFICIENT_PROBABILITY)
+        wins = (
+            units
+            for units in range(MAX_TABLE_UNITS)
+            if table[units * _ROW_LENGTH + 3 * defenders] >= SUFFICIENT_PROBABILITY
+        )
         table[SUFFICIENT_OFFSET + defenders] = next(wins, MAX_TABLE_UNITS)
     return floats(table)
 

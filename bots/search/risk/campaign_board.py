@@ -64,7 +64,11 @@ def make_keys(territories: int) -> Any:
     """Return the Zobrist numbers: by territory, owner and digit of its troops; then by seat, attacks left, ply and
     round; then by territory and third digit.
     """
-    return ints(make_random_numbers(territories * MAX_PLAYERS * 2 * KEY_DIGIT_BASE + TURN_KEY_COUNT + territories * KEY_DIGIT_BASE))
+    return ints(
+        make_random_numbers(
+            territories * MAX_PLAYERS * 2 * KEY_DIGIT_BASE + TURN_KEY_COUNT + territories * KEY_DIGIT_BASE
+        )
+    )
 
 
 @compiled
@@ -72,7 +76,9 @@ def cell_key(board: Any, state: Any, keys: Any, at: int) -> int:
     """Return what one cell contributes to the search key."""
     begin = (board[at + 3] * MAX_PLAYERS + state[at]) * 2 * KEY_DIGIT_BASE
     troops = state[at + 1]
-    key = keys[begin + troops % KEY_DIGIT_BASE] ^ keys[begin + KEY_DIGIT_BASE + troops // KEY_DIGIT_BASE % KEY_DIGIT_BASE]
+    key = (
+        keys[begin + troops % KEY_DIGIT_BASE] ^ keys[begin + KEY_DIGIT_BASE + troops // KEY_DIGIT_BASE % KEY_DIGIT_BASE]
+    )
     if troops < KEY_DIGIT_BASE * KEY_DIGIT_BASE:
         return key  # type: ignore[no-any-return]
     begin = board[TERRITORY_COUNT] * MAX_PLAYERS * 2 * KEY_DIGIT_BASE + TURN_KEY_COUNT + board[at + 3] * KEY_DIGIT_BASE

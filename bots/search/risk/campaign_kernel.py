@@ -8,7 +8,7 @@ from typing import Any, ClassVar, get_args
 
 from bots.evaluation import default_weights
 from bots.evaluation.base import EQUAL_WEIGHTS
-from bots.search.base import SearchResult, SearchLimit
+from bots.search.base import SearchLimit, SearchResult
 from bots.search.kernels import Algorithm
 from bots.search.risk.campaign_search import MIN_NODES, CampaignSearch
 from bots.search.risk.settings import CampaignSettings
@@ -65,7 +65,9 @@ class CampaignKernel:
             )
         if self.rules.to_move(position) is None:
             return SearchResult(0.0, None, (), nodes=1, leaves=1, max_ply=0, depth=depth, complete=True)
-        return self._search_turns(position, limit, depth=depth, algorithm=algorithm, evaluation=evaluation, weights=weights)
+        return self._search_turns(
+            position, limit, depth=depth, algorithm=algorithm, evaluation=evaluation, weights=weights
+        )
 
     def search_one_ply(self, position: Position, *, evaluation: str, limit: SearchLimit) -> SearchResult[Move]:
         """Return the best move by the expectation over every outcome, among all moves or those that `limit` allows.
@@ -85,7 +87,9 @@ class CampaignKernel:
             if found is not None:
                 return found
         hasty = SearchLimit(nodes=1)
-        once = self.draft_rule_search.search(position, depth=1, algorithm="expectiminimax", settings=_DRAFT_RULE_SETTINGS, limit=hasty)
+        once = self.draft_rule_search.search(
+            position, depth=1, algorithm="expectiminimax", settings=_DRAFT_RULE_SETTINGS, limit=hasty
+        )
         limit.count_nodes(once.nodes)
         return replace(once, depth=0)
 
@@ -103,5 +107,10 @@ class CampaignKernel:
         for algorithm in get_args(Algorithm):
             for state in (start, position):
                 self.search(
-                    state, depth=1, algorithm=algorithm, evaluation="outlook", weights=weights, limit=SearchLimit(nodes=100)
+                    state,
+                    depth=1,
+                    algorithm=algorithm,
+                    evaluation="outlook",
+                    weights=weights,
+                    limit=SearchLimit(nodes=100),
                 )

@@ -16,71 +16,78 @@ from functools import cached_property, partial
 from typing import Any, get_args
 
 from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
-from bots.search.base import SearchResult, SearchLimit, deepen, evaluation_scale
+from bots.search.base import SearchLimit, SearchResult, deepen, evaluation_scale
 from bots.search.kernels import Algorithm
 from bots.search.risk import battle_odds, work_buffers
-from bots.search.risk.battle_odds import MEANS_MODE, NO_DICE_MODE, units_left, floats_needed, write_results, fight_without_dice
+from bots.search.risk.battle_odds import (
+    MEANS_MODE,
+    NO_DICE_MODE,
+    fight_without_dice,
+    floats_needed,
+    units_left,
+    write_results,
+)
 from bots.search.risk.campaign_board import (
     ATTACKS,
+    BORDER_COUNT,
     BORDERS,
     CLASSIC,
+    CONTINENT_COUNT,
     CONTINENTS,
     DICE,
-    CONTINENT_COUNT,
+    KEY_DIGIT_BASE,
     LEFT_KEYS,
-    BORDER_COUNT,
     PLY_KEYS,
     ROUND_KEYS,
     ROUNDS,
     SEAT_KEYS,
     SEATS,
     SOURCES,
-    KEY_DIGIT_BASE,
     campaign_board,
     cell_key,
-    make_keys,
     find_next_turn,
+    make_keys,
 )
 from bots.search.risk.draft_rule import share_units
 from bots.search.risk.flat_position import (
-    TROOPS_OF_SEAT,
+    CELL_LENGTH,
+    FIRST_CELL,
     INDEX,
     MODES,
     NO_EVALUATION,
-    TERRITORIES_OF_SEAT,
     OWNER,
-    FIRST_CELL,
     SEAT,
+    TERRITORIES_OF_SEAT,
     TERRITORY_COUNT,
     TROOPS,
-    CELL_LENGTH,
+    TROOPS_OF_SEAT,
     cell_of,
     evaluate,
     evaluate_change,
-    set_cell,
-    scale_values,
     make_state,
+    scale_values,
+    set_cell,
 )
 from bots.search.risk.settings import BattleMode, CampaignSettings, DraftMode
 from bots.search.risk.work_buffers import (
-    NODE_LIMIT,
     DEEPEST,
     ESTIMATES,
     EXACT_BOUND,
+    FIRST_GAME_SLOT,
     LEAVES,
     LINE_LENGTH,
     LINES,
     LOWER_BOUND,
+    NODE_LIMIT,
     NODES,
-    FIRST_GAME_SLOT,
     STOP,
     UPPER_BOUND,
-    store_line,
     count_terminal,
+    store_line,
 )
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
-from protocol.games.risk.campaign import MIN_CLASSIC_DRAFT, MAX_PLAYERS, Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.campaign import MAX_PLAYERS, MIN_CLASSIC_DRAFT, Attack, Campaign, Draft, End, Move, Position
 from protocol.games.risk.draft import territories_by_pressure
 
 TURN, LEFT, ROUND, ACTIVE, ELIMINATED, SAVED, KEY, ATTACKS_PER_TURN, ALIVE = range(FIRST_GAME_SLOT, FIRST_GAME_SLOT + 9)
@@ -88,7 +95,9 @@ TURN, LEFT, ROUND, ACTIVE, ELIMINATED, SAVED, KEY, ATTACKS_PER_TURN, ALIVE = ran
 ROUND the round, ACTIVE the seats in the game, GONE the seat that the last attack eliminated (−1: none), KEPT where
 saved positions begin, KEY the search key, A_TURN attacks a turn, and from ALIVE on by seat whether it is in the game.
 """
-ALL_ATTACKS, BATTLE_MODE, QUIESCENCE, DEPTH_IN_TURNS, ROUND_IN_KEY, LISTS, HISTORY, DRAFTING = range(ALIVE + MAX_PLAYERS, ALIVE + MAX_PLAYERS + 8)
+ALL_ATTACKS, BATTLE_MODE, QUIESCENCE, DEPTH_IN_TURNS, ROUND_IN_KEY, LISTS, HISTORY, DRAFTING = range(
+    ALIVE + MAX_PLAYERS, ALIVE + MAX_PLAYERS + 8
+)
 """Slots of `play` for the search. EVERY: 1 if every attack is a move, 0 if only candidates are. FIGHT: how battles are
 resolved. CALM: whether leaves get a quiescence search. BY_TURNS: whether depth counts turns. NEAR: whether the round is
 part of the key. LISTS and HISTORY: where move lists and history scores begin. DRAFTING: whether the turn is at its
@@ -125,7 +134,12 @@ def make_play_array(board: list[int], position: Position, depth: int) -> Any:
     history = lists + (moves + 1) * (depth + 1)
     play = zeros(history + 2 * (moves + 1))
     play[TURN], play[LEFT], play[ROUND] = position.seat, position.attacks_left, position.round
-    play[ACTIVE], play[ELIMINATED], play[SAVED], play[ATTACKS_PER_TURN] = seats - len(position.out), -1, kept, board[ATTACKS]
+    play[ACTIVE], play[ELIMINATED], play[SAVED], play[ATTACKS_PER_TURN] = (
+        seats - len(position.out),
+        -1,
+        kept,
+        board[ATTACKS],
+    )
     for seat in range(seats):
         play[ALIVE + seat] = seat not in position.out
     play[LINES], play[LINE_LENGTH], play[LISTS], play[HISTORY] = lines, depth + 2, lists, history
@@ -300,9 +314,16 @@ def value_of_terminal(board: Any, state: Any, play: Any, ply: int) -> float:
         return WIN_VALUE - ply
     shared = False
     for seat in range(board[SEATS]):
-        if seat == top or not play[ALIVE + seat] or state[TERRITORIES_OF_SEAT + seat] < state[TERRITORIES_OF_SEAT + top]:
+        if (
+            seat == top
+            or not play[ALIVE + seat]
+            or state[TERRITORIES_OF_SEAT + seat] < state[TERRITORIES_OF_SEAT + top]
+        ):
             continue
-        if state[TERRITORIES_OF_SEAT + seat] > state[TERRITORIES_OF_SEAT + top] or state[TROOPS_OF_SEAT + seat] > state[TROOPS_OF_SEAT + top]:
+        if (
+            state[TERRITORIES_OF_SEAT + seat] > state[TERRITORIES_OF_SEAT + top]
+            or state[TROOPS_OF_SEAT + seat] > state[TROOPS_OF_SEAT + top]
+        ):
             return ply - WIN_VALUE
         shared = shared or state[TROOPS_OF_SEAT + seat] == state[TROOPS_OF_SEAT + top]
     return 0.0 if shared else WIN_VALUE - ply
@@ -365,7 +386,11 @@ def search_quiescence(
             if over or attacks_left == 1:
                 play[NODES] += 1
                 play[LEAVES] += 1
-                found = WIN_VALUE - ply - 1 if over else sign * evaluate_change(board, state, scale, to, seat, size - defenders)
+                found = (
+                    WIN_VALUE - ply - 1
+                    if over
+                    else sign * evaluate_change(board, state, scale, to, seat, size - defenders)
+                )
             else:
                 set_cell(board, state, to, seat, size - defenders)
                 if out:
@@ -373,7 +398,9 @@ def search_quiescence(
                     play[ACTIVE] -= 1
                 alpha, beta = (max(low, best), high) if sign > 0 else (-high, -max(low, best))
                 move = i - board[BORDERS]
-                found = sign * search_quiescence(board, state, play, scale, attacks_left - 1, move, ply + 1, alpha, beta)
+                found = sign * search_quiescence(
+                    board, state, play, scale, attacks_left - 1, move, ply + 1, alpha, beta
+                )
                 if out:
                     play[ALIVE + enemy] = 1
                     play[ACTIVE] += 1
@@ -421,7 +448,9 @@ def search_expectiminimax(
                 value = value_of_terminal(board, state, play, ply + 1)
             else:
                 deeper = not play[DEPTH_IN_TURNS] or play[TURN] != seat or play[ROUND] != number
-                value = search_expectiminimax(board, state, play, keys, scale, chances, free, depth_left - deeper, ply + 1)
+                value = search_expectiminimax(
+                    board, state, play, keys, scale, chances, free, depth_left - deeper, ply + 1
+                )
             restore_position(state, play, ply)
             restore_turn(play, seat, attacks, number, gone)
             found += chance * value
@@ -680,7 +709,9 @@ class CampaignSearch:
         state = make_state(self._board, position, position.seat, MODES[evaluation])
         before = limit.nodes_spent
 
-        def search_depth(algorithm: Algorithm, rules: Campaign, root: Position, *, depth: int, limit: SearchLimit) -> SearchResult[Move]:
+        def search_depth(
+            algorithm: Algorithm, rules: Campaign, root: Position, *, depth: int, limit: SearchLimit
+        ) -> SearchResult[Move]:
             """Search exactly `depth` turns or plies; a turn has at most `step` plies."""
             work_buffers.reset_counts(play, limit.nodes_left)
             count = len(rules.map)
@@ -697,7 +728,9 @@ class CampaignSearch:
             return result
 
         with work_buffers.stop_at(play, limit.deadline):
-            hasty = deepen(rules, position, partial(search_depth, "expectiminimax"), limit=limit, max_depth=int(by_turns))
+            hasty = deepen(
+                rules, position, partial(search_depth, "expectiminimax"), limit=limit, max_depth=int(by_turns)
+            )
             play[DEPTH_IN_TURNS] = by_turns
             result = deepen(rules, position, partial(search_depth, algorithm), limit=limit, max_depth=depth)
         if not result.depth:

@@ -11,28 +11,39 @@ from functools import cached_property
 from math import sqrt
 from typing import Any, ClassVar, NamedTuple
 
-from bots.search.base import SearchResult, SearchLimit
+from bots.search.base import SearchLimit, SearchResult
 from bots.search.risk import field as flat
 from bots.search.risk import uct_tree
 from bots.search.risk.battle_odds import find_sufficient
 from bots.search.risk.campaign_board import BORDERS, SEATS, SOURCES
-from bots.search.risk.field import DRAFTING, FOES, IS_IN_GAME, NO_CELL, OVER, POSITION_BEGIN, ROUND, TURN, UNITS, make_field
-from bots.search.risk.flat_position import FIRST_CELL, TERRITORY_COUNT, CELL_LENGTH, cell_of
+from bots.search.risk.field import (
+    DRAFTING,
+    FOES,
+    IS_IN_GAME,
+    NO_CELL,
+    OVER,
+    POSITION_BEGIN,
+    ROUND,
+    TURN,
+    UNITS,
+    make_field,
+)
+from bots.search.risk.flat_position import CELL_LENGTH, FIRST_CELL, TERRITORY_COUNT, cell_of
 from bots.search.risk.policies import (
     POLICY_COUNT,
     RAID,
     RUSH,
     RaidPolicy,
     RaidWeights,
-    choose_move,
-    unit_weight,
     attack_gain,
+    choose_move,
     play_turn,
     site_value,
+    unit_weight,
 )
 from bots.search.risk.uct_tree import CHILD, DECISION, NODE_LENGTH, SIBLING, VISITS, find_or_add_child
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
-from machine.generator import SEED_COUNT, DRAW_RANGE, draw
+from machine.generator import DRAW_RANGE, SEED_COUNT, draw
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
 from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, Move, Position
@@ -214,7 +225,9 @@ def estimate_wins(board: Any, field: Any, manner: Any, shares: Any) -> None:
     for seat in range(board[SEATS]):
         if field[IS_IN_GAME + seat]:
             share = flat.income(board, field, seat) / incomes
-            shares[seat] = integer_power(shares[seat] / units, int(manner[ARMY])) * integer_power(share, int(manner[INCOME]))
+            shares[seat] = integer_power(shares[seat] / units, int(manner[ARMY])) * integer_power(
+                share, int(manner[INCOME])
+            )
             if field[TURN] == seat:
                 shares[seat] *= manner[TEMPO]
             total += shares[seat]
@@ -261,7 +274,9 @@ def simulate(
         node = depth = 0
         while not field[OVER] and field[TURN] == seat and field[ROUND] == number and depth < MAX_DEPTH:
             count = list_candidates(board, field, odds, weights, params, work, priors, path)
-            decision = work[CANDIDATES + select_candidate(tree, totals, work, priors, found, node, count, params[EXPLORATION])]
+            decision = work[
+                CANDIDATES + select_candidate(tree, totals, work, priors, found, node, count, params[EXPLORATION])
+            ]
             apply_decision(board, field, odds, decision)
             node = find_or_add_child(tree, totals, work, node, decision)
             if not node:
@@ -362,7 +377,9 @@ class CampaignUct:
 
     nodes_per_ms: ClassVar[int] = uct_tree.SIMULATIONS_PER_MS
 
-    def __init__(self, rules: Campaign, weights: Sequence[float] = RaidWeights(), params: UctParams | None = None) -> None:
+    def __init__(
+        self, rules: Campaign, weights: Sequence[float] = RaidWeights(), params: UctParams | None = None
+    ) -> None:
         self.rules = rules
         self.raid = RaidPolicy(rules, weights)
         self.opponent_model = OpponentModel(self.raid)
@@ -408,7 +425,15 @@ class CampaignUct:
     def _make_simulation(self, root: Any, seat: int) -> Callable[[int], float]:
         """Return a function that adds simulations from `root` to the tree and returns the sum of their values."""
         raid, (tree, totals, work, priors, found) = self.raid, self._arrays
-        given = raid.board, root, ints(root), raid.odds, raid.weights, self._manner, self.opponent_model.cumulative_trust()
+        given = (
+            raid.board,
+            root,
+            ints(root),
+            raid.odds,
+            raid.weights,
+            self._manner,
+            self.opponent_model.cumulative_trust(),
+        )
         arrays = tree, totals, work, priors, found, raid.path, zeros(MAX_PLAYERS, float)
         return lambda sims: float(simulate(*given, *arrays, seat, sims))
 

@@ -6,7 +6,7 @@ from math import floor
 from typing import Any
 
 from bots.search.risk.campaign_board import BORDERS
-from bots.search.risk.flat_position import FIRST_CELL, TERRITORY_COUNT, CELL_LENGTH
+from bots.search.risk.flat_position import CELL_LENGTH, FIRST_CELL, TERRITORY_COUNT
 from machine.compiled import compiled
 
 

@@ -13,43 +13,43 @@ from typing import Any, ClassVar, get_args
 
 from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
 from bots.search.base import DEFAULT_MAX_DEPTH as DEEPEST_SEARCH
-from bots.search.base import SearchResult, SearchLimit, deepen, evaluation_scale
+from bots.search.base import SearchLimit, SearchResult, deepen, evaluation_scale
 from bots.search.kernels import Algorithm
 from bots.search.risk import work_buffers
 from bots.search.risk.flat_position import (
+    CELL_LENGTH,
+    FIRST_CELL,
     FREE_COUNT,
     INDEX,
     MODES,
     NO_EVALUATION,
-    TERRITORIES_OF_SEAT,
-    FIRST_CELL,
     SEAT,
+    TERRITORIES_OF_SEAT,
     TERRITORY_COUNT,
-    CELL_LENGTH,
     board_values,
     cell_of,
     evaluate_change,
-    set_cell,
-    scale_values,
     make_state,
+    scale_values,
+    set_cell,
 )
 from bots.search.risk.settings import DuelSettings
 from bots.search.risk.work_buffers import (
-    NODE_LIMIT,
     DEEPEST,
     ESTIMATES,
     EXACT_BOUND,
+    FIRST_GAME_SLOT,
     LEAVES,
     LINE_LENGTH,
     LINES,
     LOWER_BOUND,
+    NODE_LIMIT,
     NODES,
-    FIRST_GAME_SLOT,
     STOP,
     UPPER_BOUND,
-    store_line,
     count_terminal,
     make_random_numbers,
+    store_line,
 )
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.games.base import NO_DICE
@@ -204,7 +204,9 @@ def search_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int) -> 
                 found = won
                 wins += 1
             else:
-                found = 0.0 if draw else evaluate_change(board, state, scale, at, mover, troops_placed(board, state, at))
+                found = (
+                    0.0 if draw else evaluate_change(board, state, scale, at, mover, troops_placed(board, state, at))
+                )
             if sign * found > best:
                 best, chosen = sign * found, at
     else:
@@ -215,7 +217,9 @@ def search_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int) -> 
             troops = state[at + 1]
             if troops < most:
                 leaves += 1
-                found = 0.0 if draw else evaluate_change(board, state, scale, at, mover, min(troops + REINFORCEMENT, most))
+                found = (
+                    0.0 if draw else evaluate_change(board, state, scale, at, mover, min(troops + REINFORCEMENT, most))
+                )
                 if sign * found > best:
                     best, chosen = sign * found, at
             for i in range(board[at], board[at + 1]):
@@ -267,7 +271,9 @@ def search_expectiminimax(board: Any, state: Any, scale: Any, work: Any, left: i
             source = board[move + board[SOURCES]]
             troops = state[source + 1]
             set_cell(board, state, source, mover if troops > before else NO_OWNER, troops - before)
-            found = SUCCESS_PROBABILITY * found + FAILURE_PROBABILITY * search_expectiminimax(board, state, scale, work, left - 1, ply + 1)
+            found = SUCCESS_PROBABILITY * found + FAILURE_PROBABILITY * search_expectiminimax(
+                board, state, scale, work, left - 1, ply + 1
+            )
             set_cell(board, state, source, mover, troops)
         if sign * found > best:
             best = sign * found
@@ -344,8 +350,16 @@ def store_entry(
 def bound_values(board: Any, state: Any, scale: Any, mover: int, left: int, ply: int) -> tuple[float, float]:
     """Return bounds on a move's value. A win or loss is possible only if `left` plies suffice to take the whole map."""
     territories = board[TERRITORY_COUNT]
-    low = ply + 2 - WIN_VALUE if state[TERRITORIES_OF_SEAT + 1 - mover] + left // 2 >= territories else -scale[EVALUATION_BOUND]
-    high = WIN_VALUE - ply - 1 if state[TERRITORIES_OF_SEAT + mover] + 1 + (left - 1) // 2 >= territories else scale[EVALUATION_BOUND]
+    low = (
+        ply + 2 - WIN_VALUE
+        if state[TERRITORIES_OF_SEAT + 1 - mover] + left // 2 >= territories
+        else -scale[EVALUATION_BOUND]
+    )
+    high = (
+        WIN_VALUE - ply - 1
+        if state[TERRITORIES_OF_SEAT + mover] + 1 + (left - 1) // 2 >= territories
+        else scale[EVALUATION_BOUND]
+    )
     return low, high
 
 
@@ -379,7 +393,9 @@ def prune_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int, alph
         else:
             source, to = board[move + board[SOURCES]], board[move]
             rest = state[source + 1] - state[to + 1]
-            repelled = 0.0 if draw else sign * evaluate_change(board, state, scale, source, mover if rest else NO_OWNER, rest)
+            repelled = (
+                0.0 if draw else sign * evaluate_change(board, state, scale, source, mover if rest else NO_OWNER, rest)
+            )
             high = won if last else -low
             if FAILURE_PROBABILITY * repelled + SUCCESS_PROBABILITY * high <= alpha:
                 found = FAILURE_PROBABILITY * repelled + SUCCESS_PROBABILITY * high
@@ -463,10 +479,14 @@ def search_alpha_beta(
             holder = mover if rest else NO_OWNER
             if not last:
                 least, most = look_up_bounds(table, values, after, left - 1, low, high)
-            above, below = star1_window(alpha, beta, SUCCESS_PROBABILITY * least, SUCCESS_PROBABILITY * most, FAILURE_PROBABILITY, low, high)
+            above, below = star1_window(
+                alpha, beta, SUCCESS_PROBABILITY * least, SUCCESS_PROBABILITY * most, FAILURE_PROBABILITY, low, high
+            )
             other = onward ^ hash_at(board, source, mover, army) ^ hash_at(board, source, holder, rest)
             set_cell(board, state, source, holder, rest)
-            seen -= FAILURE_PROBABILITY * search_alpha_beta(board, state, scale, work, table, values, left - 1, ply + 1, -below, -above, other)
+            seen -= FAILURE_PROBABILITY * search_alpha_beta(
+                board, state, scale, work, table, values, left - 1, ply + 1, -below, -above, other
+            )
             set_cell(board, state, source, mover, army)
             chance = SUCCESS_PROBABILITY
             above, below = star1_window(alpha, beta, seen, seen, SUCCESS_PROBABILITY, low, high)
@@ -576,7 +596,9 @@ class DuelSearch:
         if depth > depth_left or self.rules.to_move(position) is None:
             return 0
         work = make_work_array(self._values, depth, position.at)
-        return int(count_paths(self._board, make_state(self._board, position, position.seat, NO_EVALUATION), work, depth, 0))
+        return int(
+            count_paths(self._board, make_state(self._board, position, position.seat, NO_EVALUATION), work, depth, 0)
+        )
 
     def warm_up(self) -> None:
         if not HAS_NUMBA:

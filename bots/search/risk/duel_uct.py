@@ -8,13 +8,31 @@ from math import sqrt
 from typing import Any, ClassVar
 
 from bots.evaluation.base import EQUAL_WEIGHTS, WIN_VALUE
-from bots.search.base import SearchResult, SearchLimit, evaluation_scale
+from bots.search.base import SearchLimit, SearchResult, evaluation_scale
 from bots.search.risk import uct_tree
-from bots.search.risk.duel_search import BORDERS, MOVE_CODE_COUNT, MAX_PLIES, SOURCES, decode_move, duel_board, list_moves, troops_placed
-from bots.search.risk.flat_position import FEATURES, TERRITORIES_OF_SEAT, SEAT, TERRITORY_COUNT, evaluate, set_cell, scale_values, make_state
+from bots.search.risk.duel_search import (
+    BORDERS,
+    MAX_PLIES,
+    MOVE_CODE_COUNT,
+    SOURCES,
+    decode_move,
+    duel_board,
+    list_moves,
+    troops_placed,
+)
+from bots.search.risk.flat_position import (
+    FEATURES,
+    SEAT,
+    TERRITORIES_OF_SEAT,
+    TERRITORY_COUNT,
+    evaluate,
+    make_state,
+    scale_values,
+    set_cell,
+)
 from bots.search.risk.uct_tree import CHILD, DECISION, NODE_LENGTH, SIBLING, VISITS, find_or_add_child
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
-from machine.generator import SEED_COUNT, DRAW_RANGE, draw, seed_state
+from machine.generator import DRAW_RANGE, SEED_COUNT, draw, seed_state
 from protocol.games.base import NO_DICE
 from protocol.games.risk import duel
 from protocol.games.risk.duel import NO_OWNER, Action, Duel, Position
@@ -118,7 +136,12 @@ class DuelUct:
         self.rules = rules
         self._values = duel_board(rules)
         self._board = ints(self._values)
-        self._scale = floats([*scale_values(rules.map, EQUAL_WEIGHTS, evaluation_scale(rules), rules.max_troops), evaluation_scale(rules)])
+        self._scale = floats(
+            [
+                *scale_values(rules.map, EQUAL_WEIGHTS, evaluation_scale(rules), rules.max_troops),
+                evaluation_scale(rules),
+            ]
+        )
 
     @cached_property
     def _arrays(self) -> tuple[Any, ...]:
@@ -157,4 +180,6 @@ class DuelUct:
 
     def warm_up(self) -> None:
         if HAS_NUMBA:
-            self.search(self.rules.initial(NO_DICE)[0], below=lambda _: 0, limit=SearchLimit(nodes=uct_tree.MIN_SIMULATIONS))
+            self.search(
+                self.rules.initial(NO_DICE)[0], below=lambda _: 0, limit=SearchLimit(nodes=uct_tree.MIN_SIMULATIONS)
+            )

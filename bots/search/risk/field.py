@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from bots.search.risk.campaign_board import ATTACKS, CLASSIC, DICE, ROUNDS, SEATS, find_next_turn
-from bots.search.risk.flat_position import FIRST_CELL, TERRITORY_COUNT, CELL_LENGTH, cell_of
+from bots.search.risk.flat_position import CELL_LENGTH, FIRST_CELL, TERRITORY_COUNT, cell_of
 from machine.compiled import compiled, entry, ints
-from machine.generator import FIRST_SLOT, SECOND_SLOT, DRAW_RANGE, draw, seed_state
+from machine.generator import DRAW_RANGE, FIRST_SLOT, SECOND_SLOT, draw, seed_state
 from protocol.games.risk.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, round_odds
-from protocol.games.risk.campaign import MIN_CLASSIC_DRAFT, MAX_PLAYERS, Campaign, Position
+from protocol.games.risk.campaign import MAX_PLAYERS, MIN_CLASSIC_DRAFT, Campaign, Position
 
 TURN, LEFT, ROUND, ACTIVE, DRAFTING, UNITS, OVER, IS_IN_GAME = range(SECOND_SLOT + 1, SECOND_SLOT + 9)
 """Slots of `field` behind the generator. TURN is the seat to move, LEFT the attacks it has left, ROUND the round,

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from bots.evaluation.risk import TEMPO_FACTOR, FEATURES_BOUND
+from bots.evaluation.risk import FEATURES_BOUND, TEMPO_FACTOR
 from bots.search.risk.campaign_board import CLASSIC, SEATS
-from bots.search.risk.field import BLOCK_WIDTH, BLOCKS, BONUS, CONTINENT_COUNT, FOES, TERRITORIES_OF_SEAT, IS_IN_GAME, SIZE, TURN, income
-from bots.search.risk.flat_position import FEATURES, NO_EVALUATION, FIRST_CELL, TERRITORY_COUNT, CELL_LENGTH
+from bots.search.risk.field import (
+    BLOCK_WIDTH,
+    BLOCKS,
+    BONUS,
+    CONTINENT_COUNT,
+    FOES,
+    IS_IN_GAME,
+    SIZE,
+    TERRITORIES_OF_SEAT,
+    TURN,
+    income,
+)
+from bots.search.risk.flat_position import CELL_LENGTH, FEATURES, FIRST_CELL, NO_EVALUATION, TERRITORY_COUNT
 from machine.compiled import compiled
 
 OUTLOOK = 3

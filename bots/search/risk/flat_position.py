@@ -12,7 +12,7 @@ from itertools import chain
 from math import lcm
 from typing import Any
 
-from bots.evaluation.risk import FEATURES_BOUND, unam_bound, breadth_first_pairs
+from bots.evaluation.risk import FEATURES_BOUND, breadth_first_pairs, unam_bound
 from machine.compiled import compiled, entry, ints, zeros
 from protocol.games.risk.board import Board
 from protocol.games.risk.campaign import MAX_PLAYERS

@@ -13,8 +13,21 @@ from typing import Any, NamedTuple
 from bots.search.risk import field as flat
 from bots.search.risk.battle_odds import find_sufficient, look_up_odds, odds_table
 from bots.search.risk.campaign_board import CLASSIC, campaign_board
-from bots.search.risk.field import BLOCK, BONUS, DRAFTING, FOES, TERRITORIES_OF_SEAT, IS_IN_GAME, LEFT, NO_CELL, SIZE, TURN, UNITS, make_field
-from bots.search.risk.flat_position import INDEX, FIRST_CELL, TERRITORY_COUNT, CELL_LENGTH
+from bots.search.risk.field import (
+    BLOCK,
+    BONUS,
+    DRAFTING,
+    FOES,
+    IS_IN_GAME,
+    LEFT,
+    NO_CELL,
+    SIZE,
+    TERRITORIES_OF_SEAT,
+    TURN,
+    UNITS,
+    make_field,
+)
+from bots.search.risk.flat_position import CELL_LENGTH, FIRST_CELL, INDEX, TERRITORY_COUNT
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
@@ -198,7 +211,9 @@ def play_turn(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy
     seat, number = field[TURN], field[flat.ROUND]
     worth = unit_weight(board, field) if policy == RAID else 1.0
     if field[DRAFTING]:
-        site = choose_site(board, field, odds, weights, worth, path) if policy == RAID else choose_rush_site(board, field)
+        site = (
+            choose_site(board, field, odds, weights, worth, path) if policy == RAID else choose_rush_site(board, field)
+        )
         flat.place_units(field, site, field[UNITS])
     while not field[flat.OVER] and field[TURN] == seat and field[flat.ROUND] == number:
         if policy == RAID:
@@ -216,7 +231,9 @@ def choose_move(board: Any, field: Any, odds: Any, weights: Any, path: Any, poli
     """Return a policy's next move: a site, NOWHERE and the new units for a draft; else an attack."""
     worth = unit_weight(board, field) if policy == RAID else 1.0
     if field[DRAFTING]:
-        site = choose_site(board, field, odds, weights, worth, path) if policy == RAID else choose_rush_site(board, field)
+        site = (
+            choose_site(board, field, odds, weights, worth, path) if policy == RAID else choose_rush_site(board, field)
+        )
         return site, NO_CELL, field[UNITS]
     return choose_attack(board, field, odds, weights, worth) if policy == RAID else choose_rush_attack(board, field)
 

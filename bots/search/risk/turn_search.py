@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from bots.evaluation.base import WIN_VALUE
-from bots.search.base import SearchResult, SearchLimit, evaluation_scale
+from bots.search.base import SearchLimit, SearchResult, evaluation_scale
 from bots.search.kernels import Algorithm
 from bots.search.risk import field as flat
 from bots.search.risk import work_buffers
@@ -21,12 +21,12 @@ from bots.search.risk.battle_odds import find_sufficient, look_up_odds, odds_tab
 from bots.search.risk.campaign_board import (
     ATTACKS,
     BORDERS,
+    KEY_DIGIT_BASE,
     LEFT_KEYS,
     PLY_KEYS,
     ROUND_KEYS,
     SEAT_KEYS,
     SOURCES,
-    KEY_DIGIT_BASE,
     campaign_board,
     cell_key,
     make_keys,
@@ -34,22 +34,22 @@ from bots.search.risk.campaign_board import (
 from bots.search.risk.campaign_search import COMPLETE_FLAG, INFINITY, MAX_ATTACKS, store_entry
 from bots.search.risk.field import DRAFTING, FOES, IS_IN_GAME, LEFT, OVER, ROUND, TURN, UNITS, make_field
 from bots.search.risk.field_evaluation import OUTLOOK, evaluate
-from bots.search.risk.flat_position import INDEX, MODES, FIRST_CELL, TERRITORY_COUNT, CELL_LENGTH
-from bots.search.risk.policies import RaidWeights, unit_weight, attack_gain, site_value
+from bots.search.risk.flat_position import CELL_LENGTH, FIRST_CELL, INDEX, MODES, TERRITORY_COUNT
+from bots.search.risk.policies import RaidWeights, attack_gain, site_value, unit_weight
 from bots.search.risk.work_buffers import (
-    NODE_LIMIT,
     DEEPEST,
     ESTIMATES,
     EXACT_BOUND,
+    FIRST_GAME_SLOT,
     LEAVES,
     LINE_LENGTH,
     LINES,
     LOWER_BOUND,
+    NODE_LIMIT,
     NODES,
-    FIRST_GAME_SLOT,
     STOP,
-    store_line,
     count_terminal,
+    store_line,
 )
 from machine.compiled import compiled, entry, floats, ints, zeros
 from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, End, Move, Position
@@ -57,7 +57,9 @@ from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, E
 END_MOVE, DRAFT_RULE_MOVE = 0, 1
 """The moves that end a turn and that draft by the draft rule. A draft to a cell is twice the cell, plus 1 for half of
 the units. An attack across a border is twice the border's index in `board`, plus 1 to send only `enough` units."""
-MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10)
+MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
+    FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
+)
 """Slots of `work`. ME is MAX, MODE the evaluation, SEARCH the number of an alpha-beta search, else 0. PLIES is the
 greatest number of plies, FIRST the move to try first at the root, −1 for none. KEPT is where saved positions begin, one
 a ply; LISTS the moves, MOST of a ply; PLACES what the draft rule places at the root, by territory index. SPLITS is the
@@ -97,7 +99,9 @@ FULL_WIDTH = SearchWidth((MAX_MOVES // 2,) * WIDTH_COUNT, (MAX_MOVES - 1,) * WID
 
 
 @compiled
-def insert_move(work: Any, scores: Any, begin: int, first: int, count: int, max_moves: int, move: int, score: float) -> int:
+def insert_move(
+    work: Any, scores: Any, begin: int, first: int, count: int, max_moves: int, move: int, score: float
+) -> int:
     """Insert a move into a sorted list of `count` moves that keeps the `most` best. Return its new length."""
     if count == max_moves:
         if max_moves == 0 or score <= scores[first + count - 1]:
@@ -137,7 +141,9 @@ def list_drafts(
 
 
 @compiled
-def list_attacks(board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, ply: int, max_attacks: int) -> int:
+def list_attacks(
+    board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, ply: int, max_attacks: int
+) -> int:
     """Write the attacks of a ply, greatest gain first, then the end of the turn. Return the number of moves."""
     seat, worth = field[TURN], unit_weight(board, field)
     begin, first = work[LISTS] + ply * MAX_MOVES, GAINS + ply * MAX_MOVES
@@ -162,7 +168,16 @@ def list_attacks(board: Any, field: Any, odds: Any, raid: Any, work: Any, scores
 
 @compiled
 def list_moves(
-    board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, path: Any, ply: int, turn: int, first_move: int
+    board: Any,
+    field: Any,
+    odds: Any,
+    raid: Any,
+    work: Any,
+    scores: Any,
+    path: Any,
+    ply: int,
+    turn: int,
+    first_move: int,
 ) -> int:
     """Write the moves of a ply in this turn, `first` before the others if it is one. Return how many there are."""
     wide = WIDTHS + min(turn, WIDTH_COUNT - 1)
@@ -400,7 +415,9 @@ class TurnSearch:
             for turn in range(1, deepest + 1) if algorithm == "alphabeta" else (deepest,):
                 work_buffers.reset_counts(work, limit.nodes_left)
                 work[work[LINES]] = 0
-                value = search_node(*given, *self._table, evaluation_scale(self.rules), turn, turn, 0, -INFINITY, INFINITY)
+                value = search_node(
+                    *given, *self._table, evaluation_scale(self.rules), turn, turn, 0, -INFINITY, INFINITY
+                )
                 limit.count_nodes(int(work[NODES]))
                 if line := work_buffers.read_principal_variation(work):
                     work[ROOT_MOVE] = line[0]

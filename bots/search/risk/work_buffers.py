@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from bots.search.base import SearchResult, SearchLimit, LimitReached, M
+from bots.search.base import LimitReached, M, SearchLimit, SearchResult
 from machine.compiled import HAS_NUMBA, compiled
 
 NODES, LEAVES, ESTIMATES, DEEPEST, NODE_LIMIT, STOP, LINES, LINE_LENGTH = range(8)

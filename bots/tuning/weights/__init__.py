@@ -65,7 +65,9 @@ def _parse_weights(bot: str, text: str) -> tuple[float, ...]:
 
 def are_weights(values: Sequence[float]) -> bool:
     """Return whether some evaluation has this number of weights, all are in its range, and one is above 0."""
-    return len(values) in _MAX_WEIGHTS and all(0 <= value <= _MAX_WEIGHTS[len(values)] for value in values) and any(values)
+    return (
+        len(values) in _MAX_WEIGHTS and all(0 <= value <= _MAX_WEIGHTS[len(values)] for value in values) and any(values)
+    )
 
 
 def _load_named_set(bot: str, game: str, evaluation: str, name: str) -> tuple[float, ...] | None:

@@ -116,7 +116,9 @@ def _throws(dice: int) -> Iterator[tuple[int, ...]]:
     return product(range(1, SIDES + 1), repeat=dice)
 
 
-_LOSS_TABLES = {(a, d): _loss_table(a, d) for a in range(1, MAX_ATTACK_DICE + 1) for d in range(1, MAX_DEFENCE_DICE + 1)}
+_LOSS_TABLES = {
+    (a, d): _loss_table(a, d) for a in range(1, MAX_ATTACK_DICE + 1) for d in range(1, MAX_DEFENCE_DICE + 1)
+}
 
 
 def describe_attack(event: Event) -> str:

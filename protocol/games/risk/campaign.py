@@ -13,14 +13,14 @@ from protocol.dice import Dice
 from protocol.display import short_repr
 from protocol.errors import BadConfig
 from protocol.games.base import Game
-from protocol.games.parsing import parse_integer, parse_choice, raise_illegal, read_config
+from protocol.games.parsing import parse_choice, parse_integer, raise_illegal, read_config
 from protocol.games.risk import campaign_moves as moves
 from protocol.games.risk import maps
-from protocol.games.risk.battle import battle_odds, battle_without_dice, roll_battle, describe_attack
+from protocol.games.risk.battle import battle_odds, battle_without_dice, describe_attack, roll_battle
 from protocol.games.risk.campaign_checks import Position, check_move
 from protocol.games.risk.campaign_moves import Attack, Draft, End, Move
 from protocol.games.risk.draft import pressure_draft
-from protocol.games.risk.text import MAX_LISTED_CHANGES, list_changes, describe_map, draw_map, summarise_holdings
+from protocol.games.risk.text import MAX_LISTED_CHANGES, describe_map, draw_map, list_changes, summarise_holdings
 from protocol.messages import CHANCE, Event
 from protocol.reasons import DRAW, ROUND_LIMIT, WIN
 
@@ -197,7 +197,9 @@ class Campaign(Game[Position, Move]):
         else:
             left = list(battle_without_dice(move.units, defenders))
         result = {"taken": left[1] == 0, "attackers": left[0], "defenders": left[1]}
-        return self._after_battle(state, move, *left), Event(ply=state.at, seat=seat, move=sent, dice=rolls, result=result)
+        return self._after_battle(state, move, *left), Event(
+            ply=state.at, seat=seat, move=sent, dice=rolls, result=result
+        )
 
     def outcomes(self, state: Position, move: Move) -> Sequence[tuple[Fraction, Position]]:
         if not isinstance(move, Attack) or self.battle == "deterministic":
@@ -338,7 +340,10 @@ class Campaign(Game[Position, Move]):
         return "; ".join(found) if len(found) <= MAX_LISTED_CHANGES else self.draw_board(after)
 
     def summarise(self, state: Position) -> str:
-        return f"{summarise_holdings(state.owner, state.troops)}; you draft {self._income(state.owner, state.seat)} a round"
+        return (
+            f"{summarise_holdings(state.owner, state.troops)}; you draft "
+            f"{self._income(state.owner, state.seat)} a round"
+        )
 
     def describe_event(self, event: Event) -> str:
         if event.seat == CHANCE:

@@ -71,7 +71,9 @@ def _check_attack(board: Board, state: Position, move: Attack) -> None:
         raise_illegal(f"{_describe_territory(board, state, to)} is your own; {nearby}")
     most = state.troops[source] - 1
     if most < 1:
-        raise_illegal(f"{here} cannot attack: 1 has to stay behind; can attack: {list_first(_possible_sources(board, state))}")
+        raise_illegal(
+            f"{here} cannot attack: 1 has to stay behind; can attack: {list_first(_possible_sources(board, state))}"
+        )
     if not 1 <= units <= most:
         raise_illegal(f"{here} can attack with 1 to {most} units, not {units}")
 

@@ -86,7 +86,9 @@ def parse(text: str, board: Board) -> Move:
     if attacks:
         target = parse_counts(board, rest)
         if len(target) != 1:
-            raise MalformedMove(f"{short_repr(text)} attacks {len(target)} territories: it is one, as in {MOVE_EXAMPLES}")
+            raise MalformedMove(
+                f"{short_repr(text)} attacks {len(target)} territories: it is one, as in {MOVE_EXAMPLES}"
+            )
         return Attack(target[0][0], parse_territory(board, source), target[0][1])
     do, _, rest = text.strip().partition(" ")
     if do.lower() == "draft" and rest:

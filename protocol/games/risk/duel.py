@@ -17,7 +17,7 @@ from protocol.games.base import PROBABILITY_ONE, Game
 from protocol.games.parsing import parse_integer, parse_integers, raise_illegal, read_config, read_move_kind
 from protocol.games.risk import maps
 from protocol.games.risk.battle import describe_attack
-from protocol.games.risk.text import MAX_LISTED_CHANGES, list_changes, describe_map, draw_map, summarise_holdings
+from protocol.games.risk.text import MAX_LISTED_CHANGES, describe_map, draw_map, list_changes, summarise_holdings
 from protocol.games.risk.text import parse_territory as place
 from protocol.messages import Event
 from protocol.reasons import PLY_LIMIT, WIN
@@ -143,12 +143,17 @@ class Duel(Game[Position, Action]):
     def outcomes(self, state: Position, move: Action) -> Sequence[tuple[Fraction, Position]]:
         if move.do != "attack":
             return ((PROBABILITY_ONE, self._after_placement(state, move)),)
-        return (WIN_PROBABILITY, self._after_conquest(state, move)), (1 - WIN_PROBABILITY, self._after_repulse(state, move))
+        return (WIN_PROBABILITY, self._after_conquest(state, move)), (
+            1 - WIN_PROBABILITY,
+            self._after_repulse(state, move),
+        )
 
     def _after_placement(self, state: Position, move: Action) -> Position:
         if move.do == "invade":
             return _set_territory(state, move.to, state.seat, self.invasion_troops(state.owner.count(NO_OWNER)))
-        return _set_territory(state, move.to, state.seat, min(state.troops[move.to] + REINFORCEMENT_TROOPS, self.max_troops))
+        return _set_territory(
+            state, move.to, state.seat, min(state.troops[move.to] + REINFORCEMENT_TROOPS, self.max_troops)
+        )
 
     def invasion_troops(self, free: int) -> int:
         """Return the troops of an invasion while this many territories are free."""

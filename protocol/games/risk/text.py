@@ -220,10 +220,14 @@ def parse_territory(board: Board, text: str) -> int:
     if len(found) == 1:
         return found[0]
     if found:
-        raise MalformedMove(f"{short_repr(text)} may be {list_first((board.label(at) for at in found), 4)}: write more of the name")
+        raise MalformedMove(
+            f"{short_repr(text)} may be {list_first((board.label(at) for at in found), 4)}: write more of the name"
+        )
     near = get_close_matches(wanted, names, 3, 0.5)
     like = f": maybe {list_first(board.label(names.index(name)) for name in near)}" if near else ""
-    raise MalformedMove(f"there is no territory {short_repr(text)}{like}; a name, or a number from 0 to {len(board) - 1}")
+    raise MalformedMove(
+        f"there is no territory {short_repr(text)}{like}; a name, or a number from 0 to {len(board) - 1}"
+    )
 
 
 def parse_counts(board: Board, text: str) -> tuple[tuple[int, int], ...]:
@@ -260,4 +264,7 @@ def list_changes(
     """List the territories whose owner or troops differ, with the new ones: `3 (Peru): A 4`."""
     old, new = zip(*before, strict=True), zip(*after, strict=True)
     differ = [(at, now) for at, (was, now) in enumerate(zip(old, new, strict=True)) if was != now]
-    return [f"{board.label(at)}: {'nobody' if seat < 0 else f'{SEAT_LETTERS[seat]} {count}'}" for at, (seat, count) in differ]
+    return [
+        f"{board.label(at)}: {'nobody' if seat < 0 else f'{SEAT_LETTERS[seat]} {count}'}"
+        for at, (seat, count) in differ
+    ]

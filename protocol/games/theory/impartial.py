@@ -16,7 +16,7 @@ from math import factorial, prod
 from operator import xor
 from typing import Literal, NamedTuple
 
-from protocol.games.theory.heaps import HeapRule, AllowedTakes, nim_rule
+from protocol.games.theory.heaps import AllowedTakes, HeapRule, nim_rule
 
 Class = Literal["P", "N"]
 MAX_POSITIONS = 20_000

@@ -2,7 +2,7 @@
 
 import { svg } from "../dom.js";
 
-const SHAPES = [
+const SEAT_SHAPES = [
   "M0-13a13 13 0 1 1-.1 0z",
   "M-12-12h24v24h-24z",
   "M0-16 16 0 0 16-16 0z",
@@ -17,18 +17,18 @@ const PIECES = {
   infantry: "M0-6a2 2 0 1 1-.1 0zM-2.500-1.500H2.500V2H1.500L1.200 5.500H-1.200L-1.500 2H-2.500Z",
 };
 
-const WIDE = 12; // width of a piece
-const IN_A_ROW = 5;
+const PIECE_WIDTH = 12; // width of a piece
+const MAX_ROW_PIECES = 5;
 
 /** The maximum number of troops that are also shown as pieces. */
-export const MOST_PIECES = 49;
+export const MAX_PICTURED_TROOPS = 49;
 
 /**
  * Return the path of a seat's shape, some 26 units wide, centred at 0 0; empty for a free territory.
  * @param {number} seat
  */
 export function shapeOf(seat) {
-  return SHAPES[seat] ?? "";
+  return SEAT_SHAPES[seat] ?? "";
 }
 
 /**
@@ -36,7 +36,7 @@ export function shapeOf(seat) {
  * @param {number} seat
  * @returns {SVGElement}
  */
-export function seatSign(seat) {
+export function makeSeatSymbol(seat) {
   const sign = svg("svg", { class: `seat-sign seat-${seat}`, viewBox: "-17 -17 34 34", "aria-hidden": "true" });
   sign.append(svg("path", { d: shapeOf(seat) }), svg("text", { y: 6 }, seat + 1));
   return sign;
@@ -60,10 +60,10 @@ function piecesOf(troops) {
 export function pieceRows(troops) {
   const pieces = piecesOf(troops);
   const half = Math.ceil(pieces.length / 2);
-  const rows = pieces.length > IN_A_ROW ? [pieces.slice(0, half), pieces.slice(half)] : [pieces];
+  const rows = pieces.length > MAX_ROW_PIECES ? [pieces.slice(0, half), pieces.slice(half)] : [pieces];
   return rows.flatMap((row, above) =>
     row.map((piece, at) => {
-      const place = `translate(${WIDE * (at - (row.length - 1) / 2)} ${WIDE * (above + 1 - rows.length)})`;
+      const place = `translate(${PIECE_WIDTH * (at - (row.length - 1) / 2)} ${PIECE_WIDTH * (above + 1 - rows.length)})`;
       return svg("path", { d: PIECES[piece], transform: place });
     }),
   );

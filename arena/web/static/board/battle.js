@@ -6,7 +6,7 @@ const PIPS = { 1: [[0, 0]], 2: [[-1, -1], [1, 1]], 3: [[-1, -1], [0, 0], [1, 1]]
 PIPS[4] = [...PIPS[2], [-1, 1], [1, -1]];
 PIPS[5] = [...PIPS[4], [0, 0]];
 PIPS[6] = [...PIPS[4], [-1, 0], [1, 0]];
-const MOST_ROUNDS = 10; // rounds that are drawn
+const MAX_DRAWN_ROUNDS = 10; // rounds that are drawn
 
 /**
  * Return the rounds of a battle, each with the attacker's dice above the defender's; null without dice.
@@ -17,7 +17,7 @@ const MOST_ROUNDS = 10; // rounds that are drawn
 export function diceRow(event, defender) {
   const rounds = [];
   const rows = event.dice ?? [];
-  for (let at = 0; at + 1 < rows.length && rounds.length < MOST_ROUNDS; at += 2) {
+  for (let at = 0; at + 1 < rows.length && rounds.length < MAX_DRAWN_ROUNDS; at += 2) {
     rounds.push(el("li", {}, side(rows[at], event.seat), side(rows[at + 1], defender)));
   }
   const more = Math.floor(rows.length / 2) - rounds.length;

@@ -2,8 +2,8 @@
 
 import { el, put, say } from "../dom.js";
 import { listed } from "../format.js";
-import { seatSign } from "./army-symbols.js";
-import { inWords } from "./move-text.js";
+import { makeSeatSymbol } from "./army-symbols.js";
+import { describeEvent } from "./move-text.js";
 import { moversOf } from "./movers.js";
 
 /**
@@ -35,7 +35,7 @@ export class Board {
     this.game = game;
     this.config = config;
     this.seats = seats;
-    this.told = el("div", { class: "board-told" });
+    this.eventElement = el("div", { class: "board-told" });
     this.face = el("div", { class: "board-face" });
     this.words = el("p", { class: "quiet" });
     this.controls = el("div", { class: "board-controls", hidden: true });
@@ -50,16 +50,16 @@ export class Board {
    * @param {View} [view]
    */
   show(state, view = {}) {
-    if (this.playable) this.#focused = [this.element, this.controls].some((part) => part.contains(document.activeElement));
+    if (this.isPlayable) this.#focused = [this.element, this.controls].some((part) => part.contains(document.activeElement));
     this.state = state;
     this.view = view;
-    put(this.element, "data-playable", this.playable);
-    put(this.controls, "hidden", !this.playable || !this.controls.hasChildNodes());
-    put(this.words, "aria-live", this.playable ? "polite" : null);
+    put(this.element, "data-playable", this.isPlayable);
+    put(this.controls, "hidden", !this.isPlayable || !this.controls.hasChildNodes());
+    put(this.words, "aria-live", this.isPlayable ? "polite" : null);
     say(this.words, this.describe(state));
     this.#tell(view.event);
     this.draw();
-    if (this.playable && this.#focused && document.activeElement === document.body) this.#focus();
+    if (this.isPlayable && this.#focused && document.activeElement === document.body) this.#focus();
   }
 
   /** Restore the keyboard focus after the focused part was disabled or removed. */
@@ -71,21 +71,21 @@ export class Board {
   #tell(event) {
     if (this.toldEvent === event) return;
     this.toldEvent = event;
-    if (!event) this.told.replaceChildren();
+    if (!event) this.eventElement.replaceChildren();
     else if (event.seat < 0) {
-      const words = inWords(this.game, this.config, event, this.seats);
-      const signs = (event.moves ?? []).map((_, seat) => seatSign(seat));
-      this.told.replaceChildren(...signs, el("span", {}, event.moves ? words : `chance ${words}`));
+      const words = describeEvent(this.game, this.config, event, this.seats);
+      const signs = (event.moves ?? []).map((_, seat) => makeSeatSymbol(seat));
+      this.eventElement.replaceChildren(...signs, el("span", {}, event.moves ? words : `chance ${words}`));
     }
     else {
       const who = event.seat === this.view.seat ? "you" : this.seats[event.seat].bot;
-      const words = el("span", {}, el("b", {}, who), `: ${inWords(this.game, this.config, event, this.seats)}`);
-      this.told.replaceChildren(...[seatSign(event.seat), words, this.dice(event)].filter(Boolean));
+      const words = el("span", {}, el("b", {}, who), `: ${describeEvent(this.game, this.config, event, this.seats)}`);
+      this.eventElement.replaceChildren(...[makeSeatSymbol(event.seat), words, this.dice(event)].filter(Boolean));
     }
   }
 
   /** Return the state of the match in a few words. Another part of the page tells a person that it is their turn. */
-  saying() {
+  statusText() {
     const others = moversOf(this.state.to_move).filter((seat) => seat !== this.view.seat);
     return others.length === 0 ? "" : `${listed(others.map((seat) => this.seats[seat].bot))} ${others.length === 1 ? "is" : "are"} to move`;
   }
@@ -101,7 +101,7 @@ export class Board {
   }
 
   /** The sentence that explains how to move; empty if the board explains it turn by turn. */
-  get manner() {
+  get instructions() {
     return "";
   }
 
@@ -111,7 +111,7 @@ export class Board {
   }
 
   /** The choice that a person has made while others have not yet, in words. */
-  get chosen() {
+  get choiceText() {
     return "";
   }
 
@@ -130,7 +130,7 @@ export class Board {
   }
 
   /** Whether the person may choose a move now. */
-  get playable() {
+  get isPlayable() {
     return Boolean(this.view.legal?.length);
   }
 

@@ -25,14 +25,14 @@ export class CampaignBoard extends RiskBoard {
     return this.config.draft === "classic";
   }
 
-  forget() {
-    super.forget();
+  clearSelection() {
+    super.clearSelection();
     this.order = []; // [territory, units], in the order of presses
   }
 
   draw() {
     super.draw();
-    if (!this.playable) return;
+    if (!this.isPlayable) return;
     const drafts = this.state.phase === "draft";
     put(this.drafting, "hidden", !drafts);
     put(this.attacking, "hidden", drafts);
@@ -53,14 +53,14 @@ export class CampaignBoard extends RiskBoard {
   }
 
   offered() {
-    if (!this.playable) return [];
+    if (!this.isPlayable) return [];
     const { options } = this.view;
     if (this.state.phase === "draft") return this.#left ? (options?.territories ?? owned(this.state, this.mover)) : [];
     const from = this.source === null ? this.#attacks() : this.#attacks().filter((attack) => attack.from === this.source);
     return [...new Set(from.map((attack) => (this.source === null ? attack.from : attack.to)))];
   }
 
-  saying() {
+  statusText() {
     const { round, phase, units, attacks_left: left, to_move: mover } = this.state;
     const number = `Round ${Math.min(round, this.config.max_rounds)} of ${this.config.max_rounds}`;
     if (mover === null) return number;
@@ -73,13 +73,13 @@ export class CampaignBoard extends RiskBoard {
   }
 
   attackOn(at) {
-    if (!this.playable || this.source === null) return undefined;
+    if (!this.isPlayable || this.source === null) return undefined;
     const attack = this.#attacks().find(({ from, to }) => from === this.source && to === at);
     return attack && { do: "attack", from: attack.from, to: attack.to, units: attack.max_units };
   }
 
   press(at, event) {
-    if (!this.playable) return;
+    if (!this.isPlayable) return;
     if (this.state.phase === "draft") this.#draft(at, event?.shiftKey);
     else if (this.state.owner[at] === this.mover) this.#pick(at);
     else if (this.source === null) this.onRefuse(`${this.held(at)}: choose one of your own first, next to it, to attack from.`);

@@ -10,7 +10,7 @@ const PATHS = {
   spades: "M0-11C4-5 11-2 11 4 11 9 5 10 1.5 6.5L4 12H-4L-1.5 6.5C-5 10-11 9-11 4-11-2-4-5 0-11z",
   hearts: "M0 11C-4 5-11 2-11-4-11-10-3-11 0-5 3-11 11-10 11-4 11 2 4 5 0 11z",
 };
-const ALIKE = { kuhn: 1, leduc: 2 }; // cards of each rank
+const CARDS_PER_RANK = { kuhn: 1, leduc: 2 }; // cards of each rank
 
 /**
  * Return a card in two characters, like "K♠", or "an unseen card".
@@ -32,11 +32,11 @@ export function cardName(game, card) {
 
 /** @returns {number} the rank; 0 is the lowest */
 export function rankOf(game, card) {
-  return Math.floor(card / ALIKE[game]);
+  return Math.floor(card / CARDS_PER_RANK[game]);
 }
 
 function suitOf(game, card) {
-  return SUITS[card % ALIKE[game]];
+  return SUITS[card % CARDS_PER_RANK[game]];
 }
 
 /** A place on the table that shows a card's face, its back, or no card. */

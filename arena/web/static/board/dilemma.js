@@ -27,7 +27,7 @@ export class DilemmaBoard extends Board {
   draw() {
     const mine = this.view.seat ?? 0;
     if (this.ownRow !== mine) this.#build(mine);
-    if (this.playable || this.#chosen?.ply !== this.state.ply) this.#chosen = null;
+    if (this.isPlayable || this.#chosen?.ply !== this.state.ply) this.#chosen = null;
     const own = this.#chosen?.choice;
     for (const [choice, { row }] of this.rows.entries()) put(row, "data-chosen", choice === own);
     const { last } = this.state;
@@ -36,7 +36,7 @@ export class DilemmaBoard extends Board {
       put(cell, "data-last", last !== null && last[mine] === row && last[1 - mine] === column);
     }
     this.#drawHistory(mine);
-    this.choices.offer(this.playable ? this.#options(mine) : []);
+    this.choices.offer(this.isPlayable ? this.#options(mine) : []);
   }
 
   choose(move) {
@@ -45,7 +45,7 @@ export class DilemmaBoard extends Board {
   }
 
   /** The sentence that the page shows while others have not chosen yet. */
-  get chosen() {
+  get choiceText() {
     return this.#chosen === null ? "" : `You chose ${this.config.choices[this.view.seat][this.#chosen.choice]}`;
   }
 
@@ -53,11 +53,11 @@ export class DilemmaBoard extends Board {
     return true;
   }
 
-  get manner() {
+  get instructions() {
     return "Press a choice, or its key. Both are told at once, and none can be taken back.";
   }
 
-  saying() {
+  statusText() {
     const { ply, to_move: mover } = this.state;
     if (mover === null) return "";
     return `Round ${ply + 1}${this.#known}${this.view.seat === undefined ? ": both choose" : ""}`;

@@ -15,7 +15,7 @@ export class DuelBoard extends RiskBoard {
 
   draw() {
     super.draw();
-    if (!this.playable) return;
+    if (!this.isPlayable) return;
     const at = this.source;
     put(this.reinforce, "hidden", at === null || !this.#legal("reinforce", { at }));
     if (at !== null) say(this.reinforce, `Reinforce ${this.name(at)}`);
@@ -24,7 +24,7 @@ export class DuelBoard extends RiskBoard {
   }
 
   offered() {
-    if (!this.playable) return [];
+    if (!this.isPlayable) return [];
     const { legal } = this.view;
     if (legal[0].do === "invade") return legal.map(({ to }) => to);
     if (this.source !== null) return legal.filter((move) => move.do === "attack" && move.from === this.source).map(({ to }) => to);
@@ -32,21 +32,21 @@ export class DuelBoard extends RiskBoard {
   }
 
   attackOn(at) {
-    return this.playable && this.source !== null ? this.#legal("attack", { from: this.source, to: at }) : undefined;
+    return this.isPlayable && this.source !== null ? this.#legal("attack", { from: this.source, to: at }) : undefined;
   }
 
   attackLabel(attack) {
     return `${super.attackLabel(attack)}, else lose ${this.state.troops[attack.to]}`;
   }
 
-  saying() {
+  statusText() {
     const { ply, to_move: mover } = this.state;
     if (mover === null) return "";
-    return [`Move ${ply + 1} of ${this.config.max_plies}`, super.saying()].filter(Boolean).join(": ");
+    return [`Move ${ply + 1} of ${this.config.max_plies}`, super.statusText()].filter(Boolean).join(": ");
   }
 
   press(at) {
-    if (!this.playable) return;
+    if (!this.isPlayable) return;
     const { owner } = this.state;
     const invasion = this.#legal("invade", { to: at });
     const attack = this.attackOn(at);

@@ -3,7 +3,7 @@
 import { counted, listed, reasonInWords, sentence } from "../format.js";
 import { numberText } from "./rounds.js";
 
-const LEFT = {
+const LEAVING_WORDS = {
   resigned: ["resigned", "resigned"],
   timeout: ["ran out of time", "ran out of time"],
   disconnected: ["was disconnected and did not return in time", "were disconnected and did not return in time"],
@@ -11,7 +11,7 @@ const LEFT = {
   no_show: ["never came", "were not ready in time"],
   failed: ["stopped: its program failed", "stopped: your program failed"],
 };
-const TOGETHER = {
+const LIMIT_WORDS = {
   ply_limit: "the match was as long as a match may be",
   round_limit: "the last round was played",
   draw: "nobody won",
@@ -76,7 +76,7 @@ function said(text, bots) {
 }
 
 /** Return a seat with its verb: "ann has", "you have". */
-function does({ bots, you }, seat, verb, yours) {
+function seatWithVerb({ bots, you }, seat, verb, yours) {
   return seat === you ? `you ${yours}` : `${bots[seat]} ${verb}`;
 }
 
@@ -94,12 +94,12 @@ function headline({ bots, ranks, reason, you, goesOn }) {
 function why(ended) {
   const { reason, reasons, you, goesOn } = ended;
   if (reason === "void") return "the arena called it off";
-  if (you !== undefined && reasons[you] in LEFT) return does(ended, you, "", LEFT[reasons[you]][1]);
+  if (you !== undefined && reasons[you] in LEAVING_WORDS) return seatWithVerb(ended, you, "", LEAVING_WORDS[reasons[you]][1]);
   if (goesOn) return "you have no territory left";
-  const left = reasons.flatMap((each, seat) => (each in LEFT ? [does(ended, seat, ...LEFT[each])] : []));
+  const left = reasons.flatMap((each, seat) => (each in LEAVING_WORDS ? [seatWithVerb(ended, seat, ...LEAVING_WORDS[each])] : []));
   if (left.length > 0 && left.length >= reasons.length - 1) return left.join("; ");
   const winners = ended.ranks.flatMap((rank, seat) => (rank === 1 ? [seat] : []));
-  return played(ended, winners) ?? TOGETHER[reason] ?? reasonInWords(reason);
+  return played(ended, winners) ?? LIMIT_WORDS[reason] ?? reasonInWords(reason);
 }
 
 /** Return how the game itself ended; undefined if that is not known. */
@@ -107,26 +107,26 @@ function played(ended, winners) {
   const { game, config, event, reason, state } = ended;
   const [winner] = winners;
   const isDrawn = winners.length > 1;
-  if (game === "tictactoe") return isDrawn ? "the board is full" : does(ended, winner, "has three in a row", "have three in a row");
+  if (game === "tictactoe") return isDrawn ? "the board is full" : seatWithVerb(ended, winner, "has three in a row", "have three in a row");
   if (game === "nim" && event?.move) {
     const verb = config.misere ? "had to take the last counter" : "took the last counter";
-    return does(ended, event.seat, verb, verb);
+    return seatWithVerb(ended, event.seat, verb, verb);
   }
-  if (game === "grundy" && event?.move) return `${does(ended, event.seat, "made the last split", "made the last split")}: no heap can be split any more`;
+  if (game === "grundy" && event?.move) return `${seatWithVerb(ended, event.seat, "made the last split", "made the last split")}: no heap can be split any more`;
   if (state?.payoffs) return paid(ended, winner, state.payoffs);
-  if (state?.chips) return isDrawn ? "nobody won a chip" : `${does(ended, winner, "won", "won")} ${counted(state.chips[winner], "chip")} in ${counted(state.hand, "hand")}`;
+  if (state?.chips) return isDrawn ? "nobody won a chip" : `${seatWithVerb(ended, winner, "won", "won")} ${counted(state.chips[winner], "chip")} in ${counted(state.hand, "hand")}`;
   if (!config.map) return undefined;
   if (reason === "ply_limit") return "the last move was played, and nobody holds it all";
-  const most = does(ended, winner, "holds the most territories", "hold the most territories");
+  const most = seatWithVerb(ended, winner, "holds the most territories", "hold the most territories");
   if (reason === "round_limit") return isDrawn ? "the last round was played" : `the last round was played: ${most}`;
-  return isDrawn ? undefined : does(ended, winner, `holds ${land(config.map)}`, `hold ${land(config.map)}`);
+  return isDrawn ? undefined : seatWithVerb(ended, winner, `holds ${land(config.map)}`, `hold ${land(config.map)}`);
 }
 
 /** Return what both were paid in all, the winner first. */
 function paid(ended, winner, payoffs) {
   const got = (seat) => numberText(payoffs[seat]);
   if (payoffs[0] === payoffs[1]) return `both got ${got(0)}`;
-  return `${does(ended, winner, "got", "got")} ${got(winner)}, ${1 - winner === ended.you ? "you" : ended.bots[1 - winner]} ${got(1 - winner)}`;
+  return `${seatWithVerb(ended, winner, "got", "got")} ${got(winner)}, ${1 - winner === ended.you ? "you" : ended.bots[1 - winner]} ${got(1 - winner)}`;
 }
 
 function land({ name, continents }) {

@@ -1,19 +1,19 @@
 /** The layout of Risk maps: the world with its coasts; other maps as cells that touch where there is a border. */
 
-import { clip, middle, pathOf, point, wide } from "./polygons.js";
+import { clip, centroidOf, pathOf, point, widthAt } from "./polygons.js";
 import { layOutWorld } from "./world-layout.js";
 
 const WIDTH = 1000;
-const FLAT = 0.7; // height divided by width, of maps with names; those without names are square
+const NAMED_MAP_ASPECT = 0.7; // height divided by width, of maps with names; those without names are square
 const MARGIN = 0.05;
-const STRAIT = 16; // units between cells without a border
-const COAST = 5; // units between bordering cells of different continents
-const SHARED = 14; // minimum length in units of a visible common edge
+const STRAIT_WIDTH = 16; // units between cells without a border
+const COAST_WIDTH = 5; // units between bordering cells of different continents
+const MIN_SHARED_EDGE = 14; // minimum length in units of a visible common edge
 const CORNERS = 28;
-const RELAXED = 4; // steps of Lloyd's algorithm, each halfway: crowded territories get room
-const ROOMY = 7; // maximum territories of a map that keeps its given places
-const SMALL = 12; // maximum territories of a map without borders around the world
-const FAR = 0.8;
+const LLOYD_STEPS = 4; // steps of Lloyd's algorithm, each halfway: crowded territories get room
+const MAX_UNRELAXED_TERRITORIES = 7; // maximum territories of a map that keeps its given places
+const MAX_FLAT_TERRITORIES = 12; // maximum territories of a map without borders around the world
+const WRAP_DISTANCE = 0.8;
 
 /**
  * @typedef {object} Layout
@@ -41,19 +41,19 @@ export function layOut(map) {
 /** Lay out territories as cells of a Voronoi diagram. */
 function layOutCells(map) {
   const named = Math.max(...map.territories.map(({ name }) => name.length)) > 4;
-  const height = named ? WIDTH * FLAT : WIDTH;
+  const height = named ? WIDTH * NAMED_MAP_ASPECT : WIDTH;
   const inset = Math.max(WIDTH * MARGIN, (0.42 * WIDTH) / Math.sqrt(map.territories.length) - 8);
   const joined = new Set(map.borders.map(([a, b]) => key(a, b)));
   let sites = map.territories.map(({ x, y }) => [inset + (x / 100) * (WIDTH - 2 * inset), inset + (y / 100) * (height - 2 * inset)]);
   const land = () => sites.map((_, at) => cellOf(at, sites, joined, map, height));
-  for (let step = 0; step < (sites.length > ROOMY ? RELAXED : 0); step++) sites = land().map((polygon, at) => between(sites[at], middle(polygon), 0.5));
+  for (let step = 0; step < (sites.length > MAX_UNRELAXED_TERRITORIES ? LLOYD_STEPS : 0); step++) sites = land().map((polygon, at) => between(sites[at], centroidOf(polygon), 0.5));
   const polygons = land();
-  const places = polygons.map(middle);
-  const around = (a, b) => places.length > SMALL && Math.abs(map.territories[a].x - map.territories[b].x) > FAR * 100;
+  const places = polygons.map(centroidOf);
+  const around = (a, b) => places.length > MAX_FLAT_TERRITORIES && Math.abs(map.territories[a].x - map.territories[b].x) > WRAP_DISTANCE * 100;
   const links = map.borders
     .filter(([a, b]) => !touch(polygons[a], polygons[b], sites[a], sites[b]))
     .map(([a, b]) => (around(a, b) ? roundPath(places[a], places[b]) : `M${point(places[a])}L${point(places[b])}`));
-  const room = (at, dy) => wide(polygons[at], places[at][1] + dy);
+  const room = (at, dy) => widthAt(polygons[at], places[at][1] + dy);
   return { width: WIDTH, height, places, cells: polygons.map(pathOf), links, lakes: [], elsewhere: [], ground: WIDTH * height, room, named };
 }
 
@@ -71,7 +71,7 @@ function cellOf(at, places, joined, map, height) {
   });
   for (const [other, place] of places.entries()) {
     if (other === at) continue;
-    const gap = !joined.has(key(at, other)) ? STRAIT : map.territories[at].continent === map.territories[other].continent ? 0 : COAST;
+    const gap = !joined.has(key(at, other)) ? STRAIT_WIDTH : map.territories[at].continent === map.territories[other].continent ? 0 : COAST_WIDTH;
     polygon = clip(polygon, own, place, Math.hypot(place[0] - own[0], place[1] - own[1]) / 2 - gap / 2);
   }
   return polygon;
@@ -101,12 +101,12 @@ function touch(one, other, place, otherPlace) {
   const distance = Math.hypot(dx, dy) || 1;
   const reach = (polygon) => {
     const along = polygon
-      .filter(([x, y]) => Math.abs(((x - place[0]) * dx + (y - place[1]) * dy) / distance - distance / 2) < COAST)
+      .filter(([x, y]) => Math.abs(((x - place[0]) * dx + (y - place[1]) * dy) / distance - distance / 2) < COAST_WIDTH)
       .map(([x, y]) => ((y - place[1]) * dx - (x - place[0]) * dy) / distance);
     return [Math.min(...along), Math.max(...along)];
   };
   const [[from, to], [otherFrom, otherTo]] = [reach(one), reach(other)];
-  return Math.min(to, otherTo) - Math.max(from, otherFrom) >= SHARED;
+  return Math.min(to, otherTo) - Math.max(from, otherFrom) >= MIN_SHARED_EDGE;
 }
 
 /** Return the path of a border around the world, which leaves at one edge and returns at the other. */

@@ -24,13 +24,13 @@ export class GrundyBoard extends Board {
     for (const [heap, size] of heaps.entries()) {
       const fresh = event?.move?.heap !== undefined && (heap === event.move.heap || heap === heaps.length - 1);
       drawHeap(this.heaps[heap], size, fresh ? `heap fresh seat-${event.seat}` : size < 3 ? "heap spent" : "heap");
-      if (this.playable) parts.push(...this.heaps[heap].counters.slice(0, -1).map((counter, at) => [counter, offer(heap, size, at + 1)]));
+      if (this.isPlayable) parts.push(...this.heaps[heap].counters.slice(0, -1).map((counter, at) => [counter, offer(heap, size, at + 1)]));
     }
     this.roving.offer(parts);
     this.#point(null);
   }
 
-  get manner() {
+  get instructions() {
     return "Press a counter: its heap is split after it, into two of different sizes.";
   }
 
@@ -52,7 +52,7 @@ export class GrundyBoard extends Board {
   }
 
   #point(part) {
-    const chosen = part && this.playable ? this.#chosen(part) : null;
+    const chosen = part && this.isPlayable ? this.#chosen(part) : null;
     for (const [heap, { counters, told }] of this.heaps.entries()) {
       const cut = chosen?.heap === heap ? chosen.first : 0;
       for (const [at, counter] of counters.entries()) {

@@ -1,9 +1,9 @@
 /** The history of a game: for every seat a row of marks, latest last, and its total. */
 
-import { seatSign } from "./army-symbols.js";
+import { makeSeatSymbol } from "./army-symbols.js";
 import { el, put, say } from "../dom.js";
 
-const MOST = 80; // marks per seat; no board has room for more
+const MAX_MARKS = 80; // marks per seat; no board has room for more
 
 /**
  * @typedef {object} Mark what a seat did or got in a round
@@ -22,7 +22,7 @@ export class History {
     this.noun = noun;
     this.names = seats.map(() => el("span", { class: "history-name" }));
     this.totals = seats.map(() => el("b", { class: "total" }));
-    this.signs = seats.map((_, seat) => el("span", { class: `history-seat seat-${seat}` }, seatSign(seat), this.names[seat]));
+    this.signs = seats.map((_, seat) => el("span", { class: `history-seat seat-${seat}` }, makeSeatSymbol(seat), this.names[seat]));
     this.columns = el("ol", { class: "columns-of-marks", "aria-hidden": "true" });
     this.caption = el("p", { class: "history-caption" });
     const totals = el("div", { class: "totals" }, ...this.totals.map((total, seat) => el("span", { class: `seat-${seat}` }, total)));
@@ -42,7 +42,7 @@ export class History {
       put(this.totals[seat].parentNode, "data-below", seat === order[1]);
     }
     say(this.caption, caption);
-    const latest = columns.slice(-MOST).reverse(); // the columns are laid out from the right and cut off where the room ends
+    const latest = columns.slice(-MAX_MARKS).reverse(); // the columns are laid out from the right and cut off where the room ends
     const key = JSON.stringify([latest, order]);
     if (key === this.#shown) return;
     this.#shown = key;

@@ -1,19 +1,19 @@
 /** The picture of a Risk map: land in the colours of its owners, armies, and the last attack. */
 
 import { el, put, say, svg } from "../dom.js";
-import { MOST_PIECES, pieceRows, shapeOf } from "./army-symbols.js";
+import { MAX_PICTURED_TROOPS, pieceRows, shapeOf } from "./army-symbols.js";
 import { layOut } from "./geometry.js";
 import { move } from "./motion.js";
 import { Roving } from "./roving-tabindex.js";
 import { Zoom } from "./zoom.js";
 
-const SPACIOUS = 96; // minimum pixels across a territory for full names and pieces
-const ROOMY = 58; // minimum for short names
-const NARROW = 600; // pixels across the picture below which armies are drawn smaller
-const LINE = 13; // height of a line of a name, in pixels
-const LETTER = 6.4; // width of a letter, in pixels
+const MIN_FULL_NAME_PX = 96; // minimum pixels across a territory for full names and pieces
+const MIN_SHORT_NAME_PX = 58; // minimum for short names
+const NARROW_WIDTH_PX = 600; // pixels across the picture below which armies are drawn smaller
+const LINE_HEIGHT_PX = 13; // height of a line of a name, in pixels
+const LETTER_WIDTH_PX = 6.4; // width of a letter, in pixels
 const TONES = 6;
-const REACH = 22; // radius in units around an army where a press selects its territory, however small that is
+const PRESS_RADIUS = 22; // radius in units around an army where a press selects its territory, however small that is
 
 export class RiskMap {
   /**
@@ -126,13 +126,13 @@ export class RiskMap {
     const pixels = Math.min(box.width, (box.height * width) / height);
     if (!pixels) return;
     const across = (pixels / width) * Math.sqrt(ground / this.territories.length);
-    const size = Math.min(1.5, Math.max(pixels < NARROW ? 0.62 : 0.85, across / (named ? 105 : 80)));
+    const size = Math.min(1.5, Math.max(pixels < NARROW_WIDTH_PX ? 0.62 : 0.85, across / (named ? 105 : 80)));
     this.scale = (width / pixels) * size;
     this.picture.style.setProperty("--scale", this.scale.toFixed(3));
-    put(this.element, "data-room", across >= SPACIOUS ? "spacious" : across >= ROOMY ? "roomy" : "tight");
+    put(this.element, "data-room", across >= MIN_FULL_NAME_PX ? "spacious" : across >= MIN_SHORT_NAME_PX ? "roomy" : "tight");
     for (const [at, { name, label }] of this.territories.entries()) {
-      const letters = Math.max(4, Math.floor(this.layout.room(at, 27 * this.scale) / this.scale / LETTER));
-      label.replaceChildren(...folded(name, letters).map((line, row) => svg("tspan", { x: 0, y: 27 + LINE * row }, line)));
+      const letters = Math.max(4, Math.floor(this.layout.room(at, 27 * this.scale) / this.scale / LETTER_WIDTH_PX));
+      label.replaceChildren(...folded(name, letters).map((line, row) => svg("tspan", { x: 0, y: 27 + LINE_HEIGHT_PX * row }, line)));
     }
     this.attack(this.drawn ?? null);
   }
@@ -141,7 +141,7 @@ export class RiskMap {
 function makeTerritory({ name, continent }, at, { cells, places }) {
   const [x, y] = places[at];
   const title = svg("title");
-  const land = svg("g", { "data-territory": at }, title, svg("path", { class: "ground", d: cells[at] }), svg("circle", { class: "reach", cx: x.toFixed(1), cy: y.toFixed(1), r: REACH }));
+  const land = svg("g", { "data-territory": at }, title, svg("path", { class: "ground", d: cells[at] }), svg("circle", { class: "reach", cx: x.toFixed(1), cy: y.toFixed(1), r: PRESS_RADIUS }));
   const rim = svg("path", { class: "rim", d: cells[at] });
   const shape = svg("path", { class: "shape" });
   const count = svg("text", { class: "count", y: 5 });
@@ -166,7 +166,7 @@ function drawTerritory(territory, owner, troops, mark, added) {
   say(territory.plus, added ? `+${added}` : "");
   say(territory.title, `${territory.name}: ${owner < 0 ? "nobody's" : `seat ${owner + 1}, ${troops}`}`);
   if (isNew) move(territory.army.firstChild, [{ scale: 1.5 }, { scale: 1 }]);
-  territory.pieces.replaceChildren(...(owner >= 0 && troops <= MOST_PIECES ? pieceRows(troops) : []));
+  territory.pieces.replaceChildren(...(owner >= 0 && troops <= MAX_PICTURED_TROOPS ? pieceRows(troops) : []));
 }
 
 /** Return a slightly bent line and its head. Both end short of the armies, of the names below and the pieces above them. */

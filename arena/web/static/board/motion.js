@@ -1,7 +1,7 @@
 /** Animations of a board: a quarter of a second, and none if the visitor prefers reduced motion. */
 
-const QUICK = { duration: 250, easing: "ease-out" };
-const still = matchMedia("(prefers-reduced-motion: reduce)");
+const ANIMATION_OPTIONS = { duration: 250, easing: "ease-out" };
+const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 /**
  * Animate an element to its present position and look.
@@ -9,5 +9,5 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
  * @param {Keyframe[]} frames
  */
 export function move(element, frames) {
-  if (!still.matches) element.animate(frames, QUICK);
+  if (!reducedMotion.matches) element.animate(frames, ANIMATION_OPTIONS);
 }

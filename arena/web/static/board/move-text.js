@@ -1,11 +1,11 @@
 /** Describes moves and events for people. The words are those of `arena replay show`, but heaps are counted from 1. */
 
-import { MOST_ROUNDS } from "../check/rules/battle.js";
+import { MAX_RECORDED_ROUNDS } from "../check/rules/battle.js";
 import { counted } from "../format.js";
 import { cardText } from "./cards.js";
 import { playedIn, numberText } from "./rounds.js";
 
-const WRITTEN = 4; // maximum territories of a draft that are named
+const MAX_NAMED_TERRITORIES = 4; // maximum territories of a draft that are named
 
 /** The cells of tic-tac-toe, row by row. */
 export const CELLS = ["top left", "top", "top right", "left", "middle", "right", "bottom left", "bottom", "bottom right"];
@@ -37,11 +37,11 @@ export function notation(game, config, move, seat = 0) {
  * @param {object} event
  * @returns {string}
  */
-export function told({ dice = [], result }) {
+export function describeResult({ dice = [], result }) {
   if (result === undefined || result === null) return "";
   const fought = Math.floor(dice.length / 2);
   const thrown = dice.length ? ` (dice\u00a0${dice.map((row) => row.join(",")).join("\u00a0:\u00a0")})` : "";
-  const battle = fought > 1 ? ` after ${fought}${fought === MOST_ROUNDS ? "+" : ""} rounds` : thrown;
+  const battle = fought > 1 ? ` after ${fought}${fought === MAX_RECORDED_ROUNDS ? "+" : ""} rounds` : thrown;
   const left = Math.max(result.attackers ?? 0, result.defenders ?? 0);
   return `${result.taken ? "taken" : "held"}${battle}${left ? `, ${counted(left, "troop")} left` : ""}`;
 }
@@ -54,11 +54,11 @@ export function told({ dice = [], result }) {
  * @param {{bot: string}[]} [seats]
  * @returns {string}
  */
-export function inWords(game, config, event, seats = []) {
+export function describeEvent(game, config, event, seats = []) {
   if (event.out !== undefined && event.out !== null) return `out: ${event.out}`;
   if (event.moves) return game === "dilemma" ? roundInWords(config, event) : movesOf(game, config, event.moves);
   if (event.seat < 0) return dealt(game, event.move);
-  const came = event.result?.chips === undefined ? told(event) : handOver(game, event.result, seats);
+  const came = event.result?.chips === undefined ? describeResult(event) : handOver(game, event.result, seats);
   return notation(game, config, event.move) + (came ? `: ${came}` : "");
 }
 
@@ -104,6 +104,6 @@ function dealt(game, move) {
 }
 
 function few(items) {
-  const more = items.length > WRITTEN ? ` and ${items.length - WRITTEN} more` : "";
-  return items.slice(0, WRITTEN).join(" ") + more;
+  const more = items.length > MAX_NAMED_TERRITORIES ? ` and ${items.length - MAX_NAMED_TERRITORIES} more` : "";
+  return items.slice(0, MAX_NAMED_TERRITORIES).join(" ") + more;
 }

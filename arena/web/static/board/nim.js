@@ -5,7 +5,7 @@ import { either, sentence } from "../format.js";
 import { Board } from "./board.js";
 import { Roving } from "./roving-tabindex.js";
 
-const LOW = 12; // maximum counters on one stack; larger heaps have several
+const MAX_STACK_HEIGHT = 12; // maximum counters on one stack; larger heaps have several
 
 export class NimBoard extends Board {
   constructor(match) {
@@ -26,13 +26,13 @@ export class NimBoard extends Board {
     for (const [heap, size] of this.state.heaps.entries()) {
       const ghosts = heap === taken ? before.heaps[heap] - size : 0;
       drawHeap(this.heaps[heap], this.config.heaps[heap], size, ghosts, event?.seat);
-      if (this.playable) for (let at = size - 1; at >= 0; at--) parts.push([this.heaps[heap].counters[at], this.#offer(heap, size, size - at)]);
+      if (this.isPlayable) for (let at = size - 1; at >= 0; at--) parts.push([this.heaps[heap].counters[at], this.#offer(heap, size, size - at)]);
     }
     this.roving.offer(parts);
     this.#point(null);
   }
 
-  get manner() {
+  get instructions() {
     const { take } = this.config;
     return `Press a counter: it is taken with all above it${take === null ? "" : `, ${either(take)} in all`}.`;
   }
@@ -62,7 +62,7 @@ export class NimBoard extends Board {
   }
 
   #point(part) {
-    const chosen = part && this.playable ? this.#chosen(part) : null;
+    const chosen = part && this.isPlayable ? this.#chosen(part) : null;
     for (const [heap, { counters, told }] of this.heaps.entries()) {
       const size = this.state.heaps[heap];
       const from = chosen?.heap === heap ? size - chosen.take : Infinity;
@@ -98,5 +98,5 @@ function drawHeap(heap, most, size, ghosts, seat) {
 
 /** Return the number of stacks of a heap. */
 function widthOf(size) {
-  return Math.max(1, Math.min(10, Math.ceil(size / LOW)));
+  return Math.max(1, Math.min(10, Math.ceil(size / MAX_STACK_HEIGHT)));
 }

@@ -1,7 +1,7 @@
 /** Computes the chance of an attack by the rules of its game. Pure. */
 
 const SIDES = 6;
-const [ATTACKING, DEFENDING] = [3, 2];
+const [MAX_ATTACK_DICE, MAX_DEFENCE_DICE] = [3, 2];
 
 /**
  * Return the probability that a battle to the end takes a territory.
@@ -12,12 +12,12 @@ const [ATTACKING, DEFENDING] = [3, 2];
 export function battleChance(attackers, defenders) {
   let [before, last, row] = [0, 1, 2].map(() => new Float64Array(defenders + 1)); // chances by number of defenders: with two attackers fewer, one fewer, and this many
   for (let units = 1; units <= attackers; units++) {
-    const dice = Math.min(units, ATTACKING);
+    const dice = Math.min(units, MAX_ATTACK_DICE);
     const ends = [1, 2].map((defence) => roundChances(dice, defence).map(([chance, lost, killed]) => ({ chance, killed, left: [row, last, before][lost] })));
     row[0] = 1;
     for (let against = 1; against <= defenders; against++) {
       row[against] = 0;
-      for (const { chance, killed, left } of ends[Math.min(against, DEFENDING) - 1]) row[against] += chance * left[against - killed];
+      for (const { chance, killed, left } of ends[Math.min(against, MAX_DEFENCE_DICE) - 1]) row[against] += chance * left[against - killed];
     }
     [before, last, row] = [last, row, before];
   }

@@ -1,10 +1,10 @@
 /** The list of players: each seat with its symbol, name, clock and strength. */
 
 import { el, put, say } from "../dom.js";
-import { seatSign } from "./army-symbols.js";
+import { makeSeatSymbol } from "./army-symbols.js";
 import { moversOf } from "./movers.js";
 
-const MANY = 4; // number of players from which on each gets less room
+const MANY_PLAYERS = 4; // number of players from which on each gets less room
 
 /** A list of players by seat. */
 export class Players {
@@ -14,7 +14,7 @@ export class Players {
    */
   constructor(seats, { address = () => null, you = -1 } = {}) {
     this.rows = seats.map((player, seat) => makeRow(player, seat, address(player.bot), seat === you));
-    this.element = el("ul", { class: "players", "aria-label": "players", "data-many": seats.length >= MANY }, ...this.rows.map(({ element }) => element));
+    this.element = el("ul", { class: "players", "aria-label": "players", "data-many": seats.length >= MANY_PLAYERS }, ...this.rows.map(({ element }) => element));
   }
 
   /**
@@ -76,5 +76,5 @@ function makeRow({ bot, display = "", version }, seat, address, isYou) {
   const strength = el("span", { class: "strength", hidden: true }, words, short);
   const share = el("i", { class: "share" });
   const bar = el("span", { class: "share-bar", "aria-hidden": "true", hidden: true }, share);
-  return { element: el("li", { class: `player seat-${seat}` }, seatSign(seat), who, place, clock, strength, bar), clock, note, place, strength, words, short, share };
+  return { element: el("li", { class: `player seat-${seat}` }, makeSeatSymbol(seat), who, place, clock, strength, bar), clock, note, place, strength, words, short, share };
 }

@@ -5,17 +5,17 @@
 
 import { el, put, say } from "../dom.js";
 import { counted, sentence } from "../format.js";
-import { seatSign } from "./army-symbols.js";
+import { makeSeatSymbol } from "./army-symbols.js";
 import { Board } from "./board.js";
 import { CardPlace, cardName, cardText } from "./cards.js";
 import { Choices } from "./choices.js";
 import { History } from "./history.js";
 import { moversOf } from "./movers.js";
-import { ANTE, LETTERS, STAKES, UNDEALT, handsIn, signedText } from "./rounds.js";
+import { ANTE, LETTERS, STAKES, UNDEALT_HAND, handsIn, signedText } from "./rounds.js";
 
 const KEYS = { fold: "f", check: "c", call: "c", bet: "b", raise: "r" };
-const DOES = { fold: "folds", check: "checks", call: "calls", bet: "bets", raise: "raises" };
-const MOST_DISCS = 13;
+const ACTION_VERBS = { fold: "folds", check: "checks", call: "calls", bet: "bets", raise: "raises" };
+const MAX_DISCS = 13;
 
 export class PokerBoard extends Board {
   constructor(match, game) {
@@ -66,7 +66,7 @@ export class PokerBoard extends Board {
     this.#drawBets(shown.bets);
     this.#tellLast(over.at(-1));
     this.#drawHistory(over, mine);
-    const options = this.playable ? this.#options() : [];
+    const options = this.isPlayable ? this.#options() : [];
     this.choices.offer(options, options.find(({ move }) => move.do === "check" || move.do === "call")?.name); // so that pressing a key twice by mistake never folds
   }
 
@@ -74,16 +74,16 @@ export class PokerBoard extends Board {
     return true;
   }
 
-  get manner() {
+  get instructions() {
     return "Press what you do, or its key: your card is told to nobody before the cards are shown.";
   }
 
-  saying() {
+  statusText() {
     const { hand, cards, to_move: mover } = this.state;
     if (mover === null) return "";
     if (cards === null && hand > 0) return `Hand ${hand} of ${this.config.hands} is over`;
     const what = `Hand ${hand + 1} of ${this.config.hands}`;
-    return mover < 0 || mover === this.view.seat ? what : `${what}: ${super.saying()}`;
+    return mover < 0 || mover === this.view.seat ? what : `${what}: ${super.statusText()}`;
   }
 
   strength(seat) {
@@ -105,7 +105,7 @@ export class PokerBoard extends Board {
   steps(turn) {
     const at = turn.events.findLastIndex(({ result }) => result);
     if (at < 0 || turn.state.to_move === null || turn.state.cards === null) return [];
-    const between = { ...turn.state, ...UNDEALT };
+    const between = { ...turn.state, ...UNDEALT_HAND };
     return [{ state: between, event: turn.events[at], left: turn.events.length - 1 - at }];
   }
 
@@ -132,7 +132,7 @@ export class PokerBoard extends Board {
     return [0, 1].map((seat) => {
       const did = bets.at(-1).findLast((bet) => bet.seat === seat);
       if (did === undefined || seat === mover) return "";
-      return seat === this.view.seat ? did.move : DOES[did.move];
+      return seat === this.view.seat ? did.move : ACTION_VERBS[did.move];
     });
   }
 
@@ -147,7 +147,7 @@ export class PokerBoard extends Board {
   #drawBets(bets) {
     const items = bets.flatMap((round, at) => [
       ...(at === 0 ? [] : [el("li", { class: "turn-up" }, "public card")]),
-      ...round.map(({ seat, move }) => el("li", { class: `seat-${seat}` }, seatSign(seat), `${move}${move === "bet" || move === "raise" ? ` ${STAKES[this.game][at]}` : ""}`)),
+      ...round.map(({ seat, move }) => el("li", { class: `seat-${seat}` }, makeSeatSymbol(seat), `${move}${move === "bet" || move === "raise" ? ` ${STAKES[this.game][at]}` : ""}`)),
     ]);
     const key = items.map((item) => item.className + item.textContent).join();
     if (key === this.bets.dataset.key) return;
@@ -213,11 +213,11 @@ function makePlace(game, seat) {
   const [name, does, paid] = [el("b", { class: "place-name" }), el("span", { class: "does" }), el("b")];
   const first = el("span", { class: "first", title: "moves first in this hand" }, "first");
   const discs = el("span", { class: "discs", "aria-hidden": "true" });
-  const element = el("div", { class: `place seat-${seat}` }, el("p", { class: "place-who" }, seatSign(seat), name), card.element, el("p", { class: "paid" }, discs, el("span", {}, "paid ", paid)), el("p", { class: "place-does" }, does, first));
+  const element = el("div", { class: `place seat-${seat}` }, el("p", { class: "place-who" }, makeSeatSymbol(seat), name), card.element, el("p", { class: "paid" }, discs, el("span", {}, "paid ", paid)), el("p", { class: "place-does" }, does, first));
   return { element, card, name, does, paid, first, discs };
 }
 
 function drawDiscs(place, count) {
-  while (place.discs.childElementCount > Math.min(count, MOST_DISCS)) place.discs.lastElementChild.remove();
-  while (place.discs.childElementCount < Math.min(count, MOST_DISCS)) place.discs.append(el("i"));
+  while (place.discs.childElementCount > Math.min(count, MAX_DISCS)) place.discs.lastElementChild.remove();
+  while (place.discs.childElementCount < Math.min(count, MAX_DISCS)) place.discs.append(el("i"));
 }

@@ -6,13 +6,13 @@
  * @param {[number, number][]} polygon
  * @param {[number, number]} own
  * @param {[number, number]} other
- * @param {number} most distance of the line from `own`
+ * @param {number} distance distance of the line from `own`
  */
-export function clip(polygon, own, other, most) {
+export function clip(polygon, own, other, distance) {
   const [dx, dy] = [other[0] - own[0], other[1] - own[1]];
   const distance = Math.hypot(dx, dy);
   if (distance < 1) return polygon;
-  const along = ([x, y]) => ((x - own[0]) * dx + (y - own[1]) * dy) / distance - most;
+  const along = ([x, y]) => ((x - own[0]) * dx + (y - own[1]) * dy) / distance - distance;
   const kept = [];
   for (const [at, corner] of polygon.entries()) {
     const next = polygon[(at + 1) % polygon.length];
@@ -41,7 +41,7 @@ export function area(polygon) {
 }
 
 /** Return the centroid of a polygon. */
-export function middle(polygon) {
+export function centroidOf(polygon) {
   let [area, x, y] = [0, 0, 0];
   for (const [at, [ax, ay]] of polygon.entries()) {
     const [bx, by] = polygon[(at + 1) % polygon.length];
@@ -52,7 +52,7 @@ export function middle(polygon) {
 }
 
 /** Return the width of a polygon at a height. */
-export function wide(polygon, y) {
+export function widthAt(polygon, y) {
   const crossed = polygon.flatMap(([ax, ay], at) => {
     const [bx, by] = polygon[(at + 1) % polygon.length];
     return ay < y !== by < y ? [ax + ((y - ay) / (by - ay)) * (bx - ax)] : [];

@@ -17,7 +17,7 @@ export class RiskBoard extends Board {
     this.attacks = el("div", { class: "choosing" });
     const pieces = [["infantry", 1], ["cavalry", 5], ["artillery", 10]].map(([piece, worth]) => el("li", {}, pieceSign(piece), `${piece} ${worth}`));
     this.face.append(this.map.element, el("ul", { class: "pieces-legend", "aria-label": "pieces" }, ...pieces));
-    this.forget();
+    this.clearSelection();
   }
 
   /** Whether holding a whole continent gives units. */
@@ -26,21 +26,21 @@ export class RiskBoard extends Board {
   }
 
   /** Clear the person's selection. */
-  forget() {
+  clearSelection() {
     this.source = null;
     this.target = null;
   }
 
   draw() {
     const { state, view } = this;
-    if (this.drawn !== state || !this.playable) this.forget();
+    if (this.drawn !== state || !this.isPlayable) this.clearSelection();
     this.drawn = state;
     const attack = attackOf(view.event);
     this.map.attack(attack);
     if (this.marched !== view.event) this.map.march(attack, attack ? state.troops[attack.to] : 0);
     this.marched = view.event;
     this.map.show(state.owner, state.troops, this.marks(), this.added());
-    this.map.offer(this.playable ? state.owner.map((_, at) => this.named(at)) : []);
+    this.map.offer(this.isPlayable ? state.owner.map((_, at) => this.named(at)) : []);
   }
 
   dice(event) {

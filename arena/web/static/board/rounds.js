@@ -7,9 +7,9 @@ export const STAKES = { kuhn: [1], leduc: [2, 4] };
 export const LETTERS = { f: "fold", k: "check", c: "call", b: "bet", r: "raise" };
 
 /** The part of a state that describes a hand before its cards are dealt. */
-export const UNDEALT = { cards: null, public: null, bets: [""], paid: [ANTE, ANTE], to_move: -1 };
+export const UNDEALT_HAND = { cards: null, public: null, bets: [""], paid: [ANTE, ANTE], to_move: -1 };
 
-const LONGEST = 2; // maximum characters of a mark
+const MAX_MARK_CHARS = 2; // maximum characters of a mark
 
 /**
  * Return the rounds that the events contain.
@@ -79,7 +79,7 @@ export function eventsOfHand({ hand, cards, public: up, bets }) {
  * @returns {string[]}
  */
 export function abbreviations(names) {
-  for (let length = 1; length <= LONGEST; length++) {
+  for (let length = 1; length <= MAX_MARK_CHARS; length++) {
     const short = names.map((name) => name.slice(0, 1).toUpperCase() + name.slice(1, length));
     if (new Set(short.map((text) => text.toLowerCase())).size === names.length) return short;
   }

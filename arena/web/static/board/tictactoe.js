@@ -22,17 +22,17 @@ export class TicTacToeBoard extends Board {
   draw() {
     const { cells, to_move: mover } = this.state;
     for (const [cell, mark] of cells.entries()) {
-      put(this.marks[cell], "d", MARKS[mark ? mark - 1 : this.playable ? mover : -1] ?? "");
+      put(this.marks[cell], "d", MARKS[mark ? mark - 1 : this.isPlayable ? mover : -1] ?? "");
       put(this.marks[cell], "class", mark ? "mark" : "mark free");
       put(this.cells[cell], "class", `cell${mark ? ` seat-${mark - 1}` : ` seat-${mover}`}${this.view.event?.move?.cell === cell ? " last" : ""}`);
     }
     const row = threeIn(cells);
     put(this.row, "d", row ? `M${centre(row[0])}L${centre(row[2])}` : "");
     put(this.row, "class", `three seat-${row ? cells[row[0]] - 1 : ""}`);
-    this.roving.offer(this.playable ? this.cells.map((part, cell) => [part, this.#named(cells, cell)]) : []);
+    this.roving.offer(this.isPlayable ? this.cells.map((part, cell) => [part, this.#named(cells, cell)]) : []);
   }
 
-  get manner() {
+  get instructions() {
     return "Press a free cell to put your mark there.";
   }
 

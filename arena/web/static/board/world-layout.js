@@ -8,11 +8,11 @@ const HEIGHT = 680;
 const MARGIN = 16;
 const STRAIT = 16; // units between cells without a border
 const COAST = 4; // units between bordering cells of different continents
-const SHARED = 3; // minimum length in units of a common edge of neighbours
-const NEAR = 9; // maximum units between two lands that touch
-const LABEL = 36; // height of a name and its army
-const WIDEST = 160; // maximum width of a name
-const FAR = 900; // length in units from which a border goes around the world
+const MIN_SHARED_EDGE = 3; // minimum length in units of a common edge of neighbours
+const MAX_TOUCHING_GAP = 9; // maximum units between two lands that touch
+const LABEL_HEIGHT = 36; // height of a name and its army
+const MAX_NAME_WIDTH = 160; // maximum width of a name
+const WRAP_DISTANCE = 900; // length in units from which a border goes around the world
 
 /**
  * Lay out a map of this world; return null for any other map, or if lands touch that have no border.
@@ -36,7 +36,7 @@ export function layOutWorld({ territories, borders }) {
       return clip(polygon, sites[own], site, border - (other === undefined ? COAST : gap(own, other)) / 2);
     }, landOf[own].coast);
   const cells = sites.map((_, at) => cellOf(at));
-  const touching = (a, b) => (landOf[a] === landOf[b] ? shared(cells[a], cells[b]) >= SHARED : near(cells[a], cells[b]));
+  const touching = (a, b) => (landOf[a] === landOf[b] ? shared(cells[a], cells[b]) >= MIN_SHARED_EDGE : near(cells[a], cells[b]));
   for (const a of cells.keys()) for (let b = 0; b < a; b++) if (!joined.has(`${a} ${b}`) && touching(a, b)) return null;
   return fitted(territories, borders, { lands, sites, cells, isLink: (a, b) => !touching(a, b) });
 }
@@ -59,7 +59,7 @@ function fitted(territories, borders, { lands, sites, cells, isLink }) {
     height: down * scale + 2 * MARGIN,
     places,
     cells: drawn.map((polygons) => polygons.map(pathOf).join("")),
-    links: borders.filter(([a, b]) => isLink(a, b)).map(([a, b]) => linkPath(drawn[a].flat(), drawn[b].flat(), { width, far: FAR * scale })),
+    links: borders.filter(([a, b]) => isLink(a, b)).map(([a, b]) => linkPath(drawn[a].flat(), drawn[b].flat(), { width, far: WRAP_DISTANCE * scale })),
     elsewhere: lands.map(({ coast }) => pathOf(coast.map(moved))),
     lakes: lakes.map((lake) => pathOf(lake.map(moved))),
     ground: drawn.flat().reduce((sum, polygon) => sum + area(polygon), 0),
@@ -71,8 +71,8 @@ function fitted(territories, borders, { lands, sites, cells, isLink }) {
 /** Return the width available for a name, next to the names at the same height. */
 function roomAt(at, places) {
   const [x, y] = places[at];
-  const beside = places.filter(([otherX, otherY], other) => other !== at && Math.abs(otherY - y) < LABEL && Math.abs(otherX - x) > 1);
-  return Math.min(WIDEST, ...beside.map(([otherX]) => Math.abs(otherX - x)));
+  const beside = places.filter(([otherX, otherY], other) => other !== at && Math.abs(otherY - y) < LABEL_HEIGHT && Math.abs(otherX - x) > 1);
+  return Math.min(MAX_NAME_WIDTH, ...beside.map(([otherX]) => Math.abs(otherX - x)));
 }
 
 /** Return the line over the sea between two coasts; it leaves the map at the edges if that is shorter. */
@@ -126,5 +126,5 @@ function edges(polygon) {
 }
 
 function near(one, other) {
-  return one.some((a) => other.some((b) => between(a, b) < NEAR));
+  return one.some((a) => other.some((b) => between(a, b) < MAX_TOUCHING_GAP));
 }

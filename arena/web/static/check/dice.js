@@ -3,8 +3,8 @@
 
 import { toHex, utf8 } from "./hash.js";
 
-const MOST_TRACED = 400;
-const MOST_TOLD = 8;
+const MAX_TRACED_CHOICES = 400;
+const MAX_SHOWN_CHOICES = 8;
 
 /**
  * @typedef {object} Choice a number drawn from the bytes of a stream
@@ -57,7 +57,7 @@ export class Dice {
       const thrown = number >= limit;
       const { trace } = stream;
       if (!thrown) trace.drawn += 1;
-      if (trace.choices.length < MOST_TRACED) {
+      if (trace.choices.length < MAX_TRACED_CHOICES) {
         const choice = { bytes: toHex(bytes), number, among, thrown };
         trace.choices.push(thrown ? choice : { ...choice, choice: number % among });
       }
@@ -83,7 +83,7 @@ export class Dice {
   }
 
   /** Discard all choices of a stream; the following ones replace them. */
-  again(purpose) {
+  restart(purpose) {
     const { trace } = this.stream(purpose);
     Object.assign(trace, { blocks: trace.blocks.slice(-1), choices: [], draws: trace.draws + 1 });
   }
@@ -104,7 +104,7 @@ export class Dice {
       stream.block = await this.mac(utf8(name));
       stream.next += 1;
       stream.at = 0;
-      if (stream.trace.choices.length < MOST_TRACED) stream.trace.blocks.push({ name, hex: toHex(stream.block) });
+      if (stream.trace.choices.length < MAX_TRACED_CHOICES) stream.trace.blocks.push({ name, hex: toHex(stream.block) });
     }
     return stream.block[stream.at++];
   }
@@ -117,10 +117,10 @@ export class Dice {
  */
 export function tellTrace(trace, told) {
   const blocks = trace.blocks.slice(0, 1).map(({ name, hex }) => `${name} = ${hex.slice(0, 16)}…`);
-  const choices = trace.choices.slice(0, MOST_TOLD).map((choice) => {
+  const choices = trace.choices.slice(0, MAX_SHOWN_CHOICES).map((choice) => {
     return `${choice.bytes} = ${choice.number}, ${choice.thrown ? "thrown away" : told(choice, trace.purpose)}`;
   });
   const draws = trace.draws > 1 ? [`draw ${trace.draws}`] : [];
-  const more = trace.choices.length > MOST_TOLD ? ["…"] : [];
+  const more = trace.choices.length > MAX_SHOWN_CHOICES ? ["…"] : [];
   return [...draws, ...blocks, ...choices, ...more].join("; ");
 }

@@ -7,13 +7,13 @@ import { Illegal, RULES } from "./rules/index.js";
 import { difference, same, short, shown, step } from "./step-text.js";
 
 const MAX_STRIKES = 3;
-const LEAVING = ["resigned", "timeout", "illegal", "disconnected", "no_show", "failed"];
-const GIVEN_AT_MOST = 0.01;
+const LEAVING_REASONS = ["resigned", "timeout", "illegal", "disconnected", "no_show", "failed"];
+const MAX_COMPENSATION_MS = 0.01;
 const CHANCE = -1;
 /** The first format in which events, and therefore digests, contain strikes. */
-const TELLS_STRIKES = 2;
+const FIRST_FORMAT_WITH_STRIKES = 2;
 /** Errors of an event after which its digest is still checked. */
-const OF_CHANCE = ["dice", "result", "deal"];
+const CHANCE_FINDINGS = ["dice", "result", "deal"];
 
 /** The course of one match. Call `begin`, then `enter` for each event, then `end`; each yields its findings. */
 export class Course {
@@ -27,7 +27,7 @@ export class Course {
     this.cutOff = sealed;
     this.began = footer.reason !== "void" || [plies, strikes, sealed].some((lines) => lines.length > 0);
     this.awaited = [...strikes];
-    this.tellsStrikes = header.format >= TELLS_STRIKES;
+    this.tellsStrikes = header.format >= FIRST_FORMAT_WITH_STRIKES;
     this.isFirst = true;
     this.rules = RULES[header.game]?.(header.config);
     /** @type {boolean | undefined} whether digests are salted; undefined before the first one if the rules are unknown */
@@ -86,7 +86,7 @@ export class Course {
     const steps = this.rules === undefined ? this.#believed(line) : this.#refereed(line);
     for await (const found of steps) {
       yield found;
-      if (found.ok === false && !OF_CHANCE.includes(found.what)) return;
+      if (found.ok === false && !CHANCE_FINDINGS.includes(found.what)) return;
     }
     if (line.state !== undefined && this.rules !== undefined) {
       const is = this.#wire();
@@ -144,7 +144,7 @@ export class Course {
   *#checkGiven(seat, given) {
     if (!(seat in this.given) || !given) return;
     this.given[seat] += given;
-    const most = Math.floor(this.header.clock.bank_ms * GIVEN_AT_MOST);
+    const most = Math.floor(this.header.clock.bank_ms * MAX_COMPENSATION_MS);
     if (this.given[seat] > most) {
       const text = `Seat ${seat + 1} was given back ${this.given[seat]} ms so far: at most ${most} may be.`;
       yield step("given", false, text);
@@ -289,7 +289,7 @@ export class Course {
     const seats = this.header.seats.length;
     const isHere = seat >= 0 && seat < seats && !this.out.has(seat);
     const may = isHere && same(event, { ply: this.ply, seat, out });
-    const known = LEAVING.includes(out);
+    const known = LEAVING_REASONS.includes(out);
     const earned = (out === "illegal") === (this.struck[seat] >= MAX_STRIKES);
     const ok = may && known && earned;
     const strikes = `it has ${this.struck[seat]} strikes of ${MAX_STRIKES}`;

@@ -13,12 +13,12 @@ export function short(hex) {
   return hex.length > 16 ? `${hex.slice(0, 16)}…` : hex;
 }
 
-const LONGEST = 160;
+const MAX_VALUE_CHARS = 160;
 
 /** Format a value as JSON, shortened to a line. */
 export function shown(value) {
   const text = value === undefined ? "nothing" : canonical(value);
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  return text.length > MAX_VALUE_CHARS ? `${text.slice(0, MAX_VALUE_CHARS)}…` : text;
 }
 
 /** Describe the first difference of two values. */

@@ -3,7 +3,7 @@
 import { el } from "../dom.js";
 import { refresher } from "./refresh.js";
 
-const OFTEN = 3000; // ms; the refresher adds its own delay
+const REFRESH_INTERVAL_MS = 3000; // ms; the refresher adds its own delay
 
 /** Offer to fill the form for new bots from a file. */
 function offerFile() {
@@ -29,7 +29,7 @@ function lookAgain(ids) {
   setInterval(() => {
     const shown = part();
     if (shown?.childElementCount && !shown.contains(document.activeElement)) refresh();
-  }, OFTEN);
+  }, REFRESH_INTERVAL_MS);
 }
 
 /**

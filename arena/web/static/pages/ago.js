@@ -8,8 +8,8 @@ const UNITS = [
   ["hour", 3_600_000],
   ["minute", 60_000],
 ];
-const LONGEST = 30 * 86_400_000; // ms; older times are shown as a date
-const OFTEN = 20_000; // ms
+const MAX_AGE_MS = 30 * 86_400_000; // ms; older times are shown as a date
+const UPDATE_INTERVAL_MS = 20_000; // ms
 
 /**
  * Format how long ago a time was, like "3 minutes ago"; old ones as a date.
@@ -18,7 +18,7 @@ const OFTEN = 20_000; // ms
  */
 export function agoInWords(moment, now = Date.now()) {
   const past = now - Date.parse(moment);
-  if (past > LONGEST) return moment.slice(0, 10);
+  if (past > MAX_AGE_MS) return moment.slice(0, 10);
   for (const [unit, ms] of UNITS) if (past >= ms) return WORDS.format(-Math.floor(past / ms), unit);
   return "just now";
 }
@@ -35,4 +35,4 @@ export function tellAgo(page) {
 }
 
 tellAgo(document);
-setInterval(() => tellAgo(document), OFTEN);
+setInterval(() => tellAgo(document), UPDATE_INTERVAL_MS);

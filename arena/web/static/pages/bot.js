@@ -6,7 +6,7 @@ import { openSocket } from "../arena-socket.js";
 import { poolTitle } from "../titles.js";
 import { doing, follow } from "./online-bots.js";
 
-const SHOWN = 5;
+const MAX_MATCHES = 5;
 
 const socket = openSocket();
 const name = document.querySelector("#bot").dataset.bot.toLowerCase();
@@ -21,7 +21,7 @@ function show(bot, matches, isListed) {
   say(now, bot === undefined ? "not here now" : doing(bot));
   challenge.hidden = bot === undefined;
   watch.hidden = matches.length === 0;
-  const shown = matches.slice(0, SHOWN);
+  const shown = matches.slice(0, MAX_MATCHES);
   const ids = shown.map((match) => match.match).join();
   if (ids === watch.dataset.shown) return;
   watch.dataset.shown = ids;

@@ -1,7 +1,7 @@
 /** The page for connecting bots: its code contains the typed name, and the token if this browser has it. */
 
 import { complain, el, put, say } from "../dom.js";
-import { accepted, claim, identity, isTaken, refused, tokenOf, wrongWith } from "../identity.js";
+import { markAccepted, claim, identity, isTaken, dropClaim, tokenOf, nameError } from "../identity.js";
 import { arenaAddress, ArenaSocket } from "../arena-socket.js";
 import "./copy-code.js";
 
@@ -40,7 +40,7 @@ function askAnew() {
 /** Put the typed name into the code, with its token if this browser has it. */
 function show() {
   const typed = name.value.trim();
-  const bot = wrongWith(typed) === "" ? typed : named;
+  const bot = nameError(typed) === "" ? typed : named;
   const token = tokenOf(bot);
   for (const place of document.querySelectorAll(".of-bot")) say(place, bot);
   say(document.getElementById("token-in-code"), token === undefined ? "" : `, token="${token}"`);
@@ -61,7 +61,7 @@ function owned(bot) {
 /** Register the name now instead of at the program's first connection. */
 async function registerTyped() {
   const bot = name.value.trim();
-  complain(name, wrong, wrongWith(bot));
+  complain(name, wrong, nameError(bot));
   if (wrong.textContent !== "") return;
   registering.disabled = true;
   say(owning, "Asking the arena …");
@@ -82,8 +82,8 @@ function register(bot) {
     const socket = new ArenaSocket(arenaAddress());
     const done = (reason) => {
       socket.stop();
-      if (reason === "") accepted(bot);
-      else refused(bot);
+      if (reason === "") markAccepted(bot);
+      else dropClaim(bot);
       resolve(reason);
     };
     socket.on("welcome", () => done(""));

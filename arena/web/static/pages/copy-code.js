@@ -3,7 +3,7 @@
 import { copied } from "../clipboard.js";
 import { el } from "../dom.js";
 
-const COPIED = 2000; // ms for which the button shows that it copied
+const COPIED_LABEL_MS = 2000; // ms for which the button shows that it copied
 
 for (const code of document.querySelectorAll("pre > code[data-what]")) addCopy(code);
 
@@ -18,7 +18,7 @@ function addCopy(code) {
   button.addEventListener("click", async () => {
     word.textContent = (await copied(code.textContent, () => getSelection().selectAllChildren(code))) ? "Copied" : "Press Ctrl-C:";
     clearTimeout(timer);
-    timer = setTimeout(() => (word.textContent = "Copy"), COPIED);
+    timer = setTimeout(() => (word.textContent = "Copy"), COPIED_LABEL_MS);
   });
   const pre = code.parentElement;
   const box = el("div", { class: "code" });

@@ -10,7 +10,7 @@ import { follow, onReturn } from "./online-bots.js";
 import { refresher } from "./refresh.js";
 import { Replay, Stage } from "./stage.js";
 
-const REST = 6000; // ms for the end of a match before the next one is shown
+const END_DISPLAY_MS = 6000; // ms for the end of a match before the next one is shown
 
 const place = document.querySelector("#stage");
 const stage = new Stage(place);
@@ -72,7 +72,7 @@ function follows(socket) {
     ours((end) => {
       stage.show(end.state, [...past, ...end.events], true);
       stage.tell("Just over", end.match, endingOf(end, begun).headline, `at ${poolTitle(live.game, live.preset)}`);
-      setTimeout(() => (live = null), REST);
+      setTimeout(() => (live = null), END_DISPLAY_MS);
     }),
   );
 }

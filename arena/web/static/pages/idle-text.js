@@ -3,7 +3,7 @@
 import { counted, listed } from "../format.js";
 import { poolTitle } from "../titles.js";
 
-const NAMED = 8; // maximum bots named, for a projector
+const MAX_NAMED_BOTS = 8; // maximum bots named, for a projector
 
 /**
  * @param {{bots: any[], matches: any[], more_bots?: number, more_matches?: number} | null} listing null if the arena does not answer
@@ -22,7 +22,7 @@ export function idleText(listing) {
   }
   const count = bots.length + moreBots;
   if (count === 0) return { title: "Nobody plays now", told: "No bot and nobody else is here." };
-  const names = bots.slice(0, NAMED).map(({ bot }) => bot);
+  const names = bots.slice(0, MAX_NAMED_BOTS).map(({ bot }) => bot);
   const left = count - names.length;
   const here = `${listed([...names, ...(left > 0 ? [`${left} more`] : [])])} ${count === 1 ? "is" : "are"} here`;
   const paces = bots.map(({ pace_s: pace = 0 }) => pace);

@@ -9,7 +9,7 @@ import { tellAgo } from "./ago.js";
 import { follow, onReturn } from "./online-bots.js";
 import { refresher } from "./refresh.js";
 
-const SHOWN = 6; // matches shown before a visitor asks for all, so that the page does not move at every start and end
+const MAX_SHOWN_MATCHES = 6; // matches shown before a visitor asks for all, so that the page does not move at every start and end
 
 const socket = openSocket();
 const place = document.querySelector("#live-matches");
@@ -38,7 +38,7 @@ function card(match) {
 }
 
 function draw() {
-  const shown = all ? under : under.slice(0, SHOWN);
+  const shown = all ? under : under.slice(0, MAX_SHOWN_MATCHES);
   const elements = shown.map(card);
   if (elements.length !== place.children.length || elements.some((element, at) => place.children[at] !== element)) {
     const focused = document.activeElement;
@@ -50,7 +50,7 @@ function draw() {
   place.hidden = under.length === 0;
   nothing.hidden = under.length > 0;
   say(nothing, "No match is being played at this moment.");
-  more.hidden = under.length <= SHOWN;
+  more.hidden = under.length <= MAX_SHOWN_MATCHES;
   say(more, all ? "Show fewer" : `Show all ${under.length}${left > 0 ? ` of ${under.length + left}` : ""}`);
 }
 

@@ -1,6 +1,6 @@
 /** Follows who is online, and notices gaps in the messages. */
 
-const OFTEN = 5000; // ms between two requests; the arena answers all pages with the same listing
+const LIST_INTERVAL_MS = 5000; // ms between two requests; the arena answers all pages with the same listing
 
 /**
  * Request the listing on every welcome and regularly.
@@ -15,7 +15,7 @@ export function follow(socket, told, lost) {
   socket.on("welcome", ask);
   socket.on("listing", told);
   socket.on("state", ({ name }) => (name === "waiting" || name === "stopped") && lost());
-  setInterval(ask, OFTEN * (1 + Math.random()));
+  setInterval(ask, LIST_INTERVAL_MS * (1 + Math.random()));
   document.addEventListener("visibilitychange", ask);
 }
 

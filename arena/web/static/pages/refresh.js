@@ -1,9 +1,9 @@
 /** Refetches parts of the page on news: not too often, spread over time, and never in a hidden tab. */
 
-const SHORTEST = 2000; // minimum ms between two fetches, plus as much again at random
-const BREATH = 10; // pause between fetches as a multiple of the last one's duration, to relieve a slow server
-const LONGEST = 60000; // maximum ms of that pause
-const PATIENCE = 30000; // timeout of a fetch in ms
+const MIN_FETCH_INTERVAL_MS = 2000; // minimum ms between two fetches, plus as much again at random
+const PAUSE_FACTOR = 10; // pause between fetches as a multiple of the last one's duration, to relieve a slow server
+const MAX_PAUSE_MS = 60000; // maximum ms of that pause
+const FETCH_TIMEOUT_MS = 30000; // timeout of a fetch in ms
 
 /**
  * Create a function that keeps parts of the page up to date.
@@ -14,7 +14,7 @@ const PATIENCE = 30000; // timeout of a fetch in ms
 export function refresher(ids, prepare = () => {}) {
   let wanted = false;
   let waiting = false; // for the next fetch or its answer
-  let rest = SHORTEST;
+  let rest = MIN_FETCH_INTERVAL_MS;
 
   async function renew() {
     if (document.hidden) {
@@ -37,7 +37,7 @@ export function refresher(ids, prepare = () => {}) {
     } catch {
       // the server does not answer: the next news tries again
     }
-    rest = Math.min(LONGEST, Math.max(SHORTEST, BREATH * (performance.now() - began)));
+    rest = Math.min(MAX_PAUSE_MS, Math.max(MIN_FETCH_INTERVAL_MS, PAUSE_FACTOR * (performance.now() - began)));
     waiting = false;
     schedule();
   }
@@ -63,7 +63,7 @@ function fetched(address) {
     request.open("GET", address);
     request.onload = () => (request.status === 200 && request.response ? resolve(request.response) : reject(request));
     request.onerror = request.ontimeout = reject;
-    request.timeout = PATIENCE;
+    request.timeout = FETCH_TIMEOUT_MS;
     request.send();
   });
 }

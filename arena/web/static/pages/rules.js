@@ -1,14 +1,14 @@
 /** The page of a game's rules: draws the positions and example moves of the text as boards. */
 
 import { knows, loadBoards, makeBoard } from "../board/index.js";
-import { inWords } from "../board/move-text.js";
+import { describeEvent } from "../board/move-text.js";
 import { eventsOfHand } from "../board/rounds.js";
 import { Illegal, RULES } from "../check/rules/index.js";
 import { el } from "../dom.js";
 import { ToldDice } from "../viewer/states.js";
 
 const NAMES = ["Ada", "Bob", "Cleo", "Dan", "Eve", "Finn"];
-const WON = [[6], [1]]; // the dice of an example
+const WINNING_DICE = [[6], [1]]; // the dice of an example
 
 const article = document.getElementById("rules");
 const { game } = article.dataset;
@@ -42,10 +42,10 @@ async function draw() {
   document.getElementById("picture").replaceChildren(picture(first.value, {}, "A position, which the rules below take as their example."));
   for (const { value: move, paragraph } of rules && !Array.isArray(state.to_move) ? moves : []) {
     try {
-      const { state: after, event } = await rules.play(state, move, new ToldDice({ dice: WON }));
+      const { state: after, event } = await rules.play(state, move, new ToldDice({ dice: WINNING_DICE }));
       if (move.do === "end") continue; // has no visible effect
       const past = state.cards ? [...eventsOfHand(state), event] : [event];
-      paragraph.after(picture(rules.wire?.(after) ?? after, { event, before: state, past }, `After it: ${inWords(game, config, event, seats)}.`));
+      paragraph.after(picture(rules.wire?.(after) ?? after, { event, before: state, past }, `After it: ${describeEvent(game, config, event, seats)}.`));
       if (move.do === "draft") state = after;
     } catch (error) {
       if (!(error instanceof Illegal)) throw error; // this example belongs to another position

@@ -2,10 +2,10 @@
 
 import { el, put, say } from "../dom.js";
 
-const GROUPING = /\u202f/g;
+const GROUP_SEPARATOR = /\u202f/g;
 
 function numberOf(cell) {
-  return Number.parseFloat(cell.textContent.replace(GROUPING, ""));
+  return Number.parseFloat(cell.textContent.replace(GROUP_SEPARATOR, ""));
 }
 
 /** @param {HTMLTableElement} table */

@@ -1,15 +1,15 @@
 /** The stage: a small board that plays a match by itself, live or from its record, and can be paused. */
 
-import { seatSign } from "../board/army-symbols.js";
+import { makeSeatSymbol } from "../board/army-symbols.js";
 import { knows, makeBoard } from "../board/index.js";
 import { moversOf } from "../board/movers.js";
 import { el, put, say } from "../dom.js";
 
-const STEP = 1000; // ms per move of a replay
-const REST = 6000; // ms for its last position
+const MOVE_DISPLAY_MS = 1000; // ms per move of a replay
+const END_DISPLAY_MS = 6000; // ms for its last position
 
 /** Whether the visitor prefers reduced motion; then nothing moves by itself. */
-const STILL = matchMedia("(prefers-reduced-motion: reduce)").matches;
+const PREFERS_REDUCED_MOTION = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** The stage, which shows one match at a time. */
 export class Stage {
@@ -22,7 +22,7 @@ export class Stage {
   #button;
   #board = null;
   #latest = null;
-  #paused = STILL;
+  #paused = PREFERS_REDUCED_MOTION;
 
   /** @param {HTMLElement} root with a heading and parts of the classes below */
   constructor(root) {
@@ -49,7 +49,7 @@ export class Stage {
    */
   begin(game, match) {
     this.#players.replaceChildren(
-      ...match.seats.map(({ bot }, seat) => el("li", { class: `seat-${seat}` }, seatSign(seat), bot)),
+      ...match.seats.map(({ bot }, seat) => el("li", { class: `seat-${seat}` }, makeSeatSymbol(seat), bot)),
     );
     this.#latest = null;
     this.#board = knows(game) ? makeBoard(game, match) : null;
@@ -121,7 +121,7 @@ export class Replay {
     this.#stage = stage;
     this.#record = record;
     stage.begin(record.header.game, record.header);
-    this.#step(STILL ? record.plies.length : 0);
+    this.#step(PREFERS_REDUCED_MOTION ? record.plies.length : 0);
   }
 
   /** Stop, so that another match can use the stage. */
@@ -134,12 +134,12 @@ export class Replay {
     const past = plies.slice(0, at).map(({ event }) => event);
     this.#stage.show(at === 0 ? start : plies[at - 1].state, past);
     const isLast = at === plies.length;
-    this.#wait(isLast ? 0 : at + 1, isLast ? REST : STEP);
+    this.#wait(isLast ? 0 : at + 1, isLast ? END_DISPLAY_MS : MOVE_DISPLAY_MS);
   }
 
   #wait(next, ms) {
     this.#timer = setTimeout(() => {
-      if (document.hidden || this.#stage.paused) this.#wait(next, STEP);
+      if (document.hidden || this.#stage.paused) this.#wait(next, MOVE_DISPLAY_MS);
       else this.#step(next);
     }, ms);
   }

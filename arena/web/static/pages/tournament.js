@@ -3,10 +3,10 @@
 import { tellAgo } from "./ago.js";
 import { refresher } from "./refresh.js";
 
-const OFTEN = 3000; // ms; the refresher adds its own delay
+const REFRESH_INTERVAL_MS = 3000; // ms; the refresher adds its own delay
 
 const refresh = refresher(["first", "progress", "standing", "ranks", "cross", "results"], tellAgo);
 const looking = setInterval(() => {
   if (document.querySelector("#progress").dataset.finished === "yes") clearInterval(looking);
   else refresh();
-}, OFTEN);
+}, REFRESH_INTERVAL_MS);

@@ -8,8 +8,8 @@ import { el, put, say } from "../dom.js";
 import { clockText } from "../format.js";
 import { poolTitle } from "../titles.js";
 
-const FRAME = 250; // minimum ms between two positions: bots may move a thousand times a second
-const SHORT = 20000; // ms; clocks with less are marked
+const FRAME_INTERVAL_MS = 250; // minimum ms between two positions: bots may move a thousand times a second
+const LOW_TIME_MS = 20000; // ms; clocks with less are marked
 
 export class WallMatch {
   over = false;
@@ -73,7 +73,7 @@ export class WallMatch {
     for (const [seat, told] of clock.entries()) {
       const runs = movers.includes(seat);
       const left = told - (runs ? passed : 0);
-      this.#players.clock(seat, clockText(left), runs && left < SHORT);
+      this.#players.clock(seat, clockText(left), runs && left < LOW_TIME_MS);
     }
   }
 
@@ -85,14 +85,14 @@ export class WallMatch {
 
   #soon() {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#draw(), Math.max(0, this.#drawn + FRAME - performance.now()));
+    this.#timer = setTimeout(() => this.#draw(), Math.max(0, this.#drawn + FRAME_INTERVAL_MS - performance.now()));
   }
 
   #draw() {
     this.#drawn = performance.now();
     const { state, events } = this.#turn;
     this.#show(state, events.at(-1));
-    say(this.#told, this.#board.saying());
+    say(this.#told, this.#board.statusText());
     this.tick();
   }
 

@@ -4,17 +4,17 @@ import { openSocket } from "../arena-socket.js";
 import { GAMES, knows, loadBoards } from "../board/index.js";
 import { showConnection } from "../connection-banner.js";
 import { put, say } from "../dom.js";
-import { HERE, HERE_ALONE } from "../own-address.js";
+import { ORIGIN, LOCAL_ADDRESS_WARNING } from "../own-address.js";
 import { idleText } from "./idle-text.js";
 import { follow } from "./online-bots.js";
 import { refresher } from "./refresh.js";
 import { WallMatch } from "./wall-match.js";
 
-const MOST = 6; // maximum boards
-const SHOWN = 20000; // ms for which a match keeps its place while others wait
-const REST = 5000; // ms for the end of a match
-const LADDER = 15000; // ms for a leaderboard
-const TICK = 500; // ms between two updates of clocks and places
+const MAX_BOARDS = 6; // maximum boards
+const MIN_DISPLAY_MS = 20000; // ms for which a match keeps its place while others wait
+const END_DISPLAY_MS = 5000; // ms for the end of a match
+const LEADERBOARD_DISPLAY_MS = 15000; // ms for a leaderboard
+const TICK_INTERVAL_MS = 500; // ms between two updates of clocks and places
 
 const grid = document.querySelector("#boards");
 const places = []; // {id, match: WallMatch or null before its start is known, since}
@@ -48,7 +48,7 @@ function show(socket) {
   const placeOf = (id) => places.find((place) => place.id === id);
 
   function fill() {
-    for (const id of waiting().slice(0, MOST - places.length)) {
+    for (const id of waiting().slice(0, MAX_BOARDS - places.length)) {
       places.push({ id, match: null, since: performance.now() });
       socket.watch(id);
     }
@@ -70,7 +70,7 @@ function show(socket) {
   function rotate() {
     const now = performance.now();
     const [oldest] = places.filter(({ match }) => match !== null && !match.over).sort((one, other) => one.since - other.since);
-    if (oldest === undefined || places.length < MOST || waiting().length === 0 || now - oldest.since < SHOWN) return;
+    if (oldest === undefined || places.length < MAX_BOARDS || waiting().length === 0 || now - oldest.since < MIN_DISPLAY_MS) return;
     socket.unwatch(oldest.id);
     clear(oldest);
   }
@@ -81,7 +81,7 @@ function show(socket) {
     const place = placeOf(id);
     if (place === undefined) return;
     if (place.match === null) clear(place);
-    else setTimeout(() => clear(place), REST);
+    else setTimeout(() => clear(place), END_DISPLAY_MS);
   }
 
   socket.on("start", (start) => {
@@ -122,7 +122,7 @@ function show(socket) {
   setInterval(() => {
     for (const { match } of places) match?.tick();
     rotate();
-  }, TICK);
+  }, TICK_INTERVAL_MS);
   showConnection(socket);
   socket.watch("*");
   socket.start();
@@ -144,14 +144,14 @@ function nextPool() {
   return pools[(pools.indexOf(shownPool()) + 1) % pools.length];
 }
 
-for (const place of document.querySelectorAll(".address")) say(place, HERE + place.dataset.path.replace(/\/$/, ""));
+for (const place of document.querySelectorAll(".address")) say(place, ORIGIN + place.dataset.path.replace(/\/$/, ""));
 const socket = openSocket();
 if (socket !== null) {
   await loadBoards(...GAMES);
   const refresh = refresher(["leaders"], (fresh) => turnTo(fresh, shownPool()));
-  say(document.querySelector("#here-alone"), HERE_ALONE);
+  say(document.querySelector("#here-alone"), LOCAL_ADDRESS_WARNING);
   socket.on("end", refresh);
   socket.on("welcome", refresh); // matches may have ended unnoticed while the boards were loading
   show(socket);
 }
-setInterval(() => turnTo(document, nextPool()), LADDER);
+setInterval(() => turnTo(document, nextPool()), LEADERBOARD_DISPLAY_MS);

@@ -4,8 +4,8 @@ import { moversOf } from "../board/movers.js";
 import { Players } from "../board/players.js";
 import { clockText } from "../format.js";
 
-const SHORT = 20000; // ms; clocks with less are marked
-const WARN = [60000, 30000, 10000]; // ms at which the person is warned
+const LOW_TIME_MS = 20000; // ms; clocks with less are marked
+const WARNING_TIMES_MS = [60000, 30000, 10000]; // ms at which the person is warned
 
 /** The players by seat. Times are counted on from the arena's last message. */
 export class Clocks {
@@ -28,7 +28,7 @@ export class Clocks {
     this.#left = seats.map(() => bank);
     this.#seat = seat;
     this.#warn = warn;
-    this.#marks = WARN.filter((mark) => mark < bank);
+    this.#marks = WARNING_TIMES_MS.filter((mark) => mark < bank);
     this.#before = bank;
     this.players = new Players(seats, { you: seat });
     this.element = this.players.element;
@@ -74,7 +74,7 @@ export class Clocks {
   #draw() {
     for (const seat of this.#left.keys()) {
       const left = this.#now(seat);
-      this.players.clock(seat, clockText(left), left < SHORT && this.#running.includes(seat));
+      this.players.clock(seat, clockText(left), left < LOW_TIME_MS && this.#running.includes(seat));
     }
     const mine = this.#now(this.#seat);
     const mark = this.#marks.findLast((warning) => mine <= warning && warning < this.#before);

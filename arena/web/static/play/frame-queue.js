@@ -1,11 +1,11 @@
 /** Shows frames one after the other, slowly enough to be seen, because bots answer within milliseconds. */
 
-const STEP = 600; // ms for which another player's move stays visible
-const QUICKEST = 150;
-const CATCH_UP = 4000; // ms within which all waiting frames are shown
+const FRAME_DISPLAY_MS = 600; // ms for which another player's move stays visible
+const MIN_FRAME_DISPLAY_MS = 150;
+const CATCH_UP_MS = 4000; // ms within which all waiting frames are shown
 
 /** Calls `show(frame)` for each added frame, in order. Frames that are `mine` are not delayed. */
-export class Pace {
+export class FrameQueue {
   #waiting = [];
   #most = 0; // the maximum of the current backlog
   #shown = -Infinity;
@@ -64,7 +64,7 @@ export class Pace {
   }
 
   #step() {
-    return Math.min(STEP, Math.max(QUICKEST, CATCH_UP / this.#most));
+    return Math.min(FRAME_DISPLAY_MS, Math.max(MIN_FRAME_DISPLAY_MS, CATCH_UP_MS / this.#most));
   }
 
   #take() {

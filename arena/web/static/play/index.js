@@ -4,7 +4,7 @@ import { GAMES, hasBoard, knows } from "../board/index.js";
 import { toHex } from "../check/hash.js";
 import { showConnection } from "../connection-banner.js";
 import { say } from "../dom.js";
-import { accepted, goBy, goByNone, identity, isTaken, refused } from "../identity.js";
+import { markAccepted, useName, clearName, identity, isTaken, dropClaim } from "../identity.js";
 import { openSocket } from "../arena-socket.js";
 import { listed, sentence } from "../format.js";
 import { gameTitle, poolTitle } from "../titles.js";
@@ -15,7 +15,7 @@ import { Offer } from "./seek-form.js";
 import { hindrance, wishOf } from "./who-plays.js";
 import { Table } from "./match.js";
 
-const LIST_EVERY = 3000; // ms
+const LIST_INTERVAL_MS = 3000; // ms
 const NONCE_BYTES = 16;
 const MAX_FAILURE = 200; // characters
 
@@ -132,7 +132,7 @@ function play(socket) {
     say(part("absent"), "");
     show("search");
     (part("link") ?? part("give-up")).focus();
-    const me = goBy(bot, token);
+    const me = useName(bot, token);
     if (socket.welcome?.bot?.toLowerCase() === bot.toLowerCase()) {
       socket.send(seek);
       socket.send({ type: "list" });
@@ -192,7 +192,7 @@ function play(socket) {
     if (table !== null && !table.over && !resumed.includes(table.match)) table.missed(elsewhere.length > 0);
     if (bot !== undefined && seek !== null && resumed.length === 0) socket.send(seek);
     if (bot !== undefined) {
-      accepted(bot);
+      markAccepted(bot);
       call(bot);
       for (const each of [offer, form]) each.token.accept(bot);
     }
@@ -231,8 +231,8 @@ function play(socket) {
   function refuse(reason, code) {
     const bot = identity()?.bot ?? form.bot;
     const isTyped = form.token.value !== "";
-    refused(bot);
-    goByNone();
+    dropClaim(bot);
+    clearName();
     seek = null;
     showForm();
     if (isTaken(code)) form.token.ask(bot);
@@ -248,7 +248,7 @@ function play(socket) {
   part("give-up").addEventListener("click", () => giveUp());
   part("take-back").addEventListener("click", () => enter(identity()));
   // the title announces a rematch call, for visitors who look at another tab
-  setInterval(() => (table === null ? !document.hidden : table.over) && socket.send({ type: "list" }), LIST_EVERY);
+  setInterval(() => (table === null ? !document.hidden : table.over) && socket.send({ type: "list" }), LIST_INTERVAL_MS);
   showForm();
   if (asked.has("from") && invitation === null)
     say(part("failed"), "This link is no whole invitation: ask your friend to send it again, or play somebody else.");

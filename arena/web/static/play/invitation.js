@@ -2,8 +2,8 @@
 
 import { copied } from "../clipboard.js";
 import { el, say } from "../dom.js";
-import { wrongWith } from "../identity.js";
-import { HERE, HERE_ALONE } from "../own-address.js";
+import { nameError } from "../identity.js";
+import { ORIGIN, LOCAL_ADDRESS_WARNING } from "../own-address.js";
 
 /**
  * @typedef {object} Invitation
@@ -19,7 +19,7 @@ export function linkOf({ host, what: { game, config } }) {
   const { preset, ...more } = config;
   const isPreset = preset !== undefined && Object.keys(more).length === 0;
   const said = { from: host, game, ...(isPreset ? { preset } : { config: JSON.stringify(config) }) };
-  return `${HERE}/play?${new URLSearchParams(said)}`;
+  return `${ORIGIN}/play?${new URLSearchParams(said)}`;
 }
 
 /**
@@ -31,7 +31,7 @@ export function linkOf({ host, what: { game, config } }) {
 export function invitationIn(asked, games) {
   const [host, game] = [asked.get("from") ?? "", asked.get("game")];
   const config = asked.has("preset") ? { preset: asked.get("preset") } : mapIn(asked.get("config") ?? "{}");
-  if (wrongWith(host) !== "" || config === null || !games.some((other) => other.game === game)) return null;
+  if (nameError(host) !== "" || config === null || !games.some((other) => other.game === game)) return null;
   return { host, what: { game, config } };
 }
 
@@ -61,6 +61,6 @@ export function makeLink(invitation) {
     {},
     el("label", { for: "link" }, "Send your friend this link, and leave this page open:"),
     el("div", { class: "row" }, link, el("button", { type: "button", class: "main", onclick: copy }, "Copy the link"), told),
-    el("p", { class: "small faint" }, HERE_ALONE),
+    el("p", { class: "small faint" }, LOCAL_ADDRESS_WARNING),
   );
 }

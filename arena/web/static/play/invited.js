@@ -1,7 +1,7 @@
 /** The view of a person who opens an invitation: who invites to what, a field for the name, and a button. */
 
 import { complain, el, say } from "../dom.js";
-import { wrongWith } from "../identity.js";
+import { nameError } from "../identity.js";
 import { TokenField, propose } from "./person-fields.js";
 import { poolTitle } from "../titles.js";
 
@@ -105,7 +105,7 @@ export class Invited {
     }
     const { host, what } = this.#invitation;
     const isHost = this.bot.toLowerCase() === host.toLowerCase();
-    const wrong = isHost ? `${host} is who invites: send this page's address to a friend.` : wrongWith(this.bot);
+    const wrong = isHost ? `${host} is who invites: send this page's address to a friend.` : nameError(this.bot);
     this.wrong("bot", wrong);
     if (wrong === "" && this.token.check()) this.onPlay({ bot: this.bot, token: this.token.value, what, opponents: [host] });
   }

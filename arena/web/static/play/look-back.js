@@ -1,6 +1,6 @@
 /** Looks back at a match that a person played: shows the moves that gave away most on its board. */
 
-import { ask, gradesAddress, matchAddress } from "../api.js";
+import { fetchJson, gradesAddress, matchAddress } from "../api.js";
 import { el } from "../dom.js";
 import { sentence } from "../format.js";
 import { MatchDocument } from "../viewer/document.js";
@@ -17,7 +17,7 @@ export function lookBack(start, board, graded) {
   const waiting = el("p", { class: "small faint" }, `Your moves are being ${graded === "exact" ? "graded" : "estimated"} …`);
   const element = el("div", { class: "look-back", "aria-live": "polite" }, waiting);
   const { match: id, seat } = start;
-  Promise.all([ask(matchAddress(id)), ask(gradesAddress(id, graded, seat))]).then(
+  Promise.all([fetchJson(matchAddress(id)), fetchJson(gradesAddress(id, graded, seat))]).then(
     ([record, report]) => {
       const match = new MatchDocument(record);
       const go = (at) => board.show(match.state(at), { event: match.line(at).event, before: match.state(at - 1), seat: start.seat });

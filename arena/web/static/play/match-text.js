@@ -2,7 +2,7 @@
 
 import { numberText } from "../board/rounds.js";
 
-const MOST_CELLS = 4; // maximum cells of a matrix that is described in words
+const MAX_DESCRIBED_CELLS = 4; // maximum cells of a matrix that is described in words
 
 /**
  * Describe a clock: "10 min + 10 s a move".
@@ -26,7 +26,7 @@ export function configInWords({ payoffs, choices, go_on: goesOn, ...more }) {
   const words = Object.entries(more).map(([key, value]) => `${key.replaceAll("_", " ")} ${valueInWords(value)}`);
   const chance = goesOn ? [`another round follows with a chance of ${goesOn}`] : [];
   const cells = payoffs && choices ? cellsInWords(payoffs, choices) : [];
-  return [...(cells.length > MOST_CELLS ? [] : cells), ...words, ...chance].join("; ");
+  return [...(cells.length > MAX_DESCRIBED_CELLS ? [] : cells), ...words, ...chance].join("; ");
 }
 
 /** Return "cooperate – defect 0 : 5" for every cell of a matrix. */

@@ -2,7 +2,7 @@
 
 import { endingOf, ordinal } from "../board/ending-text.js";
 import { makeBoard } from "../board/index.js";
-import { inWords, notation, roundBySeat } from "../board/move-text.js";
+import { describeEvent, notation, roundBySeat } from "../board/move-text.js";
 import { moversOf } from "../board/movers.js";
 import { chanceOf, withChance } from "../board/odds.js";
 import { el, put, say } from "../dom.js";
@@ -10,11 +10,11 @@ import { listed, reasonInWords, sentence } from "../format.js";
 import { Clocks } from "./clocks.js";
 import { poolTitle } from "../titles.js";
 import { makeEnding, offerNext, tellCalls } from "./match-end.js";
-import { Pace } from "./frame-queue.js";
+import { FrameQueue } from "./frame-queue.js";
 import { clockInWords } from "./match-text.js";
 
-const MOST_LISTED = 60; // maximum legal moves shown as buttons
-const MOST_LOGGED = 300;
+const MAX_MOVE_BUTTONS = 60; // maximum legal moves shown as buttons
+const MAX_LOG_ROWS = 300;
 
 /**
  * @typedef {object} Ways the page's callbacks for a table
@@ -51,7 +51,7 @@ export class Table {
     this.board.onChoose = (move) => this.#choose(move);
     this.board.onRefuse = (text) => this.#explain(text);
     this.clocks = new Clocks(start.seats, start.seat, start.clock.bank_ms, (text) => say(this.alarm, text));
-    this.pace = new Pace(
+    this.pace = new FrameQueue(
       (frame) => this.#tryToShow(frame),
       (waiting) => put(this.skip, "hidden", waiting < 2),
     );
@@ -143,7 +143,7 @@ export class Table {
     this.status = el("p", { class: "status", "aria-live": "polite" });
     this.saying = el("p", { class: "saying" });
     const help = el("a", { href: `/rules/${encodeURIComponent(start.game)}` }, "How to play");
-    const terms = `${this.board.manner} Each has ${clockInWords(start.clock)}.`.trim();
+    const terms = `${this.board.instructions} Each has ${clockInWords(start.clock)}.`.trim();
     this.alarm = el("p", { class: "alarm", role: "status" });
     this.wrong = el("p", { class: "wrong", role: "alert" });
     this.skip = el("button", { type: "button", onclick: () => this.pace.hurry(), hidden: true }, "Show all at once");
@@ -188,7 +188,7 @@ export class Table {
       this.board.controls,
       this.wrong,
       this.alarm,
-      this.board.told,
+      this.board.eventElement,
       this.skip,
     );
     this.element = el(
@@ -217,7 +217,7 @@ export class Table {
       if (this.#events.has(key)) continue;
       this.#events.set(key, event);
       this.log.prepend(el("li", { class: event.seat < 0 ? null : `seat-${event.seat}` }, this.#words(event)));
-      if (this.log.childElementCount > MOST_LOGGED) this.log.lastElementChild.remove();
+      if (this.log.childElementCount > MAX_LOG_ROWS) this.log.lastElementChild.remove();
       if (event.out !== undefined) this.clocks.players.note(event.seat, reasonInWords(event.out));
     }
     return events.at(-1);
@@ -229,7 +229,7 @@ export class Table {
     if (event.moves) return `round ${event.ply + 1}: ${roundBySeat(config, event, named)}`;
     const who =
       event.seat < 0 ? "chance" : named[event.seat].bot;
-    return `${who}: ${inWords(game, config, event, named)}`;
+    return `${who}: ${describeEvent(game, config, event, named)}`;
   }
 
   #tryToShow(frame) {
@@ -274,7 +274,7 @@ export class Table {
   #draw(state, view) {
     this.board.show(state, { ...view, past: this.#past });
     this.clocks.players.show(state.to_move, this.board);
-    say(this.saying, this.board.saying());
+    say(this.saying, this.board.statusText());
   }
 
   /** Ask the person for a move. */
@@ -287,7 +287,7 @@ export class Table {
 
   /** Show the legal moves as buttons, as an alternative to the board. */
   #list(legal, state) {
-    const buttoned = legal.length > MOST_LISTED || this.board.listsMoves ? [] : legal;
+    const buttoned = legal.length > MAX_MOVE_BUTTONS || this.board.listsMoves ? [] : legal;
     put(this.moves, "hidden", buttoned.length === 0);
     const { game, config, seat } = this.start;
     const buttons = buttoned.map((move) => {
@@ -312,7 +312,7 @@ export class Table {
     if (others.length === 0) return "Sent.";
     this.clocks.halt(seat);
     this.#ways.entitle(this.#matchTitle);
-    return `${this.board.chosen}: that stands. Waiting for ${listed(others.map((mover) => seats[mover].bot))} …`;
+    return `${this.board.choiceText}: that stands. Waiting for ${listed(others.map((mover) => seats[mover].bot))} …`;
   }
 
   #giveUp() {

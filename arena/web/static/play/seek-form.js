@@ -1,7 +1,7 @@
 /** The form in which a person chooses what to play, and against whom. */
 
 import { complain, el, put, say } from "../dom.js";
-import { forget, tokenOf, wrongWith } from "../identity.js";
+import { forget, tokenOf, nameError } from "../identity.js";
 import { Opponents } from "./opponents.js";
 import { TokenField, propose } from "./person-fields.js";
 import { asks, readiness, shortage, smallerTables } from "./who-plays.js";
@@ -295,7 +295,7 @@ export class Offer {
       this.#named();
       return;
     }
-    const wrong = wrongWith(this.bot);
+    const wrong = nameError(this.bot);
     this.wrong("bot", wrong);
     const config = this.#config();
     if (wrong !== "" || config === null || !this.token.check()) return;

@@ -39,7 +39,7 @@ class Tutorial {
       this.finished,
       el("p", { class: "row" }, this.onward, this.showing, this.again),
     );
-    const prompt = el("section", { class: "prompt", "aria-label": "your move" }, this.board.controls, this.board.told);
+    const prompt = el("section", { class: "prompt", "aria-label": "your move" }, this.board.controls, this.board.eventElement);
     this.element = el("div", { class: "match tutorial" }, this.coach, el("div", { class: "stage" }, this.board.element), prompt);
   }
 

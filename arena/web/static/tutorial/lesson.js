@@ -116,7 +116,7 @@ export class Lesson {
 
   async #allows(move) {
     try {
-      await this.#rules.play(this.#state, move, ONES);
+      await this.#rules.play(this.#state, move, ALL_ONES_DICE);
       return true;
     } catch (error) {
       if (error instanceof Illegal) return false;
@@ -130,4 +130,4 @@ export class Lesson {
 }
 
 /** Dice that always show 1, for moves that are only tried. */
-const ONES = { throw: async (_, count) => new Array(count).fill(1) };
+const ALL_ONES_DICE = { throw: async (_, count) => new Array(count).fill(1) };

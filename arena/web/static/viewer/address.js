@@ -1,6 +1,6 @@
 /** The position and point of view of a viewer, in the URL of its page. */
 
-import { ALL, SPECTATORS } from "./views.js";
+import { ALL_EYE, SPECTATORS } from "./views.js";
 
 /**
  * Return the URL's hash for a position.
@@ -9,7 +9,7 @@ import { ALL, SPECTATORS } from "./views.js";
  */
 export function addressOf(match, at) {
   const ply = at === null ? [] : [`ply=${match.named(at)}`];
-  const view = match.eye === ALL ? [] : [`view=${match.eye}`];
+  const view = match.eye === ALL_EYE ? [] : [`view=${match.eye}`];
   const told = [...ply, ...view].join("&");
   return told && `#${told}`;
 }
@@ -25,5 +25,5 @@ export function placeIn(hash, seats) {
   const [ply, view] = [told.get("ply"), told.get("view")];
   if (ply === null && view === null) return null;
   const seat = [...Array(seats).keys()].find((each) => String(each) === view);
-  return { ply, eye: seat ?? (view === SPECTATORS ? SPECTATORS : ALL) };
+  return { ply, eye: seat ?? (view === SPECTATORS ? SPECTATORS : ALL_EYE) };
 }

@@ -1,6 +1,6 @@
 /** A match in the viewer: complete from its record, or growing while it is played; seen from a point of view. */
 
-import { ALL, seen, viewsOf } from "./views.js";
+import { ALL_EYE, seen, viewsOf } from "./views.js";
 
 import { actorsOf } from "../board/movers.js";
 
@@ -27,7 +27,7 @@ export class MatchDocument extends EventTarget {
     super();
     this.header = header;
     this.#told = { start, plies, strikes };
-    this.eye = ALL;
+    this.eye = ALL_EYE;
     this.sealed = sealed;
     this.footer = footer ?? null;
     this.fault = fault ?? null;
@@ -81,8 +81,8 @@ export class MatchDocument extends EventTarget {
    */
   see(eye) {
     const views = viewsOf(this.header);
-    this.eye = views ? eye : ALL;
-    if (this.eye === ALL || !this.recorded) {
+    this.eye = views ? eye : ALL_EYE;
+    if (this.eye === ALL_EYE || !this.recorded) {
       this.#seen = null;
       return;
     }

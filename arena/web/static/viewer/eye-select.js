@@ -1,7 +1,7 @@
 /** The choice of the point of view in a match with hidden information: everything, a seat, or spectators. */
 
 import { el } from "../dom.js";
-import { ALL, SPECTATORS } from "./views.js";
+import { ALL_EYE, SPECTATORS } from "./views.js";
 
 export class EyeSelect {
   /**
@@ -9,7 +9,7 @@ export class EyeSelect {
    * @param {(eye: import("./views.js").Eye) => void} choose
    */
   constructor(seats, choose) {
-    this.eyes = [ALL, ...seats.keys(), SPECTATORS];
+    this.eyes = [ALL_EYE, ...seats.keys(), SPECTATORS];
     this.choose = choose;
     const names = ["everything", ...seats.map(({ bot }) => `what ${bot} saw`), "what spectators saw"];
     const options = names.map((name, at) => el("option", { value: at }, name));

@@ -1,6 +1,6 @@
 /** The grades of a match: what each bot's moves gave away, the worst moves, and the luck. */
 
-import { seatSign } from "../board/army-symbols.js";
+import { makeSeatSymbol } from "../board/army-symbols.js";
 import { el, put, say } from "../dom.js";
 import { counted, lossText, luckText, sentence } from "../format.js";
 import { seatSelect, worstMoves } from "./worst-moves.js";
@@ -23,7 +23,7 @@ export function gradesOf(match, report, go, mine, of) {
     const given = own.reduce((sum, move) => sum + move.gave_away, 0);
     const worse = own.filter((move) => move.gave_away > 0).length;
     const lucky = luck?.events.length ? `; luck gave it ${luckText(luck.total[seat], luck.unit)}${luck.unit ? ` ${luck.unit}` : ""}` : "";
-    return el("li", { class: `seat-${seat}` }, seatSign(seat), el("span", {}, el("b", {}, bot), `: ${lossText(given, unit)} given away by ${worse} of ${counted(own.length, "move")}${lucky}`));
+    return el("li", { class: `seat-${seat}` }, makeSeatSymbol(seat), el("span", {}, el("b", {}, bot), `: ${lossText(given, unit)} given away by ${worse} of ${counted(own.length, "move")}${lucky}`));
   });
   const by = luck?.events.length ? [el("p", { class: "small faint" }, `Luck is told by ${luck.value}.`)] : [];
   return [worstMoves(match, report, go, mine, of), el("ul", { class: "by-bot" }, ...byBot), ...by];

@@ -1,6 +1,6 @@
 /** The page of a match: from the store, or live over the wire. */
 
-import { ask, gradesAddress, matchAddress } from "../api.js";
+import { fetchJson, gradesAddress, matchAddress } from "../api.js";
 import { hasBoard } from "../board/index.js";
 import { el } from "../dom.js";
 import { identity } from "../identity.js";
@@ -28,7 +28,7 @@ function seatOf(name) {
 }
 
 async function show() {
-  const found = await ask(api);
+  const found = await fetchJson(api);
   await hasBoard(found.header.game); // without a picture the moves are still worth reading
   const details = document.getElementById("details");
   const options = { botAddress: addressesNow(found), rules: rulesOf(found.header), details, mine: seatOf(identity()?.bot), of: seatOf(asked) };
@@ -36,7 +36,7 @@ async function show() {
   if (found.fault) root.prepend(el("p", { class: "banner lost" }, found.fault));
   const { graded } = root.dataset;
   if (graded === undefined || found.fault) return;
-  const grade = async (seat) => viewer.grade(await ask(gradesAddress(id, graded, seat)));
+  const grade = async (seat) => viewer.grade(await fetchJson(gradesAddress(id, graded, seat)));
   try {
     if (graded === "estimated" && options.mine === null) await viewer.offerGrades(grade);
     else await grade(options.mine);
@@ -51,7 +51,7 @@ function say(error) {
 
 async function watch() {
   const { follow } = await import("./follow-match.js"); // a stored match does not need the connection and the rules
-  follow(root, id, { botAddress, rulesOf, stored: () => ask(api).catch(() => null) });
+  follow(root, id, { botAddress, rulesOf, stored: () => fetchJson(api).catch(() => null) });
 }
 
 ("stored" in root.dataset ? show() : watch()).catch(say);

@@ -1,14 +1,14 @@
 /** The list of moves. It contains only the visible rows, so that it stays smooth with thousands. */
 
-import { seatSign } from "../board/army-symbols.js";
-import { inWords } from "../board/move-text.js";
+import { makeSeatSymbol } from "../board/army-symbols.js";
+import { describeEvent } from "../board/move-text.js";
 import { actorsOf } from "../board/movers.js";
 import { el, put } from "../dom.js";
 import { durationText, listed, lossText, luckText, shortValue } from "../format.js";
 import { addressOf } from "./address.js";
-import { ALL } from "./views.js";
+import { ALL_EYE } from "./views.js";
 
-const AROUND = 12; // rows kept above and below the visible ones
+const EXTRA_ROWS = 12; // rows kept above and below the visible ones
 const USUAL_HEIGHT = 36; // height of a row in px before one is measured
 const COLUMNS = ["no.", "bot", "move", "gave away", "luck", "thought", "value", "note"];
 const NUMBERS = new Set(["luck", "thought", "value", "gave away"]);
@@ -93,7 +93,7 @@ export class Moves {
   /** Return a move's grade or luck if the point of view may see it: everything, or the mover's. */
   #ofMove(told, at) {
     const event = this.match.line(at)?.event;
-    const isTold = event && event.out === undefined && [ALL, event.seat].includes(this.match.eye);
+    const isTold = event && event.out === undefined && [ALL_EYE, event.seat].includes(this.match.eye);
     return isTold ? told.get(`${event.ply} ${event.seat}`) : undefined;
   }
 
@@ -141,8 +141,8 @@ export class Moves {
   #draw() {
     const { last } = this.match;
     const { scrollTop, clientHeight } = this.element;
-    const first = Math.max(1, Math.floor(scrollTop / this.height) - AROUND);
-    const end = Math.min(last, Math.ceil((scrollTop + clientHeight) / this.height) + AROUND);
+    const first = Math.max(1, Math.floor(scrollTop / this.height) - EXTRA_ROWS);
+    const end = Math.min(last, Math.ceil((scrollTop + clientHeight) / this.height) + EXTRA_ROWS);
     for (const [at, row] of this.rows) {
       if (at >= first && at <= end) continue;
       row.remove();
@@ -188,8 +188,8 @@ export class Moves {
     const luck = this.luckOf(at);
     const who = actorsOf(event);
     const bots = who.map((seat) => header.seats[seat].bot);
-    const bot = who.length ? [...who.map(seatSign), el("span", { class: "quiet" }, listed(bots))] : ["chance"];
-    const said = inWords(header.game, header.config, event, header.seats);
+    const bot = who.length ? [...who.map(makeSeatSymbol), el("span", { class: "quiet" }, listed(bots))] : ["chance"];
+    const said = describeEvent(header.game, header.config, event, header.seats);
     const words = el("span", {}, said);
     if (strikes.length) words.prepend(el("span", { class: "bad" }, `${strikes.length === 1 ? "strike" : `${strikes.length} strikes`}, then `));
     const given = grade ? lossText(grade.gave_away, this.unit) : "";

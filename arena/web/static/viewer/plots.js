@@ -1,6 +1,6 @@
 /** Plots of bots' evaluations and thinking times by move, with a cursor. */
 
-import { seatSign } from "../board/army-symbols.js";
+import { makeSeatSymbol } from "../board/army-symbols.js";
 import { el, put, say, svg } from "../dom.js";
 import { durationText, shortValue } from "../format.js";
 
@@ -79,7 +79,7 @@ function valuePaths(match) {
 }
 
 function scaleOf({ header }, seat, most) {
-  return el("span", { class: "plot-scale" }, seatSign(seat), `${header.seats[seat].bot} ± ${shortValue(most)}`);
+  return el("span", { class: "plot-scale" }, makeSeatSymbol(seat), `${header.seats[seat].bot} ± ${shortValue(most)}`);
 }
 
 function timePaths(match) {

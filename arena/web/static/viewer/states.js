@@ -1,7 +1,7 @@
 /** Computes states that were not sent, by replaying events with the dice that they contain. */
 
 import { RULES } from "../check/rules/index.js";
-import { TOLD } from "./told-states.js";
+import { STATE_BUILDERS } from "./told-states.js";
 
 /**
  * Return the first state of a match, before any deal; undefined if a deal creates it.
@@ -10,7 +10,7 @@ import { TOLD } from "./told-states.js";
  * @returns {Promise<object | undefined>}
  */
 export async function opening({ game, config }, first) {
-  if (game in TOLD) return TOLD[game].first();
+  if (game in STATE_BUILDERS) return STATE_BUILDERS[game].first();
   if (first?.seat < 0) return undefined;
   return (await RULES[game]?.(config).start(new ToldDice({})))?.state;
 }
@@ -23,7 +23,7 @@ export async function opening({ game, config }, first) {
  * @returns {Promise<object | undefined>}
  */
 export async function after({ game, config, seats }, before, event) {
-  if (game in TOLD) return before?.ply === event.ply && event.out === undefined ? TOLD[game].after(config, before, event) : undefined;
+  if (game in STATE_BUILDERS) return before?.ply === event.ply && event.out === undefined ? STATE_BUILDERS[game].after(config, before, event) : undefined;
   const rules = RULES[game]?.(config);
   if (!rules) return undefined;
   try {

@@ -3,7 +3,7 @@
 import { el, put, say, svg } from "../dom.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
-const USUAL = 1; // moves per second
+const DEFAULT_SPEED = 1; // moves per second
 const ICONS = {
   first: "M3 3v10M13 3 5 8l8 5z",
   back: "M11 3 4 8l7 5z",
@@ -12,7 +12,7 @@ const ICONS = {
   on: "M5 3l7 5-7 5z",
   last: "M13 3v10M3 3l8 5-8 5z",
 };
-const MOST_MARKS = 60; // marks of captured territories
+const MAX_CAPTURE_MARKS = 60; // marks of captured territories
 const KEYS = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", " ": "play" };
 
 /** The viewer's position in the match. Calls `show(at)` when it changes. */
@@ -33,7 +33,7 @@ export class Timeline {
       [["first", "first (Home)"], ["back", "back (←)"], ["play", "play (Space)"], ["on", "on (→)"], ["last", "last (End)"]].map(([name, title]) => [name, this.#button(name, title)]),
     );
     this.speed = el("select", { onchange: () => this.#restart() }, ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed} a second`)));
-    this.speed.value = String(USUAL);
+    this.speed.value = String(DEFAULT_SPEED);
     this.place = el("output", { class: "timeline-place" });
     const steps = el("div", { class: "timeline-steps" }, ...Object.values(this.buttons), el("label", {}, el("span", { class: "quiet" }, "moves "), this.speed), this.place);
     this.element = el("div", { class: "timeline", role: "group", "aria-label": "time line" }, this.marks, this.range, steps);
@@ -152,7 +152,7 @@ export class Timeline {
     }
     if (this.wrong !== null) paths.wrong = `M${this.wrong} 0V12`;
     put(this.marks, "viewBox", `0 0 ${Math.max(1, match.last)} 12`);
-    if (paths.taken.split("M").length > MOST_MARKS) paths.taken = ""; // they would form a solid bar
+    if (paths.taken.split("M").length > MAX_CAPTURE_MARKS) paths.taken = ""; // they would form a solid bar
     this.marks.replaceChildren(...Object.entries(paths).map(([name, d]) => svg("path", { class: name, d })));
   }
 }

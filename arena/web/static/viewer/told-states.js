@@ -1,9 +1,9 @@
 /** States of games whose events tell spectators all they may see, in wire format and without dice. Pure. */
 
-import { LETTERS, STAKES, UNDEALT } from "../board/rounds.js";
+import { LETTERS, STAKES, UNDEALT_HAND } from "../board/rounds.js";
 
 /** @type {Record<string, {first: () => object, after: (config: object, before: object, event: object) => object}>} */
-export const TOLD = {
+export const STATE_BUILDERS = {
   dilemma: {
     first: () => ({ payoffs: [0, 0], last: null, to_move: [0, 1], ply: 0 }),
     after: ({ rounds }, { payoffs, ply }, { moves, result }) => ({
@@ -19,7 +19,7 @@ export const TOLD = {
 
 function poker(game) {
   return {
-    first: () => ({ hand: 0, chips: [0, 0], ...UNDEALT, ply: 0 }),
+    first: () => ({ hand: 0, chips: [0, 0], ...UNDEALT_HAND, ply: 0 }),
     after(config, before, { seat, move, result }) {
       const ply = before.ply + 1;
       if (seat < 0) return { ...before, ...move, to_move: before.hand % 2, ply };
@@ -36,7 +36,7 @@ function poker(game) {
 
 function handOver({ hands }, { hand, chips }, { won, chips: lost }, ply) {
   const sums = chips.map((sum, seat) => (won === null ? sum : sum + (seat === won ? lost : -lost)));
-  return { hand: hand + 1, chips: sums, ...UNDEALT, to_move: hand + 1 === hands ? null : -1, ply };
+  return { hand: hand + 1, chips: sums, ...UNDEALT_HAND, to_move: hand + 1 === hands ? null : -1, ply };
 }
 
 function letterOf(name) {

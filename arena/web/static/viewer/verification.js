@@ -2,7 +2,7 @@
 
 import { el, put, say } from "../dom.js";
 
-const AT_ONCE = 12; // ms of work between two frames
+const WORK_SLICE_MS = 12; // ms of work between two frames
 const MARKS = { good: "✓ ", bad: "✗ ", partial: "" };
 
 export class Verification {
@@ -33,7 +33,7 @@ export class Verification {
     const all = [];
     const steps = new Map();
     const general = [];
-    let [wrong, pause] = [null, performance.now() + AT_ONCE];
+    let [wrong, pause] = [null, performance.now() + WORK_SLICE_MS];
     for await (const step of check(this.record)) {
       all.push(step);
       if (step.index === null) general.push(step);
@@ -42,7 +42,7 @@ export class Verification {
       if (performance.now() < pause) continue;
       this.progress.value = step.index ?? 0;
       await new Promise((resume) => setTimeout(resume));
-      pause = performance.now() + AT_ONCE;
+      pause = performance.now() + WORK_SLICE_MS;
     }
     this.progress.value = this.progress.max;
     this.#tell(verdictOf(this.record, all));

@@ -13,9 +13,9 @@ import { Plots } from "./plots.js";
 import { Tabs } from "./tabs.js";
 import { Timeline } from "./timeline.js";
 import { Verification } from "./verification.js";
-import { ALL } from "./views.js";
+import { ALL_EYE } from "./views.js";
 
-const RESTED = 300; // ms
+const ADDRESS_DELAY_MS = 300; // ms
 const TABS = ["Moves", "Plots", "Grades", "Verify", "Details"];
 const OWN_KEYS = "input, select, textarea, [role=button], [role=tab]";
 
@@ -33,7 +33,7 @@ export class Viewer {
     this.mine = mine;
     this.of = of;
     this.match = match;
-    match.see(this.#named()?.eye ?? ALL);
+    match.see(this.#named()?.eye ?? ALL_EYE);
     this.steps = new Map();
     this.go = (at) => this.timeline.go(at);
     this.board = isLoaded(match.header.game) ? makeBoard(match.header.game, match.header) : null;
@@ -47,7 +47,7 @@ export class Viewer {
     this.saying = el("p", { class: "saying" });
     this.eyeSelect = new EyeSelect(match.header.seats, (eye) => this.see(eye));
     const help = rules === undefined ? null : el("a", { href: rules, class: "help" }, "How to play");
-    const last = this.board ? [this.board.told] : [];
+    const last = this.board ? [this.board.eventElement] : [];
     this.tabs = new Tabs("about the match", TABS, () => this.moves.show(this.timeline.at));
     this.tabs.fill("Moves", this.now.element, this.moves.element);
     this.tabs.fill("Plots", this.plots.element);
@@ -112,7 +112,7 @@ export class Viewer {
     if (shown) this.board.show(shown, at ? { event: match.line(at).event, before: match.state(at - 1), past: match.eventsTo(at) } : {});
     else say(this.unseen, this.#why());
     this.#tellEnd(at);
-    say(this.saying, shown && this.ending.hidden ? this.board.saying() : "");
+    say(this.saying, shown && this.ending.hidden ? this.board.statusText() : "");
     this.clocks.show(at);
     this.moves.show(at);
     this.plots.show(at);
@@ -146,7 +146,7 @@ export class Viewer {
     this.keeping = setTimeout(() => {
       const name = addressOf(this.match, at === this.match.last ? null : at);
       if (location.hash !== name) history.replaceState(history.state, "", name || location.pathname + location.search);
-    }, RESTED);
+    }, ADDRESS_DELAY_MS);
   }
 
   #named() {

@@ -4,12 +4,12 @@
  */
 
 /** The point of view that sees everything. */
-export const ALL = "all";
+export const ALL_EYE = "all";
 /** The point of view of spectators. That of a seat is its number. */
 export const SPECTATORS = "spectators";
 
 /**
- * @typedef {number | typeof ALL | typeof SPECTATORS} Eye a point of view
+ * @typedef {number | typeof ALL_EYE | typeof SPECTATORS} Eye a point of view
  *
  * @typedef {object} Views what each point of view sees of a game
  * @property {(state: object, eye: Eye) => object} state

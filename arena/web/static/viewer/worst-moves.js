@@ -1,12 +1,12 @@
 /** The moves of a seat that gave away most, each with a better one; pressing one shows it on the board. */
 
-import { seatSign } from "../board/army-symbols.js";
-import { inWords, notation } from "../board/move-text.js";
+import { makeSeatSymbol } from "../board/army-symbols.js";
+import { describeEvent, notation } from "../board/move-text.js";
 import { el, put } from "../dom.js";
 import { lossText } from "../format.js";
 
-const MOST = 5;
-const LEAST = 0.001; // smaller losses are ignored, and for estimates those below their noise
+const MAX_WORST_MOVES = 5;
+const MIN_LOSS = 0.001; // smaller losses are ignored, and for estimates those below their noise
 
 /**
  * @typedef {object} Grade the grade of a move in the API
@@ -44,8 +44,8 @@ export function worstMoves(match, report, go, mine, of = null) {
 
 /** Return the moves of a seat that gave something away, worst first, at most five. */
 function worstOf({ moves, noise = 0 }, seat) {
-  const lost = moves.filter((move) => move.seat === seat && move.gave_away >= Math.max(LEAST, noise));
-  return lost.sort((one, other) => other.gave_away - one.gave_away || one.ply - other.ply).slice(0, MOST);
+  const lost = moves.filter((move) => move.seat === seat && move.gave_away >= Math.max(MIN_LOSS, noise));
+  return lost.sort((one, other) => other.gave_away - one.gave_away || one.ply - other.ply).slice(0, MAX_WORST_MOVES);
 }
 
 function items(match, report, go, seat, isMine) {
@@ -59,8 +59,8 @@ function item(match, { ply, seat, gave_away: lost, best }, unit, go) {
   const { game, config } = match.header;
   const hand = match.state(at - 1)?.hand; // poker counts hands from 0
   const where = hand === undefined ? `move ${at}` : `hand ${hand + 1}`;
-  const words = [el("span", { class: "faint" }, `${where}:`), el("b", {}, inWords(game, config, match.line(at).event, match.header.seats)), el("span", { class: "bad" }, `gave away ${lossText(lost, unit)}`), el("span", {}, `better: ${notation(game, config, best, seat)}`)];
-  return el("li", {}, el("button", { type: "button", "aria-pressed": "false", onclick: () => go(at) }, seatSign(seat), ...words.flatMap((word) => [" ", word])));
+  const words = [el("span", { class: "faint" }, `${where}:`), el("b", {}, describeEvent(game, config, match.line(at).event, match.header.seats)), el("span", { class: "bad" }, `gave away ${lossText(lost, unit)}`), el("span", {}, `better: ${notation(game, config, best, seat)}`)];
+  return el("li", {}, el("button", { type: "button", "aria-pressed": "false", onclick: () => go(at) }, makeSeatSymbol(seat), ...words.flatMap((word) => [" ", word])));
 }
 
 /** Create the choice of the seat whose moves are listed. */

@@ -1,10 +1,10 @@
 // The battles of the campaign, with and without dice.
 
-const ATTACKING = 3;
-const DEFENDING = 2;
+const MAX_ATTACK_DICE = 3;
+const MAX_DEFENCE_DICE = 2;
 
 /** The maximum number of rounds whose dice an event contains. */
-export const MOST_ROUNDS = 500;
+export const MAX_RECORDED_ROUNDS = 500;
 
 /**
  * @param {import("../dice.js").Dice} dice
@@ -14,9 +14,9 @@ export const MOST_ROUNDS = 500;
 export async function fight(dice, attackers, defenders) {
   const rolls = [];
   while (attackers && defenders) {
-    const attack = await dice.throw("attack", Math.min(attackers, ATTACKING));
-    const defence = await dice.throw("attack", Math.min(defenders, DEFENDING));
-    if (rolls.length < 2 * MOST_ROUNDS) rolls.push(attack, defence);
+    const attack = await dice.throw("attack", Math.min(attackers, MAX_ATTACK_DICE));
+    const defence = await dice.throw("attack", Math.min(defenders, MAX_DEFENCE_DICE));
+    if (rolls.length < 2 * MAX_RECORDED_ROUNDS) rolls.push(attack, defence);
     const [highest, against] = [attack, defence].map((faces) => [...faces].sort((a, b) => b - a));
     for (let i = 0; i < Math.min(attack.length, defence.length); i++) {
       if (highest[i] > against[i]) defenders -= 1;

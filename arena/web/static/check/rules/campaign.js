@@ -5,7 +5,7 @@ import { fromHex, hmac } from "../hash.js";
 import { fight, settle } from "./battle.js";
 import { demand, demandFields, holding, isBorder, isPlace } from "./moves.js";
 
-const LEAST_CLASSIC = 3;
+const MIN_CLASSIC_DRAFT = 3;
 const DEAL_BYTES = 16;
 
 /** Its states contain, besides the wire format, the `seat` whose turn it is, even after the end. */
@@ -92,7 +92,7 @@ export class Campaign {
     if (draft === "territories") return count;
     const isWhole = (continent) => map.territories.every((at, i) => at.continent !== continent || owner[i] === seat);
     const bonuses = map.continents.map(({ bonus }, continent) => (isWhole(continent) ? bonus : 0));
-    return bonuses.reduce((sum, bonus) => sum + bonus, Math.max(LEAST_CLASSIC, Math.floor(count / 3)));
+    return bonuses.reduce((sum, bonus) => sum + bonus, Math.max(MIN_CLASSIC_DRAFT, Math.floor(count / 3)));
   }
 
   /** Return the state in which the next remaining seat drafts. */

@@ -2,7 +2,7 @@
 
 import { demand, demandFields, isPlace, ranksOf } from "./moves.js";
 
-const PARTS = 10_000; // a probability is a whole number of these parts
+const PROBABILITY_PARTS = 10_000; // a probability is a whole number of these parts
 
 /** @param {{payoffs: number[][][], choices: string[][], rounds: number, go_on: string | null, noise: string}} config */
 export function dilemma(config) {
@@ -13,7 +13,7 @@ export function dilemma(config) {
   /** Return what is played for a choice: with noise, perhaps another one. */
   async function disturbed(choice, seat, dice) {
     const purpose = `noise-${seat}`;
-    if (!noise || (await dice.choice(purpose, PARTS)) >= noise) return choice;
+    if (!noise || (await dice.choice(purpose, PROBABILITY_PARTS)) >= noise) return choice;
     const other = await dice.choice(purpose, choices[seat].length - 1);
     return other + (other >= choice ? 1 : 0);
   }
@@ -24,7 +24,7 @@ export function dilemma(config) {
     told(choice, purpose) {
       const drawn = `${choice.number} mod ${choice.among} = ${choice.choice}`;
       if (purpose === "end") return `${drawn}: ${choice.choice < goOn ? "it goes on" : "this was the last round"}`;
-      if (choice.among !== PARTS) return `${drawn}: to which other choice`;
+      if (choice.among !== PROBABILITY_PARTS) return `${drawn}: to which other choice`;
       return `${drawn}: the choice ${choice.choice < noise ? "is changed" : "stands"}`;
     },
     async start() {
@@ -37,7 +37,7 @@ export function dilemma(config) {
     async resolve({ payoffs: before, ply }, moves, dice) {
       const played = [await disturbed(moves[0].choose, 0, dice), await disturbed(moves[1].choose, 1, dice)];
       const got = payoffs[played[0]][played[1]];
-      const isLast = ply + 1 === rounds || (goOn !== null && (await dice.choice("end", PARTS)) >= goOn);
+      const isLast = ply + 1 === rounds || (goOn !== null && (await dice.choice("end", PROBABILITY_PARTS)) >= goOn);
       const sums = before.map((sum, seat) => sum + got[seat]);
       return {
         state: { payoffs: sums, last: played, to_move: isLast ? null : [0, 1], ply: ply + 1 },
@@ -51,8 +51,8 @@ export function dilemma(config) {
       rounds({ ply, to_move }) {
         const left = to_move === null ? 0 : rounds - ply;
         if (goOn === null) return [ply, left];
-        const ends = PARTS - goOn;
-        return [ply, Math.min(left, Math.floor((2 * PARTS + ends) / (2 * ends)))];
+        const ends = PROBABILITY_PARTS - goOn;
+        return [ply, Math.min(left, Math.floor((2 * PROBABILITY_PARTS + ends) / (2 * ends)))];
       },
       least: [0, 1].map((seat) => Math.min(...payoffs.flat().map((pair) => pair[seat]))),
     },
@@ -61,5 +61,5 @@ export function dilemma(config) {
 
 /** Convert a probability with up to four decimals to whole parts. */
 function partsOf(chance) {
-  return Math.round(Number(chance) * PARTS);
+  return Math.round(Number(chance) * PROBABILITY_PARTS);
 }

@@ -2,7 +2,7 @@
 
 import { demand, demandFields, isBorder, isPlace, replaced, wonBy } from "./moves.js";
 
-const FREE = -1;
+const NO_OWNER = -1;
 const ARMY = 3;
 const REINFORCEMENT = 2;
 const FIELDS = { invade: ["to"], reinforce: ["at"], attack: ["from", "to"] };
@@ -10,7 +10,7 @@ const FIELDS = { invade: ["to"], reinforce: ["at"], attack: ["from", "to"] };
 /** @param {{map: object, max_troops: number, max_plies: number, armies?: number[]}} config */
 export function duel({ map, max_troops, max_plies, armies = [] }) {
   const count = map.territories.length;
-  const winner = ({ owner }) => (owner[0] !== FREE && owner.every((held) => held === owner[0]) ? owner[0] : null);
+  const winner = ({ owner }) => (owner[0] !== NO_OWNER && owner.every((held) => held === owner[0]) ? owner[0] : null);
   const state = (owner, troops, ply) => {
     const over = ply >= max_plies || winner({ owner }) !== null;
     return { owner, troops, to_move: over ? null : ply % 2, ply };
@@ -25,7 +25,7 @@ export function duel({ map, max_troops, max_plies, armies = [] }) {
     const left = before.troops[from] - before.troops[to];
     const chance = { dice: [[attacker], [defender]], result: { taken } };
     return {
-      state: taken ? withTerritory(before, to, seat, 1) : withTerritory(before, from, left ? seat : FREE, left),
+      state: taken ? withTerritory(before, to, seat, 1) : withTerritory(before, from, left ? seat : NO_OWNER, left),
       event: { ply: before.ply, seat, move: { do: "attack", from, to }, ...chance },
     };
   }
@@ -34,7 +34,7 @@ export function duel({ map, max_troops, max_plies, armies = [] }) {
     seats: 2,
     told: (choice) => `${choice.number} mod 6 + 1 = ${choice.choice + 1}`,
     async start() {
-      return { state: state(new Array(count).fill(FREE), new Array(count).fill(0), 0) };
+      return { state: state(new Array(count).fill(NO_OWNER), new Array(count).fill(0), 0) };
     },
     async play(before, move, dice) {
       check(before, move, { map, max_troops, count });
@@ -42,7 +42,7 @@ export function duel({ map, max_troops, max_plies, armies = [] }) {
       const seat = before.to_move;
       const event = { ply: before.ply, seat, move };
       if (move.do === "invade") {
-        const invasion = before.owner.filter((held) => held !== FREE).length;
+        const invasion = before.owner.filter((held) => held !== NO_OWNER).length;
         return { state: withTerritory(before, move.to, seat, armies[invasion] ?? ARMY), event };
       }
       const number = Math.min(before.troops[move.at] + REINFORCEMENT, max_troops);
@@ -59,10 +59,10 @@ function check({ owner, troops, to_move: seat }, move, { map, max_troops, count 
   demandFields(move, "do", ...fields);
   for (const field of fields) demand(isPlace(move[field], count), `territories are 0 to ${count - 1}`);
   if (move.do === "invade") {
-    demand(owner[move.to] === FREE, `territory ${move.to} is not free`);
+    demand(owner[move.to] === NO_OWNER, `territory ${move.to} is not free`);
     return;
   }
-  demand(!owner.includes(FREE), "free territories are invaded first");
+  demand(!owner.includes(NO_OWNER), "free territories are invaded first");
   if (move.do === "reinforce") {
     demand(owner[move.at] === seat, `territory ${move.at} is not seat ${seat}'s`);
     demand(troops[move.at] < max_troops, `territory ${move.at} has all of ${max_troops} troops`);

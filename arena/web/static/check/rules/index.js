@@ -45,4 +45,4 @@ export const RULES = {
   "risk-campaign": (config) => new Campaign(config),
 };
 
-export { Illegal } from "./moves.js";
+export { IllegalMove as Illegal } from "./moves.js";

@@ -1,11 +1,11 @@
 // Helpers of the rules: refusing moves, places and borders, possessions, and ranks.
 
 /** Thrown for a move that the rules do not allow; its message says what would be allowed. */
-export class Illegal extends Error {}
+export class IllegalMove extends Error {}
 
-/** @param {unknown} holds @param {string} otherwise @throws {Illegal} */
+/** @param {unknown} holds @param {string} otherwise @throws {IllegalMove} */
 export function demand(holds, otherwise) {
-  if (!holds) throw new Illegal(otherwise);
+  if (!holds) throw new IllegalMove(otherwise);
 }
 
 /** Return whether `value` is an index of a list of `count`. */

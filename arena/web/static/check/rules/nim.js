@@ -2,7 +2,7 @@
 
 import { demand, demandFields, isPlace, replaced, wonBy } from "./moves.js";
 
-const MOST_DRAWS = 20000;
+const MAX_DRAWS = 20000;
 
 /** @param {{heaps: number[], take: number[] | null, misere: boolean, start: string}} config */
 export function nim(config) {
@@ -41,7 +41,7 @@ export function nim(config) {
 async function deal({ heaps: sizes, take, misere }, dice) {
   const values = grundyValues(take, Math.max(...sizes) + 1);
   const least = take?.[0] ?? 1;
-  for (let draw = 0; draw < MOST_DRAWS; draw++) {
+  for (let draw = 0; draw < MAX_DRAWS; draw++) {
     if (draw > 0) dice.again("deal");
     const heaps = [];
     for (const size of sizes) heaps.push(await dice.choice("deal", size + 1));
