@@ -3,7 +3,7 @@
 import { knows, loadBoards, makeBoard } from "../board/index.js";
 import { describeEvent } from "../board/move-text.js";
 import { eventsOfHand } from "../board/rounds.js";
-import { Illegal, RULES } from "../check/rules/index.js";
+import { IllegalMove, RULES } from "../check/rules/index.js";
 import { el } from "../dom.js";
 import { ToldDice } from "../viewer/states.js";
 
@@ -48,7 +48,7 @@ async function draw() {
       paragraph.after(picture(rules.wire?.(after) ?? after, { event, before: state, past }, `After it: ${describeEvent(game, config, event, seats)}.`));
       if (move.do === "draft") state = after;
     } catch (error) {
-      if (!(error instanceof Illegal)) throw error; // this example belongs to another position
+      if (!(error instanceof IllegalMove)) throw error; // this example belongs to another position
     }
   }
 }

@@ -96,7 +96,7 @@ export class Stage {
     const { to_move: toMove } = this.#board.state;
     const movers = moversOf(toMove);
     for (const [seat, player] of [...this.#players.children].entries()) put(player, "data-to-move", movers.includes(seat));
-    say(this.#saying, toMove === null ? "The end." : `${this.#board.saying()}${this.#paused ? " (view paused)" : ""}.`);
+    say(this.#saying, toMove === null ? "The end." : `${this.#board.statusText()}${this.#paused ? " (view paused)" : ""}.`);
   }
 
   #draw() {

@@ -1,7 +1,7 @@
 /** A lesson: positions of a game with fixed dice, and the move wanted in each. Independent of the page. */
 
 import { canonical } from "../check/canonical.js";
-import { Illegal, RULES } from "../check/rules/index.js";
+import { IllegalMove, RULES } from "../check/rules/index.js";
 import { ToldDice } from "../viewer/states.js";
 
 /**
@@ -119,7 +119,7 @@ export class Lesson {
       await this.#rules.play(this.#state, move, ALL_ONES_DICE);
       return true;
     } catch (error) {
-      if (error instanceof Illegal) return false;
+      if (error instanceof IllegalMove) return false;
       throw error;
     }
   }

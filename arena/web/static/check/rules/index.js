@@ -15,8 +15,8 @@ import { tictactoe } from "./tictactoe.js";
  * @property {(choice: import("../dice.js").Choice, purpose: string) => string} [told] returns the meaning of a choice
  * @property {(dice: import("../dice.js").Dice) => Promise<{state: object, deal?: object}>} start
  * @property {(state: object, move: unknown, dice: import("../dice.js").Dice) => Promise<{state: object, event: object}>} [play]
- *   throws Illegal; missing if all moves are simultaneous
- * @property {(state: object, seat: number, move: unknown) => void} [checkMove] checks a simultaneous move; throws Illegal
+ *   throws IllegalMove; missing if all moves are simultaneous
+ * @property {(state: object, seat: number, move: unknown) => void} [checkMove] checks a simultaneous move; throws IllegalMove
  * @property {(state: object, moves: object[], dice: import("../dice.js").Dice) => Promise<{state: object, event: object}>} [resolve]
  *   resolves a round of moves by seat
  * @property {(state: object, dice: import("../dice.js").Dice) => Promise<{state: object, event: object}>} [chance]
@@ -45,4 +45,4 @@ export const RULES = {
   "risk-campaign": (config) => new Campaign(config),
 };
 
-export { IllegalMove as Illegal } from "./moves.js";
+export { IllegalMove } from "./moves.js";

@@ -42,7 +42,7 @@ async function deal({ heaps: sizes, take, misere }, dice) {
   const values = grundyValues(take, Math.max(...sizes) + 1);
   const least = take?.[0] ?? 1;
   for (let draw = 0; draw < MAX_DRAWS; draw++) {
-    if (draw > 0) dice.again("deal");
+    if (draw > 0) dice.restart("deal");
     const heaps = [];
     for (const size of sizes) heaps.push(await dice.choice("deal", size + 1));
     const worth = heaps.map((heap) => values[heap]);
