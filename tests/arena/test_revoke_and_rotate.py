@@ -26,7 +26,7 @@ TOKEN = "secret"
 
 
 async def operated(serve: Any, **options: Any) -> Any:
-    return await serve(access=Access(operator_token=TOKEN), operations=all_handlers, **options)
+    return await serve(access=Access(operator_token=TOKEN), make_operations=all_handlers, **options)
 
 
 def operator_of(served: Any) -> Any:

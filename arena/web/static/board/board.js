@@ -17,7 +17,7 @@ import { moversOf } from "./movers.js";
  */
 
 /**
- * A board, created once per match and updated for every state. `element` is the picture; `told` describes the last
+ * A board, created once per match and updated for every state. `element` is the picture; `eventElement` describes the last
  * event, and `controls` has the buttons. The page places these two where it has room.
  */
 export class Board {
