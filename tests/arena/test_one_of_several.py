@@ -218,13 +218,13 @@ async def test_a_match_whose_bot_is_gone_before_it_is_noted_leaves_nothing_and_i
     assert list((served.data / "journal").glob("*.jsonl")) == []
     assert served.arena.host.clients.runners == {}
     assert served.arena.host.events.begun_matches == {}
-    assert [served.arena._bots.encounters(name, POOL) for name in ("ann", "bob")] == [0, 0]
-    assert sum(served.arena._bots.met("ann", POOL).values()) == 0
+    assert [served.arena._bots.total_encounters(name, POOL) for name in ("ann", "bob")] == [0, 0]
+    assert sum(served.arena._bots.encounter_counts("ann", POOL).values()) == 0
     for client in clients:
         await client.send(type="seek", id="again", game="nim")
     await served.matched(*clients)
     assert served.arena.host.events.begun_matches == {"nim": 1}
-    assert served.arena._bots.met("ann", POOL) == {"bob": 1}
+    assert served.arena._bots.encounter_counts("ann", POOL) == {"bob": 1}
     start = await clients[0].expect("start")
     assert start["rated"], "the one that did not begin does not count"
 
@@ -243,15 +243,15 @@ async def test_a_match_whose_journal_cannot_be_written_does_not_count_and_is_tri
         raise JournalFault("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(journal, "begin", fail)
+        patch.setattr(journal, "create", fail)
         for client in clients:
             await client.send(type="seek", id="s", game="nim")
         while not failed.is_set():
             await advance(1.0)
-    assert served.arena._bots.encounters("ann", POOL) == 0
+    assert served.arena._bots.total_encounters("ann", POOL) == 0
     await advance(60.0)
     assert [(await client.expect("start"))["seek"] for client in clients] == ["s", "s"]
-    assert served.arena._bots.met("ann", POOL) == {"bob": 1}
+    assert served.arena._bots.encounter_counts("ann", POOL) == {"bob": 1}
 
 
 async def test_nobody_waits_to_be_let_in_for_a_database_that_hangs(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
