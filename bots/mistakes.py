@@ -98,7 +98,7 @@ def _say(text: str) -> None:
         from machine import standard_streams
 
         standard_streams.prepare()
-    print(text if display is None else display.printable(text, lines=True), file=sys.stderr)  # noqa: T201
+    print(text if display is None else display.escape_unprintable(text, lines=True), file=sys.stderr)  # noqa: T201
 
 
 def _classes(name: str) -> tuple[type, ...]:

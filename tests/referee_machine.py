@@ -152,7 +152,7 @@ class RefereeMachine(RuleBasedStateMachine):
         again = self._again(self.table, self.table.now).match.standing
         assert again.phase is was.phase
         assert again.current_course.digest == was.current_course.digest
-        for what in ("state", "ply", "to_move", "out", "sealed"):
+        for what in ("state", "ply", "to_move", "dropped_out", "sealed"):
             assert getattr(again.current_course, what) == getattr(was.current_course, what)
         assert (again.events, again.strikes) == (was.events, was.strikes)
         assert again.nonces_by_seat == was.nonces_by_seat

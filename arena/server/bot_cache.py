@@ -119,12 +119,12 @@ class BotCache:
         known = self._bots.get(fold_name(bot))
         return (known and known.ratings.get(pool or "")) or (INITIAL.mu, INITIAL.sigma)
 
-    def count_encounters(self, bot: str, pool: str) -> Mapping[str, int]:
+    def encounter_counts(self, bot: str, pool: str) -> Mapping[str, int]:
         """Return how often a bot (folded name) met each opponent in a pool."""
         known = self._bots.get(bot)
         return {} if known is None else known.encounter_counts.get(pool, {})
 
-    def encounters(self, bot: str, pool: str) -> int:
+    def total_encounters(self, bot: str, pool: str) -> int:
         """Return how often a bot (folded name) met any opponent in a pool; each opponent of a match counts."""
         known = self._bots.get(bot)
         return 0 if known is None else known.encounters[pool]

@@ -452,7 +452,7 @@ class Matchmaker:
         """Return a bot's rating and history in the pool that a match between these seeks counts for."""
         mu, sigma = self._bots.rating(bot, standing_pool(group))
         pool = _met_in(group)
-        met, played = self._bots.count_encounters(bot, pool), self._bots.encounters(bot, pool)
+        met, played = self._bots.encounter_counts(bot, pool), self._bots.total_encounters(bot, pool)
         spent = self._bots.opponents_at_limit(bot, pool_of(group))
         return ladder_pairing.Seeker(bot, mu, sigma, meetings=met, played=played, avoided=spent)
 

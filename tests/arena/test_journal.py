@@ -208,7 +208,7 @@ from referee.record import Secret, write_line
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 line = Secret(seed="0" * 64)
 resource.setrlimit(resource.RLIMIT_FSIZE, (3 * len(write_line(line)) + 10, resource.RLIM_INFINITY))
-match = Journal(Path(sys.argv[1])).begin("m-1")
+match = Journal(Path(sys.argv[1])).create("m-1")
 written = 0
 for _ in range(5):
     try:

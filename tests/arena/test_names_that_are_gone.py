@@ -115,8 +115,8 @@ async def test_bots_that_played_and_went_are_forgotten_and_known_again_when_they
         bots.record_rated(result(f"m{number}", ("regular", once), pool=POOL))
 
     assert grown(bots, play, 150) == {}
-    assert bots.encounters("regular", POOL) == NAMES
-    assert bots.count_encounters("regular", POOL) == {f"once-{number}": 1 for number in range(NAMES - 20, NAMES)}
+    assert bots.total_encounters("regular", POOL) == NAMES
+    assert bots.encounter_counts("regular", POOL) == {f"once-{number}": 1 for number in range(NAMES - 20, NAMES)}
 
 
 async def test_what_a_forgotten_bot_had_played_is_read_when_it_comes_back(archive: AsyncStore) -> None:
@@ -130,8 +130,8 @@ async def test_what_a_forgotten_bot_had_played_is_read_when_it_comes_back(archiv
 
     def known() -> tuple[Any, ...]:
         return (
-            *(dict(bots.count_encounters(bot, POOL)) for bot in ("ann", "bob")),
-            *(bots.encounters(bot, POOL) for bot in ("ann", "bob")),
+            *(dict(bots.encounter_counts(bot, POOL)) for bot in ("ann", "bob")),
+            *(bots.total_encounters(bot, POOL) for bot in ("ann", "bob")),
             bots.is_rated(POOL, ["ann", "bob"]),
             bots.rating("bob", POOL),
         )
@@ -139,8 +139,8 @@ async def test_what_a_forgotten_bot_had_played_is_read_when_it_comes_back(archiv
     before = known()
     assert before[:5] == ({"bob": 2}, {"ann": 2}, 2, 2, False)
     bots.left("bob")
-    assert dict(bots.count_encounters("ann", POOL)) == {}
-    assert bots.encounters("ann", POOL) == 2
+    assert dict(bots.encounter_counts("ann", POOL)) == {}
+    assert bots.total_encounters("ann", POOL) == 2
     assert bots.rating("bob", POOL) == (INITIAL.mu, INITIAL.sigma)
     assert not bots.came("bob")
     await bots.load("bob")

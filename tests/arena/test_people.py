@@ -178,7 +178,7 @@ async def test_a_person_is_paired_by_whom_it_met_among_people() -> None:
     for name in ("ann", "bob", "zoe"):
         board.add(name, Seek(id="s", game="nim"), person=name == "zoe")
     assert await board.until(1) == [("ann", "zoe")]
-    assert board.bots.count_encounters("zoe", PEOPLE) == {"ann": 1, "bob": 1}
+    assert board.bots.encounter_counts("zoe", PEOPLE) == {"ann": 1, "bob": 1}
 
 
 async def test_a_person_that_had_its_matches_of_the_day_with_a_bot_among_people_meets_another() -> None:

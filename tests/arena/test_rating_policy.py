@@ -217,14 +217,14 @@ async def test_whom_a_bot_met_before_the_start_is_known_once_it_comes_in(archive
     known = BotCache(archive)
     for bot in ("Ann", "bob", "ANN"):
         await known.load(bot)
-    assert (known.count_encounters("ann", "nim/unrated"), known.encounters("ann", "nim/unrated")) == ({}, 1)
+    assert (known.encounter_counts("ann", "nim/unrated"), known.total_encounters("ann", "nim/unrated")) == ({}, 1)
     await known.load("cid")
     known.count_encounter(POOL, ["ann", "bob"])
-    assert (known.count_encounters("ann", POOL), known.count_encounters("ann", "nim/unrated")) == (
+    assert (known.encounter_counts("ann", POOL), known.encounter_counts("ann", "nim/unrated")) == (
         {"bob": 3},
         {"cid": 1},
     )
-    assert known.count_encounters("bob", POOL) == {"ann": 3}
+    assert known.encounter_counts("bob", POOL) == {"ann": 3}
 
 
 async def test_a_bot_that_is_renamed_was_met_as_often_as_before_and_by_nobody_else(archive: AsyncStore) -> None:
@@ -235,7 +235,7 @@ async def test_a_bot_that_is_renamed_was_met_as_often_as_before_and_by_nobody_el
     known.rename("ann", "ann")  # in other letters
     known.rename("ann", "anna")
     known.rename("bob", "bert")
-    assert (known.count_encounters("bob", POOL), known.count_encounters("cid", POOL)) == ({}, {"anna": 1})
+    assert (known.encounter_counts("bob", POOL), known.encounter_counts("cid", POOL)) == ({}, {"anna": 1})
     assert known.opponents_at_limit("cid", POOL) == {"anna"}
 
 

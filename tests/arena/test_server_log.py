@@ -68,7 +68,7 @@ async def test_who_leaves_is_told_with_the_reason_and_whose_fault_it_was(serve: 
     well, badly = await served.enter("ann"), await served.enter("bob")
     await well.wire.close()
     badly.wire.transport.abort()
-    await asyncio.gather(*(session.wire.wait_closed() for session in served.arena.host.clients.sessions.values()))
+    await asyncio.gather(*(session.connection.wait_closed() for session in served.arena.host.clients.sessions.values()))
     await served.arena.close()
     left = {record.fields["bot"]: record for record in of(written, "left")}
     assert left["ann"].getMessage() == "ann left: the bot closed the connection (1000)"
@@ -87,8 +87,7 @@ async def test_who_is_refused_is_told_with_the_reason(serve: Any, written: Any) 
         await connect(f"ws://127.0.0.1:{served.port}", origin="http://evil.example")
     wrong, page = of(written, "refused")
     assert wrong.getMessage() == (
-        "ann from 127.0.0.1 was not let in: "
-        "ann is taken here, not by this token; choose another name, or give its token"
+        "ann from 127.0.0.1 was rejected: ann is taken here, not by this token; choose another name, or give its token"
     )
     assert "pages of 'http://evil.example' may not connect" in page.getMessage()
 

@@ -124,8 +124,8 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     slow = await served.enter("slow")
     first, second, start, _ = await served.pair()
     flood = next(iter(served.arena.host.clients.subscribers))
-    while flood.wire.state.name == "OPEN":
-        flood.wire.send_frame(bytes(1024))
+    while flood.connection.state.name == "OPEN":
+        flood.connection.send_frame(bytes(1024))
         await asyncio.sleep(0)  # a turn of the loop, in which what was pushed is written
     await first.ready(start)
     await second.ready(start)
@@ -156,9 +156,9 @@ async def test_of_those_that_do_not_read_the_greedy_are_dropped_when_all_togethe
         await watcher.send(type="watch", match="*")
     await turns_until(lambda: len(served.arena.host.clients.subscribers) == len(watchers))
     sessions = list(served.arena.host.clients.subscribers)
-    while all(session.wire.state.name == "OPEN" for session in sessions):
+    while all(session.connection.state.name == "OPEN" for session in sessions):
         for session in sessions:
-            session.wire.send_frame(bytes(8192))
+            session.connection.send_frame(bytes(8192))
         await asyncio.sleep(0)
     assert 256 * 1024 < served.arena.host.listener._budget.unread < 1024 * 1024
     for watcher in watchers:
@@ -170,11 +170,11 @@ async def test_a_client_that_does_not_read_is_answered_when_it_does(serve: Any) 
     served = await serve()
     ann = await served.enter("ann")
     (session,) = served.arena.host.clients.sessions.values()
-    session.wire.pause_writing()
+    session.connection.pause_writing()
     await ann.send(type="unseek", id="x")
-    await turns_until(lambda: session.wire._unread)
+    await turns_until(lambda: session.connection._unread)
     await (await served.enter("bob")).send(type="unseek", id="y")
     await served.clients[-1].expect("unseeked")
-    assert session.wire._unread
-    session.wire.resume_writing()
+    assert session.connection._unread
+    session.connection.resume_writing()
     assert (await ann.receive())["type"] == "unseeked"

@@ -84,8 +84,8 @@ def test_with_noise_it_is_what_was_played_that_is_answered_and_not_what_was_mean
 
 def test_grim_remembers_a_defection_that_came_between_two_of_its_turns() -> None:
     rules = load_game("dilemma")
-    first = rules.resolve(rules.initial(Dice(b"", 0))[0], {0: C, 1: D}, Dice(b"", 0))
-    then = rules.resolve(first[0], {0: C, 1: C}, Dice(b"", 1))
+    first = rules.resolve_round(rules.initial(Dice(b"", 0))[0], {0: C, 1: D}, Dice(b"", 0))
+    then = rules.resolve_round(first[0], {0: C, 1: C}, Dice(b"", 1))
     told = turn(rules, then[0], seat=0, events=[first[1], then[1]])
     assert move_of(bot("grim").choose(told)) == {"choose": D}
 
@@ -265,7 +265,7 @@ def test_the_pure_strategies_have_the_chances_that_they_are_known_by() -> None:
 def test_perfect_plays_poker_from_either_seat_as_often_as_the_equilibrium_says(game: str) -> None:
     rules = load_game(game, {"hands": 2})
     for hand in (0, 1):
-        cards = (0, len(rules.ranks_of_cards) * rules.alike - 1)  # type: ignore[attr-defined]
+        cards = (0, len(rules.ranks_of_cards) * rules.cards_per_rank - 1)  # type: ignore[attr-defined]
         dealt = PokerState(1, hand, (0, 0), cards if hand == 0 else cards[::-1], None, ("",), (ANTE, ANTE), hand)
         first = knowledge_of(rules, dealt)
         assert first == (0, (0, None, ("",)))

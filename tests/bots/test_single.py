@@ -115,5 +115,5 @@ def test_for_a_human_the_board_is_printed_at_every_move_of_anybody(capsys: pytes
     boards = capsys.readouterr().out.split("\n\n")[:-1]
     marks = [9 - board.count(".") for board in boards]
     assert marks == list(range(len(boards)))
-    assert boards[-1] == world.world.rules.board(world.world.position)
+    assert boards[-1] == world.environment.rules.draw_board(world.environment.position)
     assert world.render() is None, "it is printed already"

@@ -24,7 +24,7 @@ MAKE = """async ([game, config, seats]) => {
   window.board = makeBoard(game, { config, seats });
   board.onChoose = (move) => (said.textContent = JSON.stringify(move));
   board.onRefuse = (sentence) => (said.textContent = sentence);
-  document.querySelector("#viewer").replaceChildren(board.element, board.told, board.controls, said);
+  document.querySelector("#viewer").replaceChildren(board.element, board.eventElement, board.controls, said);
 }"""
 
 
@@ -487,7 +487,7 @@ async def test_a_hand_that_ended_lies_open_until_the_next_is_dealt(table: Table)
     assert names == ["you: the king of spades", "bob: the queen of spades"]
     await expect(table.page.locator(".place[data-won]")).to_contain_text("win 2")
     await expect(table.page.locator(".pot")).to_have_text("pot 4")
-    assert await table.page.evaluate("window.board.saying()") == "Hand 1 of 2 is over"
+    assert await table.page.evaluate("window.board.statusText()") == "Hand 1 of 2 is over"
     await expect(table.page.locator(".hand-before")).to_have_text("Hand 1: you win 2 chips, K♠ against Q♠")
     dealt = {"ply": 3, "seat": -1, "move": {"cards": [0, None]}}
     await table.show(state | {"cards": [0, None], "to_move": 1, "ply": 4}, past=[*hand, dealt], event=dealt, seat=0)

@@ -23,9 +23,9 @@ from timeouts import WITHIN
 TESTS = Path(__file__).parents[1]
 SCRIPT = """
 import os, signal, sys, worker_tasks
-from machine.workers.local import processes
+from machine.workers.local import process_pool
 try:
-    with processes(2) as crew:
+    with process_pool(2) as crew:
         for done in crew.run(worker_tasks.strike, [None, (%s, signal.%s), (os.getpid(), 0)]):
             pass
 except KeyboardInterrupt:

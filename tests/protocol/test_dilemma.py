@@ -85,7 +85,7 @@ def test_the_coin_of_the_end_goes_on_as_often_as_it_says() -> None:
     for match in range(1000):
         state = begun(game)
         while game.movers(state):
-            state, _ = game.resolve(state, {0: C, 1: C}, Dice(match.to_bytes(32), state.at))
+            state, _ = game.resolve_round(state, {0: C, 1: C}, Dice(match.to_bytes(32), state.at))
         lengths.append(state.at)
     assert 9 < sum(lengths) / 1000 < 11
     assert min(lengths) == 1

@@ -64,7 +64,7 @@ def test_the_dilemmas_example_pays_what_the_document_says() -> None:
     state = game.decode_state(shown("dilemma", "State"))
     assert json.loads(json.dumps(game.encode_state(state))) == shown("dilemma", "State")
     chosen = game.decode_move(shown("dilemma", "Move"))
-    after, _ = game.resolve(state, {0: chosen, 1: 0}, Dice(b"", 3))
+    after, _ = game.resolve_round(state, {0: chosen, 1: 0}, Dice(b"", 3))
     assert f"the\npayoffs are `{list(after.payoffs)}`" in SECTIONS["dilemma"]
 
 

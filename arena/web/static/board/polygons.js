@@ -6,13 +6,13 @@
  * @param {[number, number][]} polygon
  * @param {[number, number]} own
  * @param {[number, number]} other
- * @param {number} distance distance of the line from `own`
+ * @param {number} maxDistance distance of the line from `own`
  */
-export function clip(polygon, own, other, distance) {
+export function clip(polygon, own, other, maxDistance) {
   const [dx, dy] = [other[0] - own[0], other[1] - own[1]];
   const distance = Math.hypot(dx, dy);
   if (distance < 1) return polygon;
-  const along = ([x, y]) => ((x - own[0]) * dx + (y - own[1]) * dy) / distance - distance;
+  const along = ([x, y]) => ((x - own[0]) * dx + (y - own[1]) * dy) / distance - maxDistance;
   const kept = [];
   for (const [at, corner] of polygon.entries()) {
     const next = polygon[(at + 1) % polygon.length];

@@ -8,7 +8,7 @@ import { difference, same, short, shown, step } from "./step-text.js";
 
 const MAX_STRIKES = 3;
 const LEAVING_REASONS = ["resigned", "timeout", "illegal", "disconnected", "no_show", "failed"];
-const MAX_COMPENSATION_MS = 0.01;
+const MAX_COMPENSATION_FRACTION = 0.01;
 const CHANCE = -1;
 /** The first format in which events, and therefore digests, contain strikes. */
 const FIRST_FORMAT_WITH_STRIKES = 2;
@@ -144,7 +144,7 @@ export class Course {
   *#checkGiven(seat, given) {
     if (!(seat in this.given) || !given) return;
     this.given[seat] += given;
-    const most = Math.floor(this.header.clock.bank_ms * MAX_COMPENSATION_MS);
+    const most = Math.floor(this.header.clock.bank_ms * MAX_COMPENSATION_FRACTION);
     if (this.given[seat] > most) {
       const text = `Seat ${seat + 1} was given back ${this.given[seat]} ms so far: at most ${most} may be.`;
       yield step("given", false, text);
