@@ -45,7 +45,7 @@ DEMO_PACE_OPTIONS = ("--min-move-time", "0.7")
 """Options that slow bots down so that people can follow."""
 FIRST_RESTART_DELAY_S = 1.0
 """Seconds until the first restart of a bot."""
-BUILTIN_FOLDER_NAME, TOKEN_FILE_NAME = "house", "tokens.json"
+BUILTIN_BOTS_FOLDER, BUILTIN_BOT_TOKENS = "house", "tokens.json"
 """The folder and file in a data folder with the built-in bots' logs and tokens."""
 NICENESS = 10
 """The niceness of built-in bots: the referee comes first, then the web pages."""
@@ -70,11 +70,11 @@ class BuiltinBot(msgspec.Struct, frozen=True, kw_only=True):
         return BuiltinBot(name=self.name, command=(*self.command, *options))
 
 
-def parse_builtin_bots(specification: str) -> list[BuiltinBot]:
+def parse_builtin_bots(text: str) -> list[BuiltinBot]:
     """Parse a specification into bots, whose names must differ regardless of case. Raise `UsageFault`."""
     known = known_bots()
     found: list[str] = []
-    for part in filter(None, map(str.strip, specification.split(","))):
+    for part in filter(None, map(str.strip, text.split(","))):
         if part == ALL_LEVELS_WORD:
             found += [f"{LEVELLED_BOT}:{level}" for level in range(1, MAX_LEVEL + 1)]
         elif found and ":" in found[-1] and not _is_bot_start(part, known):
@@ -96,7 +96,7 @@ def _parse_bot(word: str, known: Sequence[str]) -> BuiltinBot:
     bot = split_bot_word(word)[1].partition(":")[0]
     if bot not in known or bot == "human":
         there = ", ".join(one for one in known if one != "human")
-        raise UsageFault(f"there is no house bot {bot!r}: one of {there}; {USAGE_HINT}")
+        raise UsageFault(f"there is no built-in bot {bot!r}: one of {there}; {USAGE_HINT}")
     return BuiltinBot(name=bot_name_of(word), command=reference_command(parse_reference_spec(word)))
 
 
@@ -108,13 +108,13 @@ def make_demo_bots() -> list[BuiltinBot]:
     return [bot.with_options("--open", *DEMO_PACE_OPTIONS) for bot in parse_builtin_bots(OPEN_DEMO_BOTS)] + seeking
 
 
-def prepare_tokens(store: Store, token_file: Path, names: Sequence[str], secret: str | None = None) -> dict[str, str]:
+def builtin_bot_tokens(store: Store, file: Path, names: Sequence[str], secret: str | None = None) -> dict[str, str]:
     """Return the token of each bot, registering new bots. New tokens are saved in `file` first.
 
     With a `secret`, tokens are derived from it and are the same on every node. Raise `UsageFault` if a name belongs to
     another bot, `ArenaFault` for an unusable file.
     """
-    saved = _read_tokens(token_file)
+    saved = _read_tokens(file)
     made = {
         name: _derive_token(name, secret) if secret else saved.get(fold_name(name)) or generate_token()
         for name in names
@@ -122,10 +122,10 @@ def prepare_tokens(store: Store, token_file: Path, names: Sequence[str], secret:
     known = {name: store.read(find_registered_bot, name) for name in names}
     for name, bot in known.items():
         if bot is not None and bot.revoked:
-            raise UsageFault(f"the house's bot {name} was revoked: leave it out, or give it another name")
+            raise UsageFault(f"the built-in bot {name} was revoked: leave it out, or give it another name")
         if bot is not None and bot.token_hash != hash_token(made[name]):
             raise UsageFault(_name_taken_message(name))
-    _write_tokens(token_file, saved | {fold_name(name): token for name, token in made.items()})
+    _write_tokens(file, saved | {fold_name(name): token for name, token in made.items()})
     for name, bot in known.items():
         if bot is None:
             _register(store, name, hash_token(made[name]))
@@ -141,9 +141,9 @@ def _register(store: Store, name: str, token_hash: str) -> None:
             raise UsageFault(_name_taken_message(name)) from exc
 
 
-def read_builtin_names(data_folder: Path) -> list[str]:
+def builtin_bot_names(data: Path) -> list[str]:
     """Return the names, in lower case, of all current and former built-in bots of a data folder. Raise `ArenaFault`."""
-    return sorted(_read_tokens(data_folder / BUILTIN_FOLDER_NAME / TOKEN_FILE_NAME))
+    return sorted(_read_tokens(data / BUILTIN_BOTS_FOLDER / BUILTIN_BOT_TOKENS))
 
 
 def _derive_token(name: str, secret: str) -> str:
@@ -152,8 +152,8 @@ def _derive_token(name: str, secret: str) -> str:
 
 def _name_taken_message(name: str) -> str:
     return (
-        f"the name {name} is somebody else's here: give the house's bot another one, like --house house-{name}=BOT; "
-        "where the data was moved or restored, it is the house's own, whose house/tokens.json has to come along"
+        f"another bot is registered as {name}: give the built-in bot another name, like --builtin-bots my-{name}=BOT; "
+        "if the data was moved or restored, copy house/tokens.json too, which has the tokens of the built-in bots"
     )
 
 
@@ -165,7 +165,7 @@ def _read_tokens(file: Path) -> dict[str, str]:
     except OSError as exc:
         raise ArenaFault(f"{file} can't be read: {exc.strerror}") from exc
     except msgspec.MsgspecError as exc:
-        raise ArenaFault(f"{file} holds no tokens any more: move it away, and give the house's bots new names") from exc
+        raise ArenaFault(f"{file} has no readable tokens: move it away, and give the built-in bots new names") from exc
 
 
 def _write_tokens(file: Path, tokens: dict[str, str]) -> None:
@@ -215,7 +215,7 @@ class BuiltinBotSupervisor:
                         largest_log=MAX_LOG_BYTES,
                     )
                     run = partial(self._run_process, bot.name, order, partial(is_connected, bot.name))
-                    group.create_task(keep_running(run, FIRST_RESTART_DELAY_S, log, "the house's bot"))
+                    group.create_task(keep_running(run, FIRST_RESTART_DELAY_S, log, "the built-in bot"))
 
     async def _run_process(self, name: str, launch_spec: LaunchSpec, is_connected: Callable[[], bool]) -> str:
         """Run one process to its end, and return what ended it. A process that hangs is stopped."""

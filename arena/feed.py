@@ -256,7 +256,7 @@ class Feed:
         while True:
             try:
                 connection = await self._connect()
-                log.info("publishing to the MQTT broker %s under %s/", self.broker, self.broker.prefix)
+                log.info("connected to the MQTT broker %s, publishing under %s/", self.broker, self.broker.prefix)
                 self._has_logged_outage = False
                 backoff.reset()
                 await self._publish_until_closed(connection)
@@ -385,7 +385,12 @@ class Feed:
     def _log_outage(self, exc: BaseException) -> None:
         level = logging.DEBUG if self._has_logged_outage else logging.WARNING
         self._has_logged_outage = True
-        log.log(level, "the MQTT broker %s is away (%s); matches go on, and it is tried again", self.broker, exc)
+        log.log(
+            level,
+            "the MQTT broker %s can't be reached (%s); matches continue, and the server tries again",
+            self.broker,
+            exc,
+        )
 
 
 _json = msgspec.json.Encoder()

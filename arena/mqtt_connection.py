@@ -138,7 +138,7 @@ class MqttConnection(asyncio.Protocol):
 
     def abort(self) -> None:
         """End the connection and its process at once."""
-        self._lose(ConnectionError("the connection was cut"))
+        self._lose(ConnectionError("the connection was closed"))
         if self._transport is not None:
             self._transport.abort()
         if self._process is not None and self._process.returncode is None:

@@ -2,7 +2,8 @@
 
 It comes from the exact table if there is one, or else from matches of a bot against itself, each with its own start.
 
-    python benchmarks/first_seat.py [--bot BOT]... [--matches N] [--raw] [--set KEY=VALUE]... [--jobs N] [PRESET ...]
+    python benchmarks/first_seat.py [--bot BOT]... [--matches N] [--no-luck-adjustment] [--set KEY=VALUE]...
+        [--jobs N] [PRESET ...]
 """
 
 from __future__ import annotations
@@ -83,7 +84,9 @@ def main() -> None:
     parser.add_argument("--matches", type=int, default=200, help="of each bot; 0: only what is exact")
     parser.add_argument("--seed", type=int, default=0, help="the first match's; the others follow")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of the config of every preset")
-    parser.add_argument("--raw", action="store_true", help="leave luck in: on the grid that takes half the time")
+    parser.add_argument(
+        "--no-luck-adjustment", action="store_true", help="leave luck in: takes half the time on the grid"
+    )
     parser.add_argument("--jobs", type=int, default=1)
     told = parser.parse_args()
     changed = {key: read_value(value) for key, _, value in (word.partition("=") for word in told.set)}
@@ -97,11 +100,13 @@ def main() -> None:
             if isinstance(rules, Duel) and (worth := exact_advantage(rules)) is not None:
                 print(ROW_FORMAT.format(preset, "exact", "", 0, f"{worth:+.4f}", "", ""), flush=True)
             for bot in (told.bot or BOTS) if told.matches else ():
-                played = dict(spread(crew, partial(play_row, Row(game.name, config, bot, told.raw)), seeds))
+                played = dict(
+                    spread(crew, partial(play_row, Row(game.name, config, bot, told.no_luck_adjustment)), seeds)
+                )
                 seconds = fmean(spent for _, spent in played.values())
                 for seat in range(rules.seats):
                     found = estimate_scores(
-                        SideScore(came[seat], None if told.raw else came[seat] - less[seat])
+                        SideScore(came[seat], None if told.no_luck_adjustment else came[seat] - less[seat])
                         for (came, less), _ in played.values()
                     )
                     name = bot.partition("=")[0]

@@ -10,12 +10,19 @@ import typer
 from typer.core import TyperCommand
 
 from machine import command_line
+from machine.help_groups import command_group
 
 if TYPE_CHECKING:
     from bots.client.bot import Bot
 
+PLAYERS = "Commands for players"
+DEVELOPERS = "Commands for developers of bots"
+RESEARCHERS = "Commands for researchers"
+"""The headings of the commands in the help."""
+
 app = typer.Typer(
     name="arena-bot",
+    cls=command_group((PLAYERS, DEVELOPERS, RESEARCHERS)),
     help="Play bots in an arena, tune them, analyse positions, compare searches.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -31,7 +38,7 @@ class _Delegated(TyperCommand):
         return []
 
 
-@app.command("run")
+@app.command("run", rich_help_panel=PLAYERS)
 def run_bot(
     bot: Annotated[
         str,
@@ -44,26 +51,32 @@ def run_bot(
     ],
     url: Annotated[str | None, typer.Option(help="The arena, ws://host:port [ARENA_URL].")] = None,
     hosts: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Other hosts that its nodes may be on [ARENA_HOSTS].")
+        str | None, typer.Option(metavar="A,B", help="Other hosts on which the arena may have nodes [ARENA_HOSTS].")
     ] = None,
-    token: Annotated[str | None, typer.Option(help="Its token; else a saved or new one [ARENA_TOKEN].")] = None,
+    token: Annotated[str | None, typer.Option(help="The bot's token; else a saved or new one [ARENA_TOKEN].")] = None,
     name: Annotated[str | None, typer.Option(help="The name to play under [ARENA_BOT].")] = None,
     game: Annotated[str | None, typer.Option(help="The game to seek [ARENA_GAME].")] = None,
-    preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A preset of the game; --config changes single keys of it.")
+    ] = None,
     config: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A config key of the game.")] = None,
-    matches: Annotated[int | None, typer.Option(help="Stop after so many [ARENA_MATCHES].")] = None,
-    slots: Annotated[int | None, typer.Option(help="Matches at once, 1 to 64 [ARENA_SLOTS].")] = None,
+    matches: Annotated[int | None, typer.Option(help="Stop after this many matches [ARENA_MATCHES].")] = None,
+    slots: Annotated[int | None, typer.Option(help="Matches at a time, 1 to 64 [ARENA_SLOTS].")] = None,
     seed: Annotated[str | None, typer.Option(help="The same seed gives the same choices [ARENA_SEED].")] = None,
     unrated: Annotated[bool, typer.Option("--unrated", help="Seek unrated matches.")] = False,
     opponent: Annotated[str | None, typer.Option(help="Seek a match against this bot; among bots unrated.")] = None,
     take_any: Annotated[bool, typer.Option("--open", help="Take any match of the game, or of all games.")] = False,
-    min_move_time: Annotated[float | None, typer.Option(help="Seconds a move takes at least, for spectators.")] = None,
-    patience: Annotated[float | None, typer.Option(help="Seconds to try without an arena [ARENA_PATIENCE].")] = None,
+    min_move_time: Annotated[float | None, typer.Option(help="Minimum seconds of a move, for spectators.")] = None,
+    patience: Annotated[
+        float | None, typer.Option(help="Seconds to retry while the arena is unreachable [ARENA_PATIENCE].")
+    ] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the bot.")] = None,
     default: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting, for bots that have it.")
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting that is ignored by bots that lack it.")
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Only say whether such a bot can play here.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only check whether this bot can play on this machine.")
+    ] = False,
 ) -> None:
     """Connect a bot to an arena and play."""
     from bots.client.loading import choose_settings, find_entry_point
@@ -115,40 +128,46 @@ def _check_any_game(bot: Bot) -> None:
         raise faults[0]
 
 
-@app.command(cls=_Delegated)
+@app.command(cls=_Delegated, rich_help_panel=PLAYERS)
 def pipe(context: typer.Context) -> None:
-    """Play what a program in any language writes, a line of JSON for each move: pipe [options] -- PROGRAM."""
+    """Connect a program in any language as a bot.
+
+    It writes a line of JSON for each move: pipe [options] -- PROGRAM.
+    """
     from bots.commands.pipe import pipe
 
     pipe(context.args or ["--help"], "arena-bot pipe")
 
 
-def _add_command(name: str, about: str) -> None:
+def _add_command(name: str, users: str, about: str) -> None:
     """Add a command that is the function of its name in its module of bots.commands, imported when it is run."""
 
-    @app.command(name, cls=_Delegated, help=about)
+    @app.command(name, cls=_Delegated, help=about, rich_help_panel=users)
     def run(context: typer.Context) -> None:
         alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
         alone.command()(resolve_name(f"bots.commands.{name}:{name}"))
         command_line.run_command(alone, context.args, f"arena-bot {name}")
 
 
-_add_command("mcp", "Let a language model play, by the Model Context Protocol.")
-_add_command("tune", "Evolve the weights of Risk's evaluation.")
-_add_command("trial", "Two sets of weights against each other: who is better, and how sure that is.")
+_add_command("mcp", PLAYERS, "Let a language model play, by the Model Context Protocol.")
+_add_command("tune", DEVELOPERS, "Evolve the weights of Risk's evaluation.")
+_add_command("trial", DEVELOPERS, "Compare two sets of weights by matches.")
 
 
-@app.command(cls=_Delegated)
+@app.command(cls=_Delegated, rich_help_panel=RESEARCHERS)
 def analyze(context: typer.Context) -> None:
-    """Exact facts about a position: nim, grundy, duel; and about strategies: dilemma."""
+    """Analyse positions and strategies exactly.
+
+    Positions of nim, grundy and duel; strategies of the dilemma.
+    """
     from bots.commands.analyze import analyze
 
     command_line.run_command(analyze, context.args or ["--help"], "arena-bot analyze")
 
 
-_add_command("solve", "Solve bounded Risk on a map that is too large for a match, once and for good; or poker.")
-_add_command("exploitability", "What the best reply to a bot wins of it at poker.")
-_add_command("compare", "Minimax beside alpha-beta: nodes, leaves, time and value.")
+_add_command("solve", RESEARCHERS, "Solve bounded Risk or a hand of poker, and store the result.")
+_add_command("exploitability", RESEARCHERS, "Compute what a best reply wins against a bot at poker.")
+_add_command("compare", DEVELOPERS, "Compare searches of a position: nodes, time and value.")
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:

@@ -52,6 +52,15 @@ def read_value(text: str) -> Any:
     return read_file(text[1:]) if text.startswith("@") else parse_value(text)
 
 
+def add_preset(config: dict[str, Any], preset: str | None, option: str) -> None:
+    """Add the preset of `--preset` to a game's config, which `option` gave. Raises `UsageFault` if both name one."""
+    if preset is None:
+        return
+    if "preset" in config:
+        raise UsageFault(f"--preset {preset} and {option} preset={config['preset']} name two presets: give one of them")
+    config["preset"] = preset
+
+
 def read_text_or_file(text: str, key: str) -> str:
     """Return a text, or the first line of the file that it names (`@/run/secrets/db`), as for a password.
 

@@ -85,8 +85,8 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("seek_match", {"game": "nim", "rated": True, "slow": True}, "a rated match is played by the usual clock: "),
     ("seek_match", {"game": "nim", "colour": "red"}, "seek_match: there is no field 'colour': one of game, preset, "),
-    ("cancel_seek", {}, "you seek nothing: seek_match does"),
-    ("move", {"move": "1 from heap 0"}, "you have no match: seek_match begins another one"),
+    ("cancel_seek", {}, "you have no seek: use seek_match"),
+    ("move", {"move": "1 from heap 0"}, "you have no match: seek_match starts another one"),
     ("resign", {}, "no match of yours is under way: there is nothing to resign"),
     ("look", {"wait_s": [5]}, "look: wait_s is [5]: an integer from 0 to 40"),
     ("look", {"wait_s": "5.5"}, "look: wait_s is '5.5': an integer from 0 to 40"),
@@ -135,14 +135,14 @@ async def test_what_makes_no_sense_at_this_point_is_answered_in_one_line(tmp_pat
         assert (await agent.call("cancel_seek"))["state"] == "no_match"
         look = await agent.call("seek_match", game="nim", opponent="bob", wait_s=0)
         assert look["next"] == (
-            "model: waiting for bob at nim, who is here but does not seek it now; "
-            "look waits on, cancel_seek gives it up"
+            "model: waiting for bob at nim, which is connected but does not seek it now; "
+            "use look to wait longer, or cancel_seek"
         )
         await bob.seek(opponent="model")
         start = await bob.begin()
         if start["seat"] == 0:
             look = await agent.call("look")
-            assert await agent.refusal("move", move="1 from heap 0") == "it is not your turn: look waits for it"
+            assert await agent.refusal("move", move="1 from heap 0") == "it is not your turn: use look to wait for it"
             await bob.move(await bob.expect("turn"))
         look = await agent.call("look", wait_s=40)
         assert look["state"] == "your_turn"
@@ -197,7 +197,7 @@ async def test_a_model_that_thinks_too_long_loses_on_time_and_is_told_so(tmp_pat
         assert look["state"] == "over"
         assert re.match(r"model: lost \S+ against bob \(timeout\)", look["match"]["result"])
         assert await agent.refusal("move", move="1 from heap 0") == (
-            f"{look['match']['match']} is over: seek_match begins another one"
+            f"{look['match']['match']} is over: seek_match starts another one"
         )
 
 
@@ -284,7 +284,7 @@ async def test_an_agent_that_the_arena_refuses_says_why_at_every_call(tmp_path: 
             says = (
                 "not connected: model: model is taken here, not by this token; "
                 "choose another name, or give its token (auth_failed); "
-                "--name gives another name, --token-file or ARENA_TOKEN its token"
+                "choose another name with --name, or give the token with --token-file or ARENA_TOKEN"
             )
             assert (await agent.refusal("seek_match", game="nim")).startswith(says)
             look = await agent.call("look")

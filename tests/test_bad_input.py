@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 import tournaments
+from arena.commands.renamed import RENAMED_OPTIONS
 from arena.processes.bot_commands import known_bots
 from bots import run as run_bot
 from bots.reference.random_bot import RandomBot
@@ -56,7 +57,7 @@ BOTS = ", ".join(known_bots())
 WRONG_USAGE = [
     (("tournament", "random", "greedy", "--game", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
     (("tournament", "random", "gredy", "--game", "nim"), f"there is no bot 'gredy': one of {BOTS}, or NAME=COMMAND"),
-    (("tournament", "random", "--game", "nim"), f"a tournament takes two bots or more; there are {BOTS}, or NAME=COMM"),
+    (("tournament", "random", "--game", "nim"), f"a tournament needs two bots or more; there are {BOTS}, or NAME=COMM"),
     (("tournament", "random", "Random", "--game", "nim"), "there is no bot 'Random': one of "),
     (
         ("tournament", "random", "random", "--game", "nim"),
@@ -109,13 +110,21 @@ WRONG_USAGE = [
         "x: 'depth' is no setting: write KEY=VALUE, as in x=alphabeta:KEY=VALUE; alphabeta has depth, eval",
     ),
     ((*NIM, "--set", "preset=big"), "nim has no preset 'big': one of classic, min-nim, sticks"),
+    *(
+        ((command, "random", "greedy", "--game", "nim", "--preset", "big", *more), says)
+        for command in ("try", "tournament", "test")
+        for more, says in (
+            ((), "nim has no preset 'big': one of classic, min-nim, sticks"),
+            (("--set", "preset=classic"), "--preset big and --set preset=classic name two presets: give one of them"),
+        )
+    ),
     (
         (*NIM, "--set", "heap=3"),
         "nim has no config key 'heap': one of heaps, take, misere, start, preset; bots have battles, ",
     ),
     (
         (*NIM[:-1], "risk-campaign", "--set", "draft=greedy"),
-        "risk-campaign: draft is 'greedy': one of territories, classic; a bot's goes with the bot, like x=alphabeta",
+        "risk-campaign: draft is 'greedy': one of territories, classic; to set it for a bot, write it with the ",
     ),
     ((*NIM, "--set", "sims=abc"), "--set sims=abc: none of these bots has such a setting: random, greedy"),
     (
@@ -156,16 +165,14 @@ WRONG_USAGE = [
     (("matches", "--limit", "0"), "--limit is 0: it is 1 or more"),
     (("bot", "add", "a b"), "'a b' is no name for a bot: 1 to 32 letters, digits"),
     (("serve", "--clock", "abc"), "clock is 'abc': it is seconds and increment, like 60+0.5, from 0.001 s to a day"),
-    (("serve", "--admin", "--no-web"), "admin is a page, and there are none: leave out --no-web"),
+    (("serve", "--admin", "--no-web"), "admin needs the web pages: leave out --no-web"),
     (
         ("serve", "--admin-host", "http://arena.lan"),
         "admin_host: 'http://arena.lan' is no name of a host; it is names of",
     ),
     (("serve", "--port", "70000"), "port is 70000: it is a port from 0 to 65535"),
     (("serve", "--free-names-after", "36501"), "free_names_after is 36501: it is days from 0 to 36500, 0 for never"),
-    (("serve", "--pace", "1"), "--pace is called --max-matches-per-hour now"),
-    (("serve", "--away", "1"), "--away is called --reconnect-timeout now"),
-    (("tournament", "--hello-within", "1"), "--hello-within is called --connect-timeout now"),
+    *(((*old.split(), "1"), f"{old.split()[1]} is called {new} now") for old, new in RENAMED_OPTIONS.items()),
     (("serve", "--web-port", "-1"), "web_port is -1: it is a port from 0 to 65535"),
     (
         ("serve", "--socket-url", "https://arena.example.org"),
@@ -273,10 +280,13 @@ def test_words_that_a_bot_of_ones_own_can_not_read_are_one_line(
         ),
         ('host = "::"\nport = "x"', "port in arena.toml, line 2, is 'x': it is a port from 0 to 65535"),
         ("port = true", "port in arena.toml, line 1, is true: it is a port from 0 to 65535"),
-        ("house = [1]", "house in arena.toml, line 1, is [1]: it is bots like random,greedy,alphabeta:nodes=20000"),
+        (
+            "builtin_bots = [1]",
+            "builtin_bots in arena.toml, line 1, is [1]: it is bots like random,greedy,alphabeta:nodes=20000",
+        ),
         (
             "[zoo]\nport = 1",
-            "the config file arena.toml, line 1, has an unknown key 'zoo': `arena config` names those there are",
+            "the config file arena.toml, line 1, has an unknown key 'zoo': `arena config` lists all keys",
         ),
         ('clock = "x"', "clock in arena.toml, line 1, is 'x': it is seconds and increment, like 60+0.5"),
         ("clock = 60", "clock in arena.toml, line 1, is 60: it is seconds and increment, like 60+0.5"),
@@ -395,7 +405,7 @@ def test_a_database_with_a_page_of_zeros_is_found_out(tmp_path: Path, played: Pa
     damaged(tmp_path / "my.db", played)
     done = call("arena", "db", "check", "--db", "my.db")
     assert done.out == "the file can't be read: database disk image is malformed\n"
-    assert_refused(done._replace(out=""), 1, "my.db does not add up: 1 complaint")
+    assert_refused(done._replace(out=""), 1, "my.db has 1 error")
 
 
 @pytest.mark.parametrize("data", ["diary.txt", "/proc/none"])
@@ -562,7 +572,7 @@ def test_a_file_that_is_no_whole_record_is_refused_in_one_line(
 @pytest.mark.parametrize("suffix", [".json", ".html"])
 def test_what_was_made_of_a_record_is_refused_by_its_name(tmp_path: Path, suffix: str) -> None:
     (tmp_path / f"match{suffix}").write_text("<!doctype html>")
-    says = f"match{suffix} is made of a record, and is none: name the match's .jsonl or .jsonl.gz, or its id"
+    says = f"match{suffix} was exported from a record: name the match's .jsonl or .jsonl.gz, or its id"
     assert_refused(call("arena", "replay", "verify", f"match{suffix}"), 1, says)
 
 
@@ -591,7 +601,7 @@ def test_a_record_that_is_not_there_is_refused_in_one_line() -> None:
 @pytest.mark.parametrize(
     ("to", "code", "says"),
     [
-        ("diary.json", 2, "diary.json already exists; not overwritten: choose another name"),
+        ("diary.json", 2, "diary.json already exists and is not overwritten: choose another name"),
         ("match.pdf", 2, "--to match.pdf: its name ends in one of .jsonl, .jsonl.gz, .json"),
         ("nowhere/match.json", 1, "nowhere/match.json can't be written: No such file or directory"),
     ],

@@ -94,7 +94,7 @@ def test_what_the_url_of_the_database_does_not_say_comes_from_a_service_file(tmp
     services.write_text(f"[arena]\nhost={folder}\n")
     told = call("arena", "node", "list", "--db", f"{url}?service=arena", PGSERVICEFILE=str(services))
     assert told.code == 0
-    assert told.out.startswith("no node ever ran")
+    assert told.out.startswith("no node has ever run")
     assert SERVICES["node-a"]["environment"]["ARENA_DB"].endswith("?service=arena")
 
 

@@ -86,7 +86,7 @@ def server_in(engine: Engine, container: str) -> int:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def arena(engine: Engine) -> AsyncIterator[Running]:
     """A container in which bots of the house play, for tests that leave it as it is."""
-    async with running(engine, "data", "--house", "random,greedy") as arena:
+    async with running(engine, "data", "--builtin-bots", "random,greedy") as arena:
         yield arena
 
 

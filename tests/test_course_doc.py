@@ -40,7 +40,9 @@ def test_the_course_has_its_commands() -> None:
 
 
 def test_whom_the_lessons_play_by_name_is_a_built_in_bot_of_every_server_of_the_course() -> None:
-    houses = [{bot.name for bot in parse_builtin_bots(words)} for words in re.findall(r"--house (\S+?)[`\s]", TEXT)]
+    houses = [
+        {bot.name for bot in parse_builtin_bots(words)} for words in re.findall(r"--builtin-bots (\S+?)[`\s]", TEXT)
+    ]
     opponents = set(re.findall(r"--opponent (\S+)", TEXT))
     assert len(houses) == 3
     assert "random" in opponents
@@ -53,6 +55,6 @@ def test_whom_the_lessons_play_by_name_is_a_built_in_bot_of_every_server_of_the_
 def test_whom_a_document_plays_by_name_is_started_there(file: Path) -> None:
     text = re.sub(r"arena replay .*", "", file.read_text())
     started = set(re.findall(r"arena-bot run (\S+)", text))
-    for words in re.findall(r"arena serve [^`\n]*--house (\S+?)[`\s]", text):
+    for words in re.findall(r"arena serve [^`\n]*--builtin-bots (\S+?)[`\s]", text):
         started |= {bot.name for bot in parse_builtin_bots(words)}
     assert set(re.findall(r"--opponent ([a-z][\w:-]*)", text)) <= started

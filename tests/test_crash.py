@@ -209,7 +209,7 @@ def test_a_bot_that_vanishes_loses_its_match_and_is_started_again(
     fates = [seat.reason for result in results for seat in result.seats if seat.bot == "vanishingonce"]
     assert fates == ["disconnected", "win", "win"]
     assert len(noted) == 1
-    assert noted[0].startswith("vanishingonce stayed away for 4 s and was killed; last output, in ")
+    assert noted[0].startswith("vanishingonce was disconnected for 4 s and was killed; last output, in ")
 
 
 # A server that is killed, or told to stop
@@ -312,7 +312,7 @@ async def test_a_match_goes_on_when_its_server_is_started_again(
     async with serving(data, "--port", port) as server:
         await players.go()
         told = await players.results()
-    assert "arena: 1 match goes on from the journal\n" in server.said
+    assert "arena: 1 match goes on after a restart\n" in server.said
     matches = looked_up(data, "matches")
     ids = {match["match"] for match in matches}
     assert len(matches) == len(ids) == 5

@@ -140,7 +140,7 @@ async def test_a_tournament_calls_its_bots_from_wherever_they_are(tmp_path: Path
             for name in names:
                 options = ("--game", "nim", "--min-move-time", "0.02")
                 await bots.enter_async_context(playing(nodes.nim, name, *options))
-            words = ("--game", "nim", "--at", str(nodes.other.data), "--data", str(tmp_path / "results"))
+            words = ("--game", "nim", "--server", str(nodes.other.data), "--data", str(tmp_path / "results"))
             code, _, err = await run("arena", "tournament", *names, *words, folder=tmp_path)
             assert code == 0, err
         await nodes.other.says("ended: nim")
@@ -156,9 +156,9 @@ async def test_a_node_that_has_lost_its_journal_says_so_until_its_matches_are_ca
     ):
         start = await meet(ann, bob)
     async with serving(tmp_path / "other", *words) as served:
-        await served.says("1 match was under way on this node, and not in its journal")
+        await served.says("this node's journal lacks 1 running match")
     told = await call_beside("arena", "node", "lost", "a", "--db", url)
-    assert (told.code, told.out.partition(":")[0], told.err) == (0, f"1 match of a called off\n  {start['match']}", "")
+    assert (told.code, told.out.partition(":")[0], told.err) == (0, f"voided 1 match of a\n  {start['match']}", "")
     async with serving(tmp_path / "other", *words) as served, player(served.url, "ann") as ann:
         assert "elsewhere" not in ann.heard[0]
         assert not any("journal" in line for line in served.said)
@@ -209,10 +209,12 @@ async def test_a_node_whose_session_hangs_sends_bots_to_one_that_works_comes_bac
             assert (error["code"], error["url"]) == ("elsewhere", nodes.other.url)
             told = await asyncio.to_thread(answer, nodes.nim.url.replace("ws://", "http://") + "/readyz")
             assert told.status == 503
-            assert told.text.startswith("the database is away: it last answered ")
-            await nodes.nim.says("the database is away: no answer for 6 s; its session is closed after 9 s without one")
+            assert told.text.startswith("the database does not answer: its last answer was ")
+            await nodes.nim.says(
+                "the database has not answered for 6 s; its session is closed after 9 s without an answer"
+            )
             await nodes.nim.says("the session is closed")
-            await nodes.nim.says("the database is back after ")
+            await nodes.nim.says("the database answers again after ")
             with stopped(writing_backend(nodes.db, name)):
                 await stopped_process(nodes.nim.process)
                 assert nodes.nim.process.returncode == 0

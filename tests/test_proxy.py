@@ -112,4 +112,4 @@ async def test_bots_play_through_nginx_as_the_manual_sets_it_up_and_an_operator_
             await hold(address)
         with pytest.raises(InvalidStatus) as refused:
             await hold("127.0.0.2")
-        assert refused.value.response.body == b"127.0.0.2 has 2 connections: connection limit reached\n"
+        assert refused.value.response.body == b"127.0.0.2 has 2 connections, which is the maximum\n"

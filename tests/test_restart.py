@@ -101,9 +101,9 @@ async def test_everybody_who_connects_while_it_starts_anew_is_let_in_and_matches
             assert await told(systemd) == "READY=1"
             config.write_text('registration = "ajar"\n')
             arena.process.send_signal(signal.SIGUSR2)
-            said = await arena.says("the server goes on as it is")
+            said = await arena.says("the server keeps running")
             assert said.endswith(
-                f"would not start anew: registration in {config}, line 1, is 'ajar': it is one of open, closed\n"
+                f"could not restart: registration in {config}, line 1, is 'ajar': it is one of open, closed\n"
             )
             config.write_text('registration = "open"\n')
             await assert_everybody_is_let_in(arena)
@@ -138,7 +138,7 @@ async def test_signals_that_come_while_a_server_starts_wait_for_its_handlers(tmp
     said = ""
     try:
         async with asyncio.timeout(WITHIN):
-            while not ("the server starts anew" in said and "SIGHUP: there is no certificate" in said):
+            while not ("the server restarts" in said and "SIGHUP: there is no certificate" in said):
                 line = (await process.stderr.readline()).decode()
                 assert line, said
                 said += line
@@ -193,7 +193,7 @@ async def assert_everybody_is_let_in(arena: Served) -> None:
         await until(arena, " ended: nim", before + 2)
         assert arena.process.pid == pid
         assert not any("void" in line for line in arena.said)
-        assert any(re.search(r"match(es)? goe?s? on from the journal", line) for line in arena.said)
+        assert any(re.search(r"match(es)? goe?s? on after a restart", line) for line in arena.said)
         async with player(arena.url, "cid") as cid:
             assert cid.heard[0]["resumed"] == [start["match"]]
         with await asyncio.to_thread(urllib.request.urlopen, f"{page}/healthz", timeout=WITHIN) as answer:
@@ -225,7 +225,7 @@ async def test_it_listens_on_sockets_that_are_held_for_it_and_who_connects_befor
             process.terminate()
             _, said = await process.communicate()
         await connection.close()
-        left = f"unknown was handed over listening on port {port_of([other])}, which no setting names"
+        left = f"the inherited socket unknown on port {port_of([other])} is closed, because no setting names"
         assert left in said.decode()
         for one in (arena, page):  # they listen still, for the next run
             socket.create_connection(("127.0.0.1", port_of([one])), WITHIN).close()
@@ -251,7 +251,8 @@ def test_sockets_are_taken_by_their_names_or_else_by_their_ports(
     assert environment == {"HOME": "/"}
     assert handed.take("arena", 1)[0].getsockname()[1] == ports[1]
     assert caplog.messages == [
-        f"port 1 is not listened on: arena was handed over on {ports[1]}, and changes its port by a stop and a start"
+        f"port 1 is not used: the socket of arena was inherited on port {ports[1]}, "
+        "and only a stop and a start change it"
     ]
     assert handed.take("arena", ports[0]) == []
     assert handed.take("page", ports[2])[0].getsockname()[1] == ports[0]
@@ -274,7 +275,7 @@ def test_what_is_no_listening_socket_is_one_line(monkeypatch: pytest.MonkeyPatch
     done = call("arena", *words, LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        f"arena: what was handed over to listen on (LISTEN_FDS) can't be used: descriptor {first} can't be used: "
+        f"arena: the inherited sockets (LISTEN_FDS) can't be used: descriptor {first} can't be used: "
         "Socket operation on non-socket\n"
     )
 

@@ -168,7 +168,7 @@ def test_what_a_bot_leaves_in_tmp_is_gone_after_the_tournament(folder: Path, tmp
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can")
 def test_who_is_not_root_can_not_run_bots_as_other_users(tmp_path: Path) -> None:
     bots = ["random", f"mine={sys.executable} mine.py", "--game", "nim", "--data", str(tmp_path / "data")]
-    says = "arena: --sandbox users is for root, who can run programs as other users: take bwrap\n"
+    says = "arena: --sandbox users needs root: use --sandbox bwrap\n"
     assert call("arena", "tournament", *bots, "--sandbox", "users") == (2, "", says)
 
 
@@ -205,7 +205,10 @@ def test_with_a_tournament_that_is_killed_its_sandboxes_are_gone(folder: Path, t
     [
         (["--sandbox", "docker"], "there is no sandbox 'docker': one of none, users, bwrap"),
         (["--sandbox", "bwrap", "--memory", "1"], "--memory is 1: it is 64 or more, in MiB"),
-        (["--sandbox", "bwrap", "--read", "/no/such"], "--read /no/such: there is no such file or folder"),
+        (
+            ["--sandbox", "bwrap", "--sandbox-read", "/no/such"],
+            "--sandbox-read /no/such: there is no such file or folder",
+        ),
     ],
 )
 def test_options_of_a_sandbox_that_can_not_be_are_told_in_one_line(tmp_path: Path, words: list[str], says: str) -> None:
@@ -277,8 +280,8 @@ def test_a_sandbox_covers_the_data_folder_under_each_of_its_names(ground: Path) 
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (["sh", "../bot.py"], "mine would see all of {home}: give it a folder of its own"),
-        (["sh", "/"], "mine would see all of /: give it a folder of its own"),
+        (["sh", "../bot.py"], "mine could read all of {home}: move it to a folder of its own"),
+        (["sh", "/"], "mine could read all of /: move it to a folder of its own"),
         (["sh", "data/bot.py"], "mine: {home}/class/data lies in the data folder, which bots don't see in a sandbox"),
     ],
 )

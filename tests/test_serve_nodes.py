@@ -31,7 +31,7 @@ async def test_bots_play_at_the_port_that_nodes_share_and_one_that_was_killed_co
         await asyncio.gather(play(served, "random", 2), play(served, "greedy", 2))
         (second,) = [child for child in children(served.process.pid) if "--node=main-2" in words_of(child)]
         os.kill(second, signal.SIGKILL)
-        await served.says("node main-2 was killed by signal 9; it is started again in 0.5 s")
+        await served.says("node main-2 was killed by signal 9; it is restarted in 0.5 s")
         served.said.clear()
         await served.says(f"(data in {tmp_path / 'main-2'})")
         await asyncio.gather(play(served, "random", 2), play(served, "greedy", 2))
@@ -46,7 +46,7 @@ async def test_nodes_start_anew_one_after_the_other_and_bots_play_on(tmp_path: P
         for name in ("main", "main-2"):
             await served.says(f"node {name} at")
         served.process.send_signal(signal.SIGUSR2)
-        await served.says("all nodes have started anew")
+        await served.says("all nodes have restarted")
         await asyncio.gather(play(served, "random", 2), play(served, "greedy", 2))
     assert served.process.returncode == 0
 

@@ -79,36 +79,36 @@ async def connected(data: Path, name: str, times: int = 1) -> list[str]:
 
 
 async def test_a_newcomer_of_five_lines_finds_an_opponent(tmp_path: Path) -> None:
-    async with serving(tmp_path, "--house", "random") as served:
+    async with serving(tmp_path, "--builtin-bots", "random") as served:
         said = await newcomer(served.url, tmp_path)
-        assert re.search(r"mine: (won|lost) \S+ against random \(win\), rating", said), said
+        assert re.search(r"mine: (won|lost) \S+ against random, rating", said), said
         left = descendants(served.process.pid)
     assert served.process.returncode == 0
     assert all(ends(pid) for pid in left)
-    assert not [line for line in served.said if "the house's bot" in line], served.said
+    assert not [line for line in served.said if "the built-in bot" in line], served.said
 
 
 async def test_the_house_plays_where_registration_is_closed_and_connections_are_encrypted(tmp_path: Path) -> None:
     pair = make(tmp_path, "localhost")
     encrypted = ("--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
-    async with serving(tmp_path, "--house", "random", *CLOSED, *encrypted):
+    async with serving(tmp_path, "--builtin-bots", "random", *CLOSED, *encrypted):
         assert await connected(tmp_path, "random")
 
 
 @pytest.mark.ci
 async def test_a_bot_of_the_house_that_ends_is_started_again(tmp_path: Path) -> None:
-    async with serving(tmp_path, "--house", "random") as served:
+    async with serving(tmp_path, "--builtin-bots", "random") as served:
         await connected(tmp_path, "random")
         (playing,) = bot_processes(served.process.pid)
         os.kill(playing, signal.SIGKILL)
-        assert await served.says("the house's bot random was killed by signal 9;")
+        assert await served.says("the built-in bot random was killed by signal 9;")
         assert await connected(tmp_path, "random", times=2)
         (again,) = bot_processes(served.process.pid)
         assert again != playing
 
 
 async def test_the_house_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
-    async with serving(tmp_path, "--house", "random,greedy") as served:
+    async with serving(tmp_path, "--builtin-bots", "random,greedy") as served:
         await connected(tmp_path, "random")
         await connected(tmp_path, "greedy")
         left = descendants(served.process.pid)

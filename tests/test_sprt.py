@@ -20,11 +20,12 @@ from commands import at_terminal, call, faulty, passing, run
 from measuring.pair_scores import MIN_UNITS
 from tournaments import Interrupted, played
 
-COUNT = ", and count: has a bot changed, take another --seed"
-DUEL = ["greedy", "random", "--game", "risk-duel", "--seed", "9", "--most", "200"]  # more would be laid out each time
+COUNT = " count too: if a bot has changed, use another --seed"
+PAIRS = ["--max-pairs", "200"]  # more would be laid out each time
+DUEL = ["greedy", "random", "--game", "risk-duel", "--seed", "9", *PAIRS]
 DECIDED = (
-    r"greedy is better than random: it scores 0\.\d{3} \(0\.5\d\d-0\.6\d\d\) less luck, after (\d\d) games; "
-    r"had it been no better, this would come up in at most 5 of 100 tests"
+    r"greedy is better than random\. It scores 0\.\d{3} \(0\.5\d\d-0\.6\d\d\) with luck removed, after (\d\d) games; "
+    r"if it were no better, at most 5 of 100 tests would say so\."
 )
 
 
@@ -77,7 +78,7 @@ def test_a_test_ends_in_a_sentence_that_is_a_line_and_shows_its_numbers_on_80_co
     assert re.fullmatch(rf"less luck       0\.\d{{3}} \(0\.5\d\d-0\.6\d\d\)  {elo}", lines[2])
     assert re.fullmatch(r"luck by the value exact, worth \d{3} games with luck left in", lines[3])
     bounds = r"h0 \(0 points a game\) below -2\.94, h1 \(0\.02 points a game\) above 2\.94"
-    assert re.fullmatch(r"at any time     0\.\d{3}-0\.\d{3}, valid whenever one stops,", lines[4])
+    assert re.fullmatch(r"at any time     0\.\d{3}-0\.\d{3}, valid whenever you stop,", lines[4])
     assert lines[5] == "                if bots stay as they are and pairs within 0 to 1"
     assert re.fullmatch(rf"LLR \d\.\d\d: {bounds}", lines[6])
     assert len(duel.matches) == int(decided[1]) >= 2 * MIN_UNITS
@@ -130,7 +131,9 @@ def test_the_same_seed_gives_the_same_test_whoever_plays_it(
 
 
 def test_results_with_luck_left_in_are_tested_by_their_counts(duel: StorableMatch, tmp_path: Path) -> None:
-    raw = StorableMatch(tmp_path / "raw", *DUEL, "--raw", "--h1", "0.2", "--most", "10", "--in-process")
+    raw = StorableMatch(
+        tmp_path / "raw", *DUEL, "--no-luck-adjustment", "--h1", "0.2", "--max-pairs", "10", "--in-process"
+    )
     assert raw.content["findings"]["adjusted"] is None
     assert raw.content["tournament"] != duel.content["tournament"]
     assert {match["luck"] for match in raw.matches} == {None}
@@ -138,10 +141,10 @@ def test_results_with_luck_left_in_are_tested_by_their_counts(duel: StorableMatc
 
 
 def test_a_game_without_dice_has_no_luck_to_be_taken_out(tmp_path: Path) -> None:
-    words = ("perfect", "random", "--game", "nim", "--seed", "1", "--h1", "0.2", "--most", "200", "--in-process")
+    words = ("perfect", "random", "--game", "nim", "--seed", "1", "--h1", "0.2", "--max-pairs", "200", "--in-process")
     nim = StorableMatch(tmp_path / "nim", *words)
     assert "luck" not in nim.shown
-    assert conclusion(nim.shown).startswith("perfect is better than random: it scores 1.000 (0.")
+    assert conclusion(nim.shown).startswith("perfect is better than random. It scores 1.000 (0.")
 
 
 # Stopped, and gone on with
@@ -154,16 +157,18 @@ HELD_UP += ["--pairs", "4"]
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.ci)])
 def test_a_test_that_is_told_to_stop_says_how_far_it_is(tmp_path: Path, number: signal.Signals) -> None:
     said = Interrupted(tmp_path, "test", HELD_UP).stopped_by(number)
-    assert re.fullmatch(r"arena: stopped after (0 pairs|1 pair, score .*); the same command goes on", said)
+    assert re.fullmatch(r"arena: stopped after (0 pairs|1 pair, score .*); the same command continues", said)
 
 
 def test_a_test_that_nothing_has_decided_goes_on_where_more_pairs_are_allowed(tmp_path: Path) -> None:
     words = ["random", "other=random", "--game", "nim", "--in-process", "--data", str(tmp_path / "data")]
-    first = played("arena", "test", *words, "--most", "3", "--seed", "1")  # by which five pairs decide nothing either
-    assert (first.code, conclusion(first.out)[:9]) == (0, "undecided")
-    shown = played("arena", "test", *words, "--most", "3")
+    first = played(
+        "arena", "test", *words, "--max-pairs", "3", "--seed", "1"
+    )  # by which five pairs decide nothing either
+    assert (first.code, conclusion(first.out)[:15]) == (0, "it is undecided")
+    shown = played("arena", "test", *words, "--max-pairs", "3")
     assert (shown.out, shown.err) == (first.out, f"arena: 6 games were played before{COUNT}\n")
-    more = played("arena", "test", *words, "--most", "5")
+    more = played("arena", "test", *words, "--max-pairs", "5")
     assert more.err.splitlines()[0] == f"arena: 6 games were played before{COUNT}"
     assert "10 games" in more.out
 
@@ -175,7 +180,7 @@ def test_where_one_like_it_was_finished_another_begins_and_the_first_is_a_seed_a
     seed = re.search("^seed (\\w+), id ", first.out, re.MULTILINE)
     assert seed is not None
     another = played("arena", "test", *words)
-    says = f"arena: a test like this was finished, --seed {seed[1]} shows it; this is another one\n"
+    says = f"arena: an equal test is finished, --seed {seed[1]} shows it; this is a new one\n"
     assert (another.code, another.err) == (0, says)
     assert seed[0] not in another.out
     assert played("arena", "test", *words, "--seed", seed[1]).out == first.out
@@ -201,15 +206,15 @@ def test_of_three_seats_every_start_is_played_from_each_and_shown_again_with_its
     assert call("arena", "db", "check", "--data", str(tmp_path / "data")).code == 0
 
 
-SEVERAL = ["perfect", "random", "greedy", "--game", "nim", "--h1", "0.2", "--most", "200", "--in-process"]
+SEVERAL = ["perfect", "random", "greedy", "--game", "nim", "--h1", "0.2", "--max-pairs", "200", "--in-process"]
 
 
 def test_against_several_each_is_tested_in_turn_and_a_sentence_says_what_holds_of_all(tmp_path: Path) -> None:
     both = StorableMatch(tmp_path / "data", *SEVERAL, "--seed", "2")
     assert conclusion(both.shown) == both.content["conclusion"]
-    assert both.content["conclusion"].startswith("perfect is better than each of random, greedy; ")
+    assert both.content["conclusion"].startswith("perfect is better than each of random, greedy. ")
     assert [test["findings"]["verdict"] for test in both.content["tests"]] == ["h1", "h1"]
-    assert both.said.count("arena: luck stays in the results: of equal bots that takes about 44 games") == 2
+    assert both.said.count("arena: luck stays in the results: the test takes about 44 games") == 2
     again = played("arena", "test", *SEVERAL, "--seed", "2", "--data", str(both.folder))
     assert again.out == both.shown
     assert again.err.count(COUNT) == 2
@@ -239,7 +244,7 @@ def test_against_several_a_test_that_was_stopped_in_its_second_part_goes_on_ther
         patch.setattr(sprt, "play_on", Mock(side_effect=KeyboardInterrupt))
         another = played("arena", "test", *words)
     (seed,) = set(re.findall(r"^seed (\w+), id ", more.out, re.MULTILINE))
-    assert f"arena: a test like this was finished, --seed {seed} shows it; this is another one\n" in another.err
+    assert f"arena: an equal test is finished, --seed {seed} shows it; this is a new one\n" in another.err
     assert seed not in another.out
 
 
@@ -257,7 +262,7 @@ def test_a_bot_that_forfeits_is_called_broken_and_its_words_are_named(tmp_path: 
     ]
     (said,) = illegal.content["warnings"]
     assert said.startswith(
-        "illegal forfeited 4 of 4 games, by time, illegal moves, a lost connection or a program that failed"
+        "illegal forfeited 4 of 4 games, by time, illegal moves, a lost connection or a failed program"
     )
 
 
@@ -285,7 +290,7 @@ def test_beside_a_server_a_test_has_a_folder_of_its_own_and_goes_on_there(tmp_pa
         named = call(*words, "--data", str(data))
     own = f"{data}-test"
     assert first.code == again.code == 0, first.err
-    said = f"arena: a server or a tournament runs on {data}: this is kept in {own} (--data {own})\n"
+    said = f"arena: a server or a tournament is using {data}: results go to {own} (--data {own})\n"
     assert first.err.startswith(said)
     assert again.out == first.out
     assert f"20 games were played before{COUNT}" in again.err

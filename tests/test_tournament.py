@@ -177,7 +177,7 @@ def test_a_bot_that_seeks_nevertheless_is_told_and_plays_what_it_is_assigned(tmp
     content = tournament(tmp_path / "data", "random", faulty("seeking"), "--game", "nim", "--rounds", "3")
     assert [match["reason"] for match in content["matches"]] == ["win"] * 3
     log = tmp_path / "data" / "tournaments" / content["tournament"] / "seeking.log"
-    assert log.read_text().splitlines()[0] == "told: seek: matches are assigned here: wait for start (not_allowed)"
+    assert log.read_text().splitlines()[0] == "told: seek: this server assigns matches: wait for start (not_allowed)"
 
 
 # Interrupted
@@ -205,7 +205,7 @@ def assert_only_the_rest_is_played(cut: Interrupted, whole: Path) -> None:
 def test_a_tournament_that_is_told_to_stop_says_how_to_go_on(tmp_path: Path, number: signal.Signals) -> None:
     cut = Interrupted(tmp_path, "tournament", FORMATS["round-robin"])
     said = cut.stopped_by(number)
-    assert said == f"arena: stopped after {len(cut.stored())} of 5 matches; the same command goes on"
+    assert said == f"arena: stopped after {len(cut.stored())} of 5 matches; the same command continues"
 
 
 def test_a_tournament_that_was_killed_leaves_no_bots_and_goes_on(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`arena tournament --at`: a tournament among the bots of a running server, with its ladder going on beside it."""
+"""`arena tournament --server`: a tournament among the bots of a running server, with its ladder going on beside it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HERE = ("random", "greedy", "perfect")
 def tournament(data: Path, at: str, bots: Sequence[str], *words: str, **environ: str) -> tuple[Done, dict[str, Any]]:
     """What a tournament at a server leaves behind, and what it writes."""
     file = data.with_suffix(".json")
-    command = ("arena", "tournament", *bots, "--game", "nim", "--at", at, "--data", str(data), "--json", str(file))
+    command = ("arena", "tournament", *bots, "--game", "nim", "--server", at, "--data", str(data), "--json", str(file))
     done = played(*command, *words, **environ)
     return done, json.loads(file.read_text()) if file.exists() else {}
 
@@ -94,7 +94,7 @@ async def test_matches_are_asked_for_on_one_connection_for_each_job(tmp_path: Pa
             await stack.enter_async_context(playing(served, bot, "--game", "nim", "--min-move-time", "0.02"))
         url, came = await stack.enter_async_context(counted(served))
         token = credentials.read_credentials(served.data).token  # type: ignore[union-attr]
-        words = ("--game", "nim", "--at", url, "--data", str(tmp_path / "final"), "--json", str(file))
+        words = ("--game", "nim", "--server", url, "--data", str(tmp_path / "final"), "--json", str(file))
         options = ("--rounds", "4", "--jobs", "2")
         code, _, err = await run(
             "arena", "tournament", *HERE, *words, *options, folder=tmp_path, ARENA_OPERATOR_TOKEN=token
@@ -124,17 +124,17 @@ async def test_a_server_that_was_started_again_is_found_by_its_folder(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["a", "b=python b.py"], "'b=python b.py' is no bot's name"),
+        (["a", "b=python b.py"], "'b=python b.py' is no name of a bot"),
         (["a", "a"], "a"),
         (["a"], "two bots"),
-        (["a", "b", "--sandbox", "bwrap"], "--sandbox is for bots that are started here"),
-        (["a", "b", "--in-process"], "--in-process is for bots that are started here"),
-        (["a", "b", "--set", "depth=3"], "--set depth is for bots that are started here"),
+        (["a", "b", "--sandbox", "bwrap"], "--sandbox is for bots that run on this machine"),
+        (["a", "b", "--in-process"], "--in-process is for bots that run on this machine"),
+        (["a", "b", "--set", "depth=3"], "--set depth is for bots that run on this machine"),
         (["a", "b"], "no server runs on"),
     ],
 )
 def test_what_cannot_be_is_said_in_a_line(words: list[str], says: str, tmp_path: Path) -> None:
-    options = ("--game", "nim", "--at", str(tmp_path / "none"), "--data", str(tmp_path / "final"))
+    options = ("--game", "nim", "--server", str(tmp_path / "none"), "--data", str(tmp_path / "final"))
     done = call("arena", "tournament", *words, *options)
     assert done.code in (1, 2)
     assert says in done.err
@@ -142,5 +142,7 @@ def test_what_cannot_be_is_said_in_a_line(words: list[str], says: str, tmp_path:
 
 
 def test_a_url_needs_the_operators_token(tmp_path: Path) -> None:
-    done = call("arena", "tournament", "a", "b", "--game", "nim", "--at", "ws://127.0.0.1:1", "--data", str(tmp_path))
+    done = call(
+        "arena", "tournament", "a", "b", "--game", "nim", "--server", "ws://127.0.0.1:1", "--data", str(tmp_path)
+    )
     assert (done.code, "ARENA_OPERATOR_TOKEN" in done.err) == (2, True)

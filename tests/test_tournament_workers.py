@@ -127,7 +127,7 @@ def test_ctrl_c_ends_the_bots_of_a_cluster_too(tmp_path: Path) -> None:
             bots = descendants(worker.pid)
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=WITHIN)
-        assert re.fullmatch(r"arena: stopped after \d of 5 matches; the same command goes on", err.splitlines()[-1])
+        assert re.fullmatch(r"arena: stopped after \d of 5 matches; the same command continues", err.splitlines()[-1])
         assert len(bots) == 4  # two, each with its keeper
         assert all(ends(bot) for bot in bots)
         assert worker.poll() is None
@@ -174,8 +174,11 @@ def luck(folder: Path, content: dict[str, Any]) -> dict[str, Any]:
     [
         (["x=node bot.js", "--in-process"], "x: 'node bot.js' can't play in process, which reference bots and Python "),
         (["x=no.py", "--in-process"], "{folder}/no.py can't be read: No such file or directory"),
-        (["perfect", "--in-process", "--sandbox", "bwrap"], "--sandbox is for processes: with --in-process bots have "),
-        (["perfect", "--jobs", "2", "--dask", "tcp://x:1"], "--jobs is of this machine, --dask of a cluster: give one"),
+        (["perfect", "--in-process", "--sandbox", "bwrap"], "--sandbox is for bots that run as processes: leave out"),
+        (
+            ["perfect", "--jobs", "2", "--dask", "tcp://x:1"],
+            "--jobs is for this machine, --dask for a cluster: give one",
+        ),
         (
             ["perfect", "--dask", "tcp://127.0.0.1:here"],
             "the cluster's address is 'tcp://127.0.0.1:here': one like tcp://host:8786 ",

@@ -11,26 +11,29 @@ from arena.command_groups.group import group
 from arena.command_groups.options import BotName, BotNames, Data, Database, Json, database_of
 from arena.commands.settings import data_folder
 
-app = group("bot", "Register bots and their tokens.")
+app = group("bot", "Register bots and manage their tokens.")
 
 
 @app.command("add")
 def bot_add(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...")] = None,
     source: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="CSV with a column name; others travel along.")
+        Path | None, typer.Option("--from", metavar="FILE", help="CSV with a column name; other columns are copied.")
     ] = None,
-    tokens_to: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the tokens go: CSV, new.")] = None,
-    display: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What people read beside the name, as in Chloé.")
+    tokens_to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the tokens to this new CSV file.")
     ] = None,
+    display: Annotated[str | None, typer.Option(metavar="TEXT", help="A display name for people, like Chloé.")] = None,
     ascii_names: Annotated[
-        bool, typer.Option("--ascii-names", help="Chloé is registered as Chloe, with Chloé as display name.")
+        bool, typer.Option("--ascii-names", help="Register Chloé as Chloe, with the display name Chloé.")
     ] = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Register bots, all or none, and give their tokens, this once."""
+    """Register bots, all or none, and give their tokens.
+
+    The tokens are shown only this once.
+    """
     from arena.commands.bot_add import add_bots
 
     where = database_of(db, data)
@@ -39,7 +42,7 @@ def bot_add(
 
 @app.command("list")
 def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> None:
-    """The bots known, whether they have a token, and who is online."""
+    """List the bots, whether they have a token, and who is online."""
     from arena.commands.bots import list_bots
 
     list_bots(database_of(db, data), data_folder(data), to_json=to_json)
@@ -47,7 +50,7 @@ def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> N
 
 @app.command("show")
 def bot_show(name: BotName, to_json: Json = False, db: Database = None, data: Data = None) -> None:
-    """A bot: where it stands, its versions side by side, its latest matches."""
+    """Show a bot: its standings, versions and latest matches."""
     from arena.commands.bot_record import show_bot
 
     show_bot(database_of(db, data), name, to_json=to_json)
@@ -55,7 +58,10 @@ def bot_show(name: BotName, to_json: Json = False, db: Database = None, data: Da
 
 @app.command("rotate")
 def bot_rotate(name: BotName, db: Database = None, data: Data = None) -> None:
-    """Give a bot a new token and print it, this once; a connection with the old one ends."""
+    """Give a bot a new token and print it.
+
+    It is shown only this once. A connection that uses the old one is closed.
+    """
     from arena.commands.bots import rotate_bot
 
     rotate_bot(database_of(db, data), data_folder(data), name)
@@ -63,7 +69,7 @@ def bot_rotate(name: BotName, db: Database = None, data: Data = None) -> None:
 
 @app.command("revoke")
 def bot_revoke(names: BotNames, db: Database = None, data: Data = None) -> None:
-    """Let bots in no more, until rotate, and end their connections."""
+    """Reject bots until `rotate`, and close their connections."""
     from arena.commands.bots import revoke_bots
 
     revoke_bots(database_of(db, data), data_folder(data), names)
@@ -73,7 +79,7 @@ def bot_revoke(names: BotNames, db: Database = None, data: Data = None) -> None:
 def bot_rename(
     name: BotName, new: Annotated[str, typer.Argument(metavar="NEW")], db: Database = None, data: Data = None
 ) -> None:
-    """Call a bot otherwise; it keeps its token, its results and its ratings."""
+    """Rename a bot; it keeps its token, results and ratings."""
     from arena.commands.bots import rename_bot
 
     rename_bot(database_of(db, data), data_folder(data), name, new)
@@ -83,11 +89,11 @@ def bot_rename(
 def bot_display(
     name: BotName,
     display: Annotated[str | None, typer.Argument(metavar="[TEXT]")] = None,
-    off: Annotated[bool, typer.Option("--off", help="None but the name.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Remove the display name.")] = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Have people read another name beside a bot's, as in Chloé beside chloe."""
+    """Set a display name, like Chloé for chloe."""
     from arena.commands.bots import set_display
 
     set_display(database_of(db, data), data_folder(data), name, display, off=off)
@@ -96,11 +102,14 @@ def bot_display(
 @app.command("delete")
 def bot_delete(
     name: BotName,
-    records: Annotated[bool, typer.Option("--records", help="The records of its matches, too.")] = False,
+    records: Annotated[bool, typer.Option("--records", help="Remove the records of its matches too.")] = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Forget who a bot was, for good; its results stay, under a name that says nothing."""
+    """Erase a bot's name for good; its results stay.
+
+    They are kept under a placeholder.
+    """
     from arena.commands.bots import delete_bot
 
     delete_bot(database_of(db, data), data_folder(data), name, records=records)
@@ -109,11 +118,14 @@ def bot_delete(
 @app.command("approve")
 def bot_approve(
     names: BotNames,
-    off: Annotated[bool, typer.Option("--off", help="Take it back.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Withdraw the approval.")] = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Approve bots, whose matches are rated under --rated approved."""
+    """Approve bots for rated matches.
+
+    Under --rated approved, only matches between approved bots are rated.
+    """
     from arena.commands.bots import approve_bots
 
     approve_bots(database_of(db, data), data_folder(data), names, approved=not off)
@@ -122,11 +134,14 @@ def bot_approve(
 @app.command("person")
 def bot_person(
     names: BotNames,
-    off: Annotated[bool, typer.Option("--off", help="They are bots.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Mark them as bots.")] = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Note that names are people's, who are rated among people; the pages and `human` say it by themselves."""
+    """Mark names as people, who are rated among people.
+
+    The pages and `human` do so by themselves.
+    """
     from arena.commands.bots import set_people
 
     set_people(database_of(db, data), data_folder(data), names, person=not off)

@@ -13,16 +13,18 @@ from arena.command_groups.options import Data, Database, database_of
 from arena.commands.settings import RETENTION_SETTINGS, SETTINGS, data_folder
 from protocol.errors import UsageFault
 
-app = group("db", "Look after the database.")
+app = group("db", "Maintain the database: upgrade, back up, check, thin.")
 
 
 @app.command("upgrade")
 def db_upgrade(
-    backup: Annotated[Path | None, typer.Option(metavar="FILE", help="Copy it there before, if need be.")] = None,
+    backup: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Before an upgrade, copy the database to this file.")
+    ] = None,
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Bring the schema up to date."""
+    """Upgrade the database to this version's schema."""
     from arena.commands.db import upgrade
 
     upgrade(database_of(db, data), data_folder(data), backup)
@@ -30,7 +32,7 @@ def db_upgrade(
 
 @app.command("rebuild-ratings")
 def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
-    """Compute all ratings again from the results, and entries that the log lacks."""
+    """Recompute all ratings, and restore missing log entries."""
     from arena.commands.db import rebuild_ratings
 
     rebuild_ratings(database_of(db, data), data_folder(data))
@@ -38,7 +40,10 @@ def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
 
 @app.command("backup")
 def db_backup(to: Annotated[Path, typer.Argument(metavar="FILE")], db: Database = None, data: Data = None) -> None:
-    """Copy the database to a new file, also while a server runs."""
+    """Back up the database to a new file.
+
+    A server may be running.
+    """
     from arena.commands.db import backup
 
     backup(database_of(db, data), to)
@@ -49,7 +54,10 @@ def db_copy(
     source: Annotated[str, typer.Argument(metavar="FROM")],
     to: Annotated[str, typer.Argument(metavar="TO")],
 ) -> None:
-    """Copy an arena to another database: a file or postgresql://…, or @FILE that has such a URL, either way."""
+    """Copy an arena to another database.
+
+    Each is a file, postgresql://…, or @FILE, a file with such a URL.
+    """
     from arena.commands.db import copy
     from machine.arguments import read_text_or_file
 
@@ -61,25 +69,32 @@ def db_copy(
 def db_thin(
     *,
     words: dict[str, Any],
-    config: Annotated[Path | None, typer.Option(help="The server's TOML file, which may say these.")] = None,
+    config: Annotated[Path | None, typer.Option(help="The server's TOML file, which may have these settings.")] = None,
     older: Annotated[
         str | None,
         typer.Option(
-            metavar="DAYS", help="Instead move unrated ones and the house's to files: older than 90d, or 12w."
+            metavar="DAYS",
+            help="Instead move to files what is older, like 90d or 12w: unrated matches, and those of built-in bots.",
         ),
     ] = None,
-    rated: Annotated[bool, typer.Option("--rated", help="With --older: those of all rated matches, too.")] = False,
+    rated: Annotated[
+        bool, typer.Option("--rated", help="With --older: also move records of all rated matches.")
+    ] = False,
     to: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="With --older: where the files are [archive, with the data].")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="With --older: folder of the files [archive, in the data folder]."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how much it would be.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print how much would be removed or moved.")] = False,
     vacuum: Annotated[
-        bool, typer.Option("--vacuum", help="Make the file smaller, too: without a server, with as much room free.")
+        bool, typer.Option("--vacuum", help="Shrink the file too; needs a stopped server and as much free disk.")
     ] = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Remove records of old matches, or move them to files, also while a server runs; results and ratings stay."""
+    """Remove or move records of old matches; results stay.
+
+    A server may be running.
+    """
     from arena.commands.config import read_settings, retention_of
     from arena.commands.db import move, thin
     from machine.arguments import read_days
@@ -97,11 +112,11 @@ def db_thin(
 
 @app.command("log-key")
 def db_log_key(
-    new: Annotated[bool, typer.Option("--new", help="Sign with a new one from now on.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Replace the key by a new one.")] = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Print the public key that signs the log of results."""
+    """Print the public key that signs the transparency log."""
     from arena.commands.db import show_log_key
 
     show_log_key(database_of(db, data), data_folder(data), new=new)
@@ -109,11 +124,14 @@ def db_log_key(
 
 @app.command("check")
 def db_check(
-    quick: Annotated[bool, typer.Option("--quick", help="Referee no match again.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Do not referee matches again.")] = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Whether all adds up: the file, its rows, every result with its record, the ratings."""
+    """Check the database.
+
+    It checks the file, its rows, every result with its record, and the ratings.
+    """
     from arena.commands.db import check
 
     check(database_of(db, data), quick=quick)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from arena.commands.settings import TypedSetting
+from arena.commands.settings import SETTING_GROUPS, TypedSetting
 
 Command = Callable[..., None]
 
@@ -41,7 +41,9 @@ def with_options(options: Mapping[str, inspect.Parameter]) -> Callable[[Command]
 def option_of(name: str, typed_setting: TypedSetting) -> inspect.Parameter:
     """Return a server setting as an optional command-line option."""
     kind, setting = typed_setting
-    option = typer.Option(*setting.flags, metavar=setting.metavar, help=setting.help)
+    group = next(heading for heading, names in SETTING_GROUPS.items() if name in names)
+    metavar = setting.metavar or {int: "N", str: "TEXT"}.get(kind)
+    option = typer.Option(*setting.flags, metavar=metavar, help=setting.help, rich_help_panel=group)
     of: Any = list[str] if setting.is_list else kind
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[of | None, option]

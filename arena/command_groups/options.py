@@ -15,11 +15,17 @@ Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Game = Annotated[str | None, typer.Option(help="Only this game.")]
 ToPlay = Annotated[str | None, typer.Option("--game", help="The game to play  [required]")]
-Sets = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set an option of the game or of a bot.")
+Preset = Annotated[
+    str | None, typer.Option(metavar="NAME", help="A preset of the game; --set changes single keys of it.")
 ]
-LuckBy = Annotated[str | None, typer.Option("--value", metavar="NAME", help="What luck is measured by [the best].")]
-Target = Annotated[str, typer.Argument(metavar="ID|FILE", help="A match; latest: the newest there is.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a config key of the game or a setting of a bot."),
+]
+LuckBy = Annotated[
+    str | None, typer.Option("--value", metavar="NAME", help="Value function that measures luck [the best there is].")
+]
+Target = Annotated[str, typer.Argument(metavar="ID|FILE", help="A match; latest: the newest.")]
 BotName = Annotated[str, typer.Argument(metavar="NAME")]
 BotNames = Annotated[list[str], typer.Argument(metavar="NAME...")]
 BOTS = "NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…"

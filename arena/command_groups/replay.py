@@ -18,9 +18,11 @@ app = group("replay", "Show, verify, grade and export match records.")
 @app.command("show")
 def replay_show(
     target: Target,
-    boards: Annotated[bool, typer.Option("--boards", help="The board after every ply.")] = False,
-    step: Annotated[bool, typer.Option("--step", help="Board by board: Enter next, b back, q quit.")] = False,
-    play: Annotated[float | None, typer.Option(metavar="SECONDS", help="Board by board, each for so long.")] = None,
+    boards: Annotated[bool, typer.Option("--boards", help="Show the board after every ply.")] = False,
+    step: Annotated[bool, typer.Option("--step", help="Show board by board: Enter next, b back, q quit.")] = False,
+    play: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Show board by board, each for this time.")
+    ] = None,
     value: LuckBy = None,
     to_json: Json = False,
     db: Database = None,
@@ -35,24 +37,29 @@ def replay_show(
 @app.command("verify")
 def replay_verify(
     targets: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID|FILE]...", help="latest: the newest; none: all there are.")
+        list[str] | None, typer.Argument(metavar="[ID|FILE]...", help="latest: the newest; none given: all matches.")
     ] = None,
     digest: Annotated[
-        str | None, typer.Option(metavar="HEX", help="The digest that `end` told: compare the record with it.")
+        str | None, typer.Option(metavar="HEX", help="Compare the record with this digest, from `end`.")
     ] = None,
     log: Annotated[
-        str | None, typer.Option(metavar="URL|FILE", help="An arena whose log has the digest, or a proof of it.")
+        str | None, typer.Option(metavar="URL|FILE", help="Compare with the log of an arena, or with a proof.")
     ] = None,
-    key: Annotated[str | None, typer.Option(metavar="HEX", help="The key that signs that log.")] = None,
+    key: Annotated[str | None, typer.Option(metavar="HEX", help="The public key that signs that log.")] = None,
     head: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="How far that log was seen: it has to go on from there. Written anew."),
+        typer.Option(metavar="FILE", help="The log's last head, which it must continue; updated."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail where there is nothing to compare it with.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail if there is nothing to compare the record with.")
+    ] = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Referee matches again from their records, and compare them with the database, a digest, a log."""
+    """Verify matches: referee their records again.
+
+    The digests are compared with the database, a given digest, or a log.
+    """
     from arena.commands.record_checks import ExpectedDigest
     from arena.commands.replay import verify
 
@@ -63,17 +70,20 @@ def replay_verify(
 @app.command("grade")
 def replay_grade(
     target: Annotated[str | None, typer.Argument(metavar="ID|FILE", help="A match; latest: the newest.")] = None,
-    bot: Annotated[str | None, typer.Option(metavar="NAME", help="What this bot's moves cost, by position.")] = None,
+    bot: Annotated[str | None, typer.Option(metavar="NAME", help="Grade this bot's moves by kind of position.")] = None,
     game: Game = None,
-    limit: Annotated[int | None, typer.Option(help="Of a bot: so many of its newest matches [20].")] = None,
-    sims: Annotated[int | None, typer.Option(help="Simulations a move where it is not solved [2000].")] = None,
-    worst: Annotated[int | None, typer.Option(help="Only so many moves, those that gave away most.")] = None,
+    limit: Annotated[int | None, typer.Option(help="With --bot: this many of its newest matches [20].")] = None,
+    sims: Annotated[int | None, typer.Option(help="Simulations per move in games not solved [2000].")] = None,
+    worst: Annotated[int | None, typer.Option(help="Only this many moves, those that gave away most.")] = None,
     value: LuckBy = None,
     to_json: Json = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Tell what each move of a match gave away, or those of a bot by kind of position."""
+    """Show what each move of a match gave away.
+
+    With --bot: a bot's moves by kind of position.
+    """
     from arena.commands.grade import grade, grade_bot
 
     if (target is None) == (bot is None):
@@ -92,7 +102,7 @@ def replay_rerun(
     target: Annotated[str | None, typer.Argument(metavar="ID|FILE", help="A match; latest: the newest.")] = None,
     bot: Annotated[str, typer.Option(metavar="BOT", help="The new bot: FILE.py, FILE.py:CLASS or BOT:KEY=VALUE,…")],
     every: Annotated[
-        str | None, typer.Option("--all", metavar="NAME", help="Instead all matches of this bot, in its seat.")
+        str | None, typer.Option("--all", metavar="NAME", help="Replay all matches of this bot, in its seat.")
     ] = None,
     game: Game = None,
     won: Annotated[bool, typer.Option("--won", help="With --all: only those that it won.")] = False,
@@ -101,26 +111,31 @@ def replay_rerun(
     tournament: Annotated[
         str | None, typer.Option(metavar="ID", help="With --all: only those of this tournament.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="With --all: so many of the newest.")] = None,
+    limit: Annotated[int | None, typer.Option(help="With --all: this many of the newest.")] = None,
     seat: Annotated[
-        str | None, typer.Option(metavar="N|NAME", help="Whose seat it takes [its namesake's, the loser's].")
+        str | None, typer.Option(metavar="N|NAME", help="The seat to take [of the same name, else the loser's].")
     ] = None,
     old: Annotated[str | None, typer.Option(metavar="BOT", help="The program of the bot that sat there.")] = None,
     opponent: Annotated[
         list[str] | None, typer.Option(metavar="NAME=BOT", help="The program of another bot of the match.")
     ] = None,
     stand_in: Annotated[
-        str | None, typer.Option(metavar="BOT", help="Who plays those whose program is not known [uct, alphabeta].")
+        str | None, typer.Option(metavar="BOT", help="Substitute for unknown programs [uct, alphabeta].")
     ] = None,
-    continuations: Annotated[int, typer.Option(help="How often a match is played on from the first difference.")] = 100,
+    continuations: Annotated[int, typer.Option(help="Continuations from the first difference.")] = 100,
     seed: Annotated[str | None, typer.Option(help="The same seed gives the same continuations.")] = None,
-    jobs: Annotated[int, typer.Option(help="Processes that play.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Worker processes.")] = 1,
     value: LuckBy = None,
-    to_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all of it there, or -.")] = None,
+    to_json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the results to this file, or -.")
+    ] = None,
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Play a match again with a new bot in a seat: where it first moves otherwise, and what that was worth."""
+    """Replay a match with a new bot in a seat.
+
+    This shows where it first moves differently, and what that was worth.
+    """
     from arena.commands.matches import Selection
     from arena.commands.rerun import RerunOptions, run
 
@@ -148,7 +163,7 @@ def replay_rerun(
 @app.command("export")
 def replay_export(
     target: Target,
-    to: Annotated[Path, typer.Option(metavar="FILE", help="Its name ends in .jsonl, .jsonl.gz, .json or .html.")],
+    to: Annotated[Path, typer.Option(metavar="FILE", help="The file: .jsonl, .jsonl.gz, .json or .html.")],
     db: Database = None,
     data: Data = None,
 ) -> None:

@@ -37,15 +37,15 @@ def add_bots(
     `display` is the display name of the only one; with `ascii_names` names that a bot can't have become display names.
     """
     if display is not None and source is not None:
-        raise UsageFault("--display goes with a name: with --from, write a column display")
+        raise UsageFault("--display goes with a name: with --from, write a column named display")
     if (source is None) == (not names):
         raise UsageFault("name the bots, or a file of names with --from")
     if source is not None and tokens_to is None:
-        raise UsageFault("--from needs --tokens-to FILE: where the tokens go, which are shown once")
+        raise UsageFault("--from needs --tokens-to FILE, the file for the tokens, which are shown only once")
     if tokens_to is not None:
         check_is_file("--tokens-to", tokens_to)
     if tokens_to is not None and os.path.lexists(tokens_to):
-        raise UsageFault(f"{tokens_to} already exists; not overwritten: choose another name")
+        raise UsageFault(f"{tokens_to} already exists and is not overwritten: choose another name")
     listed = make_name_list(names, display) if source is None else read_name_list(source, FORBIDDEN_COLUMNS)
     known = _read_registered_bots(where)
     if ascii_names:
@@ -101,8 +101,8 @@ def _print_tokens(new: NewBots, tokens_to: Path | None) -> None:
         return
     if len(tokens) == 1:
         say(next(iter(tokens.values())))
-        what = f"{next(iter(tokens))} brings this token {brings}; it is"
+        what = f"{next(iter(tokens))} uses this token {brings}; it is"
     else:
         say(new.to_csv(), end="")
-        what = f"each bot brings its token {brings}; they are"
+        what = f"each bot uses its token {brings}; they are"
     say(f"arena: {what} not shown again", err=True)

@@ -40,7 +40,7 @@ def rotate_bot(where: str, data: Path, name: str) -> None:
         lambda store: store.write(registry.rotate_token, name, request.token_hash),
     )
     say(token)  # alone on standard output, for scripts
-    say(f"arena: {name} brings this token as ARENA_TOKEN or --token; it is not shown again", err=True)
+    say(f"arena: {name} uses this token as ARENA_TOKEN or --token; it is not shown again", err=True)
     if found is not None and found.bots:
         say(f"arena: {name} was online with its old token: that connection was ended", err=True)
 
@@ -53,7 +53,7 @@ def revoke_bots(where: str, data: Path, names: Sequence[str]) -> None:
     )
     for name in names:
         ended = "; its connection was ended" if found is not None and name in found.bots else ""
-        say(f"{name} may not come in any more{ended}; `arena bot rotate {name}` gives it a new token")
+        say(f"{name} may no longer connect{ended}; `arena bot rotate {name}` gives it a new token")
 
 
 def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool) -> None:
@@ -94,7 +94,7 @@ def rename_bot(where: str, data: Path, name: str, new: str) -> None:
         store.write(registry.rename_bot, name, new)
 
     ask_server_or_run(where, data, Rename(name=name, new=new), type(None), rename, exclusive=True)
-    say(f"{name} is {new} now, with the same token and ratings; records of before have {name}")
+    say(f"{name} is now {new}, with the same token and ratings; earlier records keep {name}")
 
 
 def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
@@ -164,7 +164,7 @@ def _fetch_online_bots(data: Path, database: Database) -> dict[str, BotStatus]:
     except NoServer:
         return {}
     except ArenaFault as fault:
-        say(f"arena: who is online is not known: {fault}", err=True)
+        say(f"arena: it is unknown who is online: {fault}", err=True)
         return {}
     return {fold_name(bot.bot): bot for bot in found.bots}
 

@@ -35,9 +35,9 @@ def set_up_encryption(
     def look() -> None:
         trouble, ending = encryption.validity_problem(), encryption.expiry_warning(time.time())
         if trouble is not None:
-            log.warning("no client will accept %s: %s", settings.tls_cert, trouble)
+            log.warning("clients will reject the certificate %s: %s", settings.tls_cert, trouble)
         elif ending is not None:
-            log.warning("%s: renew %s, and send SIGHUP", ending, settings.tls_cert)
+            log.warning("%s: renew %s, then send SIGHUP", ending, settings.tls_cert)
 
     def look_daily() -> None:
         look()
@@ -47,9 +47,9 @@ def set_up_encryption(
         try:
             encryption.reload()
         except CertificateFault as fault:
-            log.error("the certificate in use stays so: %s", fault)
+            log.error("the current certificate stays in use: %s", fault)
             return
-        log.info("the certificate was read again")
+        log.info("the certificate was reloaded")
         look()
         for read_again in reloaders:
             read_again()
@@ -61,4 +61,4 @@ def set_up_encryption(
 
 def log_no_reload() -> None:
     """Log that SIGHUP has no effect because there is no certificate."""
-    log.info("SIGHUP: there is no certificate to be read again, and settings are read at a start")
+    log.info("SIGHUP: there is no certificate to reload, and settings are only read at the start")

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.commands.output import DEFAULT_COLUMNS, format_table, print_document, terminal_columns
-from arena.commands.settings import NODE_PLACEHOLDER, RENAMED_SETTINGS, SETTINGS, ServerSettings, database_url, node_of
+from arena.commands.renamed import RENAMED_SETTINGS
+from arena.commands.settings import NODE_PLACEHOLDER, SETTINGS, ServerSettings, database_url, node_of
 from arena.feed import Broker
 from arena.network.addresses import parse_host_names, parse_networks, parse_origins
 from arena.store.thinning import Retention
@@ -98,11 +99,11 @@ def _check_consistency(settings: ServerSettings, names: Mapping[str, str]) -> No
             raise UsageFault(f"{names[key]} is {text!r}: it is {SETTINGS[key].setting.value_form}")
     _check_nodes(settings, names)
     if (settings.tls_cert is None) != (settings.tls_key is None):
-        raise UsageFault("tls_cert and tls_key go together: one of them is missing")
+        raise UsageFault("tls_cert and tls_key belong together: one of them is missing")
     if settings.backup_to is not None and node_of(settings) is not None:
         raise UsageFault("backup_to is for a database in a file: `arena db backup FILE` says how pg_dump backs up db")
     if settings.admin and not settings.web:
-        raise UsageFault("admin is a page, and there are none: leave out --no-web")
+        raise UsageFault("admin needs the web pages: leave out --no-web")
     for key, parse in _PARSERS.items():
         try:
             parse(getattr(settings, key))
@@ -141,8 +142,8 @@ def unknown_variables(environment: Mapping[str, str]) -> list[str]:
         key = name.removeprefix(_PREFIX)
         if key != name and key not in known:
             near = get_close_matches(key, known, 1)
-            meant = f"did you mean {_PREFIX}{near[0]}?" if near else "`arena config` names the settings"
-            lines.append(f"{name} in the environment is ignored, as nothing here knows it: {meant}")
+            meant = f"did you mean {_PREFIX}{near[0]}?" if near else "`arena config` lists the settings"
+            lines.append(f"{name} in the environment is ignored, because it is unknown: {meant}")
     return lines
 
 
@@ -242,7 +243,7 @@ def _from_file(file: Path) -> dict[str, SourcedValue]:
             )
         if key not in SETTINGS:
             near = get_close_matches(key, SETTINGS, 1)
-            meant = f"did you mean {near[0]!r}?" if near else "`arena config` names those there are"
+            meant = f"did you mean {near[0]!r}?" if near else "`arena config` lists all keys"
             raise UsageFault(f"the config file {where}, has an unknown key {key!r}: {meant}")
         if SETTINGS[key].setting.is_list and isinstance(value, list) and all(isinstance(one, str) for one in value):
             value = ",".join(value)

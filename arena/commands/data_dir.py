@@ -36,7 +36,7 @@ def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
         open_to_others = restrict_to_owner(data, found.file if ours else None)
         if open_to_others:
             names = ", ".join(map(str, open_to_others))
-            say(f"arena: open to other users until now, and from now on yours alone: {names}", err=True)
+            say(f"arena: other users could read these until now; now only you can: {names}", err=True)
         yield where
 
 
@@ -45,7 +45,7 @@ def find_free_data_dir(data: Path) -> Path:
     if not is_held(data):
         return data
     beside = Path(f"{data.resolve()}-test")
-    say(f"arena: a server or a tournament runs on {data}: this is kept in {beside} (--data {beside})", err=True)
+    say(f"arena: a server or a tournament is using {data}: results go to {beside} (--data {beside})", err=True)
     return beside
 
 
@@ -69,5 +69,5 @@ def refuse_beside_nodes(database: Database, advice: str, timeout_s: float = 0.0)
     with closing(Reader(database, database.create_reading_engine())) as reader:
         while names := reader.read(live_nodes):
             if time.monotonic() > until:
-                raise DataFolderInUse(f"{database} is in use by nodes that are alive ({list_first(names)}): {advice}")
+                raise DataFolderInUse(f"{database} is in use by running nodes ({list_first(names)}): {advice}")
             time.sleep(NODE_CHECK_INTERVAL_S)

@@ -13,7 +13,7 @@ from time import sleep
 from msgspec.structs import asdict
 from rich.progress import Progress
 
-from arena.builtin_bots import read_builtin_names
+from arena.builtin_bots import builtin_bot_names
 from arena.commands.data_dir import exclusive_database
 from arena.commands.output import check_is_file
 from arena.commands.server_or_local import ask_server_or_run
@@ -62,7 +62,7 @@ NICENESS = 10
 """The niceness of work beside a server, so that the server, its pages and its bots go first."""
 MOVE_ACTION = "move_records"
 """The audit log's name for moving old records to files."""
-_FILE_SIZE_NOTE = "the database has that room for what comes, and is as large as before"
+_FILE_SIZE_NOTE = "the database file keeps its size; new records use the free space"
 LUCK_TOLERANCE = 1e-6
 """Tolerance for luck computed elsewhere: tables are exact to 1e-9, and hundreds of events add up."""
 
@@ -88,9 +88,9 @@ def rebuild_ratings(where: str, data: Path) -> None:
     with exclusive_database(where, data), closing(Store.open(where, create=False)) as store:
         count = store.write(rating_rebuild.rebuild_ratings)
         entries = store.write(restore_missing)
-    say(f"ratings computed again from the results: {count} rows were different")
+    say(f"ratings recomputed from the results: {count} rows were different")
     if entries:
-        say(f"the log lacked {format_count(entries, 'entry', 'entries')}: made again from the results")
+        say(f"{format_count(entries, 'entry', 'entries')} that the log lacked restored from the results")
 
 
 def show_log_key(where: str, data: Path, *, new: bool) -> None:
@@ -102,7 +102,7 @@ def show_log_key(where: str, data: Path, *, new: bool) -> None:
     with closing(Reader.open(where)) as reader:
         key = reader.read(log_key)
     if key is None:
-        raise UsageFault(f"{open_database_url(where)} has no match yet: the key is made with the first")
+        raise UsageFault(f"{open_database_url(where)} has no match yet: the key is created with the first one")
     say(key)
 
 
@@ -115,12 +115,9 @@ def backup(where: str, to: Path) -> None:
             _print_archive_folders(reader.read(needed_archives))
     copied = back_up(database, to)
     matches = format_count(copied.matches, "match", "matches")
-    say(f"{to}: the whole database, with {matches}; it was read again, and is sound")
+    say(f"{to}: copied the whole database, with {matches}, and checked the copy")
     if copied.files:
-        say(
-            f"with it belong files of old records, {format_count(len(copied.files), 'file', 'files')} that are "
-            "beside it now"
-        )
+        say(f"copied the files of old records beside it too: {format_count(len(copied.files), 'file', 'files')}")
     if copied.elsewhere:
         say(
             f"not copied: {list_first(copied.elsewhere)}: what has old records of it, but is not below the "
@@ -148,11 +145,10 @@ def copy(source: str, to: str) -> None:
         say(line)
     if complaints:
         raise InconsistentDatabase(
-            f"{arrived} does not add up: {format_count(len(complaints), 'complaint', 'complaints')}; {source} "
-            "is as it was"
+            f"{arrived} has {format_count(len(complaints), 'error', 'errors')}; {source} is as it was"
         )
     matches, bots = format_count(rows["matches"], "match", "matches"), format_count(rows["bots"], "bot", "bots")
-    say(f"{arrived} has {matches} of {bots}, every row as it was, and is sound")
+    say(f"{arrived} has {matches} of {bots}, complete and checked")
     if files:
         say(
             f"{_format_archived(files)} in {list_first(sorted({one.path.parent for one in files}))}, where "
@@ -165,7 +161,7 @@ def thin(where: str, data: Path, retention: Retention, *, vacuum: bool, dry_run:
     if dry_run:
         with closing(Reader.open(where)) as reader:
             would_go = reader.read(count_removable, reader.read(find_removable, retention))
-        say(f"{_records(would_go.records, would_go.bytes)} would be removed; nothing was")
+        say(f"{_records(would_go.records, would_go.bytes)} would be removed; this was a dry run")
         return
     if vacuum:
         with exclusive_database(where, data), closing(Store.open(where, create=False)) as store:
@@ -189,11 +185,11 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
     database = open_database_url(where)
     with closing(Reader.open(database)) as reader:
         until = reader.read(days_before_now, days)
-        old = OldRecordFilter(until=until, house=tuple(read_builtin_names(data)), rated=rated)
+        old = OldRecordFilter(until=until, house=tuple(builtin_bot_names(data)), rated=rated)
         if dry_run:
             would_go = reader.read(count_old, old)
     if dry_run:
-        say(f"{_records(would_go.records, would_go.bytes)} would be moved to files; nothing was")
+        say(f"{_records(would_go.records, would_go.bytes)} would be moved to files; this was a dry run")
         return
     if to is None and database.file is None:
         _check_alone(database)
@@ -228,9 +224,9 @@ def _check_alone(database: Database) -> None:
         names = [node.name for node in reader.read(list_nodes) if node.state != "stopped"]
     if len(names) > 1:
         raise UsageFault(
-            f"{list_first(names)} share this database: name with --to a folder that all of them, and who else "
-            "reads records, "
-            "have at the same path"
+            f"{list_first(names)} share this database: give a folder with --to that all nodes and all readers "
+            "of records have "
+            "at the same path"
         )
 
 
@@ -260,9 +256,7 @@ def check(where: str, *, quick: bool = False) -> None:
     for line in complaints:
         say(line)
     if complaints:
-        raise InconsistentDatabase(
-            f"{store.database} does not add up: {format_count(len(complaints), 'complaint', 'complaints')}"
-        )
+        raise InconsistentDatabase(f"{store.database} has {format_count(len(complaints), 'error', 'errors')}")
     records = "agrees with its record" if quick else "agrees with its record, which verifies"
     told = [f"{format_count(removed, 'record was', 'records were')} removed"] if removed else []
     told += [_format_archived(files)] if files else []

@@ -21,8 +21,8 @@ def drain(data: Path, timeout_s: float | None, *, undo: bool) -> None:
         raise UsageFault("--within and --undo don't go together")
     found = ask_server(data, DrainRequest(within_s=timeout_s, undo=undo), DrainReply)
     if undo:
-        say("matches begin again" if found.changed else "nothing to do: the server was not about to stop")
+        say("matches begin again" if found.changed else "nothing to do: the server is not draining")
         return
     under_way = format_count(found.under_way, "match is", "matches are") + " under way"
     limit = "" if timeout_s is None else f", or after {timeout_s:g} s"
-    say(f"no match begins any more; {under_way}, and the server stops when all are over{limit}")
+    say(f"the server starts no new matches; {under_way}, and it stops when all are over{limit}")

@@ -28,7 +28,7 @@ def start_season(where: str, data: Path, name: str) -> None:
         lambda store: store.write(seasons.start_season, name),
         exclusive=True,
     )
-    say(f"season {name} has begun: ratings start anew; `arena leaderboard --season` shows those before")
+    say(f"season {name} has started with new ratings; `arena leaderboard --season` shows those before")
 
 
 def list_seasons(where: str, *, to_json: bool) -> None:
@@ -51,7 +51,7 @@ def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: st
     if not ids and bot is None:
         raise UsageFault("name the matches, as `arena matches` lists them, or a bot with --bot")
     if since is not None and bot is None:
-        raise UsageFault("--since goes with --bot: the matches of that bot that ended since then")
+        raise UsageFault("--since needs --bot: the matches of that bot that ended since then")
     request = Annul(
         ids=[resolve_match_id(where, match) for match in ids],
         bot=bot,

@@ -92,7 +92,7 @@ def search_of(reader: Reader, selection: Selection) -> Search:
         game_class(selection.game)
     search = replace(convert(selection, Search, from_attributes=True), outcome=_outcome(selection))
     if search.opponent is not None and search.bot is None:
-        raise UsageFault(f"--opponent {short_repr(search.opponent)} goes with --bot: whose opponent?")
+        raise UsageFault(f"--opponent {short_repr(search.opponent)} needs --bot, the bot whose opponent it is")
     if search.reason not in (None, *REASONS):
         raise UsageFault(f"--reason is {short_repr(search.reason)}: it is {list_choices(REASONS)}")
     bounds = [

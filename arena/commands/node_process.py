@@ -51,7 +51,7 @@ async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
             if now > (until if fault.silent_s < MAX_SILENCE_S else longest):
                 raise
             if not told:
-                log.info("node %s runs already, or did a moment ago: waiting for its name", name)
+                log.info("node %s is running, or stopped a moment ago: waiting until its name is free", name)
             told = True
             await asyncio.sleep(RETRY_DELAY_S)
 
@@ -68,7 +68,7 @@ def cluster_view_of(store: Store, async_store: AsyncStore, url: str) -> ClusterV
 @contextlib.asynccontextmanager
 async def run_as_node(nodes: ClusterView, arena: Arena) -> AsyncIterator[None]:
     """Run as a node within the context. Raises `StoreError`, and `ArenaFault` if this machine's clock is far off."""
-    guard = StallGuard(lambda seconds: _exit_node(f"this process stood still for {seconds:.1f} s"))
+    guard = StallGuard(lambda seconds: _exit_node(f"this process was suspended for {seconds:.1f} s"))
     announced: asyncio.Queue[Announcement | None] = asyncio.Queue()
     nodes.on_announcement = announced.put_nowait
     nodes.on_changed = arena.on_nodes_changed
@@ -100,7 +100,7 @@ async def _run_essential(work: Coroutine[Any, Any, None]) -> None:
     try:
         await work
     except Exception:
-        log.exception("what a node does for ever has failed")
+        log.exception("a background task of this node failed")
         _exit_node("a defect of the arena")
 
 
@@ -111,11 +111,11 @@ async def _apply_announcements(arena: Arena, announced: asyncio.Queue[Announceme
         try:
             await arena.on_announcement(announcement)
         except ArenaFault as fault:
-            log.warning("what was announced could not be looked up: %s", fault)
+            log.warning("an announcement could not be looked up: %s", fault)
             announced.put_nowait(None)
             await asyncio.sleep(RETRY_DELAY_S)
         except Exception:  # no announcement ends a node
-            log.exception("what was announced is left out: %s", announcement)
+            log.exception("an announcement is ignored: %s", announcement)
 
 
 def _exit_node(why: str) -> None:

@@ -38,7 +38,7 @@ def show_nodes(where: str, *, json: bool) -> None:
         print_list(nodes)
         return
     if not nodes:
-        say("no node ever ran on this database: `arena serve --node NAME` is one")
+        say("no node has ever run on this database: start one with `arena serve --node NAME`")
         return
     say("\n".join(node_table(nodes, terminal_columns())))
 
@@ -85,7 +85,7 @@ def _find_running(store: Store, name: str) -> NodeStatus:
         how = "has stopped" if node.state == "stopped" else f"is {describe_state(node)}"
         matches = format_count(node.matches, "match", "matches")
         raise UsageFault(
-            f"node {name} {how}, with {matches} under way: start it, or give it up by `arena node lost {name}`"
+            f"node {name} {how}, with {matches} under way: start it, or void them with `arena node lost {name}`"
         )
     return node
 
@@ -98,7 +98,7 @@ def declare_lost(where: str, name: str) -> None:
     try:
         store = NodeStore.open_as(database, name)
     except NodeTaken as exc:
-        raise UsageFault(f"node {name} runs, and its matches go on: drain it, or stop it first") from exc
+        raise UsageFault(f"node {name} is running: drain it, or stop it first") from exc
     with closing(store):
         void, played_again = [], []
         for match in store.read(matches_of, name):
@@ -112,7 +112,7 @@ def declare_lost(where: str, name: str) -> None:
         store.write(end_matches, played_again)
         store.write(forget_node, name, COMMAND_LINE_ORIGIN)
     again = f"; of tournaments, to be played again: {len(played_again)}" if played_again else ""
-    say(f"{format_count(len(void), 'match', 'matches')} of {name} called off{again}")
+    say(f"voided {format_count(len(void), 'match', 'matches')} of {name}{again}")
     for one in void:
         say(f"  {one.result.match}: {' - '.join(seat.bot for seat in one.result.seats)}")
 

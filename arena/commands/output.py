@@ -132,7 +132,7 @@ def translate_write_errors(to: Path) -> Iterator[None]:
     try:
         yield
     except FileExistsError:
-        raise UsageFault(f"{to} already exists; not overwritten: choose another name") from None
+        raise UsageFault(f"{to} already exists and is not overwritten: choose another name") from None
     except OSError as exc:
         raise ArenaFault(f"{to} can't be written: {exc.strerror or exc}") from exc
 

@@ -44,8 +44,7 @@ LOG_TIMEOUT_S = 10
 MAX_PROOF_BYTES = 64 * 1024
 """Maximum size of a proof."""
 NOT_COMPARED_MESSAGE = (
-    "compared with nothing: it is consistent with itself, which does not show that it is the match that was played "
-    "(--digest, --log)"
+    "consistent, but compared with nothing: this does not prove that this match was played (use --digest or --log)"
 )
 _API = "/api/v1/"
 T = TypeVar("T")
@@ -68,9 +67,9 @@ class ExpectedDigest(Struct, frozen=True, kw_only=True):
             if said is not None and not _HEX.fullmatch(said.lower()):
                 raise UsageFault(f"{name} is {short_repr(said)}: it is 64 hex digits")
         if self.key is not None and self.log is None:
-            raise UsageFault("--key is that of a log: it goes with --log")
+            raise UsageFault("--key is the key of a log: add --log")
         if self.head is not None and (self.log is None or not _is_url(self.log)):
-            raise UsageFault("--head is of a log that an arena serves: it goes with --log URL")
+            raise UsageFault("--head is the head of an arena's log: add --log URL")
         if self.head is not None:
             check_is_file("--head", self.head)
 
@@ -85,7 +84,7 @@ def compare_record(record: Record, name: str, database: str, expected: ExpectedD
             raise BadRecord(
                 f"{name}: the last digest of match {match} is {digest}, you were told {expected.digest.lower()}"
             )
-        yield "its digest is the one that was told"
+        yield "its digest is the given one"
     said = _compare_with_database(record, name, database)
     if said is not None:
         yield said
@@ -156,7 +155,7 @@ def _compare_with_log(record: Record, name: str, log: str, key: str | None, file
         return
     if earlier is not None:
         _check_consistency(url.partition(_API)[0], earlier, head, f"{log}: this is not the log that {file} is of")
-        yield f"that log goes on from the {format_count(earlier.size, 'entry', 'entries')} that {file} has seen"
+        yield f"that log continues the {format_count(earlier.size, 'entry', 'entries')} that {file} has seen"
     if earlier is None or head.size > earlier.size or head.key != earlier.key:
         with os_errors_as(ArenaFault, f"{file} can't be written"), replacing_file(file) as part:
             part.write_bytes(msgspec.json.encode(head) + b"\n")
@@ -178,10 +177,10 @@ def _check_consistency(arena: str, earlier: SignedTreeHead, head: SignedTreeHead
     root = head.root
     if head.size > earlier.size:
         url = f"{arena}{_API}log/consistency?size={earlier.size}&of={head.size}"
-        told = _fetch_and_decode(url, ConsistencyProof, "a proof that the log goes on")
+        told = _fetch_and_decode(url, ConsistencyProof, "a proof that the log continues")
         check_consistency(told, head.key)
         if (told.size, told.head.size, told.head.root) != (earlier.size, head.size, head.root):
-            raise BadRecord(f"{what}: it proves that of another head")
+            raise BadRecord(f"{what}: it is a proof for another head")
         root = told.root
     if root != earlier.root:
         raise BadRecord(f"{what}: its first {format_count(earlier.size, 'entry', 'entries')} are others")

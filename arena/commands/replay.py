@@ -66,7 +66,7 @@ def read(name: str, body: bytes) -> Record:
         return record_reader.read_record(body, name)
     except BadRecord as fault:
         if name.endswith(EXPORT_SUFFIXES):
-            told = f"{name} is made of a record, and is none: name the match's .jsonl or .jsonl.gz, or its id"
+            told = f"{name} was exported from a record: name the match's .jsonl or .jsonl.gz, or its id"
             raise BadRecord(told) from fault
         raise
 
@@ -116,7 +116,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
     if wrong:
         raise BadRecord(f"{wrong} of {count} records did not verify")
     if not targets:
-        gone = f"; {format_count(removed, 'match has', 'matches have')} none any more" if removed else ""
+        gone = f"; {format_count(removed, 'match no longer has', 'matches no longer have')} one" if removed else ""
         say(f"{format_count(count, 'record', 'records')} verified{gone}")
 
 

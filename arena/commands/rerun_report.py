@@ -70,7 +70,7 @@ def _find_caveats(worths: Sequence[Worth]) -> Iterator[str]:
     unknown = sum(not each.same_chance for each in worths)
     if unknown:
         where = f"in {format_count(unknown, 'match', 'matches')} " if many else ""
-        yield f"{where}what {worths[0].bot} drew lots by is not known: a bot that draws lots may differ by that alone"
+        yield f"{where}the random seed of {worths[0].bot} is unknown: by chance alone its moves may differ"
     diverged: defaultdict[str, list[Worth]] = defaultdict(list)
     for each in worths:
         for bot in each.diverged:
@@ -79,8 +79,8 @@ def _find_caveats(worths: Sequence[Worth]) -> Iterator[str]:
         where = (
             f"in {format_count(len(found), 'match', 'matches')}, as in {found[0].match}" if many else "in the record"
         )
-        why = "by other lots, by the clock, or it is another program"
-        yield f"{bot} moves otherwise {where}, at ply {found[0].diverged[bot]}: {why}"
+        why = "it plays at random or by the clock, or it is another program"
+        yield f"{bot} moves differently {where}, at ply {found[0].diverged[bot]}: {why}"
     games = sum(each.continuations for each in worths)
     for bot, count in sum((Counter(each.forfeits) for each in worths), Counter()).items():
         of = f"{format_count(count, 'game', 'games')} of {games} continuations each"

@@ -49,9 +49,9 @@ class Restart:
         if stop.is_set():
             return
         if complaint is not None:
-            log.error("the server goes on as it is, for it would not start anew: %s", complaint)
+            log.error("the server keeps running, because it could not restart: %s", complaint)
             return
-        log.info("the server starts anew")
+        log.info("the server restarts")
         for name, sockets in ((ARENA_SOCKET, arena_sockets), (PAGE_SOCKET, page_sockets)):
             self._sockets += [InheritedSocket(name, one.dup()) for one in sockets]
         self.is_wanted = True
@@ -69,7 +69,7 @@ class Restart:
         try:
             replace_process(sys.executable, self._arguments, self._environment, self._sockets)
         except OSError as exc:
-            raise ArenaFault(f"the server can't be started anew: {exc.strerror}") from exc
+            raise ArenaFault(f"the server can't be restarted: {exc.strerror}") from exc
 
     async def _check_new_server(self) -> str | None:
         """Return why the new code would not start with its settings, as `arena config` reports it; None if it would."""

@@ -14,13 +14,13 @@ from functools import partial
 from pathlib import Path
 
 from arena.builtin_bots import (
-    BUILTIN_FOLDER_NAME,
-    TOKEN_FILE_NAME,
+    BUILTIN_BOT_TOKENS,
+    BUILTIN_BOTS_FOLDER,
     BuiltinBot,
     BuiltinBotSupervisor,
+    builtin_bot_tokens,
     make_demo_bots,
     parse_builtin_bots,
-    prepare_tokens,
 )
 from arena.commands.certificate import set_up_encryption
 from arena.commands.config import retention_of, unknown_variables
@@ -131,14 +131,15 @@ def upgrade_if_older(database: Database, backup_to: str | None) -> None:
 
 def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
     """Return the bots that the settings ask for. Raises `UsageFault`, also for an unknown setting of a bot."""
-    asked = parse_builtin_bots(settings.house)
-    check_settings({f"the house bot {bot.name}": bot.command for bot in asked})
+    asked = parse_builtin_bots(settings.builtin_bots)
+    check_settings({f"the built-in bot {bot.name}": bot.command for bot in asked})
     bots = [bot.with_options("--open") for bot in asked]
     if settings.demo:
         ours = {fold_name(bot.name) for bot in bots}
         bots += [bot for bot in make_demo_bots() if fold_name(bot.name) not in ours]
     if len(bots) > settings.max_per_address:
-        raise UsageFault(f"max_per_address is {settings.max_per_address}: the house alone has {len(bots)} bots")
+        fewer = f"fewer than the {len(bots)} built-in bots"
+        raise UsageFault(f"max_per_address is {settings.max_per_address}, {fewer}: raise it, or run fewer of them")
     return bots
 
 
@@ -181,11 +182,9 @@ async def serve(
         held = settings.operator_token_file
         token = credentials.read_or_make_token(data, None if held is None else Path(held))
         secret = token if isinstance(store, NodeStore) else None
-        house = (
-            await stack.enter_async_context(_builtin_bots(bots, store, data / BUILTIN_FOLDER_NAME, secret))
-            if bots
-            else None
-        )
+        house = None
+        if bots:
+            house = await stack.enter_async_context(_builtin_bots(bots, store, data / BUILTIN_BOTS_FOLDER, secret))
         archive = AsyncStore(store)
         stack.push_async_callback(archive.drain)
         if feed is not None:
@@ -276,7 +275,7 @@ async def _builtin_bots(
     bots: Sequence[BuiltinBot], store: Store, folder: Path, secret: str | None
 ) -> AsyncIterator[BuiltinBotSupervisor]:
     """Register the built-in bots and yield their supervisor, which stops them on exit."""
-    tokens = prepare_tokens(store, folder / TOKEN_FILE_NAME, [bot.name for bot in bots], secret)
+    tokens = builtin_bot_tokens(store, folder / BUILTIN_BOT_TOKENS, [bot.name for bot in bots], secret)
     house = BuiltinBotSupervisor(bots, tokens, folder, allowed_environment(os.environ))
     try:
         yield house
@@ -334,7 +333,7 @@ def _make_arena(
 def _warn_of_clear_text(settings: ServerSettings) -> None:
     here = settings.host == "localhost" or is_loopback(settings.host)
     if settings.tls_cert is None and not settings.trusted_proxy and not here:
-        log.warning("tokens travel in clear text: see --tls-cert, or --trusted-proxy for a proxy that encrypts")
+        log.warning("tokens are sent unencrypted: use --tls-cert, or --trusted-proxy for a proxy that encrypts")
 
 
 @contextlib.asynccontextmanager
@@ -383,7 +382,7 @@ async def _finish_restoring(arena: Arena, restoring: asyncio.Task[int]) -> None:
     count = await restoring
     if count:
         matches = format_count(count, "match goes on", "matches go on")
-        log.info("%s from the journal", matches)
+        log.info("%s after a restart", matches)
     with contextlib.suppress(StoreError):  # the next start reports it
         arena.warnings.update("matches under way", await arena.nodes.find_lost_matches(arena.host.clients.runners))
     await arena.start_feed()

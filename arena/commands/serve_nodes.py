@@ -109,9 +109,9 @@ class NodeSupervisor:
         """Restart the nodes one after the other, stopping at the first that fails to."""
         for node in self._nodes:
             if not await node.restart():
-                log.error("node %s has not started anew: the others go on as they are", node.name)
+                log.error("node %s has not restarted: the other nodes are left as they are", node.name)
                 return
-        log.info("all nodes have started anew")
+        log.info("all nodes have restarted")
 
 
 class NodeProcess:
@@ -142,7 +142,7 @@ class NodeProcess:
                 return code
             backoff.reset(time.monotonic() - began)
             wait = backoff.next_delay()
-            log.warning("node %s %s; it is started again in %g s", self.name, describe_exit(code), wait)
+            log.warning("node %s %s; it is restarted in %g s", self.name, describe_exit(code), wait)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), wait)
 
@@ -190,7 +190,7 @@ class NodeProcess:
                 async with asyncio.timeout(WATCHDOG_TIMEOUT_S if self.is_ready.is_set() else None):
                     told = await asyncio.get_running_loop().sock_recv(notices, MAX_NOTICE_BYTES)
             except TimeoutError:
-                log.warning("node %s gave no sign of life for %g s: it is killed", self.name, WATCHDOG_TIMEOUT_S)
+                log.warning("node %s has not answered for %g s: it is killed", self.name, WATCHDOG_TIMEOUT_S)
                 self.send(signal.SIGKILL)
                 return
             lines = told.split(b"\n")

@@ -15,7 +15,7 @@ from arena.store.database import Database
 from arena.store.database_url import open_database_url
 from arena.store.store import Store
 
-_NODES_ADVICE = "stop them, or name the data folder of one with --data"
+_NODES_ADVICE = "stop them, or give the data folder of one with --data"
 T = TypeVar("T")
 L = TypeVar("L")
 

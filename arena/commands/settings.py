@@ -21,8 +21,6 @@ from protocol.names import NAME_DESCRIPTION
 DEFAULT_DATA = "arena-data"
 NODE_PLACEHOLDER = "{node}"
 """The placeholder for the node's name in its URL."""
-RENAMED_SETTINGS = {"away": "reconnect_timeout", "pace": "max_matches_per_hour"}
-"""Former names of settings, with their present names."""
 _LEVELS = ("debug", "info", "warning", "error")
 _LOG_FORMATS = ("text", "json")
 _MIB = "a number of MiB from 1"
@@ -50,16 +48,16 @@ class ServerSettings:
 
     host: Annotated[str, Setting("The address to listen on.", "a host name or address")] = "127.0.0.1"
     port: Annotated[
-        int, Setting("The port to listen on; 0: any free one.", "a port from 0 to 65535", maximum=65535)
+        int, Setting("The port to listen on; 0: any free port.", "a port from 0 to 65535", maximum=65535)
     ] = DEFAULT_PORT
     data: Annotated[str, Setting("The data folder.", "a folder")] = DEFAULT_DATA
-    db: Annotated[str | None, Setting("The database, or @FILE that has its URL.", "a database URL or file", "URL")] = (
-        None
-    )
+    db: Annotated[
+        str | None, Setting("The database's URL, or @FILE, a file that contains it.", "a database URL or file", "URL")
+    ] = None
     database_timeout: Annotated[
         int,
         Setting(
-            "When a statement of a database on a server is given up.",
+            "Cancel a statement on a database server after this time.",
             "seconds from 1",
             "SECONDS",
             minimum=1,
@@ -69,93 +67,107 @@ class ServerSettings:
     node: Annotated[
         str,
         Setting(
-            "Its name among several servers on one PostgreSQL database.",
+            "This server's name as a node of a PostgreSQL database.",
             f"a name like a or arena-0, {NAME_DESCRIPTION}",
             "NAME",
         ),
     ] = "main"
     nodes: Annotated[
         int,
-        Setting("Servers on this machine, on one PostgreSQL database.", "a number from 1 to 64", minimum=1, maximum=64),
+        Setting("Start this many nodes on this machine.", "a number from 1 to 64", minimum=1, maximum=64),
     ] = 1
     shared_port: Annotated[
-        int, Setting("A port that servers of this machine share; 0: none.", "a port from 0 to 65535", maximum=65535)
+        int,
+        Setting(
+            "A second port that all nodes of this machine share; 0: none.", "a port from 0 to 65535", maximum=65535
+        ),
     ] = 0
     public_url: Annotated[
         str | None,
         Setting(
-            "Where clients connect to this node, like wss://arena.example.org/{node}.",
+            "The URL of this node for clients: wss://HOST/{node}.",
             "where clients connect, like wss://arena.example.org/{node}, with the node's name or {node} for it",
             "URL",
         ),
     ] = None
-    clock: Annotated[str, Setting("Seconds and increment, like 60+0.5.", _CLOCK)] = "60+0.5"
-    slow_clock: Annotated[
-        str, Setting("The same for people, and in unrated matches, where somebody asks for it.", _CLOCK)
-    ] = "600+10"
+    clock: Annotated[str, Setting("Clock of a match: seconds+increment, like 60+0.5.", _CLOCK)] = "60+0.5"
+    slow_clock: Annotated[str, Setting("Clock of slow matches, which people ask for.", _CLOCK)] = "600+10"
     reconnect_timeout: Annotated[
         int,
         Setting(
-            "When a disconnected bot has lost its match; 0: by its clock.",
+            "A bot disconnected for this long loses its match; 0: when its clock runs out.",
             "seconds, or 0 for as long as a clock lasts",
             "SECONDS",
         ),
     ] = 60
     mqtt: Annotated[
         str | None,
-        Setting("mqtt://host:1883/prefix for live events, or @FILE.", "a broker like mqtt://host:1883/prefix", "URL"),
+        Setting(
+            "Publish live events: mqtt://host:1883/prefix, or @FILE.", "a broker like mqtt://host:1883/prefix", "URL"
+        ),
     ] = None
-    registration: Annotated[str, Setting("open or closed.", '"open" or "closed"', choices=("open", "closed"))] = "open"
-    registrations_per_hour: Annotated[int, Setting("New names from one address.", "a number from 1", minimum=1)] = 100
+    registration: Annotated[
+        str,
+        Setting(
+            "open: any new name is registered; closed: only by `arena bot add`.",
+            '"open" or "closed"',
+            choices=("open", "closed"),
+        ),
+    ] = "open"
+    registrations_per_hour: Annotated[
+        int, Setting("New names an hour from one address.", "a number from 1", minimum=1)
+    ] = 100
     free_names_after: Annotated[
         int,
         Setting(
-            "When a name that never played is free again; 0: never.",
+            "Free a name that never played after this many days; 0: never.",
             "days from 0 to 36500, 0 for never",
             "DAYS",
             maximum=36500,
         ),
     ] = 30
-    max_connections: Annotated[int, Setting("Connections at once.", "a number from 1", minimum=1)] = 1000
-    max_per_address: Annotated[int, Setting("Connections at once from one address.", "a number from 1", minimum=1)] = (
-        100
-    )
+    max_connections: Annotated[int, Setting("Maximum connections at a time.", "a number from 1", minimum=1)] = 1000
+    max_per_address: Annotated[
+        int, Setting("Maximum connections at a time from one address.", "a number from 1", minimum=1)
+    ] = 100
     max_matches: Annotated[
         int,
         Setting(
-            "Matches at once; 0: as many as files may be open.",
+            "Maximum matches at a time; 0: as many as open files allow.",
             "a number, or 0 for as many as files may be open",
             "MATCHES",
         ),
     ] = 0
     max_matches_per_address: Annotated[
-        int, Setting("Matches at once of one address.", "a number from 1", minimum=1)
+        int, Setting("Maximum matches at a time with clients of one address.", "a number from 1", minimum=1)
     ] = 1000
     match_memory: Annotated[
         int,
         Setting(
-            "Memory for matches and seeks, in MiB; 0: a quarter of all.",
+            "Memory for running matches and seeks; 0: a quarter of all.",
             "a number of MiB, or 0 for a quarter of what there is",
             "MIB",
         ),
     ] = 0
-    match_memory_per_address: Annotated[int, Setting("The same of one address.", _MIB, "MIB", minimum=1)] = 256
+    match_memory_per_address: Annotated[int, Setting("Memory for those of one address.", _MIB, "MIB", minimum=1)] = 256
     max_match_size: Annotated[
-        int, Setting("The longest record where no preset is played, in MiB.", _MIB, "MIB", minimum=1)
+        int, Setting("Maximum record of a match whose config is no preset.", _MIB, "MIB", minimum=1)
     ] = 24
     stored_per_day: Annotated[
         int,
         Setting(
-            "Disk that a day's matches take, in MiB; 0: a quarter of what is free.",
+            "Disk space for the records of a day; 0: a quarter of what is free.",
             "a number of MiB, or 0 for a quarter of what is free at the start",
             "MIB",
         ),
     ] = 0
-    stored_per_day_per_address: Annotated[int, Setting("The same of one address.", _MIB, "MIB", minimum=1)] = 2048
+    stored_per_day_per_address: Annotated[
+        int, Setting("Disk space for those of one address.", _MIB, "MIB", minimum=1)
+    ] = 2048
     trusted_proxy: Annotated[
         str,
         Setting(
-            "Proxies whose X-Forwarded-For is trusted.",
+            "Proxies whose X-Forwarded-For header is trusted.",
             "addresses and networks, like 127.0.0.1,10.0.0.0/8",
             "ADDRESS,…",
         ),
@@ -163,31 +175,39 @@ class ServerSettings:
     allow_origin: Annotated[
         str,
         Setting(
-            "Web pages that may connect, like https://example.org.",
+            "Origins of web pages that may connect, like https://example.org.",
             "origins of web pages, like https://example.org,http://localhost:8000",
             "ORIGIN",
             is_list=True,
         ),
     ] = ""
     tls_cert: Annotated[
-        str | None, Setting("A certificate in PEM: listen on wss://.", "a certificate in PEM", "FILE")
+        str | None, Setting("A certificate in PEM; clients then connect by wss://.", "a certificate in PEM", "FILE")
     ] = None
-    tls_key: Annotated[str | None, Setting("The key of the certificate.", "its key in PEM", "FILE")] = None
+    tls_key: Annotated[str | None, Setting("The key of the certificate, in PEM.", "its key in PEM", "FILE")] = None
     durability: Annotated[
         str,
-        Setting("What moves survive: process or machine.", '"process" or "machine"', choices=("process", "machine")),
+        Setting(
+            "What moves survive: a crash of the process, or of the machine.",
+            '"process" or "machine"',
+            choices=("process", "machine"),
+        ),
     ] = "process"
     rated: Annotated[
         str,
         Setting(
-            "all, or approved: only matches between approved bots.", '"all" or "approved"', choices=("all", "approved")
+            "all: rate any bots; approved: rate only matches between approved bots.",
+            '"all" or "approved"',
+            choices=("all", "approved"),
         ),
     ] = "all"
-    rated_per_pair: Annotated[int, Setting("Rated matches of a pair in a day; 0: all.", "a number from 0")] = 50
+    rated_per_pair: Annotated[
+        int, Setting("Rated matches of a pair of bots in a day; 0: no limit.", "a number from 0")
+    ] = 50
     max_matches_per_hour: Annotated[
         int,
         Setting(
-            "Matches of the ladder that begin for a bot; 0: any number.",
+            "Matches an hour that the ladder starts for a bot; 0: no limit.",
             "matches an hour, or 0 for any number",
             "MATCHES",
         ),
@@ -195,7 +215,7 @@ class ServerSettings:
     keep_unrated_records: Annotated[
         int,
         Setting(
-            "When records of unrated matches are removed; 0: never.",
+            "Remove records of unrated matches after this many days; 0: never.",
             "days from 0 to 36500, 0 for never",
             "DAYS",
             maximum=36500,
@@ -204,7 +224,7 @@ class ServerSettings:
     keep_rated_records: Annotated[
         int,
         Setting(
-            "When records of rated matches are removed; 0: never.",
+            "Remove records of rated matches after this many days; 0: never.",
             "days from 0 to 36500, 0 for never",
             "DAYS",
             maximum=36500,
@@ -213,49 +233,54 @@ class ServerSettings:
     max_unrated_records: Annotated[
         int,
         Setting(
-            "What records of unrated matches have in all; 0: any size.",
+            "Disk space for all records of unrated matches; 0: no limit.",
             "MiB, or 0 for any size",
             "MIB",
             maximum=2**40,
         ),
     ] = 10 * 1024
     backup_to: Annotated[
-        str | None, Setting("A folder for backups alone, which are made by themselves.", "a folder", "FOLDER")
+        str | None, Setting("Make backups in this folder, which holds nothing else.", "a folder", "FOLDER")
     ] = None
     backup_every: Annotated[int, Setting("Hours between two backups.", "hours from 1", "HOURS", minimum=1)] = 24
-    backup_keep: Annotated[int, Setting("How many backups are kept.", "a number from 1", minimum=1)] = 7
+    backup_keep: Annotated[int, Setting("How many backups to keep.", "a number from 1", minimum=1)] = 7
     upgrade: Annotated[
-        bool, Setting("Upgrade an older database first, after a backup.", "true or false", flags=("--upgrade",))
+        bool, Setting("Upgrade an older database at the start, after a backup.", "true or false", flags=("--upgrade",))
     ] = False
-    web: Annotated[
-        bool, Setting("A page for browsers beside it, or none.", "true or false", flags=("--web/--no-web",))
-    ] = True
-    web_port: Annotated[int, Setting("The page's port; 0: any free one.", "a port from 0 to 65535", maximum=65535)] = (
-        8080
+    web: Annotated[bool, Setting("Serve pages for browsers, or none.", "true or false", flags=("--web/--no-web",))] = (
+        True
     )
-    web_host: Annotated[str | None, Setting("The page's address, else that of --host.", "a host name or address")] = (
-        None
-    )
+    web_port: Annotated[
+        int, Setting("The port of the pages; 0: any free port.", "a port from 0 to 65535", maximum=65535)
+    ] = 8080
+    web_host: Annotated[
+        str | None, Setting("The address of the pages; by default that of --host.", "a host name or address")
+    ] = None
     socket_url: Annotated[
         str | None,
         Setting(
-            "Where browsers find the arena, behind a proxy.",
+            "The arena's URL for browsers and bots, if behind a proxy.",
             "where browsers find the arena, like wss://arena.example.org/socket",
             "URL",
         ),
     ] = None
     metrics_port: Annotated[
         int | None,
-        Setting("Where Prometheus finds metrics; 0: any free port.", "a port from 0 to 65535", "PORT", maximum=65535),
+        Setting(
+            "Serve metrics for Prometheus on this port; 0: any free port.",
+            "a port from 0 to 65535",
+            "PORT",
+            maximum=65535,
+        ),
     ] = None
-    metrics_host: Annotated[str, Setting("The address of that port.", "a host name or address")] = "127.0.0.1"
-    admin: Annotated[
-        bool, Setting("Pages for who has the operator's token, at /admin.", "true or false", flags=("--admin",))
-    ] = False
+    metrics_host: Annotated[str, Setting("The address of the metrics.", "a host name or address")] = "127.0.0.1"
+    admin: Annotated[bool, Setting("Serve pages for the operator at /admin.", "true or false", flags=("--admin",))] = (
+        False
+    )
     admin_host: Annotated[
         str,
         Setting(
-            "Names by which /admin is asked for, like arena.example.org.",
+            "Host names under which /admin may be opened, like arena.example.org.",
             "names of hosts without a port, like arena.example.org,arena.lan",
             "NAME",
             is_list=True,
@@ -265,23 +290,30 @@ class ServerSettings:
         str | None,
         Setting("A file with the operator's token, the same for all nodes.", "a file that holds a token", "FILE"),
     ] = None
-    house: Annotated[
+    builtin_bots: Annotated[
         str,
         Setting(
-            "Bots that play whoever comes: random,ga:nodes=9000.",
+            "Bots that the server runs to play anyone: random,ga:nodes=9000.",
             "bots like random,greedy,alphabeta:nodes=20000",
             "BOT,…",
             is_list=True,
         ),
     ] = ""
     demo: Annotated[
-        bool, Setting("The whole show: bots, and matches that go on.", "true or false", flags=("--demo",))
+        bool,
+        Setting("Run a demo: built-in bots that play each other all the time.", "true or false", flags=("--demo",)),
     ] = False
-    log_level: Annotated[str, Setting("debug, info, warning or error.", list_choices(_LEVELS), choices=_LEVELS)] = (
-        "info"
-    )
+    log_level: Annotated[
+        str,
+        Setting(
+            "The least severe messages to log: debug, info, warning or error.", list_choices(_LEVELS), choices=_LEVELS
+        ),
+    ] = "info"
     log: Annotated[
-        str, Setting("text, or json: an object a line.", list_choices(_LOG_FORMATS), choices=_LOG_FORMATS)
+        str,
+        Setting(
+            "Format of the log: text, or json with an object a line.", list_choices(_LOG_FORMATS), choices=_LOG_FORMATS
+        ),
     ] = "text"
 
 
@@ -302,6 +334,40 @@ SETTINGS = {
     for name, hint in get_type_hints(ServerSettings, include_extras=True).items()
 }
 """All settings by name, in the order of display."""
+
+SETTING_GROUPS = {
+    "Network": ("host", "port", "tls_cert", "tls_key", "trusted_proxy", "allow_origin"),
+    "Data and database": ("data", "db", "database_timeout", "durability", "upgrade"),
+    "Nodes": ("node", "nodes", "shared_port", "public_url"),
+    "Registration": ("registration", "registrations_per_hour", "free_names_after"),
+    "Matches and ratings": (
+        "clock",
+        "slow_clock",
+        "reconnect_timeout",
+        "rated",
+        "rated_per_pair",
+        "max_matches_per_hour",
+    ),
+    "Built-in bots": ("builtin_bots", "demo"),
+    "Limits": ("max_connections", "max_matches", "match_memory", "max_match_size", "stored_per_day"),
+    "Limits per address": (
+        "max_per_address",
+        "max_matches_per_address",
+        "match_memory_per_address",
+        "stored_per_day_per_address",
+    ),
+    "Records and backups": (
+        "keep_unrated_records",
+        "keep_rated_records",
+        "max_unrated_records",
+        "backup_to",
+        "backup_every",
+        "backup_keep",
+    ),
+    "Web pages": ("web", "web_port", "web_host", "socket_url", "admin", "admin_host", "operator_token_file"),
+    "Live feed, metrics and log": ("mqtt", "metrics_port", "metrics_host", "log_level", "log"),
+}
+"""The headings of the settings in the help of `arena serve`, in order."""
 
 RETENTION_SETTINGS = ("keep_unrated_records", "keep_rated_records", "max_unrated_records")
 """The settings that define how long records are kept."""

@@ -65,10 +65,9 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
     unit: str = "score"
     alpha: float = 0.05
     beta: float = 0.05
-    raw: bool = False
     value: str | None = None
     pairs: int | None = None
-    most: int | None = None
+    max_pairs: int | None = None
     plan: bool = False
     pilot: Path | None = None
     seats: int | None = None
@@ -82,7 +81,7 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
 def run(options: SprtOptions) -> None:
     """Play a test, or the rest of it, and print the result. Raises `Fault`."""
     if options.pilot is not None:
-        raise UsageFault(f"--pilot {options.pilot} is what --plan looks at: add --plan")
+        raise UsageFault(f"--pilot {options.pilot} is for --plan: add --plan")
     against = _set_seed([read_options(each) for each in split_by_opponent(in_free_folder(options))])
     console = Console(width=terminal_columns())
     documents: list[dict[str, Any]] = []
@@ -116,7 +115,7 @@ def _set_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple
     ):
         stored = store.read(find_seeds, [setup.key for setup, _ in against])
     if stored.open is None and stored.finished is not None:
-        say(f"arena: a test like this was finished, --seed {stored.finished} shows it; this is another one", err=True)
+        say(f"arena: an equal test is finished, --seed {stored.finished} shows it; this is a new one", err=True)
     seed = stored.open or secrets.token_hex(16)
     return [(replace(setup, options=replace(setup.options, seed=seed)), question) for setup, question in against]
 
@@ -131,7 +130,7 @@ def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[s
         played = len(evidence.matches)
         if played:
             games = format_count(played, "game was", "games were")
-            say(f"arena: {games} played before, and count: has a bot changed, take another --seed", err=True)
+            say(f"arena: {games} played before count too: if a bot has changed, use another --seed", err=True)
         elif (told := format_expected_length(question, evidence.seats, len(sides[0]))) is not None:
             say(f"arena: {told}", err=True)
         if evidence.verdict is None and played < plan.match_count:
@@ -182,7 +181,7 @@ def split_by_opponent(options: SprtOptions) -> list[SprtOptions]:
     if len(others) < 2:
         return [options]
     if options.pairs is not None:
-        raise UsageFault("--pairs is for two bots: a test of one against several asks which of two hypotheses holds")
+        raise UsageFault("--pairs is for two bots: a test of one against several needs hypotheses")
     alpha, beta = (_share_error(error, len(others)) for error in (options.alpha, options.beta))
     return [replace(options, bots=(one, other), against=others, alpha=alpha, beta=beta) for other in others]
 
@@ -226,7 +225,7 @@ def play_on(run: TournamentRun, evidence: Evidence) -> None:
                 if evidence.verdict is not None:
                     break
     except KeyboardInterrupt:
-        say(f"arena: stopped after {summarise_findings(evidence.findings())}; the same command goes on", err=True)
+        say(f"arena: stopped after {summarise_findings(evidence.findings())}; the same command continues", err=True)
         raise
 
 
@@ -248,19 +247,19 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
     Raises `UsageFault`, and `BotFault` for an invalid game.
     """
     if len(options.bots) != 2:
-        raise UsageFault(f"a test is of two bots or more: {len(options.bots)} given")
+        raise UsageFault(f"a test needs two bots or more: {len(options.bots)} given")
     fixed = options.pairs is not None
-    for word, count in (("--pairs", options.pairs), ("--most", options.most)):
+    for word, count in (("--pairs", options.pairs), ("--max-pairs", options.max_pairs)):
         if count is not None and not 1 <= count <= MAX_ROUNDS:
             raise UsageFault(f"{word} is {count}: it is 1 to {MAX_ROUNDS}")
-    if fixed and not (options.h0 is options.h1 is options.most is None):
-        raise UsageFault("--pairs is for so many pairs, whatever they show: without --h0, --h1 and --most")
-    rounds = options.pairs or options.most or DEFAULT_MAX_PAIRS
+    if fixed and not (options.h0 is options.h1 is options.max_pairs is None):
+        raise UsageFault("--pairs plays that many pairs and tests no hypothesis: leave out --h0, --h1 and --max-pairs")
+    rounds = options.pairs or options.max_pairs or DEFAULT_MAX_PAIRS
     setup = read_any_format(replace(_with_copies(options), rounds=rounds))
     if not setup.rules.zero_sum:
         name = setup.rules.name
         raise UsageFault(
-            "a test asks who wins, and to win is not to be paid more here, as payoffs of "
+            "a test compares wins, which are not what counts here: payoffs of "
             f"{name} don't sum to zero under this config: `arena tournament` compares payoffs"
         )
     asked = None if fixed else hypotheses_of(options.h0, options.h1, options.unit, options.alpha, options.beta)
@@ -272,7 +271,7 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
 
 def _with_copies(options: SprtOptions) -> SprtOptions:
     """Fill all seats with numbered copies of the two bots, in a game for more than two. Raises `UsageFault`."""
-    seats = load_game(options.game, read_sets(options.game, options.sets)[0]).seats
+    seats = load_game(options.game, read_sets(options.game, options.sets, options.preset)[0]).seats
     own = options.seats or 1
     if seats == 2:
         if own != 1:
@@ -280,8 +279,8 @@ def _with_copies(options: SprtOptions) -> SprtOptions:
         return options
     if not 1 <= own < seats:
         raise UsageFault(f"--seats is {own}: the first bot sits in 1 to {seats - 1} of the {seats} seats")
-    if options.at is not None:
-        raise UsageFault("--at is for two seats: with more, copies of the bots are started here")
+    if options.server is not None:
+        raise UsageFault("--server is for games of two seats: with more, `arena test` starts copies of the bots itself")
     if options.unit == "nelo":
         raise UsageFault("normalised Elo is of pairs: --unit nelo is for two seats")
     one, other = options.bots
@@ -296,15 +295,19 @@ def _copies(word: str, count: int) -> list[str]:
 
 def _choose_value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
     """Return the value function that luck is measured by, or None for raw results. Raises `UsageFault`."""
-    if options.raw and options.value is not None:
-        raise UsageFault(f"--raw takes no luck out of results, --value {options.value} does: one of them")
-    if options.raw or (options.value is None and default_value_names(rules)[0] == NO_VALUE_NAME):
+    if options.no_luck_adjustment and options.value is not None:
+        raise UsageFault(
+            f"--no-luck-adjustment leaves luck in the results, --value {options.value} takes it out: give one of them"
+        )
+    if options.no_luck_adjustment or (options.value is None and default_value_names(rules)[0] == NO_VALUE_NAME):
         return None
     if options.unit == "nelo":
-        raise UsageFault("normalised Elo is of results with luck left in: --unit nelo goes with --raw")
+        raise UsageFault(
+            "normalised Elo is computed from results with luck left in: add --no-luck-adjustment to --unit nelo"
+        )
     value = load_value(rules, options.value)
     if value.unit != POINTS_UNIT:
-        told = f"luck in {rules.name} is counted in what it pays, which is taken from no result in points"
+        told = f"luck in {rules.name} is counted in what it pays, so it can't be taken out of points"
         raise UsageFault(f"--value {value.name}: {told}")
     name = value.name
     return None if name == NO_VALUE_NAME else name

@@ -117,8 +117,8 @@ def _describe_assumptions(findings: Findings) -> str:
     if findings.outside:
         return f"which may be wrong: {format_units(findings, findings.outside)} left 0 to 1"
     if findings.adjusted is not None:
-        return f"valid whenever one stops,\n{'':<15} if bots stay as they are and pairs within 0 to 1"
-    return "valid whenever one stops, if bots stay as they are"
+        return f"valid whenever you stop,\n{'':<15} if bots stay as they are and pairs within 0 to 1"
+    return "valid whenever you stop, if bots stay as they are"
 
 
 def _row(what: str, found: Comparison) -> Text:

@@ -246,7 +246,7 @@ def _advice(found: Sequence[TestForecast], hypotheses: Hypotheses, seed: str) ->
     if len(found) == 1:
         said = f"take {others}: {best.value} is all that is asked for, or known of these pairs"
     else:
-        word = "--raw" if best.value == RAW_NAME else f"--value {best.value}"
+        word = "--no-luck-adjustment" if best.value == RAW_NAME else f"--value {best.value}"
         spreads = f"pairs spread {best.spread:.4f} by it, {found[1].spread:.4f} by {found[1].value}"
         said = f"take {word} {others}: {spreads}"
     larger = _suggest_larger_h1(best, hypotheses)

@@ -30,7 +30,7 @@ UPDATE_INTERVAL_S = 1.0
 def status(data: Path, *, watch: bool, to_json: bool) -> None:
     """Print the state of the server that runs on a data folder. Raises `Fault`."""
     if watch and (to_json or not sys.stdout.isatty()):
-        raise UsageFault("--watch redraws a terminal, and goes without --json and pipes: ask again instead")
+        raise UsageFault("--watch needs a terminal, without --json: repeat the command instead")
     if to_json:
         print_document(ask_server(data, StatusRequest(most=MAX_ENTRIES), ServerStatus))
     elif watch:
@@ -73,7 +73,7 @@ def status_lines(status: ServerStatus, max_rows: int, width: int) -> list[str]:
     place = " on this node" if len(status.nodes) > 1 else ""
     lines = [f"{here} online, {matches} under way{place}", finished]
     if status.held is not None:
-        lines += [escape_unprintable(f"new matches paused: {status.held}")]
+        lines += [escape_unprintable(f"new matches are paused: {status.held}")]
     lines += [escape_unprintable(f"warning: {warning}") for warning in status.warnings]
     if len(status.nodes) > 1:
         lines += ["", *node_table(status.nodes, width)]
@@ -122,7 +122,7 @@ def _format_seeks(bot: BotStatus) -> str:
         f"{counts[way]}× {way} {_format_duration(s)}" if counts[way] > 1 else f"{way} {_format_duration(s)}"
         for way, s in alike.items()
     )
-    return seeks + (f", held by its pace for {_format_duration(bot.pace_s)}" if bot.pace_s else "")
+    return seeks + (f", delayed by the rate limit for {_format_duration(bot.pace_s)}" if bot.pace_s else "")
 
 
 def _describe_seek(seek: SeekStatus) -> str:

@@ -35,7 +35,7 @@ def check_terminal(*, step: bool, play: float | None, others: bool) -> None:
     """Raise `UsageFault` for options that exclude each other, or without a terminal to show boards and read keys."""
     option = "--step" if step else "--play"
     if others or (step and play is not None):
-        raise UsageFault(f"{option} goes without --boards, --json and {'--play' if step else '--step'}: choose one")
+        raise UsageFault(f"{option} excludes --boards, --json and {'--play' if step else '--step'}: choose one")
     if play is not None and not 0 < play <= MAX_PAUSE_S:
         raise UsageFault(f"--play {play:g}: seconds for each board, more than 0 and at most {MAX_PAUSE_S:g}")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

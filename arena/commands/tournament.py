@@ -54,7 +54,7 @@ def run(options: TournamentOptions) -> None:
         results = _play(tournament)
         measured_by, luck = luck_by_match(tournament.store, tournament.plan, results)
         failures = tournament.store.read(bot_failures, tournament.plan.id)
-    report = Report(tournament.plan, results, luck, measured_by, failures, raw=options.raw)
+    report = Report(tournament.plan, results, luck, measured_by, failures, raw=options.no_luck_adjustment)
     if options.to_json is not None:
         report.write(options.to_json, setup.arguments)
     report.show(options.data)
@@ -105,7 +105,7 @@ def _play_missing(tournament: TournamentRun, results: list[Result], pending: set
         # Count what is stored: the signal may arrive between storing a match and noting it here.
         stored = len(tournament.store.read(tournament_results, plan.id)) + len(tournament.pending())
         matches = format_count(plan.match_count, "match", "matches")
-        say(f"arena: stopped after {stored} of {matches}; the same command goes on", err=True)
+        say(f"arena: stopped after {stored} of {matches}; the same command continues", err=True)
         raise
 
 

@@ -30,7 +30,7 @@ from arena.tournament.sandbox import (
     check_bubblewrap,
 )
 from arena.tournament.schedule_limits import FORMATS, MAX_ROUNDS, check_size, default_concurrency
-from machine.arguments import read_clock, read_value
+from machine.arguments import add_preset, read_clock, read_value
 from machine.cores import usable_cores, warn_of_excess
 from machine.output_file import why_not_writable
 from protocol.display import short_repr
@@ -53,6 +53,7 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
 
     bots: Sequence[str]
     game: str
+    preset: str | None = None
     sets: Sequence[str]
     form: str
     rounds: int
@@ -65,15 +66,15 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     to_json: Path | None
     pass_env: Sequence[str] = ()
     sandbox: str = NO_SANDBOX
-    read: Sequence[Path] = ()
+    sandbox_read: Sequence[Path] = ()
     memory: int = 2048
     dask: str | None = None
     in_process: bool = False
     strict: bool | None = None
     connect_timeout: float = CONNECT_TIMEOUT_S
-    at: str | None = None
+    server: str | None = None
     operator_token: str | None = None
-    raw: bool = False
+    no_luck_adjustment: bool = False
     """True if bots rank by raw results. It is not part of a tournament's identity."""
 
 
@@ -135,8 +136,8 @@ def read_options(options: TournamentOptions) -> TournamentSetup:
 def read_any_format(options: TournamentOptions) -> TournamentSetup:
     """Check the options except for format and rounds; see `read_options`."""
     _check_resources(options)
-    game_config, bot_settings = read_sets(options.game, options.sets)
-    if options.at is None:
+    game_config, bot_settings = read_sets(options.game, options.sets, options.preset)
+    if options.server is None:
         bots = tuple(parse_contestants(options.bots, bot_settings, in_process=options.in_process))
     else:
         bots = _connected_contestants(options, bot_settings)
@@ -151,7 +152,7 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
         "rounds": options.rounds,
         "paired": options.paired,
         "clock": options.clock,
-        **({} if options.at is None else {"afar": True}),
+        **({} if options.server is None else {"afar": True}),
     }
     check_writable(options.to_json)
     strict = len(bots) == 2 if options.strict is None else options.strict
@@ -172,13 +173,13 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
 def _check_resources(options: TournamentOptions) -> None:
     """Raise `UsageFault` for options that exclude each other or are out of bounds."""
     if options.jobs is not None and options.dask is not None:
-        raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")
+        raise UsageFault("--jobs is for this machine, --dask for a cluster: give one of them")
     if options.jobs is not None and not 1 <= options.jobs <= MAX_JOBS:
         raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MAX_JOBS}")
-    if options.jobs is not None and options.at is None:
+    if options.jobs is not None and options.server is None:
         warn_of_excess("--jobs", options.jobs)
     if options.in_process and options.sandbox != NO_SANDBOX:
-        raise UsageFault("--sandbox is for processes: with --in-process bots have none of their own")
+        raise UsageFault("--sandbox is for bots that run as processes: leave out --sandbox or --in-process")
     if not MIN_CONNECT_TIMEOUT_S <= options.connect_timeout <= MAX_CONNECT_TIMEOUT_S:
         raise UsageFault(
             f"--connect-timeout is {options.connect_timeout:g}: "
@@ -191,24 +192,24 @@ def _choose_jobs(options: TournamentOptions) -> int:
 
     If the bots run elsewhere, workers only wait: then as many as matches can run at a time, up to a limit.
     """
-    if options.at is not None:
+    if options.server is not None:
         return options.jobs or default_concurrency(len(options.bots))
     return options.jobs or max(1, usable_cores() - 1)
 
 
 def _server_of(options: TournamentOptions) -> Server | None:
-    """Return the server that `--at` names, if any. Raises `UsageFault` and `NoServer`."""
-    if options.at is None:
+    """Return the server that `--server` names, if any. Raises `UsageFault` and `NoServer`."""
+    if options.server is None:
         return None
-    if "://" in options.at:
+    if "://" in options.server:
         if options.operator_token is None:
             raise UsageFault(
-                "--at URL needs --operator-token or ARENA_OPERATOR_TOKEN: it is in the server's operator.json"
+                "--server URL needs --operator-token or ARENA_OPERATOR_TOKEN: it is in the server's operator.json"
             )
-        return RemoteServer(options.at, strip_invisible(options.operator_token))
-    folder = Path(options.at).absolute()
+        return RemoteServer(options.server, strip_invisible(options.operator_token))
+    folder = Path(options.server).absolute()
     if credentials.running_credentials(folder) is None:
-        raise no_server(Path(options.at), "--at takes a server's data folder, or its URL")
+        raise no_server(Path(options.server), "--server takes a server's data folder, or its URL")
     return LocalServer(folder)
 
 
@@ -221,20 +222,20 @@ def _make_environment(options: TournamentOptions) -> BotEnvironment:
         raise UsageFault(f"there is no sandbox {options.sandbox!r}: one of {', '.join(SANDBOX_KINDS)}")
     if options.memory < MIN_MEMORY_MIB:
         raise UsageFault(f"--memory is {options.memory}: it is {MIN_MEMORY_MIB} or more, in MiB")
-    for path in options.read:
+    for path in options.sandbox_read:
         if not path.exists():
-            raise UsageFault(f"--read {path}: there is no such file or folder")
+            raise UsageFault(f"--sandbox-read {path}: there is no such file or folder")
     if options.sandbox == NO_SANDBOX:
         return BotEnvironment(variables=variables)
     if options.sandbox == USERS_SANDBOX and os.geteuid() != 0:
-        raise UsageFault("--sandbox users is for root, who can run programs as other users: take bwrap")
+        raise UsageFault("--sandbox users needs root: use --sandbox bwrap")
     if options.sandbox == BWRAP_SANDBOX:
         check_bubblewrap()
     sandbox = Sandbox(
         kind=options.sandbox,
         data=options.data,
         database=open_database_url(database_url(options.db, options.data)).file,
-        readable=tuple(options.read),
+        readable=tuple(options.sandbox_read),
         memory_mib=options.memory,
         copies=_choose_jobs(options) if options.dask is None else MAX_THREADS_PER_MACHINE,
     )
@@ -245,9 +246,7 @@ def _connected_contestants(options: TournamentOptions, settings: Mapping[str, st
     """Return the bots of a running server, which are given by name only. Raises `UsageFault`."""
     for word in options.bots:
         if not is_bot_name(word):
-            raise UsageFault(
-                f"{short_repr(word)} is no bot's name: with --at bots are names, their programs run elsewhere"
-            )
+            raise UsageFault(f"{short_repr(word)} is no name of a bot: with --server, give the names of connected bots")
     check_names(list(options.bots))
     for given, what in (
         (options.in_process, "--in-process"),
@@ -255,13 +254,13 @@ def _connected_contestants(options: TournamentOptions, settings: Mapping[str, st
         (options.sandbox != NO_SANDBOX, "--sandbox"),
     ):
         if given:
-            raise UsageFault(f"{what} is for bots that are started here: with --at they run elsewhere")
+            raise UsageFault(f"{what} is for bots that run on this machine: with --server they run elsewhere")
     if settings:
         raise UsageFault(
-            f"--set {next(iter(settings))} is for bots that are started here: with --at they run elsewhere"
+            f"--set {next(iter(settings))} is for bots that run on this machine: with --server they run elsewhere"
         )
     if len(options.bots) < 2:
-        raise UsageFault("a tournament takes two bots or more")
+        raise UsageFault("a tournament needs two bots or more")
     return tuple(Contestant(name, ()) for name in options.bots)
 
 
@@ -269,8 +268,11 @@ def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def read_sets(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Split `--set` words into the game's config and the built-in bots' settings. Raises `UsageFault`, `BadConfig`."""
+def read_sets(game: str, sets: Sequence[str], preset: str | None = None) -> tuple[dict[str, Any], dict[str, str]]:
+    """Split `--set` words into the game's config, with the `--preset`, and the built-in bots' settings.
+
+    Raises `UsageFault`, and `BadConfig` for an invalid value.
+    """
     game_config: dict[str, Any] = {}
     bot_settings: dict[str, str] = {}
     keys = config_keys(game)
@@ -289,6 +291,7 @@ def read_sets(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str,
                 f"{game} has no config key {short_repr(key)}: one of {', '.join((*keys, 'preset'))}; "
                 f"bots have {', '.join(BOT_SETTINGS)}"
             )
+    add_preset(game_config, preset, "--set")
     return game_config, bot_settings
 
 
@@ -297,7 +300,7 @@ def _check_game_value(game: str, key: str, value: Any) -> None:
     try:
         load_game(game, {key: value})
     except BadConfig as exc:
-        raise UsageFault(f"{exc}; a bot's goes with the bot, like x=alphabeta:{key}=VALUE") from exc
+        raise UsageFault(f"{exc}; to set it for a bot, write it with the bot, like x=alphabeta:{key}=VALUE") from exc
 
 
 def check_writable(file: Path | None) -> None:

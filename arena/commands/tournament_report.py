@@ -96,10 +96,12 @@ class Report:
         played = format_count(len(results), "match", "matches")
         console.print(f"{plan.rules.name} {plan.format}, {played} ({reasons})\n{plan.origin}")
         if plan.pool is None:
-            console.print("not rated: no preset has this config")
+            console.print("unrated: no preset has this config")
         unit = plan.rules.payoff_unit
         if self._standings.ranked_by == ADJUSTED:
-            console.print(f"in the order of scores less luck, by {self._value}; --raw ranks by results as they are")
+            console.print(
+                f"in the order of scores less luck, by {self._value}; --no-luck-adjustment ranks by plain results"
+            )
         console.print(_payoff_table(self._rows, unit) if unit else _standing_table(self._rows))
         if note := chance_note(self._standings):
             console.print(textwrap.fill(note, min(_NOTE_COLUMNS, terminal_columns())))

@@ -74,8 +74,7 @@ class TryOptions(Struct, frozen=True, kw_only=True):
 
 def run(options: TryOptions) -> None:
     """Play a match and show it. Exits with code 1 if a bot has a mistake to fix. Raises `Fault`."""
-    sets = [*options.sets, *([] if options.preset is None else [f"preset={options.preset}"])]
-    config, settings = read_sets(options.game, sets)
+    config, settings = read_sets(options.game, options.sets, options.preset)
     rules = load_game(options.game, config)
     if len(options.bots) != rules.seats:
         given = format_count(len(options.bots), "bot is", "bots are")

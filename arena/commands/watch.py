@@ -239,7 +239,7 @@ class Spectator:
 
     def _lost(self) -> ConnectionLost:
         code = self._wire.close_code
-        why = "was stopped, or starts anew" if code == RESTARTING else f"ended the connection ({code})"
+        why = "was stopped or restarts" if code == RESTARTING else f"ended the connection ({code})"
         return ConnectionLost(f"the arena at {self.url} {why}")
 
 
@@ -299,7 +299,7 @@ async def connect_spectator(url: str) -> AsyncIterator[Spectator]:
     except InvalidURI as exc:
         raise UsageFault(f"{url!r} is no URL of an arena: it is like wss://arena.example.org:8765") from exc
     except TimeoutError as exc:
-        raise ArenaFault(f"no arena answers at {url}: it takes too long") from exc
+        raise ArenaFault(f"no arena answers at {url} in time") from exc
     except (OSError, InvalidHandshake, ValueError, EOFError) as exc:
         why = os.strerror(exc.errno).lower() if isinstance(exc, OSError) and exc.errno else str(exc)
         raise ArenaFault(f"no arena answers at {url}: {escape_unprintable(why)}") from exc

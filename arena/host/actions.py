@@ -31,7 +31,7 @@ def handle_message(clients: ClientRegistry, session: Session, message: ClientMes
 
 
 def _refuse_second_hello(clients: ClientRegistry, session: Session, message: Hello) -> None:
-    raise MalformedMessage("hello: it is said once, as the first message of a connection")
+    raise MalformedMessage("hello: send it once, as the first message of a connection")
 
 
 def _handle_ready(clients: ClientRegistry, session: Session, message: Ready) -> None:
@@ -43,7 +43,7 @@ def _handle_ready(clients: ClientRegistry, session: Session, message: Ready) -> 
         if message.match in clients.runners:
             raise Unavailable(f"ready: you have no seat in {message.match!r}: spectators do not send ready")
         require_bot(session)
-        raise Unavailable(f"ready: you are in no match {message.match!r}: it is over, or was never yours")
+        raise Unavailable(f"ready: you are in no match {message.match!r}: it is over, or you never played in it")
     runner, seat = place
     clients.handler.on_seat_ready(session)
     runner.receive(SeatReady(seat, bytes.fromhex(message.nonce or "")))
@@ -53,7 +53,7 @@ def _handle_move(clients: ClientRegistry, session: Session, message: Move) -> No
     place = clients.find_seat(session, message.match)
     if place is None:
         require_bot(session)
-        text = f"you are in no match {message.match!r}: it is over, or was never yours"
+        text = f"you are in no match {message.match!r}: it is over, or you never played in it"
         session.send(Rejected(match=message.match, ply=message.ply, code=error_codes.NO_SUCH_MATCH, message=text))
         return
     runner, seat = place
@@ -112,7 +112,7 @@ def _handle_list(clients: ClientRegistry, session: Session, message: List) -> No
 def require_bot(session: Session) -> str:
     """Return the folded name of a session's bot. Raise `NotAllowed` for a spectator."""
     if session.bot is None:
-        raise NotAllowed("a watcher may only watch: say hello with a bot's name to play")
+        raise NotAllowed("a spectator can only watch: connect with a bot's name to play")
     return session.key
 
 

@@ -183,7 +183,7 @@ class Audience:
                 peer.send_shared(shown)
         except Exception:
             log.exception(
-                "match %s: a watcher could not be told", self._match_id, extra=log_fields(match=self._match_id)
+                "match %s: a spectator could not be notified", self._match_id, extra=log_fields(match=self._match_id)
             )
 
 

@@ -87,7 +87,7 @@ class EventLog:
 
     def log_registered(self, bot: str, address: str) -> None:
         """Log that a name was registered or changed its owner."""
-        self._log_client("registered", address, f"{bot} is registered, from {address}", bot=bot, address=address)
+        self._log_client("registered", address, f"{bot} was registered, from {address}", bot=bot, address=address)
 
     def log_disconnected(
         self, bot: str, address: str, close_info: CloseInfo, last_fault: str, running_matches: int
@@ -109,23 +109,23 @@ class EventLog:
         """Log that a client was refused, with its error code if it had already connected."""
         if code is not None:
             self.rejected_clients[code] += 1
-        self._add_failure(bot or address, f"not let in: {reason}")
+        self._add_failure(bot or address, f"rejected: {reason}")
         who = f"{bot} from {address}" if bot else address
-        self._log_client("refused", address, f"{who} was not let in: {reason}", bot=bot, address=address, why=reason)
+        self._log_client("refused", address, f"{who} was rejected: {reason}", bot=bot, address=address, why=reason)
 
     def note_impostor(self, bot: str, code: str, *, with_token: bool) -> None:
         """Note for a bot that a client used its name without the right token."""
         what = "with another token" if with_token else "without its token"
-        self.note_incident(bot, code, f"somebody came under this name {what}, and was not let in")
+        self.note_incident(bot, code, f"a client with this name was rejected: it came {what}")
 
     def note_missed_match(self, bot: str, match: str, pause_s: float) -> None:
         """Log and note that a bot missed its match; it may not seek for `pause` seconds."""
         self.missed_matches += 1
-        text = f"did not come to {match}, and may not seek for {pause_s:g} s"
+        text = f"missed {match}, and may not seek for {pause_s:g} s"
         self._add_failure(bot, text)
         self._write(logging.DEBUG, "missed", f"{bot} {text}", bot=bot, match=match, pause=pause_s)
         how = "not ready in time, or gone without a move"
-        self.note_incident(bot, NO_SHOW, f"it did not come to {match}: {how}; it may not seek for {pause_s:g} s")
+        self.note_incident(bot, NO_SHOW, f"it missed {match}: {how}; it may not seek for {pause_s:g} s")
 
     def note_incident(self, bot: str, code: object, text: str) -> None:
         """Note an incident that a bot caused, unless there are too many."""

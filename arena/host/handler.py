@@ -93,7 +93,7 @@ class FinishedMatch:
 
     def announce_wait(self) -> None:
         """Tell the seats why the end of the match is delayed."""
-        text = "the arena can't store the result of this match now: its end is told when it can"
+        text = "the arena can't store the result of this match at present: it sends `end` as soon as it can"
         self._runner.announce(Error(code=error_codes.UNAVAILABLE, message=text, ref=self.result.match))
 
     def remove_journal(self) -> None:

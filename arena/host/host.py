@@ -70,10 +70,10 @@ class Health:
         if reason is not None:
             if not self._problems:
                 self._since = self._clock()
-                log.error("new matches paused; retrying every second: %s", reason)
+                log.error("new matches are paused, retrying every second: %s", reason)
             self._problems[place] = reason
         elif self._problems.pop(place, None) is not None and not self._problems:
-            log.warning("play goes on after %.1f s", self._clock() - self._since)
+            log.warning("new matches start again after a pause of %.1f s", self._clock() - self._since)
 
 
 class MatchHost:
@@ -268,8 +268,8 @@ class MatchHost:
             return None
         except ArenaFault as fault:
             named = {} if hello is None or hello.bot is None else {"bot": hello.bot}
-            log.error("%s can't be let in: %s", named.get("bot", "a client"), fault, extra=log_fields(**named))
-            later = Unavailable("hello: the arena can't look bots up now: come back later")
+            log.error("%s can't be admitted: %s", named.get("bot", "a client"), fault, extra=log_fields(**named))
+            later = Unavailable("hello: the arena can't look up bots at present: connect again later")
             _refuse(connection, codec, later, RESTARTING)
             return None
         bot = identity.bot
@@ -315,7 +315,7 @@ class MatchHost:
         if waited < self._timeouts.slow_answer_delay_s:
             return None
         waiting = len(self._waiting_since)
-        return f"whoever comes waits to be let in, {waiting} by now, the first for {waited:.0f} s: the database is slow"
+        return f"new connections waiting to be admitted: {waiting}, the first for {waited:.0f} s: the database is slow"
 
     async def _restore(self) -> int:
         matches = await recover_matches(self._journal, self._handler, self._timeouts.match)
@@ -394,7 +394,7 @@ async def recover_matches(
             try:
                 one = await _recover_match(match, journal, handler, timeouts)
             except Fault as fault:
-                text = "match %s can't go on, its journal is left as it is: %s"
+                text = "match %s can't resume, and its journal is left unchanged: %s"
                 log.warning(text, match, fault, extra=log_fields(match=match))
             else:
                 found += [one] if one is not None else []

@@ -120,7 +120,7 @@ class Journal:
 
     def _check_limit(self) -> None:
         if self._max_open is not None and self._open_count >= self._max_open:
-            raise JournalFault(f"{self._open_count} matches are under way: limit of open files reached")
+            raise JournalFault(f"{self._open_count} matches are under way: the limit of open files is reached")
 
     def _open_journal(self, match: str, flags: int) -> MatchJournal:
         opened = MatchJournal(self._path(match), flags, log=self.log, on_closed=self._on_closed)

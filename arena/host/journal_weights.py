@@ -46,4 +46,4 @@ def _call_off_matches(sizes: dict[str, float], matches: dict[str, list[MatchRunn
         if runner.is_expendable:  # it may have been called off for another address
             for other, part in quotas.split_bytes(runner.id, runner.journal_bytes, runner.info_bytes).items():
                 sizes[other] -= part
-            runner.call_off(f"what {address} plays takes as much of the disk as it may in a day")
+            runner.call_off(f"the matches of {address} have used their disk space for a day")

@@ -215,10 +215,11 @@ class Quotas:
             return None
         if self.matches.remaining(address) < 1:
             most = max(int(self.matches.address_limit()), 0)
-            return f"{address} has {self.matches.taken_by(address):.0f} matches under way, of {most} at most: end some"
+            running = f"{self.matches.taken_by(address):.0f} matches running"
+            return f"{address} has {running}, the maximum is {most}: finish some first"
         if self.memory.remaining(address) < MATCH_BYTES:
             held, bound = self.memory.taken_by(address) / MIB_BYTES, max(self.memory.address_limit(), 0.0) / MIB_BYTES
-            text = f"matches and seeks of {address} take {held:.0f} MiB of memory, of {bound:.0f} at most"
-            return f"{text}: end some, or play smaller maps"
+            text = f"matches and seeks of {address} use {held:.0f} MiB of memory, the maximum is {bound:.0f}"
+            return f"{text}: finish some first, or play smaller maps"
         seconds = self.stored.seconds_until_free(address)
-        return f"what {address} plays takes as much of the disk as it may in a day: come back in {seconds} s"
+        return f"the matches of {address} have used their disk space for a day: try again in {seconds} s"

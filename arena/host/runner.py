@@ -50,8 +50,8 @@ from referee.result import Ratings, Result
 SPECTATOR_VIEW_TTL_S = 1.0
 """A spectator gets at most one full view in this many seconds; newcomers share one, clock times included."""
 ALREADY_WATCHING_MESSAGE = (
-    "watch: you watch this match already: its start without a seat is the answer, which needs none, and its turns come "
-    "by themselves"
+    "watch: you already watch this match. Send nothing in reply to a start without a seat; its turns arrive without a "
+    "request"
 )
 
 MAX_QUEUED_PER_SEAT = 8
@@ -419,7 +419,7 @@ class MatchRunner:
         self._held(self.id, str(fault))
         if self._recording_fails and not self._seats_know_failure:
             self._seats_know_failure = True
-            text = "the arena can't record this match now: it is held, its clocks stand, and it goes on by itself"
+            text = "the arena can't record this match at present: its clocks are stopped, and it resumes by itself"
             self.announce(Error(code=UNAVAILABLE, message=text, ref=self.id))
         self._recording_fails = True
         self._loop.call_later(self._retry_delay_s, self._recorder.enqueue, self)
@@ -458,8 +458,8 @@ class MatchRunner:
 
     def call_off(self, reason: str) -> None:
         """Void the match, and send the seats the reason."""
-        log.warning("match %s is called off: %s", self.id, reason, extra=log_fields(match=self.id))
-        self.announce(Error(code=UNAVAILABLE, message=f"the match is called off: {reason}", ref=self.id))
+        log.warning("match %s is void: %s", self.id, reason, extra=log_fields(match=self.id))
+        self.announce(Error(code=UNAVAILABLE, message=f"the match is void: {reason}", ref=self.id))
         self.receive(Abort())
 
     def _process_backlog(self, backlog: Backlog, *, with_timers: bool) -> None:

@@ -121,7 +121,7 @@ class Acceptor:
                 await self._wait_readable(accepted)
                 self._inspect_start(accepted.recv(PEEK_BYTES, socket.MSG_PEEK), protocol.slot)
             await self._loop.connect_accepted_socket(lambda: protocol, accepted, **encrypted)
-        except (OSError, asyncio.CancelledError) as exc:  # the handshake failed, or the connection was cut off
+        except (OSError, asyncio.CancelledError) as exc:  # the handshake failed, or the connection was closed off
             self._tls_mismatch.log_failed_handshake(protocol.slot.address, exc)
             protocol.slot.leave()
             accepted.close()

@@ -152,12 +152,12 @@ class Admission:
 
     def _refuse_browser(self, request: ConnectionRequest) -> Refusal:
         """Explain what this port is and where the web page is: in words for people, as a link for programs."""
-        text = "this is a Bot Arena: programs play here over WebSocket, and a browser shows nothing"
+        text = "this is the WebSocket port of a Bot Arena, for programs: there is no page here"
         headers = {"Upgrade": "websocket"}
         host = request.header_value("Host")
         if self._access.page is not None and _SAFE_HOST_PATTERN.fullmatch(host):
             page = f"{self._access.page.origin_on(host)}/"
-            text += f"; people look at {page}"
+            text += f"; the pages are at {page}"
             headers["Link"] = f'<{page}>; rel="alternate"'
         return Refusal(HTTPStatus.UPGRADE_REQUIRED, text, headers)
 
@@ -172,18 +172,18 @@ class Admission:
                 HTTPStatus.FORBIDDEN, f"{OPERATOR_SUBPROTOCOL} is for programs: web pages may not operate an arena"
             )
         if origin and not can_page_connect(origin, host, self._access.origins, self._access.page):
-            text = f"pages of {short_repr(origin)} may not connect; the operator lets them with --allow-origin"
+            text = f"pages of {short_repr(origin)} may not connect; the operator can allow them with --allow-origin"
             return Refusal(HTTPStatus.FORBIDDEN, text)
         known = {*CODECS} if self._access.operator_token is None else {*CODECS, OPERATOR_SUBPROTOCOL}
         if request.offered_subprotocols != [""] and not known & {*request.offered_subprotocols}:
-            text = f"none of the subprotocols is known here: offer one of {', '.join(CODECS)}"
+            text = f"none of the subprotocols is supported: offer one of {', '.join(CODECS)}"
             return Refusal(HTTPStatus.BAD_REQUEST, text)
         return None
 
     def _check_operator(self, request: ConnectionRequest, address: str) -> Refusal | None:
         """Refuse an operator without the right token; None if the token is right, or the client is no operator."""
         if OPERATOR_SUBPROTOCOL not in request.offered_subprotocols:
-            text = f"operators alone come in here: offer the subprotocol {OPERATOR_SUBPROTOCOL}"
+            text = f"this port is for operators only: offer the subprotocol {OPERATOR_SUBPROTOCOL}"
             return Refusal(HTTPStatus.FORBIDDEN, text) if request.is_operators_only else None
         kind, _, token = request.header_value("Authorization").partition(" ")
         if kind.lower() == "bearer" and self._is_operator_token(token.encode(errors="surrogateescape")):
@@ -191,7 +191,7 @@ class Admission:
         wait = self._failures.wait_s(address, time.monotonic())
         if wait and not request.is_operators_only:
             seconds = math.ceil(wait)
-            text = f"too many wrong tokens came from {address}: come back in {seconds} s"
+            text = f"too many wrong tokens came from {address}: try again in {seconds} s"
             return Refusal(HTTPStatus.TOO_MANY_REQUESTS, text, {"Retry-After": str(seconds)})
         self._failures.add_failure(address, time.monotonic())
         text = "the operator's token is missing or wrong: it is the one that operator.json had when the server started"
@@ -205,7 +205,8 @@ class Admission:
         if forwarded and not shared and is_loopback(request.peer) and not self._has_warned_of_proxy:
             self._has_warned_of_proxy = True
             log.warning(
-                "a proxy at %s passes connections on, which all count as its own: see --trusted-proxy", request.peer
+                "a proxy at %s forwards connections, which all count as its own: name it with --trusted-proxy",
+                request.peer,
             )
         wait = self._arrivals.take(address, time.monotonic()) if shared else 0.0
         full = f"{address} connects too often" if wait else slot.try_seat(address)

@@ -74,7 +74,7 @@ class ConnectionSlot:
         """Count the connection for an address. Return None if that succeeds, else the reason in words."""
         limits = self._limits
         if limits.seated_by_address[address] >= limits.bounds.per_address:
-            return f"{address} has {limits.bounds.per_address} connections: connection limit reached"
+            return f"{address} has {limits.bounds.per_address} connections, which is the maximum"
         if limits.seated_by_address.total() >= limits.bounds.connections:
             return "the arena is full"
         self.change_address(address)

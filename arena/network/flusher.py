@@ -71,7 +71,7 @@ class Flusher:
         try:
             self.before_flush()
         except Exception:
-            log.exception("what comes before the writing failed")
+            log.exception("the callback before writing failed")
         waiting, self._waiting = self._waiting, []
         self._queued_at, self._put_off_count, self._is_ending = None, 0, False
         now = self._loop.time()

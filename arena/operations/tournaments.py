@@ -193,7 +193,7 @@ def _load_rules(request: StartTournament) -> Game[Any, Any]:
     read_clock(request.clock)
     check_names(request.bots)
     if len(request.bots) < 2:
-        raise UsageFault("a tournament takes two bots or more")
+        raise UsageFault("a tournament needs two bots or more")
     rules = load_game(request.game, request.config)
     check_size(
         rules, request.format, len(request.bots), request.rounds, paired=request.paired, max_matches=MAX_SERVER_MATCHES

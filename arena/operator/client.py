@@ -103,7 +103,7 @@ class OperatorConnection:
             return msgspec.convert(value, type=type_)
         except msgspec.ValidationError as exc:
             raise NoAnswer(
-                f"the server {self._server_name} answers as another version would: start it with this one: {exc}"
+                f"the server {self._server_name} answers like another version: restart it with this version: {exc}"
             ) from exc
 
     async def _listen(self) -> None:
@@ -200,7 +200,7 @@ async def _connect(url: str, token: str, where: str, timeouts: OperatorTimeouts 
         said = escape_unprintable((exc.response.body or b"").decode(errors="replace").strip()) or "it says no more"
         if exc.response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS):
             raise TokenRefused(f"the server {where} refuses the operator's token: {said}") from exc
-        raise NoAnswer(f"the server {where} lets no operator in: {said}") from exc
+        raise NoAnswer(f"the server {where} rejects operators: {said}") from exc
     except ConnectionRefusedError as exc:
         raise NoServer(f"no server runs {where}") from exc
     except TimeoutError as exc:
@@ -208,4 +208,4 @@ async def _connect(url: str, token: str, where: str, timeouts: OperatorTimeouts 
             f"the server {where} does not answer within {timeouts.connect_timeout_s:g} s: see its log"
         ) from exc
     except (OSError, InvalidHandshake, ValueError, EOFError) as exc:
-        raise NoAnswer(f"the server {where} does not answer as an arena does: {escape_unprintable(str(exc))}") from exc
+        raise NoAnswer(f"the server {where} does not answer like an arena: {escape_unprintable(str(exc))}") from exc

@@ -55,7 +55,7 @@ def read_credentials(folder: Path) -> Credentials | None:
     except OSError as exc:
         raise ArenaFault(f"{file} can't be read: {exc.strerror}") from exc
     except (msgspec.MsgspecError, UnicodeDecodeError) as exc:
-        text = f"{file} holds no operator's token any more: remove it, and start the server anew"
+        text = f"{file} has no valid operator's token: remove it, and restart the server"
         raise ArenaFault(text) from exc
 
 

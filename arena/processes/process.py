@@ -241,5 +241,5 @@ async def keep_running(run: Callable[[], Awaitable[str]], first_delay_s: float, 
         if clock() - began >= MAX_RESTART_DELAY_S:
             backoff.reset()
         wait = backoff.next_delay()
-        log.warning("%s %s; it is started again in %g s", name, how, wait)
+        log.warning("%s %s; it is restarted in %g s", name, how, wait)
         await asyncio.sleep(wait)

@@ -56,9 +56,9 @@ def chance_note(standings: TournamentStandings) -> str:
     if len(played) < 2:
         return ""
     if standings.ranked_by == PAYOFF and all(row.payoff is None or row.payoff.low is None for row in standings.table):
-        return "no two bots met twice: how much of this is chance cannot be told; more rounds tell"
+        return "no two bots met twice, so the effect of chance is unknown; play more rounds"
     if all((row.best_rank, row.worst_rank) == (1, len(played)) for row in played):
-        return "beyond chance (95 %) these matches tell no bots apart; more rounds tell more"
+        return "these matches don't show (at 95 %) that any bot is better than another; play more rounds"
     if all(row.best_rank == row.worst_rank for row in played):
-        return "beyond chance (95 %) these matches tell all bots apart"
-    return "range: the ranks that chance leaves open to a bot (95 % for all bots together); more rounds narrow it"
+        return "these matches show (at 95 %) the order of all bots"
+    return "range: the ranks that a bot may have (95 % for all bots together); more rounds narrow it"

@@ -154,7 +154,7 @@ def _find_judge(
         return lambda moved: MoveEvaluation(*judge(moved.before, moved.move), standard_error=0.0), None
     offers = entry_points(group=APPRAISERS)
     if not offers:
-        raise UsageFault(f"nobody offers to estimate moves: no package has an entry point in {APPRAISERS}")
+        raise UsageFault(f"no installed package can estimate moves: none has an entry point in {APPRAISERS}")
     appraiser: MoveEvaluator = next(iter(offers)).load()(game, sims, match)
     return lambda moved: appraiser.evaluate_move(moved.before, moved.move, moved.event.ply), appraiser.description
 

@@ -73,7 +73,7 @@ class BotResolver:
         for word in opponents:
             name, what = split_bot_word(word)
             if name is None:
-                raise UsageFault(f"--opponent {word}: whose program is that? Write NAME=BOT, NAME as the match has it")
+                raise UsageFault(f"--opponent {word}: write NAME=BOT, with the NAME of the bot in the match")
             self._named[fold_name(name)] = what
         self._given = [what for what in (self._bot, self._old, *self._named.values(), stand_in) if what is not None]
         for what in self._given:
@@ -148,7 +148,7 @@ class BotResolver:
         what = self._stand_in or next((word for word in DEFAULT_STAND_INS if _plays(word, game)), None)
         if what is None:
             raise UsageFault(
-                f"nobody plays {name} on: name its program, --opponent {name}=FILE.py, or a --stand-in BOT"
+                f"the program of {name} is unknown: give its program, --opponent {name}=FILE.py, or a --stand-in BOT"
             )
         return Program(make_in_process_spec(name, what), f"{what}, as a stand-in")
 

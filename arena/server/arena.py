@@ -61,8 +61,8 @@ from referee.record import Header, RecordedSeat, make_header
 if TYPE_CHECKING:
     from arena.feed import Feed
 
-REVOKED_MESSAGE = "the operator revoked {bot}: it may not come in any more"
-CREDENTIAL_REPLACED_MESSAGE = "the operator gave {bot} a new token: bring that one"
+REVOKED_MESSAGE = "the operator revoked {bot}: it may no longer connect"
+CREDENTIAL_REPLACED_MESSAGE = "the operator gave {bot} a new token: use that one"
 RESUME_RETRY_DELAY_S, MAX_RESUME_RETRY_DELAY_S = 0.2, 2.0
 """The first and the longest delay before the database is asked again whether a match resumes."""
 
@@ -242,7 +242,7 @@ class Arena(HostHandler):
         try:
             identity = await self._auth.identify(hello, address)
         except Revoked as fault:
-            events.note_incident(fault.bot, fault.code, "it came though it is revoked, and was not let in")
+            events.note_incident(fault.bot, fault.code, "it was rejected, because it is revoked")
             raise
         except BotFault as fault:
             if hello.bot is not None and fault.code in (AUTH_FAILED, NAME_TAKEN):
@@ -362,7 +362,7 @@ class Arena(HostHandler):
         try:
             await self.nodes.register_resumed(header, seed)
         except BotGone as fault:  # of a match that nobody was told of before the server ended
-            log.warning("match %s does not go on: %s", header.match, fault)
+            log.warning("match %s is not resumed: %s", header.match, fault)
             return False
         if header.rated:
             self._bots.begin_rated(header)

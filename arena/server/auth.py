@@ -191,7 +191,7 @@ class Authenticator:
         wait = self._guesses.wait_s(address, bot, self._clock())
         if wait:
             seconds = math.ceil(wait)
-            raise TooOften(f"too many wrong tokens for {bot} came from {address}: come back in {seconds} s")
+            raise TooOften(f"too many wrong tokens for {bot} came from {address}: try again in {seconds} s")
 
     def _is_unused(self, bot: RegisteredBot) -> bool:
         """Return whether a name may have expired. Only the store can see whether it has played."""
@@ -210,7 +210,7 @@ class Authenticator:
             raise NotAllowed(f"{bot} is not registered, and registration is closed: ask the operator")
         wait = self._registrations.take(address, self._clock())
         if wait:
-            raise TooOften(f"too many registrations from {address}: come back in {math.ceil(wait)} s")
+            raise TooOften(f"too many registrations from {address}: try again in {math.ceil(wait)} s")
         display = _display(hello)
         made = token or generate_token()
         days = self._registration.free_after_days

@@ -13,9 +13,11 @@ from protocol.error_codes import UNAVAILABLE
 from protocol.errors import ArenaFault
 from protocol.messages import Error
 
-DRAINING_MESSAGE = "the arena is about to stop: no match begins any more; seeks wait, and end with this connection"
-DRAINING_REASON = "no match begins any more: the server stops when those under way are over"
-DRAIN_CANCELLED_MESSAGE = "the arena goes on after all: matches begin again"
+DRAINING_MESSAGE = (
+    "the arena is about to stop: the server starts no new matches; seeks wait, and end with this connection"
+)
+DRAINING_REASON = "the server starts no new matches, and stops when the running ones are over"
+DRAIN_CANCELLED_MESSAGE = "the arena no longer stops: it starts matches again"
 
 
 class Drain:
@@ -40,7 +42,7 @@ class Drain:
     def check(self) -> None:
         """Raise `ArenaFault` if no match may start."""
         if self.is_draining:
-            raise ArenaFault("the server is about to stop, and begins no match any more")
+            raise ArenaFault("the server is stopping, and starts no new matches")
 
     def begin(self, timeout_s: float | None) -> None:
         """Start draining; stop when all matches are over or after `within` seconds. Calling again resets the limit."""

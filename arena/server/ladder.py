@@ -115,7 +115,7 @@ class Ladder:
                 url = moved[seek.spec.game]
                 if url is not None:
                     self.seeks.withdraw(session.key, seek.id)
-                    fault = OnAnotherNode(f"this seek is over: {seek.spec.game} is played on another node now", url)
+                    fault = OnAnotherNode(f"this seek has ended: {seek.spec.game} is now played on another node", url)
                     session.send(Error(code=fault.code, message=str(fault), ref=seek.id, url=url))
 
     def list_seeks(self, bot: str) -> tuple[list[ListedSeek], int]:
@@ -176,7 +176,7 @@ class Ladder:
             return
         for seek in list(self.seeks.seeks_of(name))[-1:]:
             self.seeks.withdraw(name, seek.id)
-            text = "this seek is over, as the bot is called to a match of a tournament: seek again"
+            text = "this seek has ended, because the bot was assigned to a tournament match: seek again"
             seek.session.send(Error(code=error_codes.UNAVAILABLE, message=text, ref=seek.id))
 
     def _seek(self, session: Session, message: Seek) -> None:
@@ -198,7 +198,7 @@ class Ladder:
         if message.open:
             _check_open(message)
         elif message.presets:
-            raise NotAllowed("seek: presets are of an open seek: this one has the preset in its config")
+            raise NotAllowed("seek: presets belong to an open seek: write the preset into the config")
         self.seeks.add(session, message, None if message.open else _rules(bot, message))
         self._unknown.look_up(
             name for name in map(fold_name, named_opponents(message)) if not self._clients.is_online(name)
@@ -243,23 +243,23 @@ def _check_open(message: Seek) -> None:
         if preset not in known:
             raise BadConfig(f"seek: {message.game} has no preset {short_repr(preset)}: {list_choices(known)}")
     if message.config:
-        raise BadConfig("seek: an open seek has no config: it takes that of whoever wants to play")
+        raise BadConfig("seek: an open seek has no config: it takes the config of the seek that it answers")
     if named_opponents(message):
-        raise NotAllowed("seek: an open seek names nobody: leave opponent and opponents out, or open")
+        raise NotAllowed("seek: an open seek names no opponents: leave out opponent and opponents, or open")
     if message.private:
-        raise NotAllowed("seek: open and private don't go together: an open seek takes whoever wants to play")
+        raise NotAllowed("seek: open and private exclude each other: an open seek accepts any opponent")
 
 
 def _rules(bot: str, message: Seek) -> Game[Any, Any]:
     """Load the rules that a seek asks for, and check its opponents."""
     if message.opponent is not None and message.opponents:
-        raise MalformedMessage("seek: opponent and opponents don't go together: name all of them in opponents")
+        raise MalformedMessage("seek: opponent and opponents exclude each other: name all of them in opponents")
     game = load_game(message.game, message.config)
     game.check_cost()
     opponents = [fold_name(name) for name in named_opponents(message)]
     if message.private and opponents:
         raise NotAllowed(
-            "seek: a private seek names nobody, but waits for who names you: leave out private or the names"
+            "seek: a private seek names no opponents, but waits to be named: leave out private or the names"
         )
     if message.private and game.seats != 2:
         raise NotAllowed(f"seek: a private seek is for a match of 2 seats: this one has {game.seats}")

@@ -205,13 +205,13 @@ class ClusterView(SingleNode):
         return self._own is not None and self._own.draining
 
     def unready_reason(self) -> str | None:
-        draining = "this node takes no new matches: the operator drains it" if self.is_draining else None
+        draining = "this node takes no new matches, because the operator drains it" if self.is_draining else None
         return self.database_problem() or draining
 
     def database_problem(self) -> str | None:
         silent = self._clock() - self._last_heartbeat
         return (
-            f"the database is away: it last answered {silent:.0f} s ago"
+            f"the database does not answer: its last answer was {silent:.0f} s ago"
             if self._is_database_away or silent > NODE_TIMEOUT_S
             else None
         )
@@ -254,10 +254,10 @@ class ClusterView(SingleNode):
         lost = [one.match for one in await self._store.read(matches_of, self._name) if one.match not in journaled]
         if not lost:
             return None
-        matches = format_count(len(lost), "match was", "matches were")
+        matches = format_count(len(lost), "running match", "running matches")
         return (
-            f"{matches} under way on this node, and not in its journal: where its data folder is gone for good, "
-            f"stop it, and have them called off by `arena node lost {self._name}`"
+            f"this node's journal lacks {matches}: if its data folder is lost for good, stop it, "
+            f"and void them with `arena node lost {self._name}`"
         )
 
     async def call_bots(self, bots: list[str]) -> None:
@@ -276,7 +276,7 @@ class ClusterView(SingleNode):
             self._expect_echo()
         self._woken.set()
         if self._is_database_away:
-            log.warning("the database is back after %.1f s", self._clock() - self._last_heartbeat)
+            log.warning("the database answers again after %.1f s", self._clock() - self._last_heartbeat)
         self._last_heartbeat, self._is_database_away = self._clock(), False
         own = self._see(nodes)
         if own.seen is not None:
@@ -335,8 +335,8 @@ class ClusterView(SingleNode):
             return None
         named = ", ".join(f"{format_count(away[name], 'match', 'matches')} of node {name}" for name in gone)
         return (
-            f"{named} can't go on, as no such node runs: start it again; where its data folder is gone, or it is "
-            f"to be no more, have them called off by `arena node lost {gone[0] if len(gone) == 1 else 'NAME'}`"
+            f"{named} can't resume, because that node does not run: start it again. If its data folder is lost, "
+            f"or you no longer need it, void them with `arena node lost {gone[0] if len(gone) == 1 else 'NAME'}`"
         )
 
     def _log_changes(self, before: Sequence[NodeStatus]) -> None:
@@ -352,7 +352,7 @@ class ClusterView(SingleNode):
             elif node.alive if was is None else _identity(was) != _identity(node):
                 log.info("node %s at %s %s", node.name, node.url, _STATE_TEXTS[node.state])
         for name in known:
-            log.info("node %s is given up: its matches were called off", name)
+            log.info("node %s was declared lost: its matches are void", name)
 
     async def run(self) -> None:
         """Send heartbeats as long as this process runs."""
@@ -363,7 +363,11 @@ class ClusterView(SingleNode):
             except NodeTaken as fault:
                 self.on_name_taken(fault)
             except ArenaFault as fault:
-                log.log(logging.DEBUG if self._is_database_away else logging.ERROR, "the database is away: %s", fault)
+                log.log(
+                    logging.DEBUG if self._is_database_away else logging.ERROR,
+                    "the database can't be reached: %s",
+                    fault,
+                )
                 self._is_database_away = True
                 await self._probe()
 
@@ -378,7 +382,9 @@ class ClusterView(SingleNode):
                 if not self._is_database_away:
                     limits = self._database.limit.timeouts
                     longest_s = limits.statement_timeout_s + limits.answer_timeout_s
-                    text = "the database is away: no answer for %.0f s; its session is closed after %.0f s without one"
+                    text = (
+                        "the database has not answered for %.0f s; its session is closed after %.0f s without an answer"
+                    )
                     log.error(text, waiting_s, longest_s)
                     self._is_database_away = True
                 await self._probe()
@@ -402,7 +408,7 @@ class ClusterView(SingleNode):
         try:
             nodes = await asyncio.to_thread(self._database.ask_anew, list_nodes)
         except ArenaFault as fault:
-            log.debug("a new session does not work either: %s", fault)
+            log.debug("a new session failed too: %s", fault)
             return
         is_listed = any(node.name == self._name for node in nodes)  # not once the operator has given it up
         if self._is_database_away and is_listed:
@@ -415,9 +421,9 @@ class ClusterView(SingleNode):
                 channel = await self._store.write(wake_channel)
                 await self._listen_to(channel)
             except ArenaFault as fault:  # it is read at every sign of life all the same
-                log.debug("nothing wakes this node when others announce something: %s", fault)
+                log.debug("this node gets no notifications from other nodes: %s", fault)
             except Exception:
-                log.exception("nothing wakes this node when others announce something")
+                log.exception("this node gets no notifications from other nodes")
             await asyncio.sleep(RELISTEN_DELAY_S)
 
     async def _listen_to(self, channel: str) -> None:

@@ -16,11 +16,11 @@ from protocol.reasons import RESIGNED
 
 
 def format_conclusion(bots: tuple[str, str], question: Question, findings: Findings) -> str:
-    """Return the conclusion of the test in a sentence."""
+    """Return the conclusion of the test, in one or two sentences with its numbers."""
     best = findings.best
     if best is None:
         return f"nothing is known of {bots[0]} and {bots[1]}: no pair of matches was played to its end"
-    less = " less luck" if findings.adjusted else ""
+    less = " with luck removed" if findings.adjusted else ""
     scores = f"scores {score_format.format_score_with_interval(best)}{less}, after {findings.games:,} games"
     if question.hypotheses is None and findings.pairs < MIN_PAIRS:
         pairs = (
@@ -33,16 +33,18 @@ def format_conclusion(bots: tuple[str, str], question: Question, findings: Findi
         return score_format.comparison(*bots, best, scores)
     if findings.verdict is None:
         asked = _claim(bots, question.hypotheses, "h1").said
-        return f"undecided whether {asked}: it {scores}{_format_appearance(findings)}; a higher --most goes on"
+        return (
+            f"it is undecided whether {asked}. {bots[0]} {scores}{_format_appearance(findings)}; "
+            "a higher --max-pairs continues the test."
+        )
     claim = _claim(bots, question.hypotheses, findings.verdict)
     looks = "" if claim.decides else _format_appearance(findings)
     wrong = question.hypotheses.alpha if findings.verdict == "h1" else question.hypotheses.beta
-    error = f"in at most {_format_test_share(wrong)}"
+    error = f"at most {_format_test_share(wrong)} would say so"
     if findings.outside:
-        error = (
-            f"{error} if no pair left 0 to 1, and {findings.outside:,} of {format_units(findings, findings.pairs)} did"
-        )
-    return f"{claim.said}: it {scores}{looks}; {claim.otherwise}, this would come up {error}"
+        outside = f"{findings.outside:,} of {format_units(findings, findings.pairs)}"
+        error += f", provided that all pairs score from 0 to 1, which {outside} do not"
+    return f"{claim.said}. It {scores}{looks}; {claim.otherwise}, {error}."
 
 
 def format_units(findings: Findings, number: int) -> str:
@@ -65,8 +67,9 @@ def format_expected_length(question: Question, seats: int, own_seats: int) -> st
         max(least, each) for each in expected_length(question.hypotheses, variance_of_equal_bots(seats, own_seats))
     )
     return (
-        f"luck stays in the results: of equal bots that takes about {score_format.format_games(decided)} games, and "
-        f"{score_format.format_games(between)} where the truth lies half way between h0 and h1"
+        f"luck stays in the results: the test takes about {score_format.format_games(decided)} games of equal "
+        "bots, and "
+        f"{score_format.format_games(between)} if the truth lies half way between h0 and h1"
     )
 
 
@@ -80,8 +83,8 @@ def format_joint_conclusion(bot: str, verdicts: Mapping[str, Verdict | None], h0
         of += f": {', '.join(shown)}"
     said = f"{bot} is better than {of}" if h0 == 0 else f"h1 is accepted of {bot} against {of}"
     return (
-        f"{said}; were it no better than one of these, that would come up in at most "
-        f"{_format_test_share(alpha, 'such tests')}"
+        f"{said}. If it were no better than one of these, at most {_format_test_share(alpha, 'such tests')} "
+        "would say so."
     )
 
 
@@ -99,15 +102,16 @@ def find_warnings(
         lost = findings.forfeits[bot]
         if lost > MAX_FORFEIT_SHARE * games:
             yield (
-                f"{bot} forfeited {lost:,} of {games:,} games, by time, illegal moves, a lost connection or a program "
-                "that failed: that is not weak but broken, and decides more than its play"
+                f"{bot} forfeited {lost:,} of {games:,} games, by time, illegal moves, a lost connection or a failed "
+                "program: this decides more than its play, so mend it first"
             )
     if findings.outside:
         pairs = format_units(findings, findings.outside)
         yield (
-            f"{pairs} of {findings.pairs:,} are less luck below 0 or above 1, and the interval at any time and the "
-            "verdict are for pairs within: with a point lost now and then, both were wrong in up to 0.3 of simulated "
-            "runs in place of 0.05 (docs/measuring.md); --pairs N settles their number beforehand, --raw leaves luck in"
+            f"{pairs} of {findings.pairs:,} have a luck-adjusted score below 0 or above 1. The verdict and the "
+            "interval that holds at any time assume scores from 0 to 1: without that, both were wrong in up to 0.3 of "
+            "simulated runs instead of 0.05 (docs/measuring.md). Use --pairs N, which sets their number beforehand, or "
+            "--no-luck-adjustment, which leaves luck in"
         )
     if findings.left_out:
         left = f"{format_units(findings, findings.left_out)} {'is' if findings.left_out == 1 else 'are'}"
@@ -128,20 +132,20 @@ def _seat_warnings(findings: Findings, presets: Sequence[str], dealing: Sequence
         dealt = f"a preset whose starts are dealt ({', '.join(dealing)})" if dealing else "a config that deals starts"
         word = "pairs" if findings.seats == 2 else "starts"
         yield (
-            f"all {format_units(findings, findings.pairs)} went alike: bots that always play the same from the "
-            "same start "
-            f"tell no more in many {word} than in one; take {dealt}, or bots that draw lots"
+            f"all {format_units(findings, findings.pairs)} took the same course: bots that always play the "
+            "same from the same "
+            f"start show no more in many {word} than in one. Use {dealt}, or bots that play at random"
         )
     elif not 1 - MAX_SEAT_SHARE < first < MAX_SEAT_SHARE:
         yield (
-            f"seat 0 scores {first:.3f}, whoever sits there: the seat decides nearly all, and the bots next to "
-            f"nothing; take {other}"
+            f"seat 0 scores {first:.3f}, whichever bot sits there: the seat decides almost everything, the bots almost "
+            f"nothing. Use {other}"
         )
     elif findings.same_seat > MAX_SEAT_SHARE:
         word, games = ("pairs", "both") if findings.seats == 2 else ("starts", "all")
         yield (
-            f"{findings.same_seat:.0%} of the {word} went to one seat in {games} games: the start decides nearly all, "
-            f"and the bots next to nothing; take {other}"
+            f"in {findings.same_seat:.0%} of the {word} one seat won {games} games: the start decides almost "
+            f"everything, the bots almost nothing. Use {other}"
         )
 
 
@@ -160,15 +164,15 @@ def _claim(bots: tuple[str, str], hypotheses: Hypotheses, accepted: str) -> _Cla
     by = format_amount(abs(edge), hypotheses.unit)
     if accepted == "h1":
         if edge == 0:
-            return _Claim(f"{one} is better than {other}", "had it been no better", True)
+            return _Claim(f"{one} is better than {other}", "if it were no better", True)
         if edge > 0:
-            return _Claim(f"{one} is better than {other} by more than {by}", "had it not been", True)
-        return _Claim(f"{one} is not worse than {other} by {by}", "had it been", False)
+            return _Claim(f"{one} is better than {other} by more than {by}", "if it were not", True)
+        return _Claim(f"{one} is not worse than {other} by {by}", "if it were", False)
     if edge == 0:
-        return _Claim(f"{one} is worse than {other}", "had it been as good", True)
+        return _Claim(f"{one} is worse than {other}", "if it were as good", True)
     if edge > 0:
-        return _Claim(f"{one} is not better than {other} by {by}", "had it been", False)
-    return _Claim(f"{one} is worse than {other} by more than {by}", "had it not been", True)
+        return _Claim(f"{one} is not better than {other} by {by}", "if it were", False)
+    return _Claim(f"{one} is worse than {other} by more than {by}", "if it were not", True)
 
 
 def _format_appearance(findings: Findings) -> str:
@@ -176,7 +180,7 @@ def _format_appearance(findings: Findings) -> str:
     best = findings.best
     if best is None or findings.pairs < MIN_PAIRS or best.low <= 0.5 <= best.high:
         return ""
-    return " and looks better" if best.low > 0.5 else " and looks worse"
+    return ", and looks better" if best.low > 0.5 else ", and looks worse"
 
 
 def _format_test_share(probability: float, tests: str = "tests") -> str:

@@ -48,7 +48,7 @@ def back_up(source: Database, to: Path) -> Backup:
         with file_lock(to), replacing_file(to) as part:
             _remove_cut_off(part.parent)
             if to.exists():
-                raise UsageFault(f"{to} already exists; not overwritten: choose another name")
+                raise UsageFault(f"{to} already exists and is not overwritten: choose another name")
             part.unlink(missing_ok=True)  # left by an interrupted backup to this path
             part.touch(mode=FILE_MODE, exist_ok=False)
             for _ in range(2):

@@ -115,7 +115,7 @@ class BotGone(UsageFault):
     """A match can't begin, as a bot of it was renamed or deleted a moment ago."""
 
     def __init__(self, bot: str) -> None:
-        super().__init__(f"no match begins, as {bot} was renamed or deleted a moment ago")
+        super().__init__(f"the match does not start, because {bot} was renamed or deleted a moment ago")
 
 
 def begin_matches(connection: Connection, begun: Sequence[MatchInProgress]) -> dict[str, BotGone]:

@@ -48,7 +48,7 @@ def parse_contestants(
     check_settings({contestant.name: contestant.command for contestant in found if contestant.reference})
     check_names([contestant.name for contestant in found])
     if len(found) < 2:
-        raise UsageFault(f"a tournament takes two bots or more; there are {', '.join(known)}, or NAME=COMMAND LINE")
+        raise UsageFault(f"a tournament needs two bots or more; there are {', '.join(known)}, or NAME=COMMAND LINE")
     return found
 
 

@@ -254,7 +254,7 @@ class TournamentHost(HostHandler):
             away = name not in self._started_at
             within = self._job.connect_timeout_s
             why = (
-                f"stayed away for {min(RECONNECT_TIMEOUT_S, within):g} s"
+                f"was disconnected for {min(RECONNECT_TIMEOUT_S, within):g} s"
                 if away
                 else f"did not connect within {within:g} s"
             )
@@ -275,7 +275,7 @@ class TournamentHost(HostHandler):
         if isinstance(message, Unseek):
             session.send(Unseeked(id=message.id))
         else:
-            raise NotAllowed("seek: matches are assigned here: wait for start")
+            raise NotAllowed("seek: this server assigns matches: wait for start")
 
     def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
         self._slot_freed()

@@ -67,6 +67,6 @@ def make_players(
     """
     offers = entry_points(group=PLAYERS)
     if not offers:
-        raise UsageFault(f"nobody offers to play bots in process: no package has an entry point in {PLAYERS}")
+        raise UsageFault(f"no installed package can play bots in process: none has an entry point in {PLAYERS}")
     players: InProcessPlayers = next(iter(offers)).load()(specs, game, on_message, strict=strict)
     return players

@@ -99,7 +99,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         if database.is_relative_to(place) and not database.is_relative_to(data):
             raise UsageFault(f"{name} would see the database {self.database} in {path}: keep one of them elsewhere")
         if Path.home().resolve().is_relative_to(place) or place == Path(_SCRATCH_FOLDER):
-            raise UsageFault(f"{name} would see all of {path}: give it a folder of its own")
+            raise UsageFault(f"{name} could read all of {path}: move it to a folder of its own")
 
 
 class BotEnvironment(Struct, frozen=True, kw_only=True):

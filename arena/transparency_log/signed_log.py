@@ -115,7 +115,7 @@ def check_consistency(proof: ConsistencyProof, key: str | None = None) -> None:
     check_head(proof.head, key)
     roots = bytes.fromhex(proof.root), bytes.fromhex(proof.head.root)
     if not verify_consistency(proof.size, proof.head.size, *roots, _hashes(proof.path)):
-        raise BadRecord(f"the log of {proof.head.size} entries does not go on from that of {proof.size}")
+        raise BadRecord(f"the log of {proof.head.size} entries does not continue that of {proof.size}")
 
 
 def _hashes(path: Sequence[str]) -> list[bytes]:

@@ -148,7 +148,7 @@ class _StreamingResponse(Response):
             if self._begun or not place.was_cut:
                 raise
             task.uncancel()
-            raise refuse(HTTPStatus.SERVICE_UNAVAILABLE, "too many long answers are under way") from None
+            raise refuse(HTTPStatus.SERVICE_UNAVAILABLE, "too many long answers are being sent") from None
         except ClientDisconnect:
             pass
         finally:

@@ -111,7 +111,7 @@ def _hint_at_websocket(app: ASGIApp, socket: str) -> ASGIApp:
         if "sec-websocket-key" not in headers:  # a proxy forwards this header, unlike `Upgrade`
             await app(scope, receive, send)
             return
-        sentence = "these are the pages of a stored arena, to which nothing can connect; arena serve starts one"
+        sentence = "these pages show a stored arena, which takes no connections; `arena serve` starts one"
         if where := arena_url(socket, headers.get("host", ""), encrypted=Request(scope).url.scheme == "https"):
             sentence = f"this is the arena's page for browsers; bots connect to {where}"
         await PlainTextResponse(f"{sentence}\n", HTTPStatus.NOT_FOUND)(scope, receive, send)

@@ -69,7 +69,7 @@ def describe_error(request: Request, exc: Exception) -> str:
         case HTTPException():
             return exc.detail
     log.error("%s failed: %s", path, _format_error(exc))
-    return "this could not be answered, by a fault of the arena's; its log says more"
+    return "the arena failed to answer; its log says why"
 
 
 def _format_error(exc: Exception) -> str:

@@ -115,7 +115,7 @@ async def _run_grader(
             f"the {what.format(name, timeout)}: `arena replay grade` grades its record, which is here to be saved"
         ) from None
     except msgspec.DecodeError as exc:
-        raise ArenaFault(f"the grading of {name} came to no end") from exc
+        raise ArenaFault(f"the grading of {name} failed") from exc
     finally:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):

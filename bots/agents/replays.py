@@ -45,7 +45,7 @@ class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
                 + f" ({one.reason}), {one.plies} plies, {one.finished}"
                 for one in self.matches
             )
-            or "no finished match is like that"
+            or "no finished match fits"
         )
 
 

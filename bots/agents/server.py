@@ -75,10 +75,7 @@ def make_server(agent_tools: AgentTools) -> Server[Any]:
             return _result(escape_unprintable(str(fault)), is_error=True)
         except Exception:
             log.exception("%s failed", escape_unprintable(asked.name[:40]))
-            return _result(
-                f"{escape_unprintable(asked.name[:40])} failed by a fault of its own, which its log tells",
-                is_error=True,
-            )
+            return _result(f"{escape_unprintable(asked.name[:40])} failed; the server's log says why", is_error=True)
         return _result(escape_unprintable(answer.format_text(), lines=True), answer)
 
     return Server(

@@ -26,7 +26,7 @@ class Agent(Bot):
     """The bot of an agent's seat. It is never asked, as tools make the choices."""
 
     def choose(self, turn: Turn) -> NoReturn:
-        raise AssertionError("an agent's moves come from outside")
+        raise AssertionError("an agent's moves come from its client")
 
 
 @dataclass

@@ -276,7 +276,7 @@ class AgentTools:
     async def _cancel_seek(self, arguments: Arguments) -> Look:
         await self._wait_for_connection()
         if self._talk.seek is None:
-            raise Refusal("you seek nothing: seek_match does")
+            raise Refusal("you have no seek: use seek_match")
         self._session.perform(self._talk.withdraw_seek())
         await self._session.wait_until(lambda: self._talk.seek is None, ANSWER_TIMEOUT_S)
         return self._describe_situation()
@@ -290,9 +290,9 @@ class AgentTools:
         match = self._talk.current_match
         if match is None:
             over = f"{self._talk.match.start.match} is over" if self._talk.match is not None else "you have no match"
-            raise Refusal(f"{over}: seek_match begins another one")
+            raise Refusal(f"{over}: seek_match starts another one")
         if match.open_choice is None:
-            raise Refusal("it is not your turn: look waits for it")
+            raise Refusal("it is not your turn: use look to wait for it")
         turn = match.open_choice.turn
         try:
             move = _legal_move(turn, arguments.move)
@@ -366,8 +366,8 @@ class AgentTools:
             waits = f"you seek {talk.seek.game}"
             if talk.listing is not None:
                 waits = progress_report.format_waiting(self._name, talk.seek.game, talk.seek.opponent, talk.listing)
-            return "seeking", f"{waits}; look waits on, cancel_seek gives it up"
-        refused = f"your seek came to nothing: {talk.seek_refusal}; " if talk.seek_refusal else ""
+            return "seeking", f"{waits}; use look to wait longer, or cancel_seek"
+        refused = f"your seek failed: {talk.seek_refusal}; " if talk.seek_refusal else ""
         if match is None:
             return "no_match", f"{refused}you have no match: seek_match finds one"
         if match.is_over:
@@ -375,7 +375,7 @@ class AgentTools:
         if match.open_choice is not None:
             return "your_turn", f"it is your turn, {self._format_time_left(match)}: move"
         if match.turn is None:
-            return "starting", "the match begins as soon as all are ready: look waits"
+            return "starting", "the match starts when all are ready: use look to wait"
         held = f"; the arena says: {talk.notice}" if talk.notice else ""
         others = " and ".join(match.start.seats[seat].bot for seat in match.turn.movers if seat != match.start.seat)
-        return "their_turn", f"it is {others}'s turn: look waits for yours{held}"
+        return "their_turn", f"it is {others}'s turn: use look to wait for yours{held}"

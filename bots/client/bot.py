@@ -110,9 +110,7 @@ class Bot(ABC):
         """Set name and version, by default those of the class. Raises `UsageFault` without a name."""
         name = name or getattr(type(self), "name", "")
         if not name:
-            raise UsageFault(
-                f"{type(self).__name__} is given no name to play under: write {mistakes.call_of(type(self))}"
-            )
+            raise UsageFault(f"{type(self).__name__} has no name to play under: write {mistakes.call_of(type(self))}")
         self.name = name
         self.version = version or type(self).version
 

@@ -52,7 +52,7 @@ class _SameHostConnect(open_websocket):
         found = super().process_redirect(exc)
         if isinstance(found, str) and host_of_url(found) != host_of_url(self.uri):
             return ArenaRefused(
-                f"{self.uri} sends bots on to {escape_unprintable(found)[:80]}: if that is right, give that URL"
+                f"{self.uri} redirects to {escape_unprintable(found)[:80]}: if that is right, use that URL"
             )
         return found
 

@@ -170,7 +170,7 @@ class Conversation(ClientProtocol):
             effects.append(messages.Warming(games=list(self._not_warmed_up)))
         if fault is not None:
             self._games_to_play.remove(game)
-            effects.append(self.make_error_line(f"it does not play {game}: {fault}"))
+            effects.append(self.make_error_line(f"the bot can't play {game}: {fault}"))
             if not self._games_to_play:
                 effects.append(Stop(1))
         return effects + self._seek_or_stop()
@@ -257,7 +257,9 @@ class Conversation(ClientProtocol):
         if self._failed_in_a_row == MAX_FAILED_IN_A_ROW and not self._settings.assigned and not self._failing:
             self._failing = True
             effects.append(
-                self.make_error_line(f"its program failed in {MAX_FAILED_IN_A_ROW} matches in a row, so it stops")
+                self.make_error_line(
+                    f"the bot stops, because its program failed in {MAX_FAILED_IN_A_ROW} matches in a row"
+                )
             )
         return effects
 
@@ -348,7 +350,7 @@ class Conversation(ClientProtocol):
                 presets = self._presets_of(game)
             except UsageFault as fault:
                 self._games_to_play.remove(game)
-                troubles.append(self.make_error_line(f"it does not play {game}: {fault}"))
+                troubles.append(self.make_error_line(f"the bot can't play {game}: {fault}"))
                 continue
             seeks.append(messages.Seek(id=self._new_seek(game), game=game, open=True, presets=presets))
         plays = not set(self._games_to_play).isdisjoint(self._games)

@@ -76,7 +76,7 @@ def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str]
     if cls is None and handed is not None:
         if settings:
             raise UsageFault(
-                f"{path}: its run() has the bot made: settings need the class, {path}:{type(handed).__name__}"
+                f"{path}: its run() creates the bot: to change settings, name the class, {path}:{type(handed).__name__}"
             )
         return handed
     return make_bot(_find_class(path, module, cls), name, settings, defaults)
@@ -104,7 +104,7 @@ def _find_class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
         raise UsageFault(f"{path} has no class of Bot called {name[:40]!r}: {there}")
     choice = f": name the one that is meant, {path}:{next(iter(own))}" if own else ""
     begin = "" if own else ': write class Mine(Bot), in it def choose(self, turn), and below it run(Mine("mine"))'
-    raise UsageFault(f"{path} calls no run(bot), and of classes of Bot {there}{choice}{begin}")
+    raise UsageFault(f"{path} does not call run(bot), and of subclasses of Bot {there}{choice}{begin}")
 
 
 def _run_program(path: Path) -> tuple[ModuleType, Bot | None]:

@@ -24,22 +24,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for where, what and how a bot plays."""
     integer, number = partial(_convert, int, "an integer"), partial(_convert, float, "a number")
     parser.add_argument("--url", help="the arena, ws://host:port [ARENA_URL]")
-    parser.add_argument("--hosts", metavar="A,B", help="other hosts of its nodes [ARENA_HOSTS]")
+    parser.add_argument("--hosts", metavar="A,B", help="other hosts on which the arena may have nodes [ARENA_HOSTS]")
     parser.add_argument("--token", help="the bot's token; without it a saved one, or a new one [ARENA_TOKEN]")
     parser.add_argument("--name", help="play under another name [ARENA_BOT]")
     parser.add_argument("--game", help="the game to seek [ARENA_GAME]")
-    parser.add_argument("--preset", help="a preset of the game")
+    parser.add_argument("--preset", metavar="NAME", help="a preset of the game; --config changes single keys of it")
     parser.add_argument("--config", metavar="KEY=VALUE", action="append", default=[], help="a config key of the game")
-    parser.add_argument("--matches", type=integer, help="stop after so many [ARENA_MATCHES]")
-    parser.add_argument("--slots", type=integer, help="matches at once, 1 to 64 [ARENA_SLOTS]")
+    parser.add_argument("--matches", type=integer, help="stop after this many matches [ARENA_MATCHES]")
+    parser.add_argument("--slots", type=integer, help="matches at a time, 1 to 64 [ARENA_SLOTS]")
     parser.add_argument("--seed", help="the same seed gives the same turn.random [ARENA_SEED]")
     parser.add_argument("--unrated", action="store_const", const=False, dest="rated", help="seek unrated matches")
-    parser.add_argument("--opponent", help="seek a match against this bot; unrated")
-    parser.add_argument("--against", metavar="FILE", help="say which is better, this or that version of the bot")
+    parser.add_argument("--opponent", help="seek a match against this bot; unrated among bots")
+    parser.add_argument("--against", metavar="FILE", help="compare this version with the one in FILE")
     parser.add_argument("--open", action="store_true", default=None, help="take any match of the game, or of all games")
-    parser.add_argument("--min-move-time", type=number, help="seconds that a move takes at least, for whoever watches")
+    parser.add_argument("--min-move-time", type=number, help="minimum seconds of a move, for spectators")
     parser.add_argument("--pace", action=_Renamed, help=argparse.SUPPRESS)
-    parser.add_argument("--patience", type=number, help="seconds to try without an arena, then stop [ARENA_PATIENCE]")
+    parser.add_argument(
+        "--patience", type=number, help="seconds to retry while the arena is unreachable [ARENA_PATIENCE]"
+    )
 
 
 def read_options(namespace: argparse.Namespace) -> PartialSettings:

@@ -12,7 +12,7 @@ from protocol.display import format_count, format_rating
 from protocol.games import payoff_unit
 from protocol.messages import End, Error, ListedBot, ListedSeek, Listing, Move, Outcome, Player, Rejected, Start
 from protocol.names import fold_name
-from protocol.reasons import FAILED, VOID
+from protocol.reasons import DRAW, FAILED, VOID, WIN
 
 STOPPING_CODES: Mapping[int, str] = {
     close_codes.TOO_MANY_BAD_MESSAGES: "the arena closed the connection: too many bad messages",
@@ -33,7 +33,7 @@ MAX_NAMED_BOTS = 3
 
 def format_welcome(bot: str, url: str, resumed: Sequence[str]) -> str:
     """Return the line for a new connection."""
-    going_on = f", going on with {', '.join(resumed)}" if resumed else ""
+    going_on = f", resuming {', '.join(resumed)}" if resumed else ""
     return f"{bot}: connected to {url}{going_on}"
 
 
@@ -49,19 +49,19 @@ def format_close(url: str, code: int, reason: str) -> str:
 
 
 def format_waiting(bot: str, game: str, opponent: str | None, listing: Listing) -> str:
-    """Return the line for what a seek waits for, from a listing: `mine: waiting for bob at nim, who is not here`."""
+    """Return the line for what a seek waits for, like `mine: waiting for bob at nim, which never connected`."""
     own = next((one for one in listing.bots if fold_name(one.bot) == fold_name(bot)), ListedBot(bot=bot))
     others = {fold_name(other.bot): other for other in listing.bots if fold_name(other.bot) != fold_name(bot)}
     if opponent is not None:
         found = others.get(fold_name(opponent))
         stranger = any(fold_name(opponent) in seek.unknown for seek in own.seeks)
-        absent = "" if listing.more_bots else ", who was never here" if stranger else ", who is not here"
+        absent = "" if listing.more_bots else ", which never connected" if stranger else ", which is not connected"
         return f"{bot}: waiting for {opponent} at {game}{_describe_opponent(found, game) if found else absent}"
     if own.pace_s:
-        return f"{bot}: waiting {own.pace_s} s: this arena begins so many matches an hour for a bot, and no more"
+        return f"{bot}: waiting {own.pace_s} s: the arena limits how many matches it starts for a bot in an hour"
     told = [f"{other.bot} seeks it {ways}" for other in others.values() if (ways := _format_seeks(other, game))]
     more = [f"so do {len(told) - MAX_NAMED_BOTS} more"] if len(told) > MAX_NAMED_BOTS else []
-    late = [f"{other.bot} gets ready for it" for other in others.values() if game in other.warming]
+    late = [f"{other.bot} is getting ready for it" for other in others.values() if game in other.warming]
     nobody = [] if told or late or listing.more_bots else ["nobody else seeks it"]
     seeking = "; ".join(told[:MAX_NAMED_BOTS] + more + late[:MAX_NAMED_BOTS] + nobody)
     return f"{bot}: waiting for an opponent at {game}" + (f": {seeking}" if seeking else "")
@@ -71,12 +71,12 @@ def _describe_opponent(other: ListedBot, game: str) -> str:
     """Return what a named opponent is doing."""
     seeks = [seek for seek in other.seeks if seek.game == game]
     if not seeks and game in other.warming:
-        return f", who gets ready for it, for {other.warming_s} s so far"
+        return f", which has been getting ready for it for {other.warming_s} s"
     if not seeks:
-        return ", who is playing now" if other.playing else ", who is here but does not seek it now"
+        return ", which is playing now" if other.playing else ", which is connected but does not seek it now"
     if all(seek.rated for seek in seeks):
-        return ", who seeks it rated: whoever names an opponent seeks unrated"
-    return f", who seeks it {_format_seeks(other, game)}"
+        return ", which seeks rated matches: a seek that names its opponent is unrated"
+    return f", which seeks it {_format_seeks(other, game)}"
 
 
 def _format_seeks(other: ListedBot, game: str) -> str:
@@ -89,19 +89,20 @@ def _format_seek(seek: ListedSeek) -> str:
         return f"openly ({', '.join(seek.presets)})" if seek.presets else "openly"
     named = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
     if seek.private:
-        named = " against who names it"
+        named = " against bots that name it"
     return f"{'rated' if seek.rated else 'unrated'}{named} ({seek.preset or 'a config of its own'})"
 
 
 def format_result(start: Start, seat: int, end: End, failure: str | None = None) -> str:
-    """Return the line for a result: `mine: won m-12 against random (win), rating 25.0 ± 25.0 -> 29.4 ± 21.5`.
+    """Return the line for a result: `mine: won m-12 against random, rating 25.0 ± 25.0 -> 29.4 ± 21.5`.
 
     It includes payoffs in games that count them. `failure` is how the bot's program failed.
     """
     own = end.seats[seat]
     rivals = format_opponents(start.seats, seat)
     why = _format_reason(end, seat, failure)
-    came = f"{own.bot}: {_format_place(end, seat)} {start.match} against {rivals} ({why})"
+    by = "" if why in (WIN, DRAW) else f" ({why})"
+    came = f"{own.bot}: {_format_place(end, seat)} {start.match} against {rivals}{by}"
     return came + _format_payoffs(start.game, end, seat) + _rating(end, own)
 
 
@@ -141,7 +142,7 @@ def _format_payoffs(game: str, end: End, seat: int) -> str:
 
 def _rating(end: End, own: Outcome) -> str:
     if end.seed is None:
-        return ", the others play on"
+        return ", the others are still playing"
     if own.mu_before is None or own.sigma_before is None or own.mu_after is None or own.sigma_after is None:
         return ", unrated"
     return (
@@ -155,7 +156,7 @@ def format_left_matches(matches: int, away_ms: int) -> str:
     """
     it = "it" if matches == 1 else "them"
     until = f"within {away_ms / 1000:g} s" if away_ms else "before its clock ends"
-    return f"{format_count(matches, 'match', 'matches')} under way: start it again {until} to go on with {it}"
+    return f"{format_count(matches, 'match', 'matches')} unfinished: restart the bot {until} to resume {it}"
 
 
 def format_rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
@@ -171,7 +172,7 @@ def format_error(bot: str, error: Error, *, is_welcome: bool, flag: str = "--tok
     told = f"{bot}: {error.message} ({error.code})"
     if is_welcome or error.code not in AUTH_ERROR_CODES:
         return told
-    return f"{told}; --name gives another name, {flag} or ARENA_TOKEN its token"
+    return f"{told}; choose another name with --name, or give the token with {flag} or ARENA_TOKEN"
 
 
 def format_opponents(seats: Sequence[Player], seat: int) -> str:

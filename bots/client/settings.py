@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
-from machine.arguments import read_value
+from machine.arguments import add_preset, read_value
 from machine.host_names import host_of_url
 from protocol import DEFAULT_PORT, bot_launch
 from protocol.display import short_repr
@@ -185,7 +185,7 @@ def _check(settings: Settings) -> None:
     if settings.matches is not None and settings.matches < 1:
         raise UsageFault(f"matches is {settings.matches}: 1 or more")
     if settings.open and (settings.config or settings.opponent or not settings.rated):
-        raise UsageFault("who is open takes what others seek: leave the preset, config, opponent and --unrated out")
+        raise UsageFault("--open takes any match: leave out --preset, --config, --opponent and --unrated")
     if settings.config and settings.game is None:
         raise UsageFault("a preset or config needs a game: add --game NAME")
     if settings.game is not None:
@@ -223,11 +223,9 @@ def read_token(text: str) -> str:
     token = strip_invisible(text)
     hidden = find_invisible(token)
     if hidden is not None:
-        raise UsageFault(f"the token has {hidden}, which is not seen: copy it again, without that")
+        raise UsageFault(f"the token has {hidden}, which is invisible: copy the token again without it")
     if not MIN_TOKEN_CHARS <= len(token) <= MAX_TOKEN_CHARS:
-        raise UsageFault(
-            f"the token has {len(token)} characters: it has to have {MIN_TOKEN_CHARS} to {MAX_TOKEN_CHARS}"
-        )
+        raise UsageFault(f"the token has {len(token)} characters: a token has {MIN_TOKEN_CHARS} to {MAX_TOKEN_CHARS}")
     return token
 
 
@@ -254,8 +252,7 @@ def read_config(pairs: Iterable[str], preset: str | None) -> dict[str, Any] | No
     A value is JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), a file (`@my.toml`), or else a text.
     """
     config: dict[str, Any] = {key: read_value(text) for key, text in read_pairs(pairs, "--config").items()}
-    if preset is not None:
-        config["preset"] = preset
+    add_preset(config, preset, "--config")
     return config or None
 
 

@@ -42,7 +42,7 @@ _SLOW_SOLVE_POSITIONS = 200_000
 
 analyze = typer.Typer(
     name="analyze",
-    help="Exact facts about a position.",
+    help="Analyse positions and strategies exactly.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -51,19 +51,19 @@ analyze = typer.Typer(
 _ALLOW_NEGATIVE_NUMBERS = {"ignore_unknown_options": True}
 """A heap of −1 is a bad heap, not an option."""
 
-HeapsArgument = Annotated[str, typer.Argument(metavar="HEAPS", help="Sizes with commas, as 10,20,30.")]
+HeapsArgument = Annotated[str, typer.Argument(metavar="HEAPS", help="Sizes of the heaps, like 10,20,30.")]
 Strategies = Annotated[bool, typer.Option("--strategies", help="Play all strategies against each other instead.")]
 
 
 @analyze.command(context_settings=_ALLOW_NEGATIVE_NUMBERS)
 def nim(
     heaps: HeapsArgument,
-    take: Annotated[str | None, typer.Option(help="What may be taken, as 1,3,5; any positive number without.")] = None,
-    misere: Annotated[bool, typer.Option("--misere", help="Who cannot move wins.")] = False,
+    take: Annotated[str | None, typer.Option(help="The numbers that may be taken, like 1,3,5 [any].")] = None,
+    misere: Annotated[bool, typer.Option("--misere", help="The player who cannot move wins.")] = False,
     strategies: Strategies = False,
     json_: Json = False,
 ) -> None:
-    """Nim: class, value, Grundy value, best moves, reachable positions, difficulty."""
+    """Analyse nim: value, Grundy value, best moves, difficulty."""
     from protocol.games.theory.heaps import nim_rule
 
     sizes = read_numbers("heap", heaps, 0, MAX_NIM_HEAP, MAX_HEAPS)
@@ -75,7 +75,7 @@ def nim(
 
 @analyze.command(context_settings=_ALLOW_NEGATIVE_NUMBERS)
 def grundy(heaps: HeapsArgument, strategies: Strategies = False, json_: Json = False) -> None:
-    """Grundy's game: the same facts."""
+    """Analyse Grundy's game: value, Grundy value, best moves, difficulty."""
     from protocol.games.theory.heaps import GRUNDY_RULE
 
     sizes = read_numbers("heap", heaps, 1, MAX_GRUNDY_HEAP, MAX_HEAPS)
@@ -86,11 +86,16 @@ def grundy(heaps: HeapsArgument, strategies: Strategies = False, json_: Json = F
 def duel(
     map_: Annotated[str, typer.Argument(metavar="MAP", help="A map's name, or a file like my.toml.")],
     max_troops: Annotated[int, typer.Option(help="The cap on a territory's troops, 3 to 100.")] = 10,
-    play: Annotated[bool, typer.Option("--best-play", help="Also how long best play lasts and attacks.")] = False,
-    curve: Annotated[str | None, typer.Option(metavar="A-B", help="The value alone, for each cap from A to B.")] = None,
+    play: Annotated[bool, typer.Option("--best-play", help="Also print how long best play lasts and attacks.")] = False,
+    curve: Annotated[
+        str | None, typer.Option(metavar="A-B", help="Print only the value, for each cap from A to B.")
+    ] = None,
     json_: Json = False,
 ) -> None:
-    """Bounded Risk on a small map, solved: the value of the empty board and of each first move."""
+    """Solve bounded Risk on a small map.
+
+    Prints the value of the empty board and of each first move.
+    """
     from bots.analysis.duel import duel_facts
     from machine.cache import cache_folder
     from machine.exact.duel import load_mapped
@@ -130,11 +135,16 @@ def dilemma(
     ] = None,
     noise: Annotated[str, typer.Option(help="The chance that a choice is changed, 0 to 0.5.")] = "0",
     go_on: Annotated[str, typer.Option(help="The chance that another round follows.")] = "1",
-    rounds: Annotated[int | None, typer.Option(help="So many rounds at most; for ever without.")] = None,
-    payoffs: Annotated[str, typer.Option(metavar="R,S,T,P", help="Of CC, CD, DC, DD to the first.")] = "3,0,5,1",
+    rounds: Annotated[int | None, typer.Option(help="Maximum rounds [unlimited].")] = None,
+    payoffs: Annotated[
+        str, typer.Option(metavar="R,S,T,P", help="Payoffs of CC, CD, DC, DD to the first player.")
+    ] = "3,0,5,1",
     json_: Json = False,
 ) -> None:
-    """The dilemma: what strategies that remember one round score a round against each other, exactly."""
+    """Compute the exact scores of strategies of the dilemma.
+
+    The strategies remember one round; scores are per round.
+    """
     from bots.analysis.dilemma import MAX_ROUNDS, read_payoffs, read_probability, score_strategies
 
     if rounds is not None and not 1 <= rounds <= MAX_ROUNDS:

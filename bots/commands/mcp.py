@@ -21,14 +21,15 @@ def mcp(
     url: Annotated[str | None, typer.Option(help="The arena, ws://host:port [ARENA_URL].")] = None,
     name: Annotated[str | None, typer.Option(help="The name to play under [ARENA_BOT].")] = None,
     token_file: Annotated[
-        Path | None, typer.Option(help="A file with its token in a line; else [ARENA_TOKEN], a saved or new one.")
+        Path | None, typer.Option(help="A file with the token in a line; else ARENA_TOKEN, a saved or new token.")
     ] = None,
-    slow: Annotated[bool, typer.Option("--slow", help="Seek the slow clock, in unrated matches.")] = False,
-    page: Annotated[
-        str | None, typer.Option(help="The arena's page, http://host:port; else the arena says where it is.")
-    ] = None,
+    slow: Annotated[bool, typer.Option("--slow", help="Seek unrated matches on the slow clock.")] = False,
+    page: Annotated[str | None, typer.Option(help="The URL of the arena's web pages [as the arena says].")] = None,
 ) -> None:
-    """Let a language model's client play: tools by the Model Context Protocol, on standard input and output."""
+    """Run a server of the Model Context Protocol on standard input and output.
+
+    Its tools let a language model play.
+    """
     settings = merge_settings(PartialSettings(url=url, name=name), _agent_settings(read_environment(os.environ)))
     if settings.name is None:
         raise UsageFault("it plays under a name of its own: add --name NAME")

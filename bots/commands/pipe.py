@@ -312,7 +312,7 @@ def _move_with_odd_numbers(line: bytes, turn: Turn) -> Any:
         json.dumps({key: value for key, value in said.items() if key != "info" or not is_move}, allow_nan=False)
     except ValueError:
         raise UnusableAnswer(
-            f"wrote {quote_line(line)}, in which is a number that no move has: {_expected_form(turn)}"
+            f"wrote {quote_line(line)}, which has a number that no move has: {_expected_form(turn)}"
         ) from None
     return said if is_move else None
 
@@ -409,7 +409,7 @@ class PipedBot(Bot):
             except ProgramExited as exc:
                 self._drop(match)
                 if exc.code:
-                    self._say(f"{_place_of(turn)} its program {exc}; it is started again")
+                    self._say(f"{_place_of(turn)} its program {exc}; it is restarted")
                 return self._ask_program(match, turn)
         except UsageFault as exc:
             raise ProgramFailed(str(exc)) from None
@@ -457,7 +457,7 @@ class PipedBot(Bot):
             return program
         program.kill()
         if code:
-            self._say(f"its program {describe_exit(code)} between two matches; it is started again")
+            self._say(f"its program {describe_exit(code)} between two matches; it is restarted")
         return self._take_program()
 
     def _drop(self, match: _Match) -> None:

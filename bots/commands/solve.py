@@ -39,9 +39,11 @@ def solve(
     game: Annotated[str, typer.Argument(metavar="GAME", help="risk-duel, kuhn or leduc.")],
     preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
     config: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A config key of the game.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Of risk-duel: threads [one a core].")] = None,
-    rounds: Annotated[int | None, typer.Option(help=f"Of poker: rounds of CFR+ [{_DEFAULT_ROUNDS:,}].")] = None,
-    write: Annotated[Path | None, typer.Option(metavar="FILE", help="Of poker: where to leave the strategy.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="With risk-duel: threads [one per core].")] = None,
+    rounds: Annotated[int | None, typer.Option(help=f"With poker: rounds of CFR+ [{_DEFAULT_ROUNDS:,}].")] = None,
+    write: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With poker: write the strategy to this file.")
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Solve bounded Risk (stopped in any way, the same command goes on; a table that is there is checked), or a hand of
@@ -133,7 +135,7 @@ def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int 
         from machine.exact.duel_solving import solve_mapped
 
         progress, threads = _Progress(), jobs or usable_cores()
-        with exit_on_interrupt(lambda: "stopped; the same command goes on"):
+        with exit_on_interrupt(lambda: "stopped; the same command continues"):
             solve_mapped(shape_of(rules.map, rules.max_troops), folder, threads, progress.report)
         table = load_mapped(rules.map, rules.max_troops, folder)
         assert table is not None

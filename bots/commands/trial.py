@@ -80,22 +80,25 @@ def trial(
     one: Annotated[
         str, typer.Argument(metavar="SIDE", help=f"WEIGHTS or WEIGHTS:KEY=VALUE,… ({', '.join(WEIGHT_SET_NAMES)}).")
     ],
-    other: Annotated[str, typer.Argument(metavar="SIDE", help="What it is compared with, as equal:draft=greedy.")],
+    other: Annotated[str, typer.Argument(metavar="SIDE", help="The other side, like equal:draft=greedy.")],
     starts: Annotated[int, typer.Option(help="How many starts; each is played from both seats.")] = 500,
     preset: Annotated[str, typer.Option(help=f"The game and the search: {', '.join(PRESETS)}.")] = "paired",
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A number of the search, for both.")
     ] = None,
     config: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A config key of the game.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes [one a core].")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes [one per core].")] = None,
     dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler instead of --jobs.")] = None,
     seed: Annotated[str | None, typer.Option(help="The same seed gives the same games.")] = None,
     value: Annotated[
-        str | None, typer.Option(help="What luck is measured by [the best there is]; none: it is not.")
+        str | None, typer.Option(help="Value function that measures luck [the best there is]; none: leave luck in.")
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Play two sets of weights, or two ways to search, against each other: each start from both seats."""
+    """Compare two sets of weights, or two searches, by matches.
+
+    Each start is played from both seats.
+    """
     if not 1 <= starts <= MAX_STARTS:
         raise UsageFault(f"--starts is {starts:,}: 1 to {MAX_STARTS:,}")
     setup = read_setup(game, preset, config or (), set_ or ())

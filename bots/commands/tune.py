@@ -60,14 +60,16 @@ def tune(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A number of the method or the search.")
     ] = None,
     config: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A config key of the game.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes [one a core].")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes [one per core].")] = None,
     dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler instead of --jobs.")] = None,
     seed: Annotated[str | None, typer.Option(help="The same seed gives the same weights.")] = None,
-    out: Annotated[str, typer.Option(metavar="FILE", help="Where the tuning is kept.")] = "weights.toml",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the tuning that is in the file.")] = False,
-    plot_: Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Draw it: .svg, .png or .pdf.")] = None,
+    out: Annotated[str, typer.Option(metavar="FILE", help="Store the tuning in this file.")] = "weights.toml",
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the tuning in the file.")] = False,
+    plot_: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Write a plot: .svg, .png or .pdf.")
+    ] = None,
 ) -> None:
-    """Evolve the weights of Risk's evaluation: genes play each other, the best breed."""
+    """Evolve the weights of Risk's evaluation by matches between them."""
     given = TuneOptions(game, preset, read_pairs(set_ or (), "--set"), read_config(config or (), None) or {}, seed)
     path = _check_output_path("--out", out)
     picture = None if plot_ is None else _check_output_path("--plot", plot_)
@@ -99,7 +101,7 @@ def _tune(
 ) -> Tuning:
     """Play the tuning to its end, print it and return it. Raises as `_play` does."""
     if os.path.exists(path) and not resume:
-        raise UsageFault(f"{path} exists: --resume goes on with it, or name another --out")
+        raise UsageFault(f"{path} exists: --resume continues with it, or name another --out")
     tuning = _load_tuning(options, path) if resume else make_tuning(options)
     if tuning.running is None:
         say(f"arena-bot: {path} is finished: there is nothing to play", err=True)
@@ -166,7 +168,7 @@ def _play(tuner: Tuner, path: Path, pool: AbstractContextManager[WorkerPool], *,
     except TuningNotSaved:
         raise
     except ArenaFault as fault:
-        kept = f"; the games played are kept in {path}: --resume goes on" if os.path.exists(path) else ""
+        kept = f"; the games played are kept in {path}: --resume continues" if os.path.exists(path) else ""
         raise ArenaFault(f"{fault}{kept}") from fault
 
 
@@ -188,7 +190,7 @@ def _format_interruption(tuning: Tuning, path: Path) -> str:
         return "stopped after the last game; the same command with --resume shows the result"
     number, total = len(tuning.generations) + 1, tuning.method.total
     where = f"in generation {number} after {tuning.games:,} of {total:,} games"
-    return f"stopped {where}; the same command with --resume goes on"
+    return f"stopped {where}; the same command with --resume continues"
 
 
 def _format_duration(tuner: Tuner) -> str:

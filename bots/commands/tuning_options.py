@@ -77,7 +77,7 @@ def _read_number(key: str, text: str, kind: type) -> Any:
 def read_pool(jobs: int | None, dask: str | None) -> AbstractContextManager[WorkerPool]:
     """Return the workers: `jobs` processes, by default one a core, or those of a cluster. Raises `UsageFault`."""
     if jobs is not None and dask is not None:
-        raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")
+        raise UsageFault("--jobs is for this machine, --dask for a cluster: give one of them")
     if jobs is not None and not 1 <= jobs <= MAX_JOBS:
         raise UsageFault(f"--jobs is {jobs}: 1 to {MAX_JOBS}")
     if jobs is not None:

@@ -55,7 +55,7 @@ def save_tuning(tuning: Tuning, path: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as exc:
-        still = f"; {path} keeps what it held, and --resume goes on from there" if os.path.exists(path) else ""
+        still = f"; {path} keeps what it held, and --resume continues from there" if os.path.exists(path) else ""
         raise TuningNotSaved(f"{path} can't be written: {exc.strerror}{still}") from exc
 
 

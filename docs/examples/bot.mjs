@@ -67,7 +67,8 @@ function answer(turn, move = choose(turn)) {
 function result({ match, ranks, reason, seats }, seat) {
   const rank = ranks[seat];
   const why = rank === 1 ? reason : seats[seat].reason;
-  return `${reason === "void" ? "had no result in" : came(rank, ranks)} ${match} (${why})`;
+  const by = ["win", "draw"].includes(why) ? "" : ` (${why})`;
+  return `${reason === "void" ? "had no result in" : came(rank, ranks)} ${match}${by}`;
 }
 
 function came(rank, ranks) {

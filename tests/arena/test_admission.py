@@ -43,7 +43,7 @@ async def test_a_page_on_the_web_may_not_connect(serve: Any) -> None:
     served = await serve()
     status, text = await refused(served, Origin="https://evil.example")
     assert (status, text.count("\n")) == (403, 1)
-    assert "pages of 'https://evil.example' may not connect; the operator lets them with --allow-origin" in text
+    assert "pages of 'https://evil.example' may not connect; the operator can allow them with --allow-origin" in text
 
 
 async def test_pages_that_are_allowed_and_the_arenas_own_may_connect(serve: Any) -> None:
@@ -132,14 +132,14 @@ async def test_a_browser_is_told_what_this_is(serve: Any) -> None:
     answer = await asked(await serve(), "GET / HTTP/1.1\nHost: localhost\n\n")
     assert answer.startswith("HTTP/1.1 426 ")
     assert "Upgrade: websocket\r\n" in answer
-    assert "this is a Bot Arena" in answer
-    assert "people look at" not in answer
+    assert "this is the WebSocket port of a Bot Arena" in answer
+    assert "the pages are at" not in answer
 
 
 async def test_a_browser_is_told_where_the_page_is(serve: Any) -> None:
     served = await serve(access=Access(page=OwnPage("http", 8080)))
     answer = await asked(served, "GET / HTTP/1.1\nHost: localhost:8765\n\n")
-    assert answer.endswith("; people look at http://localhost:8080/\n")
+    assert answer.endswith("; the pages are at http://localhost:8080/\n")
     assert '\r\nLink: <http://localhost:8080/>; rel="alternate"\r\n' in answer
     assert "look at" not in await asked(served, "GET / HTTP/1.1\nHost: <b>\n\n")
 
@@ -154,7 +154,7 @@ async def test_an_address_with_too_many_connections_is_told_so_and_one_that_leav
     served = await serve(access=Access(bounds=ConnectionBounds(per_address=1)))
     first = await served.enter("ann")
     status, text = await refused(served)
-    assert (status, text) == (503, "127.0.0.1 has 1 connections: connection limit reached\n")
+    assert (status, text) == (503, "127.0.0.1 has 1 connections, which is the maximum\n")
     await first.wire.close()
     async with asyncio.timeout(WITHIN):
         while True:  # the server may hear of the end a little later
@@ -225,7 +225,7 @@ async def test_a_proxy_that_is_not_trusted_is_noticed_once(serve: Any, caplog: p
     for _ in range(2):
         await served.connect(additional_headers={"X-Forwarded-For": "203.0.113.1"})
     assert [record.getMessage() for record in caplog.records if "proxy" in record.getMessage()] == [
-        "a proxy at 127.0.0.1 passes connections on, which all count as its own: see --trusted-proxy"
+        "a proxy at 127.0.0.1 forwards connections, which all count as its own: name it with --trusted-proxy"
     ]
 
 

@@ -90,7 +90,7 @@ def test_old_records_of_unrated_matches_are_moved_and_read_as_before(
     whole = arena("export", "--to", str(tmp_path / "before")).out
     done = arena("db", "thin", "--older", "1d")
     folder = re.escape(f"{tmp_path}/archive")
-    assert re.match(f"6 records, [1-9] KiB, moved to 1 file in {folder}, [1-9] KiB; the database has ", done.out)
+    assert re.match(f"6 records, [1-9] KiB, moved to 1 file in {folder}, [1-9] KiB; the database file keeps ", done.out)
     assert (done.code, done.err) == (0, "")
     assert moved(store) == {f"friendly-{number}" for number in range(6)}
     assert (bodies(store), store.read(leaderboard_of, "tictactoe/classic")) == (before, ladder)
@@ -115,8 +115,8 @@ def test_what_would_be_moved_is_told_and_nothing_is(store: Store, tmp_path: Path
     size = sum(len(body or b"") for match, body in bodies(store).items() if match.startswith("friendly"))
     assert store.read(count_old, OldRecordFilter(until="9")) == ArchivingTotals(records=6, bytes=size)
     told = f"6 records, {-(size // -1024)} KiB, would be"
-    assert arena("db", "thin", "--older", "12w", "--dry-run").out == f"{told} moved to files; nothing was\n"
-    assert arena("db", "thin", "--dry-run").out == f"{told} removed; nothing was\n"
+    assert arena("db", "thin", "--older", "12w", "--dry-run").out == f"{told} moved to files; this was a dry run\n"
+    assert arena("db", "thin", "--dry-run").out == f"{told} removed; this was a dry run\n"
     assert moved(store) == set()
     assert not (tmp_path / "archive").exists()
 
@@ -377,7 +377,7 @@ def test_a_backup_has_the_files_beside_it_and_each_once(
     assert done.code == 1, "the folder is not there"
     (tmp_path / "kept").mkdir()
     done = arena("db", "backup", str(tmp_path / "kept" / "one.db"))
-    assert done.out.endswith("with it belong files of old records, 1 file that are beside it now\n")
+    assert done.out.endswith("copied the files of old records beside it too: 1 file\n")
     (copied,) = files(tmp_path / "kept")
     noted = copied.stat().st_ino
     arena("db", "backup", str(tmp_path / "kept" / "two.db"))
@@ -594,9 +594,7 @@ def test_nodes_of_one_database_are_asked_for_a_folder_that_all_have(tmp_path: Pa
         asked = partial(call, "arena", ARENA_DB=url, ARENA_DATA=str(tmp_path))
         done = asked(*words)
         assert (done.code, done.out) == (2, "")
-        assert done.err.startswith(
-            "arena: a, b share this database: name with --to a folder that all of them, and who "
-        )
+        assert done.err.startswith("arena: a, b share this database: give a folder with --to that all nodes and all ")
         assert asked(*words, "--to", str(tmp_path / "shared")).code == 0
         assert asked("replay", "verify", "old").code == 0
 

@@ -122,7 +122,7 @@ async def test_an_address_registers_so_many_names_in_an_hour(serve: Any) -> None
     served = await serve(registration=Registration(per_hour=2), time=time)
     for name in ("ann", "bob"):
         await served.enter(name)
-    says = "too many registrations from 127.0.0.1: come back in 1800 s"
+    says = "too many registrations from 127.0.0.1: try again in 1800 s"
     assert await refused(served, bot="cid") == ("unavailable", says, 4004)
     await served.enter("ann")
     time.now += 1800
@@ -151,7 +151,7 @@ async def test_wrong_tokens_for_a_name_make_an_address_wait_longer_and_longer(
         with monkeypatch.context() as patched:
             patched.setattr("arena.server.auth.find_registered_bot", None)  # nothing is looked up for who has to wait
             if wait > 1:
-                says = f"too many wrong tokens for ANN came from 127.0.0.1: come back in {wait // 2} s"
+                says = f"too many wrong tokens for ANN came from 127.0.0.1: try again in {wait // 2} s"
                 assert await refused(served, bot="ANN", token=WRONG) == ("unavailable", says, 4004)
     time.now += 4
     await served.enter("ann")

@@ -46,7 +46,7 @@ def test_a_copy_is_a_file_of_its_own_for_its_owner_alone(tmp_path: Path) -> None
         to = tmp_path / "copy.db"
         done = back_up(tmp_path, to)
         assert (done.code, done.err) == (0, "")
-        assert done.out == f"{to}: the whole database, with 30 matches; it was read again, and is sound\n"
+        assert done.out == f"{to}: copied the whole database, with 30 matches, and checked the copy\n"
         assert stat.S_IMODE(to.stat().st_mode) == 0o600
         assert to.read_bytes()[18:20] == b"\x01\x01"  # it has no write-ahead log
         assert not list(tmp_path.glob("copy.db?*"))
@@ -72,7 +72,7 @@ def test_what_is_there_is_not_written_over_and_nothing_half_is_left(tmp_path: Pa
     (tmp_path / "file").touch()
     (tmp_path / "copy.db.part").write_text("of a backup that was cut off")
     for to, code, says in (
-        ("there.db", 2, "there.db already exists; not overwritten: choose another name"),
+        ("there.db", 2, "there.db already exists and is not overwritten: choose another name"),
         ("none/copy.db", 1, "none/copy.db can't be written: No such file or directory"),
         ("file/copy.db", 1, "file/copy.db can't be written: Not a directory"),
     ):
@@ -133,13 +133,13 @@ def test_what_killed_backups_left_is_removed_by_the_next_one(tmp_path: Path) -> 
 
 async def test_an_arena_is_restored_from_a_copy_made_while_it_ran_and_knows_its_bots(tmp_path: Path) -> None:
     first, second = filled(tmp_path / "first"), tmp_path / "second"
-    async with serving(first, "--house", "random") as served:
+    async with serving(first, "--builtin-bots", "random") as served:
         assert await hello(served, "mine", "t" * 20) == "welcome"
         (second / "house").mkdir(parents=True)
         await asyncio.to_thread(back_up_file, open_database_url(first / "arena.db"), second / "arena.db")
     shutil.copy(first / "house" / "tokens.json", second / "house")
     shutil.copy(first / "operator.json", second)
-    async with serving(second, "--house", "random") as served, connect_to_folder(second) as operator:
+    async with serving(second, "--builtin-bots", "random") as served, connect_to_folder(second) as operator:
         assert await hello(served, "mine", "x" * 20) == "auth_failed"
         assert await hello(served, "mine", "t" * 20) == "welcome"
         async with asyncio.timeout(WITHIN):

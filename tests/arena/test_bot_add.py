@@ -52,7 +52,7 @@ def test_several_names_are_registered_and_their_tokens_printed_as_csv(add: Add, 
     done = add("anna", "ben")
     rows = list(csv.DictReader(done.out.splitlines()))
     assert {row["name"]: hash_token(row["token"]) for row in rows} == registered(tmp_path)
-    assert done.err == "arena: each bot brings its token as ARENA_TOKEN or --token; they are not shown again\n"
+    assert done.err == "arena: each bot uses its token as ARENA_TOKEN or --token; they are not shown again\n"
     done = add("cid", "ANNA", "cid", "x y")
     assert (done.code, done.out) == (2, "")
     assert [line.partition(":")[0] for line in done.err.splitlines()] == [
@@ -136,9 +136,9 @@ def test_what_is_wrong_in_a_file_is_a_line_each_and_nobody_is_registered(
     [
         ([], "name the bots, or a file of names with --from"),
         (["anna", "--from", "names.csv"], "name the bots, or a file of names with --from"),
-        (["--from", "names.csv"], "--from needs --tokens-to FILE: where the tokens go, which are shown once"),
+        (["--from", "names.csv"], "--from needs --tokens-to FILE, the file for the tokens, which are shown only once"),
         (["--from", "/none/names.csv", "--tokens-to", "t"], "/none/names.csv can't be read: No such file or directory"),
-        (["anna", "--tokens-to", "/"], "/ already exists; not overwritten: choose another name"),
+        (["anna", "--tokens-to", "/"], "/ already exists and is not overwritten: choose another name"),
     ],
 )
 def test_words_that_do_not_go_together_are_refused(add: Add, tmp_path: Path, words: list[str], says: str) -> None:

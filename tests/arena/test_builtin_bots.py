@@ -18,9 +18,9 @@ from arena.builtin_bots import (
     HANG_TIMEOUT_S,
     BuiltinBot,
     BuiltinBotSupervisor,
+    builtin_bot_tokens,
     make_demo_bots,
     parse_builtin_bots,
-    prepare_tokens,
 )
 from arena.processes.bot_commands import check_settings
 from arena.processes.launch_spec import allowed_environment
@@ -66,18 +66,21 @@ def test_levels_are_all_eight_of_them() -> None:
             "random,RANDOM=random",
             "two bots are called 'random': give one another name, like random-2=BOT",
         ),
-        ("deepblue", "there is no house bot 'deepblue': one of alphabeta, always-cooperate,"),
-        ("human", "there is no house bot 'human': one of alphabeta,"),
+        ("deepblue", "there is no built-in bot 'deepblue': one of alphabeta, always-cooperate,"),
+        ("human", "there is no built-in bot 'human': one of alphabeta,"),
         ("a b=random", "'a b' is no bot name"),
         ("ga:depth", "ga: 'depth' is no setting: write KEY=VALUE, as in ga=ga:KEY=VALUE"),
-        ("random,ga:node=3,greedy:depth=2", "the house bot ga: ga has no setting 'node': it has depth, eval, nodes,"),
+        (
+            "random,ga:node=3,greedy:depth=2",
+            "the built-in bot ga: ga has no setting 'node': it has depth, eval,",
+        ),
     ],
 )
 def test_what_is_no_house_is_said_in_a_line_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, says: str
 ) -> None:
     check_settings_here(monkeypatch)
-    done = call("arena", "serve", "--no-web", "--port", "0", "--data", str(tmp_path / "data"), "--house", words)
+    done = call("arena", "serve", "--no-web", "--port", "0", "--data", str(tmp_path / "data"), "--builtin-bots", words)
     assert (done.code, done.err.count("\n"), done.err[: len(says) + 7]) == (2, 1, f"arena: {says}")
     assert not (tmp_path / "data").exists()
 
@@ -95,8 +98,8 @@ def test_a_demo_seeks_in_every_game_with_names_of_their_own() -> None:
 
 def test_tokens_are_made_once_and_kept_for_the_owner_alone(tmp_path: Path) -> None:
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "house" / "tokens.json"
-    made = prepare_tokens(store, file, ["random", "Greedy"])
-    assert prepare_tokens(store, file, ["greedy", "random"]) == {"greedy": made["Greedy"], "random": made["random"]}
+    made = builtin_bot_tokens(store, file, ["random", "Greedy"])
+    assert builtin_bot_tokens(store, file, ["greedy", "random"]) == {"greedy": made["Greedy"], "random": made["random"]}
     bot = store.read(find_registered_bot, "greedy")
     assert bot is not None
     assert (bot.token_hash, bot.approved) == (hash_token(made["Greedy"]), True)
@@ -106,9 +109,9 @@ def test_tokens_are_made_once_and_kept_for_the_owner_alone(tmp_path: Path) -> No
 def test_a_name_that_is_somebody_elses_is_not_taken(tmp_path: Path) -> None:
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "house" / "tokens.json"
     store.write(register_bot, "random", hash_token("hers" * 10))
-    says = "the name random is somebody else's here: give the house's bot another one, like --house house-random=BOT; "
+    says = "another bot is registered as random: give the built-in bot another name, like --builtin-bots my-random="
     with pytest.raises(UsageFault, match=says):
-        prepare_tokens(store, file, ["greedy", "random"])
+        builtin_bot_tokens(store, file, ["greedy", "random"])
     assert (store.read(find_registered_bot, "greedy"), file.exists()) == (None, False)
 
 
@@ -123,7 +126,7 @@ class BehindAnother(Store):
 
 def test_the_house_of_a_node_finds_its_bots_that_another_node_registers_at_the_same_moment(tmp_path: Path) -> None:
     with closing(BehindAnother.open(tmp_path / "arena.db")) as store:
-        made = prepare_tokens(store, tmp_path / "tokens.json", ["random", "greedy"], "secret")
+        made = builtin_bot_tokens(store, tmp_path / "tokens.json", ["random", "greedy"], "secret")
         bot = store.read(find_registered_bot, "random")
     assert bot is not None
     assert bot.token_hash == hash_token(made["random"])
@@ -131,23 +134,26 @@ def test_the_house_of_a_node_finds_its_bots_that_another_node_registers_at_the_s
 
 def test_a_bot_of_the_house_that_was_revoked_is_said(tmp_path: Path) -> None:
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "house" / "tokens.json"
-    prepare_tokens(store, file, ["random"])
+    builtin_bot_tokens(store, file, ["random"])
     store.write(revoke_bots, ["random"])
-    with pytest.raises(UsageFault, match="the house's bot random was revoked: leave it out, or give it another name"):
-        prepare_tokens(store, file, ["random"])
+    with pytest.raises(UsageFault, match="the built-in bot random was revoked: leave it out, or give it another name"):
+        builtin_bot_tokens(store, file, ["random"])
 
 
 def test_tokens_that_are_damaged_are_said(tmp_path: Path) -> None:
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "tokens.json"
     file.write_text("[1")
-    with pytest.raises(ArenaFault, match=r"tokens.json holds no tokens any more: move it away"):
-        prepare_tokens(store, file, ["random"])
+    with pytest.raises(ArenaFault, match=r"tokens.json has no readable tokens: move it away"):
+        builtin_bot_tokens(store, file, ["random"])
 
 
 def test_more_bots_than_an_address_may_have_connections_are_refused(tmp_path: Path) -> None:
-    words = ("--house", "random,greedy", "--max-per-address", "1", "--data", str(tmp_path / "data"))
+    words = ("--builtin-bots", "random,greedy", "--max-per-address", "1", "--data", str(tmp_path / "data"))
     done = call("arena", "serve", "--no-web", "--port", "0", *words)
-    assert (done.code, done.err) == (2, "arena: max_per_address is 1: the house alone has 2 bots\n")
+    assert (done.code, done.err) == (
+        2,
+        "arena: max_per_address is 1, fewer than the 2 built-in bots: raise it, or run fewer of them\n",
+    )
 
 
 async def test_a_bot_that_lost_its_connection_for_long_is_started_again(
@@ -180,7 +186,7 @@ async def test_a_bot_that_lost_its_connection_for_long_is_started_again(
         await house.stop()
     assert first != second
     assert ends(int(first))
-    assert caplog.messages[0].startswith("the house's bot mine has had no connection for 0.01 s; it is started again")
+    assert caplog.messages[0].startswith("the built-in bot mine has had no connection for 0.01 s; it is restarted")
 
 
 @pytest.mark.virtual_time

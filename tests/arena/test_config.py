@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from arena.commands.config import read_effective_settings, read_settings, unknown_variables
-from arena.commands.settings import SETTINGS, ServerSettings, database_url
+from arena.commands.renamed import RENAMED_SETTINGS
+from arena.commands.settings import SETTING_GROUPS, SETTINGS, ServerSettings, database_url
 from commands import REPOSITORY, call
 from protocol.errors import UsageFault
 
@@ -43,6 +44,15 @@ def test_every_option_of_serve_is_one_of_config_too() -> None:
     )
     assert of_config - of_serve == {"--json"}
     assert of_serve - of_config == set()
+
+
+def test_help_has_every_setting_under_one_heading() -> None:
+    grouped = [name for names in SETTING_GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(SETTINGS)
+    shown = call("arena", "serve", "--help", COLUMNS="80").out.splitlines()
+    headings = [line[:-1] for line in shown if line.endswith(":") and line[0] != " "]
+    assert headings == [*SETTING_GROUPS, "Options"]
+    assert max(map(len, shown)) <= 80
 
 
 @pytest.mark.parametrize("key", SETTINGS)
@@ -93,8 +103,18 @@ def test_flags_win_over_the_environment_and_that_over_the_file_which_is_told(tmp
 
 
 def test_a_list_of_toml_is_a_list_where_the_command_line_takes_several(tmp_path: Path) -> None:
-    (tmp_path / "arena.toml").write_text('house = ["random", "deep=alphabeta:nodes=9"]\n')
-    assert read_settings({}, tmp_path / "arena.toml", {}).house == "random,deep=alphabeta:nodes=9"
+    (tmp_path / "arena.toml").write_text('builtin_bots = ["random", "deep=alphabeta:nodes=9"]\n')
+    assert read_settings({}, tmp_path / "arena.toml", {}).builtin_bots == "random,deep=alphabeta:nodes=9"
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED_SETTINGS.items())
+def test_a_former_name_of_a_setting_is_refused_with_its_present_one(tmp_path: Path, old: str, new: str) -> None:
+    file = tmp_path / "arena.toml"
+    file.write_text(f"{old} = 1\n")
+    with pytest.raises(UsageFault, match=rf"arena.toml, line 1, has a key '{old}', which is called '{new}' now$"):
+        read_settings({}, file, {})
+    with pytest.raises(UsageFault, match=rf"^ARENA_{old.upper()} is called ARENA_{new.upper()} now$"):
+        read_settings({}, None, {f"ARENA_{old.upper()}": "1"})
 
 
 def test_config_prints_every_setting_and_where_it_is_from_within_80_columns(tmp_path: Path) -> None:
@@ -112,7 +132,7 @@ def test_config_prints_every_setting_and_where_it_is_from_within_80_columns(tmp_
     assert re.search(r"^host +127\.0\.0\.1 +default$", done.out, re.MULTILINE)
     assert (
         done.err
-        == "arena: ARENA_RATD in the environment is ignored, as nothing here knows it: did you mean ARENA_RATED?\n"
+        == "arena: ARENA_RATD in the environment is ignored, because it is unknown: did you mean ARENA_RATED?\n"
     )
     told = json.loads(call("arena", *words, "--json").out)
     assert list(told) == list(SETTINGS)
@@ -138,7 +158,7 @@ def test_no_password_is_printed(url: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--house", "randm"), "there is no house bot 'randm'"),
+        (("--builtin-bots", "randm"), "there is no built-in bot 'randm'"),
         (("--db", "@nowhere"), "db: the file 'nowhere' can't be read"),
         (("--mqtt", "@nowhere"), "mqtt: the file 'nowhere' can't be read"),
         (("--db", "mysql://host/arena"), "a database URL is sqlite:///FILE or postgresql://"),

@@ -32,7 +32,7 @@ def test_an_address_has_so_many_connections_and_others_still_have_theirs() -> No
     assert [crowd.seat("a") for _ in range(3)] == [
         None,
         None,
-        "a has 2 connections: connection limit reached",
+        "a has 2 connections, which is the maximum",
     ]
     assert crowd.seat("b") is None
 

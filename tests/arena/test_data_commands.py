@@ -209,7 +209,7 @@ def test_a_database_server_is_refused_in_one_line(arena: Arena) -> None:
 def test_a_token_is_printed_once_and_stored_as_a_hash(arena: Arena, data: Path) -> None:
     code, token, err = arena("bot", "add", "Ann")
     assert code == 0
-    assert err == "arena: Ann brings this token as ARENA_TOKEN or --token; it is not shown again\n"
+    assert err == "arena: Ann uses this token as ARENA_TOKEN or --token; it is not shown again\n"
     store = Store.open(data / "arena.db")
     known = store.read(find_registered_bot, "ann")
     store.close()
@@ -225,7 +225,7 @@ def test_a_bots_token_is_rotated_and_revoked(arena: Arena, data: Path) -> None:
     first = arena("bot", "add", "ann")[1]
     _, second, err = arena("bot", "rotate", "ann")
     assert first != second
-    assert err.startswith("arena: ann brings this token as ARENA_TOKEN or --token")
+    assert err.startswith("arena: ann uses this token as ARENA_TOKEN or --token")
     assert [row["token"] for row in json.loads(arena("bot", "list", "--json")[1])] == ["yes"]
     assert arena("bot", "revoke", "ann")[0] == 0
     assert "revoked" in arena("bot", "list")[1]
@@ -248,7 +248,7 @@ def test_ratings_that_follow_are_left_by_a_rebuild_and_a_schema_that_is_new_by_a
 ) -> None:
     assert arena("db", "rebuild-ratings") == (
         0,
-        "ratings computed again from the results: 0 rows were different\n",
+        "ratings recomputed from the results: 0 rows were different\n",
         "",
     )
     assert arena("db", "upgrade") == (0, f"{played}/arena.db has schema {SCHEMA_REVISIONS[-1]}\n", "")
@@ -262,7 +262,7 @@ def test_a_database_that_does_not_add_up_is_exit_code_1(arena: Arena, played: Pa
     assert code == 1
     assert out.splitlines()[0] == "match m0 has no record"
     assert out.splitlines()[1].startswith("match m1: the record is not a match record: line 1: ")
-    assert err == f"arena: {played}/arena.db does not add up: 13 complaints\n"
+    assert err == f"arena: {played}/arena.db has 13 errors\n"
 
 
 def test_the_data_folder_flag_comes_before_the_environment(arena: Arena, played: Path, tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ def test_the_command_prints_a_line_for_each_fault_and_fails(
     code, out, err = check("--quick")
     assert code == 1
     assert any(line.startswith(complaint) for line in out.splitlines()), out
-    assert err.startswith(f"arena: {file} does not add up: ")
+    assert err.startswith(f"arena: {file} has ")
     assert err.count("\n") == 1
 
 

@@ -37,11 +37,11 @@ async def test_no_match_begins_and_the_server_stops_when_those_under_way_are_tol
         await client.send(type="seek", id="s1", game="nim")
         await client.send(type="list")
         await client.expect("listing")
-    with pytest.raises(ArenaFault, match="begins no match any more"):
+    with pytest.raises(ArenaFault, match="starts no new matches"):
         served.arena.drain.check()
     assert not over.is_set()
     (warning,) = (await served.perform(StatusRequest())).warnings
-    assert warning.startswith("no match begins any more")
+    assert warning.startswith("the server starts no new matches")
     assert served.arena.host.unready_reason() == warning
     await first.send(type="resign", match=start["match"])
     await second.expect("end")
@@ -83,10 +83,10 @@ async def test_after_a_time_it_stops_whatever_is_under_way(serve: Any) -> None:
 async def test_a_server_that_is_drained_ends_by_itself(tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
         undone = await asyncio.to_thread(run, "arena", "drain", "--data", str(tmp_path), "--undo")
-        assert undone.stdout == "nothing to do: the server was not about to stop\n"
+        assert undone.stdout == "nothing to do: the server is not draining\n"
         done = await asyncio.to_thread(run, "arena", "drain", "--data", str(tmp_path), "--within", "60")
         said = (
-            "no match begins any more; 0 matches are under way, and the server stops when all are over, or after 60 s\n"
+            "the server starts no new matches; 0 matches are under way, and it stops when all are over, or after 60 s\n"
         )
         assert (done.returncode, done.stdout) == (0, said)
         assert await asyncio.wait_for(served.process.wait(), WITHIN) == 0

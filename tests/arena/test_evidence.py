@@ -149,8 +149,8 @@ def test_pairs_that_left_0_to_1_are_counted_and_named_where_the_figures_stand() 
     assert found.verdict is not None
     assert found.outside == 3
     (warning,) = (line for line in warned(beyond) if "below 0 or above 1" in line)
-    assert warning.startswith(f"3 pairs of {found.pairs} are less luck below 0 or above 1")
-    assert f"5 of 100 tests if no pair left 0 to 1, and 3 of {found.pairs} pairs did" in told(beyond)
+    assert warning.startswith(f"3 pairs of {found.pairs} have a luck-adjusted score below 0 or above 1")
+    assert f"that all pairs score from 0 to 1, which 3 of {found.pairs} pairs do not" in told(beyond)
     assert evidence(results([(1.0, 1.0), (0.0, 0.0)] * 20)).findings().outside == 0
 
 
@@ -182,20 +182,20 @@ def test_without_hypotheses_every_pair_is_taken() -> None:
 
 def test_better_is_said_with_how_often_it_would_come_up_by_chance() -> None:
     said = told(evidence(freed([0.53 + 0.01 * (-1) ** k for k in range(99)]), value="exact"))
-    assert said.startswith("ann is better than bob: it scores 0.530 (0.5")
+    assert said.startswith("ann is better than bob. It scores 0.530 (0.5")
     assert said.endswith(
-        ") less luck, after 120 games; had it been no better, this would come up in at most 5 of 100 tests"
+        ") with luck removed, after 120 games; if it were no better, at most 5 of 100 tests would say so."
     )
 
 
 @pytest.mark.parametrize(
     ("h0", "h1", "mean", "says", "otherwise"),
     [
-        (0.0, 0.02, 0.5, "ann is not better than bob by 0.02 points a game: ", "; had it been, this"),
-        (0.01, 0.03, 0.6, "ann is better than bob by more than 0.01 points a game: ", "; had it not been, this"),
-        (-0.02, 0.0, 0.5, "ann is not worse than bob by 0.02 points a game: ", "; had it been, this"),
-        (-0.02, 0.0, 0.4, "ann is worse than bob: ", "; had it been as good, this"),
-        (-0.04, -0.02, 0.4, "ann is worse than bob by more than 0.02 points a game: ", "; had it not been, this"),
+        (0.0, 0.02, 0.5, "ann is not better than bob by 0.02 points a game. ", "; if it were, at most"),
+        (0.01, 0.03, 0.6, "ann is better than bob by more than 0.01 points a game. ", "; if it were not, at"),
+        (-0.02, 0.0, 0.5, "ann is not worse than bob by 0.02 points a game. ", "; if it were, at most"),
+        (-0.02, 0.0, 0.4, "ann is worse than bob. ", "; if it were as good, at"),
+        (-0.04, -0.02, 0.4, "ann is worse than bob by more than 0.02 points a game. ", "; if it were not, at"),
     ],
 )
 def test_a_verdict_claims_no_more_than_that_the_other_hypothesis_is_denied(
@@ -210,12 +210,12 @@ def test_a_verdict_claims_no_more_than_that_the_other_hypothesis_is_denied(
 @pytest.mark.parametrize(
     ("h0", "h1", "mean", "pairs", "looks"),
     [
-        (0.0, 0.02, 0.4, 99, " and looks worse; had it been, this"),
-        (-0.02, 0.0, 0.6, 99, " and looks better; had it been, this"),
-        (0.0, 0.02, 0.5, 99, " games; had it been, this"),
-        (0.0, 0.02, 0.6, 99, " games; had it been no better, this"),
-        (0.0, 0.02, 0.4, 20, " and looks worse; a higher --most goes on"),
-        (0.0, 0.02, 0.4, 9, " less luck, after 18 games; a higher"),
+        (0.0, 0.02, 0.4, 99, ", and looks worse; if it were, at"),
+        (-0.02, 0.0, 0.6, 99, ", and looks better; if it were, at"),
+        (0.0, 0.02, 0.5, 99, " games; if it were, at"),
+        (0.0, 0.02, 0.6, 99, " games; if it were no better, at"),
+        (0.0, 0.02, 0.4, 20, ", and looks worse; a higher --max-pairs continues the test."),
+        (0.0, 0.02, 0.4, 9, " with luck removed, after 18 games; a higher"),
     ],
 )
 def test_whom_the_score_is_for_is_said_where_the_verdict_does_not(
@@ -236,11 +236,11 @@ def test_by_how_much_is_told_in_the_unit_that_was_asked_for() -> None:
 @pytest.mark.parametrize(
     ("mean", "alpha", "says"),
     [
-        (0.6, 0.001, "at most 0.1 % of tests"),
-        (0.6, 0.0166, "at most 1.7 % of tests"),
-        (0.6, 0.003 / 5, "at most 0.06 % of tests"),
-        (0.6, 0.15 / 3, "at most 5 of 100 tests"),
-        (0.4, 0.001, "at most 20 of 100 tests"),
+        (0.6, 0.001, "at most 0.1 % of tests would say so."),
+        (0.6, 0.0166, "at most 1.7 % of tests would say so."),
+        (0.6, 0.003 / 5, "at most 0.06 % of tests would say so."),
+        (0.6, 0.15 / 3, "at most 5 of 100 tests would say so."),
+        (0.4, 0.001, "at most 20 of 100 tests would say so."),
     ],
 )
 def test_each_verdict_is_told_with_its_own_error(mean: float, alpha: float, says: str) -> None:
@@ -250,8 +250,8 @@ def test_each_verdict_is_told_with_its_own_error(mean: float, alpha: float, says
 
 def test_what_is_not_clear_yet_is_called_undecided() -> None:
     said = told(evidence(results([(1.0, 0.0), (0.0, 1.0)])))
-    assert said.startswith("undecided whether ann is better than bob: it scores 0.500 (0.")
-    assert said.endswith("after 4 games; a higher --most goes on")
+    assert said.startswith("it is undecided whether ann is better than bob. ann scores 0.500 (0.")
+    assert said.endswith("after 4 games; a higher --max-pairs continues the test.")
 
 
 def test_of_a_settled_number_of_pairs_the_interval_says_who_is_better() -> None:
@@ -297,30 +297,30 @@ def test_without_a_pair_nothing_is_known() -> None:
 def test_a_seat_that_decides_nearly_all_is_warned_of() -> None:
     (said,) = warned(evidence(results([(1.0, 0.0)] * 50), None))
     assert said == (
-        "seat 0 scores 1.000, whoever sits there: the seat decides nearly all, and the bots next to nothing; "
-        "take another preset (sticks, min-nim, dealt) or config"
+        "seat 0 scores 1.000, whichever bot sits there: the seat decides almost everything, the bots almost nothing. "
+        "Use another preset (sticks, min-nim, dealt) or config"
     )
 
 
 def test_where_a_game_has_no_other_preset_another_config_is_proposed() -> None:
     (said,) = warned(evidence(results([(1.0, 0.0)] * 50), None), (), ())
-    assert said.endswith("and the bots next to nothing; take another config")
+    assert said.endswith("the bots almost nothing. Use another config")
 
 
 def test_a_start_that_decides_nearly_all_is_warned_of() -> None:
     (said,) = warned(evidence(results([(1.0, 0.0), (0.0, 1.0)] * 20), None))
-    assert said.startswith("100% of the pairs went to one seat in both games: the start decides nearly all")
+    assert said.startswith("in 100% of the pairs one seat won both games: the start decides almost everything")
 
 
 def test_bots_that_play_the_same_game_again_and_again_are_warned_of() -> None:
     same = [Sample(replace(one.result, plies=9)) for one in results([(1.0, 0.5)] * 20)]
     (said,) = warned(evidence(same, None))
-    assert said.startswith("all 20 pairs went alike: bots that always play the same from the same start tell no more")
-    assert said.endswith("take a preset whose starts are dealt (dealt), or bots that draw lots")
+    assert said.startswith("all 20 pairs took the same course: bots that always play the same from the same start")
+    assert said.endswith("Use a preset whose starts are dealt (dealt), or bots that play at random")
     (said,) = warned(evidence(same, None), dealing=("dealt", "drawn"))
-    assert said.endswith("take a preset whose starts are dealt (dealt, drawn), or bots that draw lots")
+    assert said.endswith("Use a preset whose starts are dealt (dealt, drawn), or bots that play at random")
     (said,) = warned(evidence(same[:20], None), (), ())
-    assert said.endswith("take a config that deals starts, or bots that draw lots")
+    assert said.endswith("Use a config that deals starts, or bots that play at random")
     assert warned(evidence(same[:18], None)) == []
 
 
@@ -342,7 +342,7 @@ def test_many_forfeits_are_told_and_few_are_not() -> None:
     assert warned(evidence(usual + late[:2], None)) == []
     (said,) = warned(evidence(usual + late, None))
     assert said.startswith(
-        "ann forfeited 20 of 120 games, by time, illegal moves, a lost connection or a program that failed: that"
+        "ann forfeited 20 of 120 games, by time, illegal moves, a lost connection or a failed program: this"
     )
 
 
@@ -398,14 +398,14 @@ def test_results_of_three_seats_are_tested_by_their_spread_over_starts() -> None
 def test_starts_that_all_went_alike_are_warned_of_as_such() -> None:
     found = in_three_seats([of_three(place, (1, 2, 3)) for place in range(30)])
     (said,) = find_warnings(BOTS, replace(found.findings(), seat_0=0.5), ("grid",), ())
-    assert said.startswith("all 10 starts went alike: bots that always play")
+    assert said.startswith("all 10 starts took the same course: bots that always play")
 
 
 def test_how_many_games_it_takes_is_said_where_luck_stays_in() -> None:
     raw = Question(hypotheses=BETTER, value=None)
     said = format_expected_length(raw, 6, 1)
     assert said is not None
-    assert "takes about 1,500 games, and 2,500 where the truth lies half way" in said
+    assert "takes about 1,500 games of equal bots, and 2,500 if the truth lies half way" in said
     assert "about 860 games" in str(format_expected_length(raw, 6, 3))
     soon = Question(hypotheses=Hypotheses(h1=0.2), value=None)
     assert "about 190 games" in str(format_expected_length(soon, 6, 1))  # no verdict before 32 starts
@@ -416,11 +416,11 @@ def test_how_many_games_it_takes_is_said_where_luck_stays_in() -> None:
 
 def test_what_tests_against_several_say_together() -> None:
     assert format_joint_conclusion("ann", {"bob": "h1", "cid": "h1"}, 0.0, 0.05) == (
-        "ann is better than each of bob, cid; were it no better than one of these, that would come up in at most 5 of "
-        "100 such tests"
+        "ann is better than each of bob, cid. If it were no better than one of these, at most 5 of 100 such tests "
+        "would say so."
     )
     assert format_joint_conclusion("ann", {"bob": "h0", "cid": "h1", "dan": None}, 0.0, 0.05).startswith(
-        "ann is better than 1 of 3: cid; "
+        "ann is better than 1 of 3: cid. "
     )
     assert (
         format_joint_conclusion("ann", {"bob": "h0", "cid": None}, 0.0, 0.05)

@@ -152,7 +152,7 @@ def test_nothing_is_written_over(arena: Arena, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "mine.txt").write_text("mine")
-    told = f"arena: {out} already exists; not overwritten: choose another name\n"
+    told = f"arena: {out} already exists and is not overwritten: choose another name\n"
     assert arena("--to", str(out)) == (2, "", told)
     assert os.listdir(out) == ["mine.txt"]
     (out / "mine.txt").unlink()

@@ -57,7 +57,7 @@ def test_of_journals_so_many_are_begun_and_those_of_a_restart_go_on(tmp_path: Pa
     journal = Journal(tmp_path, max_open=1)
     first = journal.create("m-1")
     for refused in (lambda: journal.create("m-2"), journal.probe):
-        with pytest.raises(JournalFault, match="1 matches are under way: limit of open files reached"):
+        with pytest.raises(JournalFault, match="1 matches are under way: the limit of open files is reached"):
             refused()
     second = journal.reopen("m-2")
     first.close()

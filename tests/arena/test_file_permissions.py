@@ -65,10 +65,10 @@ async def test_a_folder_that_was_open_is_closed_which_is_said(tmp_path: Path) ->
     (data / "arena.db").chmod(0o640)
     async with serving(data) as served:
         assert opened(data) == {}
-    says = "open to other users until now, and from now on yours alone"
+    says = "other users could read these until now; now only you can"
     assert served.said[0] == f"arena: {says}: {data / 'arena.db'}, {data}\n"
     async with serving(data) as served:
-        assert "open to other users" not in served.said[0]
+        assert "other users could read" not in served.said[0]
 
 
 def test_a_folder_with_other_things_in_it_stays_open_and_what_is_the_arenas_does_not(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ async def test_a_match_that_a_bot_does_not_come_to_is_noted(serve: Any) -> None:
     await advance(HostTimeouts().match.ready_timeout_s)
     absent = start["seats"][0]["bot"]
     (incident,) = await noted(served, absent)
-    text = f"it did not come to {start['match']}: not ready in time, or gone without a move; it may not seek for 10 s"
+    text = f"it missed {start['match']}: not ready in time, or gone without a move; it may not seek for 10 s"
     assert (incident.code, incident.text) == ("no_show", text)
 
 
@@ -98,8 +98,8 @@ async def test_a_wrong_token_is_noted_for_a_name_that_is_known_and_for_no_other(
         assert await client.closed() == 4001
     texts = [(one.code, one.text) for one in await noted(served, "ann", 2)]
     assert texts == [
-        ("name_taken", "somebody came under this name without its token, and was not let in"),
-        ("auth_failed", "somebody came under this name with another token, and was not let in"),
+        ("name_taken", "a client with this name was rejected: it came without its token"),
+        ("auth_failed", "a client with this name was rejected: it came with another token"),
     ]
 
 

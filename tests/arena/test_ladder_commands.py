@@ -84,7 +84,7 @@ def test_a_match_is_annulled_marked_everywhere_and_taken_back(data: Path) -> Non
         (["one", "nine"], "there is no match 'nine': `arena matches` lists those there are"),
         (["friendly"], "not rated, so there is nothing to annul: friendly"),
         (["--bot", "eve"], "there is no bot called eve: `arena bot list` names them"),
-        (["one", "--since", "2026-01-01"], "--since goes with --bot: the matches of that bot that ended since then"),
+        (["one", "--since", "2026-01-01"], "--since needs --bot: the matches of that bot that ended since then"),
         (["--bot", "ann", "--since", "May"], "--since is 'May': it is a day, 2026-01-31, or a time, 2026-01-31T12:00Z"),
     ],
 )
@@ -106,7 +106,7 @@ def test_bots_of_one_score_share_a_place_in_the_terminal_as_on_the_page(tmp_path
 def test_with_a_season_the_ladder_begins_anew_and_the_one_before_can_be_shown(data: Path) -> None:
     before = boards(data)
     done = arena(data, "season", "start", "autumn")
-    assert (done.code, done.out[:23]) == (0, "season autumn has begun")
+    assert (done.code, done.out[:23]) == (0, "season autumn has start")
     assert arena(data, "leaderboard").out == "no rated matches yet\n"
     assert boards(data, "--season", "first") == before
     assert arena(data, "leaderboard", "--season", "autumn").out == "no rated matches in season autumn\n"

@@ -94,7 +94,7 @@ def test_a_tournament_is_chosen_by_its_id(arena: Arena) -> None:
         (("--lost",), "--lost goes with --bot: who lost?"),
         (("--drawn",), "--drawn goes with --bot: who drew?"),
         (("--bot", "ann", "--won", "--lost"), "--won and --lost: no match is both"),
-        (("--opponent", "bob"), "--opponent 'bob' goes with --bot: whose opponent?"),
+        (("--opponent", "bob"), "--opponent 'bob' needs --bot, the bot whose opponent it is"),
         (("--bot", "zoe"), "there is no bot called zoe: `arena bot list` names them"),
         (("--bot", "ann", "--opponent", "zoe"), "there is no bot called zoe: `arena bot list` names them"),
         (("--since", "monday"), "--since is 'monday': it is a day, 2026-01-31, or a time, 2026-01-31T12:00Z"),

@@ -90,7 +90,7 @@ def test_the_log_goes_on_from_what_it_was_with_the_same_key(store: Store) -> Non
     told = store.read(prove_consistency, before.size)
     assert (told.root, told.head.size, told.head.key) == (before.root, 8, before.key)
     check_consistency(told, before.key)
-    with pytest.raises(BadRecord, match="does not go on from that of 3"):
+    with pytest.raises(BadRecord, match="does not continue that of 3"):
         check_consistency(replace(told, root="00" * 32))
     assert store.read(prove_consistency, 2, before.size).head == before
     for size, of, said in ((0, None, "size is 0"), (9, None, "size is 9"), (4, 3, "size is 4"), (1, 9, "of is 9")):
@@ -174,7 +174,7 @@ def test_a_lost_entry_of_old_is_made_again_by_a_command(store: Store, tmp_path: 
     with pytest.raises(DamagedLog, match="the log has no entry number 1: `arena db check` says"):
         store.read(prove_inclusion, "m2")
     store.close()
-    assert "the log lacked 1 entry: made again" in call("arena", "db", "rebuild-ratings", "--data", str(tmp_path)).out
+    assert "1 entry that the log lacked restored" in call("arena", "db", "rebuild-ratings", "--data", str(tmp_path)).out
     with closing(Reader.open(tmp_path / "arena.db")) as reader:
         assert head(reader) == before
 

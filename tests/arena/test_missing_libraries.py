@@ -57,9 +57,9 @@ def test_an_entrant_of_a_file_that_needs_numba_is_refused_without_it(tmp_path: P
 
 @pytest.mark.usefixtures("plain")
 def test_a_house_bot_that_needs_numba_is_refused_without_it(tmp_path: Path) -> None:
-    words = ["--no-web", "--port", "0", "--data", str(tmp_path / "data"), "--house", "random,oracle"]
+    words = ["--no-web", "--port", "0", "--data", str(tmp_path / "data"), "--builtin-bots", "random,oracle"]
     done = call("arena", "serve", *words)
-    assert (done.code, done.out, done.err) == (2, "", f"arena: the house bot oracle: {NEEDED}\n")
+    assert (done.code, done.out, done.err) == (2, "", f"arena: the built-in bot oracle: {NEEDED}\n")
     assert not (tmp_path / "data").exists()
 
 

@@ -158,7 +158,7 @@ def test_a_match_does_not_begin_whose_bot_was_renamed_or_deleted_after_it_was_pa
     b.write(change)
     gone = a.write(begin_matches, paired)
     assert {match: str(fault) for match, fault in gone.items()} == {
-        "m1": "no match begins, as Ann was renamed or deleted a moment ago"
+        "m1": "the match does not start, because Ann was renamed or deleted a moment ago"
     }
     assert [one.match for one in b.read(matches_of, "a")] == ["m2"]
 
@@ -196,9 +196,7 @@ def test_the_matches_of_a_lost_node_are_void_with_records_that_verify(
         begin(a, [under_way(a, "m1"), under_way(a, "m2"), under_way(a, "t1", tournament="t")])
         finish(a, result("m2", ("ann", "Bob")))
     declare_lost(url, "a")
-    assert (
-        capsys.readouterr().out == "1 match of a called off; of tournaments, to be played again: 1\n  m1: ann - Bob\n"
-    )
+    assert capsys.readouterr().out == "voided 1 match of a; of tournaments, to be played again: 1\n  m1: ann - Bob\n"
     with closing(Store.open(url)) as store:
         assert [(found.match, found.reason) for found in store.iterate(iter_results)] == [("m1", "void"), ("m2", "win")]
         record = store.read(record_of, "m1")
@@ -228,7 +226,7 @@ def test_a_node_that_is_given_up_is_listed_no_more_until_it_comes_again(url: str
 def test_a_node_that_runs_is_not_given_up(url: str, stack: ExitStack) -> None:
     a = node(url, "a", stack)
     a.write(record_heartbeat, a.node, "ws://a")
-    with pytest.raises(UsageFault, match="node a runs, and its matches go on"):
+    with pytest.raises(UsageFault, match="node a is running: drain it"):
         declare_lost(url, "a")
     with pytest.raises(UsageFault, match="there is no node 'b': a"):
         declare_lost(url, "b")
@@ -276,7 +274,7 @@ def test_a_node_that_does_not_run_is_not_drained(url: str, stack: ExitStack, see
     a.write(record_heartbeat, a.node, "ws://a")
     begin(a, [under_way(a, "m1")])
     alter(url, f"UPDATE nodes SET seen = {seen}")
-    says = f"node a {how}, with 1 match under way: start it, or give it up by `arena node lost a`"
+    says = f"node a {how}, with 1 match under way: start it, or void them with `arena node lost a`"
     with pytest.raises(UsageFault, match=says):
         drain_by_command(url, "a", undo=False, wait=False)
     assert a.read(actions_page).rows == []
@@ -326,11 +324,11 @@ def test_what_nobody_else_may_run_beside_is_refused_while_a_node_is_alive(
     first, second = node(url, "a", stack), node(url, "b", stack)
     for one in (first, second):
         one.write(record_heartbeat, one.node, "")
-    who = f"arena: {open_database_url(url)} is in use by nodes that are alive"
+    who = f"arena: {open_database_url(url)} is in use by running nodes"
     what = "stop them\n"
     for command in ("db rebuild-ratings", "db upgrade", "db thin --vacuum"):
         assert asked(*command.split()) == (1, "", f"{who} (a, b): {what}")
-    ask = "stop them, or name the data folder of one with --data\n"
+    ask = "stop them, or give the data folder of one with --data\n"
     assert asked("bot", "rename", "ann", "anna") == (1, "", f"{who} (a, b): {ask}")
     first.write(mark_stopped, first.node)
     assert asked("db", "upgrade").err == f"{who} (b): {what}"
@@ -348,7 +346,5 @@ def test_a_server_upgrades_no_database_under_nodes_of_an_older_version(
     first = node(url, "a", stack)
     first.write(record_heartbeat, first.node, "")
     alter(url, "UPDATE alembic_version SET version_num = '0013'")
-    with pytest.raises(
-        DataFolderInUse, match=r"nodes that are alive \(a\): stop them, as they are of an older version"
-    ):
+    with pytest.raises(DataFolderInUse, match=r"running nodes \(a\): stop them, as they are of an older version"):
         upgrade_if_older(open_database_url(url), None)

@@ -103,8 +103,8 @@ class Waking(Noted):
 
 
 CHANGES: dict[str, Callable[[Any], None]] = {
-    "the operator gave ann a new token: bring that one": replaced,
-    "the operator revoked ann: it may not come in any more": lambda served: served.store.write(revoke_bots, ["ann"]),
+    "the operator gave ann a new token: use that one": replaced,
+    "the operator revoked ann: it may no longer connect": lambda served: served.store.write(revoke_bots, ["ann"]),
     "the operator renamed ann or deleted it": lambda served: served.store.write(rename_bot, "ann", "eve"),
 }
 
@@ -214,7 +214,9 @@ async def test_a_match_whose_bot_is_gone_before_it_is_noted_leaves_nothing_and_i
     for number, client in enumerate(clients):
         told = await client.expect("error")
         assert (told["code"], told["ref"]) == ("unavailable", f"s{number}")
-        assert told["message"] == "no match begins, as ann was renamed or deleted a moment ago: seek again"
+        assert (
+            told["message"] == "the match does not start, because ann was renamed or deleted a moment ago: seek again"
+        )
     assert list((served.data / "journal").glob("*.jsonl")) == []
     assert served.arena.host.clients.runners == {}
     assert served.arena.host.events.begun_matches == {}
@@ -263,7 +265,7 @@ async def test_nobody_waits_to_be_let_in_for_a_database_that_hangs(serve: Any, m
     told = await client.expect("error")
     assert (told["code"], told["message"]) == (
         "unavailable",
-        "hello: the arena can't look bots up now: come back later",
+        "hello: the arena can't look up bots at present: connect again later",
     )
     watcher = await served.connect()
     await watcher.send(type="hello")
@@ -284,7 +286,7 @@ async def test_an_assigned_match_whose_bot_is_gone_is_refused_to_who_asked_for_i
         clock=read_clock("60+0"),
         place=0,
     )
-    with pytest.raises(BotGone, match="no match begins, as ann was renamed or deleted"):
+    with pytest.raises(BotGone, match="the match does not start, because ann was renamed or deleted"):
         await served.perform(play)
     assert served.arena.host.clients.runners == {}
 
@@ -327,7 +329,7 @@ async def test_it_is_said_which_nodes_stay_away_with_matches() -> None:
     assert warned[-1] is None
     now += 0.01
     await nodes.send_heartbeat()
-    assert (warned[-1] or "").startswith("1 match of node a-2, 2 matches of node b can't go on")
+    assert (warned[-1] or "").startswith("1 match of node a-2, 2 matches of node b can't resume")
     store.nodes = [node("a", 4), node("a-2"), node("b", 2)]
     await nodes.send_heartbeat()
     assert warned[-1] is None
@@ -372,7 +374,7 @@ async def test_a_node_says_what_has_become_of_the_others_and_that_it_is_drained_
     gone = node("c", alive=False, seen="2026-11-26T17:05:12.000Z")
     for there, told in (
         ([node("a"), node("b"), gone, node("d", alive=False)], ["node b at ws://arena/b takes matches"]),
-        ([node("a", 1), node("b", 1), gone], ["node d is given up: its matches were called off"]),
+        ([node("a", 1), node("b", 1), gone], ["node d was declared lost: its matches are void"]),
         (
             [node("a", draining=True), node("b", draining=True), node("c")],
             [

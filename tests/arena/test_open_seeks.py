@@ -212,15 +212,15 @@ async def test_one_who_is_named_among_several_may_name_nobody(board: SeekBoard) 
     ("seek", "code", "words"),
     [
         ({"game": "nim", "open": True, "config": {"heaps": [1]}}, "bad_config", "an open seek has no config"),
-        ({"game": "nim", "open": True, "opponent": "bob"}, "not_allowed", "an open seek names nobody"),
+        ({"game": "nim", "open": True, "opponent": "bob"}, "not_allowed", "an open seek names no opponents"),
         ({"game": "chess", "open": True}, "unknown_game", "nim, grundy, tictactoe"),
-        ({"game": "nim", "open": True, "private": True}, "not_allowed", "open and private don't go together"),
-        ({"game": "nim", "private": True, "opponent": "bob"}, "not_allowed", "a private seek names nobody"),
+        ({"game": "nim", "open": True, "private": True}, "not_allowed", "open and private exclude each other"),
+        ({"game": "nim", "private": True, "opponent": "bob"}, "not_allowed", "a private seek names no opponents"),
         ({"game": "dibs", "private": True}, "not_allowed", "a match of 2 seats: this one has 3"),
         ({"game": "nim", "opponents": ["bob", "cid"]}, "not_allowed", "2 opponents are named: this match has 2 seats"),
         ({"game": "nim", "opponents": ["ANN"]}, "not_allowed", "name another opponent"),
         ({"game": "dibs", "opponents": ["bob", "BOB"]}, "not_allowed", "names a bot twice"),
-        ({"game": "dibs", "opponent": "bob", "opponents": ["cid"]}, "bad_message", "don't go together"),
+        ({"game": "dibs", "opponent": "bob", "opponents": ["cid"]}, "bad_message", "exclude each other"),
     ],
 )
 async def test_a_seek_that_asks_for_too_much_is_answered_with_the_reason(

@@ -215,7 +215,7 @@ async def test_wrong_tokens_are_refused_and_after_many_the_right_one_still_comes
     for _ in range(FREE_FAILURES):
         assert (await refused(served, "sécret"))[0] == 401
     status, text = await refused(served, "wrong")
-    assert (status, text[:47]) == (429, "too many wrong tokens came from 127.0.0.1: come")
+    assert (status, text[:46]) == (429, "too many wrong tokens came from 127.0.0.1: try")
     with pytest.raises(TokenRefused, match="refuses the operator's token: too many wrong tokens"):
         async with connect_to_url(at(served), "wrong"):
             pass
@@ -236,7 +236,7 @@ async def test_a_web_page_may_not_operate_an_arena_not_even_its_own(serve: Any) 
 
 async def test_an_arena_without_an_operator_knows_no_such_subprotocol(serve: Any) -> None:
     status, text = await refused(await serve())
-    assert (status, "none of the subprotocols is known here" in text) == (400, True)
+    assert (status, "none of the subprotocols is supported" in text) == (400, True)
 
 
 async def test_an_operator_counts_among_the_connections_of_its_address(serve: Any) -> None:
@@ -345,7 +345,7 @@ async def test_a_client_says_what_is_in_its_way(tmp_path: Path) -> None:
         async with connect_to_folder(tmp_path):
             pass
     (tmp_path / "operator.json").write_text("{")
-    with pytest.raises(ArenaFault, match="holds no operator's token any more: remove it, and start the server anew"):
+    with pytest.raises(ArenaFault, match="has no valid operator's token: remove it, and restart the server"):
         async with connect_to_folder(tmp_path):
             pass
 
@@ -397,7 +397,7 @@ async def test_a_match_that_can_not_be_played_is_refused(serve: Any, changes: di
 
 async def test_an_answer_of_another_version_is_a_line(serve: Any) -> None:
     served = await operated(serve)
-    says = r"answers as another version would: start it with this one: Expected `int`, got `array` - at `\$.matches`"
+    says = r"answers like another version: restart it with this version: Expected `int`, got `array` - at `\$.matches`"
     async with connect_to_url(at(served), TOKEN) as operator:
         with pytest.raises(NoAnswer, match=says):
             await operator.ask(StatusRequest(), AnnulmentOutcome)
@@ -410,7 +410,7 @@ def test_credentials_are_for_their_owner_alone_and_hold_a_token(tmp_path: Path) 
     credentials.write_credentials(tmp_path, "t", "ws://127.0.0.1:1", open_database_url(tmp_path / "arena.db"))
     assert stat.S_IMODE((tmp_path / "operator.json").stat().st_mode) == 0o600
     credentials.write_credentials(tmp_path, "", "ws://127.0.0.1:1", open_database_url(tmp_path / "arena.db"))
-    with pytest.raises(ArenaFault, match="holds no operator's token any more: remove it, and start the server anew"):
+    with pytest.raises(ArenaFault, match="has no valid operator's token: remove it, and restart the server"):
         credentials.read_credentials(tmp_path)
 
 

@@ -112,14 +112,16 @@ def test_a_refusal_says_whose_what_how_much_and_what_to_do() -> None:
     assert quotas.refusal_reason(HERE) is None
     quotas.add_match("m", 0)
     quotas.charge_seat("m", 0, HERE)
-    assert quotas.refusal_reason(HERE) == "127.0.0.2 has 1 matches under way, of 1 at most: end some"
+    assert quotas.refusal_reason(HERE) == "127.0.0.2 has 1 matches running, the maximum is 1: finish some first"
     quotas.remove_match("m")
     quotas.charge_seek(HERE, MIB_BYTES // 2)
-    text = "matches and seeks of 127.0.0.2 take 1 MiB of memory, of 0 at most: end some, or play smaller maps"
+    text = (
+        "matches and seeks of 127.0.0.2 use 1 MiB of memory, the maximum is 0: finish some first, or play smaller maps"
+    )
     assert quotas.refusal_reason(HERE) == text
     quotas.charge_seek(HERE, MIB_BYTES // 2, refund=True)
     quotas.stored.set_held({HERE: 100.0})
-    text = "what 127.0.0.2 plays takes as much of the disk as it may in a day: come back in 86400 s"
+    text = "the matches of 127.0.0.2 have used their disk space for a day: try again in 86400 s"
     assert quotas.refusal_reason(HERE) == text
 
 
@@ -210,7 +212,7 @@ async def test_an_address_with_all_its_matches_under_way_is_refused_and_others_p
     await greedy[0].send(type="seek", id="more", game="nim")
     error = await greedy[0].expect("error")
     assert (error["code"], error["ref"]) == ("unavailable", "more")
-    assert error["message"] == "seek: 127.0.0.2 has 1 matches under way, of 1 at most: end some"
+    assert error["message"] == "seek: 127.0.0.2 has 1 matches running, the maximum is 1: finish some first"
     await begun(await two(served, THERE, "cd"))
     await greedy[0].send(type="resign", match=match)
     await greedy[0].expect("end")
@@ -239,7 +241,7 @@ async def test_a_match_of_no_preset_that_grows_beyond_what_it_may_is_called_off_
         if error["type"] == "turn":
             await clients[0].send(type="move", match=error["match"], ply=error["ply"], move=error["legal"][0])
     assert (await other)["reason"] == (await clients[0].expect("end"))["reason"] == "void"
-    assert error["message"].startswith("the match is called off: its record has 5")
+    assert error["message"].startswith("the match is void: its record has 5")
     assert error["message"].endswith(" bytes, of 5000 at most where no preset is played")
 
 
@@ -263,7 +265,7 @@ async def test_what_was_stored_for_an_address_counts_and_is_shared_by_who_played
     assert quotas.stored.taken_by(HERE) == pytest.approx(quotas.stored.taken_by(THERE), rel=0.01)
     assert quotas.stored.taken == pytest.approx(800)
     await clients[0].send(type="seek", id="more", game="nim")
-    assert "takes as much of the disk as it may in a day" in (await clients[0].expect("error"))["message"]
+    assert "have used their disk space for a day" in (await clients[0].expect("error"))["message"]
 
 
 @pytest.mark.virtual_time
@@ -275,9 +277,7 @@ async def test_of_journals_that_take_more_than_a_day_allows_the_largest_is_calle
         await client.heard()
     await advance(journal_weights.MEASURE_INTERVAL_S)
     error = await clients[0].expect("error")
-    assert error["message"] == (
-        "the match is called off: what 127.0.0.2 plays takes as much of the disk as it may in a day"
-    )
+    assert error["message"] == ("the match is void: the matches of 127.0.0.2 have used their disk space for a day")
     assert (await clients[0].expect("end"))["reason"] == "void"
 
 

@@ -111,12 +111,12 @@ def test_what_the_digest_leaves_out_is_compared_with_the_database_as_well(
 
 def test_a_digest_that_was_told_is_that_of_the_record_or_it_is_refused(folder: Path) -> None:
     done = verify("true.jsonl", "--data", "nowhere", "--digest", digest(0).upper())
-    assert done.out.splitlines()[1:] == ["  its digest is the one that was told"]
+    assert done.out.splitlines()[1:] == ["  its digest is the given one"]
     said = refusal("forged.jsonl", "--data", "nowhere", "--digest", digest(0))
     assert said == f"arena: forged.jsonl: the last digest of match m-1 is {digest(1)}, you were told {digest(0)}\n"
     assert "--digest is 'ab': it is 64 hex digits" in refusal("true.jsonl", "--digest", "ab")
     assert "--digest is of one match" in refusal("--digest", digest(0))
-    assert "it goes with --log" in refusal("true.jsonl", "--key", digest(0))
+    assert "add --log" in refusal("true.jsonl", "--key", digest(0))
 
 
 def test_a_record_is_compared_with_the_log_that_an_arena_serves_or_a_proof_that_was_saved(folder: Path) -> None:
@@ -207,7 +207,7 @@ def test_an_arena_cannot_show_another_log_to_who_keeps_its_head(folder: Path) ->
             store.write(finish_matches, [finished(table(0, "m-3"))])
             for size in (2, 3):
                 said = verify("m-2.jsonl", *words, url).out
-                assert f"that log goes on from the {size} entries that head.json has seen" in said
+                assert f"that log continues the {size} entries that head.json has seen" in said
             heads.append(saved.read_bytes())
         with served(Site(other)) as url:
             for head, size in zip(heads, (2, 3), strict=True):
@@ -218,7 +218,7 @@ def test_an_arena_cannot_show_another_log_to_who_keeps_its_head(folder: Path) ->
         saved.write_bytes(b"{}")
         said = refusal("true.jsonl", *words, "http://127.0.0.1:1")
         assert "head.json is not the head of a log, as --head saves it" in said
-    assert "it goes with --log URL" in refusal("true.jsonl", *words, "proof.json")
+    assert "add --log URL" in refusal("true.jsonl", *words, "proof.json")
 
 
 def test_a_head_has_the_new_key_that_was_given_although_the_log_has_not_grown(folder: Path) -> None:

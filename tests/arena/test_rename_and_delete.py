@@ -62,7 +62,7 @@ def test_a_renamed_bot_keeps_its_results_ratings_and_token_and_all_adds_up(arena
     before = ladder(file)
     done = arena("bot", "rename", "ANN", "Anna")
     assert (done.code, done.err) == (0, "")
-    assert done.out == "ANN is Anna now, with the same token and ratings; records of before have ANN\n"
+    assert done.out == "ANN is now Anna, with the same token and ratings; earlier records keep ANN\n"
     assert ladder(file) == {"Anna": before["ann"], "bob": before["bob"]}
     with closing(Store.open(file)) as store:
         known = store.read(find_registered_bot, "anna")

@@ -75,7 +75,7 @@ def test_a_program_that_is_not_named_is_the_reference_bot_of_its_name_or_a_stand
 
 def test_a_program_that_does_not_make_the_recorded_moves_is_told(data: Path) -> None:
     out = rerun(data, "latest", "--bot", LAST, "--opponent", f"ann={LAST}").out.splitlines()
-    strays = "moves otherwise in the record, at ply 0: by other lots, by the clock, or it is another program"
+    strays = "moves differently in the record, at ply 0: it plays at random or by the clock, or it is another program"
     assert out[-1] == f"ann {strays}"
 
 
@@ -209,7 +209,7 @@ def test_what_can_t_be_played_again_is_refused_in_a_line(data: Path, tmp_path: P
     assert "gone.py can't be read: No such file" in refused(data, "latest", "--bot", str(tmp_path / "gone.py"))
     assert "can't play in process" in refused(data, "latest", "--bot", "x=./program --fast")
     assert refused(data, "latest", "--bot", LAST, "--opponent", FIRST).endswith(
-        "whose program is that? Write NAME=BOT, NAME as the match has it"
+        "write NAME=BOT, with the NAME of the bot in the match"
     )
     assert refused(data, "latest", "--bot", LAST, "--opponent", f"eve={FIRST}").endswith(
         "nobody is called so there: ann, greedy"

@@ -42,6 +42,6 @@ async def test_the_waits_double_up_to_the_longest_until_the_program_ran_for_long
 
     with pytest.raises(Enough):
         await passing(keep_running(run, 1.0, logging.getLogger("arena.test"), "it"))
-    assert caplog.messages == [f"it ended; it is started again in {wait} s" for wait in waits]
+    assert caplog.messages == [f"it ended; it is restarted in {wait} s" for wait in waits]
     gaps = [later - earlier for earlier, later in pairwise(starts)]
     assert gaps == pytest.approx([ran + wait for ran, wait in zip(lasted, waits, strict=True)])

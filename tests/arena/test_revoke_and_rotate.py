@@ -52,7 +52,7 @@ async def test_a_revoked_bot_is_told_why_and_its_connection_ends(serve: Any) -> 
         assert await revoke(operator, "ANN") == ["ANN"]
         error = await ann.expect("error")
         assert (error["code"], error["fatal"]) == ("auth_failed", True)
-        assert error["message"] == "the operator revoked ann: it may not come in any more"
+        assert error["message"] == "the operator revoked ann: it may no longer connect"
         assert await ann.closed() == 4001
         assert (await revoke(operator, "ann")) == []
     await bob.send(type="list")
@@ -75,7 +75,7 @@ async def test_a_rotated_bot_comes_back_to_its_match_with_its_new_token(serve: A
     async with operator_of(served) as operator:
         told = await operator.ask(Rotate(name=name, token_hash=hash_token("n" * 16)), DisconnectedBots)
     assert told.bots == [name]
-    assert (await first.expect("error"))["message"] == f"the operator gave {name} a new token: bring that one"
+    assert (await first.expect("error"))["message"] == f"the operator gave {name} a new token: use that one"
     assert await first.closed() == 4001
     assert (
         await refused(served, bot=name, token=f"{name:*>16}")
@@ -168,13 +168,13 @@ async def test_a_running_bot_that_is_revoked_or_rotated_stops_with_a_line_that_s
         code, out, err = await run("arena", "bot", "revoke", "ann", *data, folder=tmp_path)
         assert (code, err) == (0, "")
         assert out == (
-            "ann may not come in any more; its connection was ended; `arena bot rotate ann` gives it a new token\n"
+            "ann may no longer connect; its connection was ended; `arena bot rotate ann` gives it a new token\n"
         )
         code, _, err = await bots[0]
-        assert (code, "ann: the operator revoked ann: it may not come in any more (auth_failed)\n" in err) == (1, True)
+        assert (code, "ann: the operator revoked ann: it may no longer connect (auth_failed)\n" in err) == (1, True)
         database = ("--db", f"sqlite:///{tmp_path}/arena.db")  # named by itself, it is the server's all the same
         code, out, err = await run("arena", "bot", "rotate", "bob", *database, folder=tmp_path)
         assert (code, re.fullmatch(r"\S{43}\n", out) is not None) == (0, True)
         assert err.splitlines()[1] == "arena: bob was online with its old token: that connection was ended"
         code, _, err = await bots[1]
-        assert (code, "the operator gave bob a new token: bring that one" in err) == (1, True)
+        assert (code, "the operator gave bob a new token: use that one" in err) == (1, True)

@@ -87,8 +87,7 @@ async def test_who_is_refused_is_told_with_the_reason(serve: Any, written: Any) 
         await connect(f"ws://127.0.0.1:{served.port}", origin="http://evil.example")
     wrong, page = of(written, "refused")
     assert wrong.getMessage() == (
-        "ann from 127.0.0.1 was not let in: "
-        "ann is taken here, not by this token; choose another name, or give its token"
+        "ann from 127.0.0.1 was rejected: ann is taken here, not by this token; choose another name, or give its token"
     )
     assert "pages of 'http://evil.example' may not connect" in page.getMessage()
 

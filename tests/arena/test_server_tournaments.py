@@ -70,7 +70,7 @@ async def test_a_server_that_is_about_to_stop_plays_no_more_of_it_and_says_so(se
         TournamentStatus(
             tournament=begun.tournament,
             under_way=0,
-            fault="the server is about to stop, and begins no match any more",
+            fault="the server is stopping, and starts no new matches",
         )
     ]
     served.arena.drain.undo()
@@ -81,7 +81,7 @@ async def test_a_server_that_is_about_to_stop_plays_no_more_of_it_and_says_so(se
     ("request_", "fault", "says"),
     [
         (StartTournament(bots=["ann", "zoe"], game="nim"), UsageFault, "there is no bot called 'zoe' on this server"),
-        (StartTournament(bots=["ann"], game="nim"), UsageFault, "a tournament takes two bots or more"),
+        (StartTournament(bots=["ann"], game="nim"), UsageFault, "a tournament needs two bots or more"),
         (StartTournament(bots=["ann", "ANN"], game="nim"), UsageFault, "two bots are called 'ann'"),
         (StartTournament(bots=BOTS, game="nim", format="cup"), UsageFault, "format is 'cup': one of round-robin"),
         (StartTournament(bots=BOTS, game="nim", rounds=0), UsageFault, "rounds is 0: it is 1 to 100000"),

@@ -15,10 +15,10 @@ NIM = ("greedy", "random", "--game", "nim")
 THREE = ("greedy", "random", "--game", "risk-campaign", "--set", "players=3")
 REFUSED = [
     (("greedy", "random"), "--game is missing: one of nim, grundy, tictactoe, "),
-    (("greedy", "--game", "nim"), "a test is of two bots or more: 1 given"),
+    (("greedy", "--game", "nim"), "a test needs two bots or more: 1 given"),
     (
         ("greedy", "random", "perfect", "--game", "nim", "--pairs", "5"),
-        "--pairs is for two bots: a test of one against several asks which of two hypotheses holds",
+        "--pairs is for two bots: a test of one against several needs hypotheses",
     ),
     (("greedy", "random", "perfect", "--game", "nim", "--alpha", "0.6"), "--alpha and --beta are above 0 and below 0"),
     (
@@ -36,7 +36,7 @@ REFUSED = [
     ),
     (
         ("random", "random-2=random", "--game", "dilemma"),
-        "a test asks who wins, and to win is not to be paid more here, as payoffs of dilemma don't sum to zero under "
+        "a test compares wins, which are not what counts here: payoffs of dilemma don't sum to zero under "
         "this config: `arena tournament` compares payoffs",
     ),
     ((*DUEL, "--h0", "0.02", "--h1", "0.02"), "h1 is 0.02: it must be more than h0, which is 0.02"),
@@ -47,7 +47,7 @@ REFUSED = [
     ((*DUEL, "--h1", "5", "--unit", "points"), "unit is 'points': one of score, elo, nelo"),
     (
         (*DUEL, "--h1", "5", "--unit", "nelo"),
-        "normalised Elo is of results with luck left in: --unit nelo goes with --r",
+        "normalised Elo is computed from results with luck left in: add --no-luck-adj",
     ),
     ((*DUEL, "--alpha", "0.5"), "alpha is 0.5: it must be above 0 and below 0.5"),
     ((*DUEL, "--beta", "0"), "beta is 0: it must be above 0 and below 0.5"),
@@ -57,15 +57,21 @@ REFUSED = [
         "--value equilibrium: luck in kuhn is counted in",
     ),
     ((*NIM, "--value", "exact"), "nim under this config has no value 'exact': there is no chance in it, so none"),
-    ((*DUEL, "--value", "exact", "--raw"), "--raw takes no luck out of results, --value exact does: one of them"),
+    (
+        (*DUEL, "--value", "exact", "--no-luck-adjustment"),
+        "--no-luck-adjustment leaves luck in the results, --value exact takes it out: give one of them",
+    ),
     ((*NIM, "--pairs", "0"), "--pairs is 0: it is 1 to 100000"),
-    ((*NIM, "--most", "100001"), "--most is 100001: it is 1 to 100000"),
+    ((*NIM, "--max-pairs", "100001"), "--max-pairs is 100001: it is 1 to 100000"),
     (
         (*NIM, "--pairs", "5", "--h1", "0.1"),
-        "--pairs is for so many pairs, whatever they show: without --h0, --h1 and ",
+        "--pairs plays that many pairs and tests no hypothesis: leave out --h0, ",
     ),
     (("greedy", "oracle", "--game", "nim"), "oracle does not play nim: it plays risk-duel"),
-    ((*NIM, "--jobs", "2", "--dask", "tcp://localhost:1"), "--jobs is of this machine, --dask of a cluster: give one"),
+    (
+        (*NIM, "--jobs", "2", "--dask", "tcp://localhost:1"),
+        "--jobs is for this machine, --dask for a cluster: give one",
+    ),
     ((*NIM, "--clock", "soon"), "clock is 'soon': it is seconds and increment"),
     ((*NIM, "--jobs", "0"), "--jobs is 0: it is 1 to 1024"),
     ((*NIM, "--sandbox", "glass"), "there is no sandbox 'glass': one of none, users, bwrap"),
@@ -101,9 +107,9 @@ def test_what_is_asked_is_kept_in_the_arguments_and_how_many_pairs_at_most_is_no
         "value": "exact",
     }
     assert question.value == "exact"
-    assert read_options(SprtOptions(**COMMON, most=5))[0].key == setup.key
+    assert read_options(SprtOptions(**COMMON, max_pairs=5))[0].key == setup.key
     assert read_options(SprtOptions(**COMMON, h1=0.03))[0].key != setup.key
-    assert read_options(SprtOptions(**COMMON, raw=True))[0].key != setup.key
+    assert read_options(SprtOptions(**COMMON, no_luck_adjustment=True))[0].key != setup.key
     assert read_options(SprtOptions(**COMMON, pairs=5))[0].arguments["rounds"] == 5
 
 

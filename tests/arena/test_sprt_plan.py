@@ -95,12 +95,12 @@ def test_a_test_that_the_planned_one_would_go_on_with_is_no_pilot_and_it_is_told
 ) -> None:
     words = ("random", "other=random", "--game", "nim", "--h1", "0.1", "--in-process", "--jobs", "1")
     data = ("--data", str(tmp_path / "data"))
-    assert "undecided" in played("arena", "test", *words, "--most", "32", "--seed", "1", *data).out
-    planned = played("arena", "test", *words, "--plan", "--pairs", "32", "--most", "40", *data)
+    assert "undecided" in played("arena", "test", *words, "--max-pairs", "32", "--seed", "1", *data).out
+    planned = played("arena", "test", *words, "--plan", "--pairs", "32", "--max-pairs", "40", *data)
     assert planned.out.startswith("a pilot, seed ")
     assert re.search(r"\ntake --seed \w{8}, whose games are others than these: raw is all ", planned.out)
     assert re.search(r" +> 40 ", planned.out)
-    wider = played("arena", "test", *words[:4], "--h1", "0.2", *words[6:], "--plan", "--most", "40", *data)
+    wider = played("arena", "test", *words[:4], "--h1", "0.2", *words[6:], "--plan", "--max-pairs", "40", *data)
     assert wider.out.startswith("a former test of these bots, seed ")
 
 
@@ -110,7 +110,7 @@ def test_bots_that_are_far_apart_are_told_a_larger_h1_and_lines_fit_a_terminal(t
     words = [*bots, "--game", "nim", "--set", *sets, "--in-process", "--pairs", "32", "--seed", "1"]
     assert played("arena", "test", *words, "--json", str(file), "--data", str(data)).code == 0
     options = SprtOptions(bots=bots, game="nim", sets=sets, clock="10+0.1", seed="2", jobs=1, db=None, data=data,
-                          to_json=None, in_process=True, most=40, plan=True, pilot=file)  # fmt: skip
+                          to_json=None, in_process=True, max_pairs=40, plan=True, pilot=file)  # fmt: skip
     out = on_terminal(lambda: run_plan(options))
     assert "; with --h1 0.3 it takes fewer, as " in out.replace(" \n", " ")
     assert max(map(len, out.splitlines())) <= 80
@@ -128,7 +128,7 @@ def test_a_game_without_dice_has_results_alone(tmp_path: Path) -> None:
 
 REFUSED = [
     (("--plan", "--pairs", "31"), "--pairs is 31: of a plan it is 32 to 100000"),
-    (("--pilot", "nowhere.json"), "--pilot nowhere.json is what --plan looks at: add --plan"),
+    (("--pilot", "nowhere.json"), "--pilot nowhere.json is for --plan: add --plan"),
     (("--plan", "--pilot", "nowhere.json"), "--pilot nowhere.json can't be read: No such file or directory"),
     (("--plan", "--h0", "0.2"), "h1 is 0.1: it must be more than h0, which is 0.2"),
 ]

@@ -97,8 +97,8 @@ def test_variables_that_nothing_knows_are_told_with_what_was_meant(
     with pytest.raises(PortFault):
         serve.run(settings(tmp_path / "data", port=taken))
     assert [record.getMessage() for record in caplog.records] == [
-        "ARENA_PROT in the environment is ignored, as nothing here knows it: did you mean ARENA_PORT?",
-        "ARENA_X in the environment is ignored, as nothing here knows it: `arena config` names the settings",
+        "ARENA_PROT in the environment is ignored, because it is unknown: did you mean ARENA_PORT?",
+        "ARENA_X in the environment is ignored, because it is unknown: `arena config` lists the settings",
     ]
 
 

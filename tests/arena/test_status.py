@@ -66,7 +66,7 @@ def test_it_says_who_seeks_what_and_since_when_and_the_clocks_of_matches() -> No
 
 def test_it_says_whose_seeks_the_pace_of_the_ladder_holds() -> None:
     lines = status_lines(present(connected=1, bots=[here("ann", ask(12.3), pace_s=6)]), 20, 200)
-    assert "nim rated (classic) 12 s, held by its pace for 6 s" in "\n".join(lines)
+    assert "nim rated (classic) 12 s, delayed by the rate limit for 6 s" in "\n".join(lines)
 
 
 def test_it_says_what_the_operator_should_look_after() -> None:
@@ -80,7 +80,7 @@ def test_three_hundred_bots_and_two_hundred_matches_stay_readable_in_eighty_colu
     assert max(map(len, lines)) <= 80
     assert len(lines) < 120
     assert [line for line in lines if line.startswith("…")] == ["… and 280 more", "… and 180 more"]
-    assert r"new matches paused: \x1b[2J" in lines
+    assert r"new matches are paused: \x1b[2J" in lines
 
 
 @pytest.mark.parametrize("height", [8, 24, 60])
@@ -104,7 +104,7 @@ async def test_a_server_tells_its_bots_seeks_matches_and_failures(serve: Any) ->
     assert (state.connected, [bot.bot for bot in state.bots], state.under_way) == (3, ["ann", "bob"], 1)
     assert (state.matches[0].to_move, state.matches[0].clock_ms[1]) == (0, 60_000)
     assert [(failure.who, failure.text) for failure in state.failures] == [
-        ("10.0.0.9", "not let in: it connects too often")
+        ("10.0.0.9", "rejected: it connects too often")
     ]
     state = await served.perform(StatusRequest())
     assert [(seek.game, seek.open, seek.opponents) for seek in state.bots[2].seeks] == [
@@ -129,7 +129,7 @@ async def test_the_command_asks_the_server_of_the_data_folder(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("options", "code", "text"),
-    [([], 1, "no server runs on"), (["--watch"], 2, "--watch redraws a terminal")],
+    [([], 1, "no server runs on"), (["--watch"], 2, "--watch needs a terminal")],
 )
 def test_without_a_server_or_a_terminal_it_says_so(tmp_path: Path, options: list[str], code: int, text: str) -> None:
     done = call("arena", "status", *options, "--data", str(tmp_path))
@@ -143,7 +143,7 @@ def test_without_a_server_or_a_terminal_it_says_so(tmp_path: Path, options: list
         ("status", "--data", "{data}"),
         ("watch", "--data", "{data}"),
         ("drain", "--data", "{data}"),
-        ("tournament", "a", "b", "--game", "nim", "--at", "{data}", "--data", "{own}"),
+        ("tournament", "a", "b", "--game", "nim", "--server", "{data}", "--data", "{own}"),
     ],
     ids=lambda words: words[0],
 )

@@ -125,8 +125,8 @@ def test_sixty_lines_show_the_world_and_the_end_of_its_match(campaign: Path) -> 
         (["--play", "1"], "--play needs a terminal for its input and output; --boards prints every board anywhere"),
         (["--play", "0"], "--play 0: seconds for each board, more than 0 and at most 3600"),
         (["--play", "nan"], "--play nan: seconds for each board, more than 0 and at most 3600"),
-        (["--step", "--play", "1"], "--step goes without --boards, --json and --play: choose one"),
-        (["--play", "1", "--boards"], "--play goes without --boards, --json and --step: choose one"),
+        (["--step", "--play", "1"], "--step excludes --boards, --json and --play: choose one"),
+        (["--play", "1", "--boards"], "--play excludes --boards, --json and --step: choose one"),
     ],
 )
 def test_what_cannot_be_shown_so_is_one_clear_line(record: Path, words: list[str], says: str) -> None:

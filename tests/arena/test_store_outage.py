@@ -197,7 +197,7 @@ async def test_that_bots_wait_long_to_be_let_in_is_said_though_matches_go_on(ser
     await advance(4.99, held_jobs=2)
     assert await asked(served, "/readyz") == (200, "ok\n")
     await advance(0.01, held_jobs=2)
-    told = "whoever comes waits to be let in, 1 by now, the first for 5 s: the database is slow\n"
+    told = "new connections waiting to be admitted: 1, the first for 5 s: the database is slow\n"
     assert await asked(served, "/readyz") == (503, told)
     assert await asked(served, "/healthz") == (200, "ok\n")
     turn = await first.expect("turn")

@@ -172,7 +172,7 @@ def arena(played: Path) -> Call:
 
 def test_commands_say_that_a_record_was_removed(arena: Call, tmp_path: Path) -> None:
     done = arena("db", "thin")
-    assert re.match("7 records removed, [1-9] KiB; the database has that room for what comes", done.out)
+    assert re.match("7 records removed, [1-9] KiB; the database file keeps its size", done.out)
     match = json.loads(arena("matches", "--game", "nim", "--limit", "1", "--json").out)[0]["match"]
     for words in (
         ("show", match),
@@ -181,7 +181,7 @@ def test_commands_say_that_a_record_was_removed(arena: Call, tmp_path: Path) -> 
         ("export", match, "--to", str(tmp_path / "m.json")),
     ):
         assert arena("replay", *words) == (1, "", f"arena: the record of match {match} {GONE}\n")
-    assert arena("replay", "verify").out == "1 record verified; 7 matches have none any more\n"
+    assert arena("replay", "verify").out == "1 record verified; 7 matches no longer have one\n"
     assert arena("db", "check", "--quick").code == 1, "the times of the others' results were changed here"
     told = arena("replay", "grade", "--bot", "ann", "--game", "nim")
     assert (told.code, told.err) == (0, "arena: 4 matches of ann have no record any more\n")

@@ -139,11 +139,11 @@ async def test_the_files_are_read_again_on_sighup_and_a_bad_one_changes_nothing(
         first = await shown(served)
         shutil.copy(newer.certificate, pair.certificate)
         served.process.send_signal(signal.SIGHUP)
-        await served.says("the certificate in use stays so: ")
+        await served.says("the current certificate stays in use: ")
         assert await shown(served) == first
         shutil.copy(newer.key, pair.key)
         served.process.send_signal(signal.SIGHUP)
-        await served.says("the certificate was read again")
+        await served.says("the certificate was reloaded")
         assert await shown(served) == ssl.PEM_cert_to_DER_cert(newer.certificate.read_text())
 
 
@@ -177,7 +177,7 @@ def test_the_end_of_a_certificate_is_said_from_two_weeks_before_it(pair: Pair) -
 async def test_sighup_without_a_certificate_is_said_and_play_goes_on(tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
         served.process.send_signal(signal.SIGHUP)
-        await served.says("SIGHUP: there is no certificate to be read again")
+        await served.says("SIGHUP: there is no certificate to reload")
     assert served.process.returncode == 0
 
 
@@ -250,4 +250,4 @@ def test_a_server_does_not_start_with_half_of_it(tmp_path: Path, pair: Pair) -> 
     done = call(
         "arena", "serve", "--data", str(tmp_path), "--no-web", "--port", "0", "--tls-cert", str(pair.certificate)
     )
-    assert (done.code, done.err) == (2, "arena: tls_cert and tls_key go together: one of them is missing\n")
+    assert (done.code, done.err) == (2, "arena: tls_cert and tls_key belong together: one of them is missing\n")

@@ -79,7 +79,7 @@ def test_bots_are_in_the_order_of_scores_less_luck_and_a_line_says_so_unless_raw
     by = [row["score"] if raw else row["adjusted"]["score"] for row in content["table"]]
     assert by == sorted(by, reverse=True)
     assert content["ranked_by"] == ("score" if raw else "adjusted")
-    said = "in the order of scores less luck, by exact; --raw ranks by results as they are"
+    said = "in the order of scores less luck, by exact; --no-luck-adjustment ranks by plain results"
     assert (said in capsys.readouterr().out) != raw
 
 

@@ -93,7 +93,7 @@ async def test_with_nothing_under_way_it_says_what_it_waits_for(
     assert re.search(r"^waiting for a match to begin; \d bots? online$", capsys.readouterr().err, re.MULTILINE)
     assert not watching.done()
     await served.arena.close()
-    with pytest.raises(ArenaFault, match=r"was stopped, or starts anew|no arena answers"):
+    with pytest.raises(ArenaFault, match=r"was stopped or restarts|no arena answers"):
         await watching
 
 

@@ -76,7 +76,7 @@ async def test_a_bot_plays_a_match_and_leaves(peer: Any, script: Any, begin: Beg
     out, err = capsys.readouterr()
     assert out.splitlines() == [
         f"mine: connected to {peer.url}",
-        "mine: won m-1 against random (win), rating 25.0 ± 25.0 -> 29.4 ± 21.5",
+        "mine: won m-1 against random, rating 25.0 ± 25.0 -> 29.4 ± 21.5",
     ]
     assert err == ""
 
@@ -278,4 +278,4 @@ async def test_ctrl_c_in_mid_match_says_how_long_one_can_come_back(peer: Any, sc
             process.kill()
             await process.wait()
     assert process.returncode == 130
-    assert err.decode() == "mine: 1 match under way: start it again within 60 s to go on with it\n"
+    assert err.decode() == "mine: 1 match unfinished: restart the bot within 60 s to resume it\n"

@@ -131,7 +131,7 @@ async def test_a_bot_is_not_sent_on_to_another_host() -> None:
     for status in ("301 Moved Permanently", "302 Found", "307 Temporary Redirect"):
         async with serving(answers(f"{status}\r\nLocation: ws://localhost:1/taken")) as url:
             with pytest.raises(
-                ArenaRefused, match="sends bots on to ws://localhost:1/taken: if that is right, give that URL"
+                ArenaRefused, match="redirects to ws://localhost:1/taken: if that is right, use that URL"
             ):
                 await connect(url)
 
@@ -337,10 +337,10 @@ async def test_what_the_arena_says_before_it_closes_is_told_once(
     for _ in range(3):
         line = await peer.line()
         await line.expect(Hello)
-        await line.say(Error(code="unavailable", message="too many names: come back in 60 s", fatal=True))
+        await line.say(Error(code="unavailable", message="too many names: try again in 60 s", fatal=True))
         await line.close(4004)
     await (await peer.line()).expect(Hello)
-    line = f"mine: the arena at {peer.url} says: too many names: come back in 60 s; trying again\n"
+    line = f"mine: the arena at {peer.url} says: too many names: try again in 60 s; trying again\n"
     assert capsys.readouterr().err == line
 
 
@@ -385,7 +385,7 @@ async def test_a_bot_that_waits_asks_who_is_here_and_says_it(peer: Any, script: 
     await line.expect(List)
     await line.say(Listing(bots=[], matches=[]), script.start(seek="s1"))
     await line.expect(Ready)
-    assert capsys.readouterr().out.endswith("\nmine: waiting for nobody at nim, who is not here\n")
+    assert capsys.readouterr().out.endswith("\nmine: waiting for nobody at nim, which is not connected\n")
 
 
 @pytest.mark.virtual_time

@@ -105,7 +105,7 @@ def test_a_game_is_sought_when_the_bot_is_warm_for_it_and_one_that_it_can_not_pl
     assert talk.on_warmed_up("grundy", "no table") == [
         WarmUp("tictactoe"),
         messages.Warming(games=["tictactoe"]),
-        PrintLine("house: it does not play grundy: no table", is_error=True),
+        PrintLine("house: the bot can't play grundy: no table", is_error=True),
     ]
     last = talk.on_warmed_up("tictactoe", None)
     assert (sought(last), warming(last)) == (["tictactoe"], [[]])
@@ -136,7 +136,7 @@ def test_it_has_slots_for_its_seeks_and_some_matches_unless_it_says_otherwise() 
     ],
 )
 def test_who_is_open_asks_for_nothing_else(asked: PartialSettings) -> None:
-    with pytest.raises(UsageFault, match="who is open takes what others seek"):
+    with pytest.raises(UsageFault, match="--open takes any match"):
         merge_settings(PartialSettings(open=True), asked)
 
 
@@ -189,7 +189,9 @@ def test_a_game_of_which_a_bot_plays_nothing_is_not_sought_and_told(script: Any)
     talk = conversation(Fussy("house"))
     effects = talk.receive(script.welcome(), 0.0)
     assert sought(effects) == ["tictactoe"]
-    assert "house: it does not play nim: house plays no heaps" in [e.line for e in effects if isinstance(e, PrintLine)]
+    assert "house: the bot can't play nim: house plays no heaps" in [
+        e.line for e in effects if isinstance(e, PrintLine)
+    ]
     alone = conversation(Fussy("house"), game="nim").receive(script.welcome(), 0.0)
     assert sought(alone) == []
     assert alone[-1] == Stop(1)

@@ -287,7 +287,7 @@ def play_out(talk: Talk, script: Any, match: str, seek: str | None = None) -> li
     return talk.hears(script.end(match, ranks=(2, 1), reason="failed") if resigned else script.end(match))
 
 
-STOPS = "mine: its program failed in 3 matches in a row, so it stops"
+STOPS = "mine: the bot stops, because its program failed in 3 matches in a row"
 
 
 def test_after_three_matches_in_a_row_in_which_its_code_failed_a_bot_stops(script: Any) -> None:
@@ -363,12 +363,12 @@ def test_matches_under_way_are_told_with_the_time_to_come_back(script: Any) -> N
     assert talk.conversation.on_interrupt() == []
     talk.hears(script.start("m-1", away_ms=60_000))
     (said,) = talk.conversation.on_interrupt()
-    assert said == PrintLine("mine: 1 match under way: start it again within 60 s to go on with it", is_error=True)
+    assert said == PrintLine("mine: 1 match unfinished: restart the bot within 60 s to resume it", is_error=True)
     talk.hears(script.start("m-2", away_ms=2_500))
     talk.hears(script.start("m-3", away_ms=60_000))
     talk.thinks(talk.hears(script.turn("m-3")))
     (said,) = talk.conversation.on_interrupt()
-    assert said == PrintLine("mine: 2 matches under way: start it again within 2.5 s to go on with them", is_error=True)
+    assert said == PrintLine("mine: 2 matches unfinished: restart the bot within 2.5 s to resume them", is_error=True)
 
 
 def test_where_only_the_clock_ends_an_absence_that_is_what_is_told(script: Any) -> None:
@@ -376,7 +376,7 @@ def test_where_only_the_clock_ends_an_absence_that_is_what_is_told(script: Any) 
     talk.hears(script.welcome())
     talk.hears(script.start("m-1", away_ms=0))
     (said,) = lines(talk.conversation.on_interrupt())
-    assert said == "mine: 1 match under way: start it again before its clock ends to go on with it"
+    assert said == "mine: 1 match unfinished: restart the bot before its clock ends to resume it"
 
 
 def test_a_bot_whose_matches_are_assigned_says_nothing_of_coming_back(script: Any) -> None:
@@ -491,9 +491,9 @@ def test_the_end_of_a_match_is_told_to_the_bot_after_its_last_thought(script: An
 @pytest.mark.parametrize(
     ("ranks", "reason", "line"),
     [
-        ((1, 2), "win", "mine: won m-1 against random (win), rating 25.0 ± 25.0 -> 29.4 ± 21.5"),
+        ((1, 2), "win", "mine: won m-1 against random, rating 25.0 ± 25.0 -> 29.4 ± 21.5"),
         ((2, 1), "timeout", "mine: lost m-1 against random (timeout), rating 25.0 ± 25.0 -> 29.4 ± 21.5"),
-        ((1, 1), "draw", "mine: drew m-1 against random (draw), rating 25.0 ± 25.0 -> 29.4 ± 21.5"),
+        ((1, 1), "draw", "mine: drew m-1 against random, rating 25.0 ± 25.0 -> 29.4 ± 21.5"),
     ],
 )
 def test_every_result_is_one_line(talk: Talk, script: Any, ranks: tuple[int, int], reason: str, line: str) -> None:
@@ -511,7 +511,7 @@ def test_where_payoffs_are_the_result_they_are_told_ones_own_first(talk: Talk, s
         for bot, rank, payoff in (("random", 2, 2.985), ("mine", 1, 3.01))
     ]
     assert lines(talk.hears(replace(end, seats=seats)))[0] == (
-        "mine: won m-1 against random (win), 3.010 to 2.985 a round, unrated"
+        "mine: won m-1 against random, 3.010 to 2.985 a round, unrated"
     )
 
 
@@ -523,7 +523,7 @@ def test_a_bot_that_dropped_out_of_three_seeks_the_next_match(talk: Talk, script
     others = [messages.Outcome(bot=bot, rank=1, reason="win") for bot in ("a", "b")]
     end = msgspec.structs.replace(script.end(reason="timeout"), ranks=[3, 1, 1], seats=[out, *others], seed=None)
     effects = talk.hears(end)
-    assert lines(effects) == ["mine: came 3rd of 3 in m-1 against a, b (timeout), the others play on"]
+    assert lines(effects) == ["mine: came 3rd of 3 in m-1 against a, b (timeout), the others are still playing"]
     assert of(messages.Seek, effects)
 
 
@@ -533,7 +533,7 @@ def test_places_among_many_and_unrated_or_void_matches_are_told(talk: Talk, scri
     end = msgspec.structs.replace(script.end(), ranks=[2, 1, 3], seats=outcomes)
     talk.hears(script.welcome())
     talk.hears(script.start(seats=players))
-    assert lines(talk.hears(end)) == ["mine: came 2nd of 3 in m-1 against a, b (win), unrated"]
+    assert lines(talk.hears(end)) == ["mine: came 2nd of 3 in m-1 against a, b, unrated"]
     talk.hears(script.start(seats=players))
     void = msgspec.structs.replace(end, reason="void")
     assert lines(talk.hears(void)) == ["mine: had no result in m-1 against a, b (void), unrated"]
@@ -640,7 +640,8 @@ def test_a_refused_name_stops_the_bot_with_advice(talk: Talk) -> None:
     error = messages.Error(code="name_taken", message="the name mine is taken", fatal=True)
     assert talk.hears(error) == [
         PrintLine(
-            "mine: the name mine is taken (name_taken); --name gives another name, --token or ARENA_TOKEN its token",
+            "mine: the name mine is taken (name_taken); "
+            "choose another name with --name, or give the token with --token or ARENA_TOKEN",
             is_error=True,
         ),
         Stop(1),
@@ -715,7 +716,7 @@ SOME = bob(messages.ListedSeek(game="nim", open=True, presets=["classic", "stick
 COLD = messages.ListedBot(bot="Bob", warming=["nim", "grundy"], warming_s=7)
 
 
-HELD = "6 s: this arena begins so many matches an hour for a bot, and no more"
+HELD = "6 s: the arena limits how many matches it starts for a bot in an hour"
 
 
 @pytest.mark.parametrize(
@@ -725,9 +726,9 @@ HELD = "6 s: this arena begins so many matches an hour for a bot, and no more"
         (None, listing(bob(OTHER_GAME)), "an opponent at nim: nobody else seeks it"),
         (None, listing(more=1), "an opponent at nim"),
         (None, listing(SOME), "an opponent at nim: Bob seeks it openly (classic, sticks)"),
-        (None, listing(COLD), "an opponent at nim: Bob gets ready for it"),
-        ("bob", listing(SOME), "bob at nim, who seeks it openly (classic, sticks)"),
-        ("bob", listing(COLD), "bob at nim, who gets ready for it, for 7 s so far"),
+        (None, listing(COLD), "an opponent at nim: Bob is getting ready for it"),
+        ("bob", listing(SOME), "bob at nim, which seeks it openly (classic, sticks)"),
+        ("bob", listing(COLD), "bob at nim, which has been getting ready for it for 7 s"),
         (
             None,
             listing(bob(RATED, messages.ListedSeek(game="nim", opponents=["ann"]))),
@@ -740,25 +741,29 @@ HELD = "6 s: this arena begins so many matches an hour for a bot, and no more"
             "; so do 2 more",
         ),
         (None, listing(messages.ListedBot(bot="mine", seeks=[RATED], pace_s=6)), HELD),
-        ("bob", listing(), "bob at nim, who is not here"),
+        ("bob", listing(), "bob at nim, which is not connected"),
         (
             "Bob",
             listing(messages.ListedBot(bot="mine", seeks=[messages.ListedSeek(game="nim", unknown=["bob"])])),
-            "Bob at nim, who was never here",
+            "Bob at nim, which never connected",
         ),
         ("bob", listing(more=1), "bob at nim"),
-        ("bob", listing(bob(OTHER_GAME)), "bob at nim, who is here but does not seek it now"),
-        ("bob", listing(bob(OTHER_GAME, playing=1)), "bob at nim, who is playing now"),
-        ("bob", listing(bob(RATED)), "bob at nim, who seeks it rated: whoever names an opponent seeks unrated"),
+        ("bob", listing(bob(OTHER_GAME)), "bob at nim, which is connected but does not seek it now"),
+        ("bob", listing(bob(OTHER_GAME, playing=1)), "bob at nim, which is playing now"),
+        (
+            "bob",
+            listing(bob(RATED)),
+            "bob at nim, which seeks rated matches: a seek that names its opponent is unrated",
+        ),
         (
             "bob",
             listing(bob(RATED, UNRATED)),
-            "bob at nim, who seeks it rated (classic), unrated (a config of its own)",
+            "bob at nim, which seeks it rated (classic), unrated (a config of its own)",
         ),
         (
             None,
             listing(bob(messages.ListedSeek(game="nim", preset="classic", private=True))),
-            "an opponent at nim: Bob seeks it unrated against who names it (classic)",
+            "an opponent at nim: Bob seeks it unrated against bots that name it (classic)",
         ),
     ],
 )

@@ -80,6 +80,8 @@ def test_config_values_are_json_or_lists_or_text() -> None:
     assert read_config(pairs, None) == {"heaps": [3, 5, 7], "take": None, "misere": True, "start": "p-position"}
     assert read_config(["misere=true"], "classic") == {"misere": True, "preset": "classic"}
     assert read_config([], None) is None
+    with pytest.raises(UsageFault, match="--preset a and --config preset=b name two presets: give one of them"):
+        read_config(["preset=b"], "a")
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_config_values_are_json_or_lists_or_text() -> None:
         (PartialSettings(opponent="-x"), "the opponent is '-x'"),
         (PartialSettings(slots=65), "slots is 65: 1 to 64"),
         (PartialSettings(matches=0), "matches is 0: 1 or more"),
-        (PartialSettings(token="short"), "the token has 5 characters: it has to have 16 to 128"),
+        (PartialSettings(token="short"), "the token has 5 characters: a token has 16 to 128"),
         (PartialSettings(config={"preset": "sticks"}), "needs a game: add --game NAME"),
         (PartialSettings(game="nmi"), "there is no game 'nmi': one of nim, grundy, tictactoe"),
         (PartialSettings(game="nim", config={"preset": "x"}), "nim has no preset 'x': one of classic, min-nim, sticks"),

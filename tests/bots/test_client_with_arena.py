@@ -58,7 +58,7 @@ async def test_two_bots_of_five_lines_play_rated_matches(play: Play) -> None:
     assert (one[0], one[2], other[0], other[2]) == (0, "", 0, "")
     results = one[1].splitlines()[1:]
     assert len(results) == 6
-    line = r"mine: (won|lost) [a-z0-9-]+ against yours \(win\), rating [\d.]+ ± [\d.]+ -> [\d.]+ ± [\d.]+"
+    line = r"mine: (won|lost) [a-z0-9-]+ against yours, rating [\d.]+ ± [\d.]+ -> [\d.]+ ± [\d.]+"
     assert all(re.fullmatch(line, result) for result in results)
 
 
@@ -105,7 +105,7 @@ async def test_a_typo_costs_three_matches_and_one_traceback(play: Play, tmp_path
     assert out.count("typo: lost") == 3
     assert err.count("Traceback") == 1
     assert err.count(" as before: raised AttributeError: ") == 2
-    assert err.endswith("typo: its program failed in 3 matches in a row, so it stops\n")
+    assert err.endswith("typo: the bot stops, because its program failed in 3 matches in a row\n")
 
 
 async def test_a_name_is_its_owners(play: Play, port: int) -> None:
@@ -116,7 +116,7 @@ async def test_a_name_is_its_owners(play: Play, port: int) -> None:
     assert (code, out) == (1, "")
     assert err == (
         "mine: mine is taken here, not by this token; choose another name, or give its token (auth_failed); "
-        "--name gives another name, --token or ARENA_TOKEN its token\n"
+        "choose another name with --name, or give the token with --token or ARENA_TOKEN\n"
     )
 
 

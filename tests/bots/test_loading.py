@@ -105,13 +105,13 @@ def test_nothing_of_it_stays_in_this_process(tmp_path: Path) -> None:
         (
             "from bots import Bot",
             None,
-            "mine.py calls no run(bot), and of classes of Bot it has none: write class Mine(Bot), in it "
+            "mine.py does not call run(bot), and of subclasses of Bot it has none: write class Mine(Bot), in it "
             'def choose(self, turn), and below it run(Mine("mine"))',
         ),
         (
             BOT + "class Other(Mine): pass",
             None,
-            "mine.py calls no run(bot), and of classes of Bot it has Mine, Other: name the one that is meant, "
+            "mine.py does not call run(bot), and of subclasses of Bot it has Mine, Other: name the one that is meant, "
             "mine.py:Mine",
         ),
         (BOT, "Yours", "mine.py has no class of Bot called 'Yours': it has Mine"),
@@ -134,7 +134,9 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 
 def test_settings_are_for_a_class_and_not_for_a_bot_that_is_made(tmp_path: Path) -> None:
-    with pytest.raises(UsageFault, match=r"its run\(\) has the bot made: settings need the class, .*mine\.py:Mine"):
+    with pytest.raises(
+        UsageFault, match=r"its run\(\) creates the bot: to change settings, name the class, .*mine\.py:Mine"
+    ):
         load(tmp_path, BOT + "run(Mine('own'))", depth="3")
 
 

@@ -44,7 +44,7 @@ def test_the_document_quotes_what_is_said() -> None:
     for said in (
         'mine.py defines Mine but never runs it: end it with run(Mine("mine"))',
         "run takes a bot, not its class",
-        "Mine is given no name to play under",
+        "Mine has no name to play under",
         "Mine has no method choose: rename chose to choose",
         "protocol.py hides the package protocol of Bot Arena",
     ):
@@ -67,7 +67,7 @@ def test_a_program_that_ends_itself_is_not_asked_to_run_its_bot(end: str, tmp_pa
     [
         ("run(Mine)", 'mine.py: run takes a bot, not its class: run(Mine("mine"))'),
         ("run('mine')", "mine.py: run takes a bot, and 'mine' is none: write a class of Bot, and run an object of it"),
-        ("run(Mine())", 'mine.py, line 8: Mine is given no name to play under: write Mine("mine")'),
+        ("run(Mine())", 'mine.py, line 8: Mine has no name to play under: write Mine("mine")'),
         ('play(["gredy", Mine], "nim")', "mine.py, line 8: there is no bot 'gredy': one of "),
         pytest.param(
             'play([Mine, Mine], "nmi")', "mine.py, line 8: there is no game 'nmi': one of ", marks=pytest.mark.ci

@@ -185,15 +185,15 @@ RIGHT = """a move is a line like {"heap":0,"take":1}, and all else goes to stand
         ('read s; read t; echo \'{"type":"ready"}\'; cat', 'wrote \'{"type":"ready"}\', whose type is neither move'),
         (
             "read s; read t; echo '{\"heap\":NaN}'; cat",
-            f"wrote '{{\"heap\":NaN}}', in which is a number that no move has: {RIGHT}",
+            f"wrote '{{\"heap\":NaN}}', which has a number that no move has: {RIGHT}",
         ),
         (
             f'read s; read t; echo \'{{"heap":{"9" * 5000},"take":1}}\'; cat',
-            f'wrote \'{{"heap":{"9" * 48}..., in which is a number that no move has: {RIGHT}',
+            f'wrote \'{{"heap":{"9" * 48}..., which has a number that no move has: {RIGHT}',
         ),
         (
             'read s; read t; echo \'{"type":"move","move":{"heap":1e400},"info":{"value":NaN}}\'; cat',
-            """wrote '{"type":"move","move":{"heap":1e400},"info":{"value":NaN}}', in which is a number that no""",
+            """wrote '{"type":"move","move":{"heap":1e400},"info":{"value":NaN}}', which has a number that no""",
         ),
         ('read s; read t; echo \'{"type":"move"}\'; cat', f"wrote a move without a map in the field move: {RIGHT}"),
         ("exit 3", "ended with exit code 3, for the second time"),
@@ -247,7 +247,7 @@ def test_a_program_that_dies_in_a_match_is_started_again_and_goes_on(
     dies_first = f"read s; read t; test -e {tmp_path}/died || {{ touch {tmp_path}/died; exit 3; }}; {ANSWER}; cat"
     with piped(dies_first, start) as bot:
         assert bot.choose(turn(ply=4)).move == FIRST
-    assert capfd.readouterr().err == "mine: at ply 4 of m-1 its program ended with exit code 3; it is started again\n"
+    assert capfd.readouterr().err == "mine: at ply 4 of m-1 its program ended with exit code 3; it is restarted\n"
 
 
 def test_a_program_may_end_after_each_answer(start: messages.Start, capfd: pytest.CaptureFixture[str]) -> None:

@@ -286,7 +286,7 @@ REFUSED = [
     (["risk-duel", "equal", "equal", "--value", "fit"], "--value is 'fit': one of "),
     (["risk-campaign", "equal", "equal", "--preset", "quick", "--value", "exact"], "--value is 'exact': one of none"),
     (["risk-duel", "equal", "equal", "--jobs", "0"], "--jobs is 0: 1 to 1024"),
-    (["risk-duel", "equal", "equal", "--jobs", "2", "--dask", "tcp://x:1"], "--jobs is of this machine, --dask of a"),
+    (["risk-duel", "equal", "equal", "--jobs", "2", "--dask", "tcp://x:1"], "--jobs is for this machine, --dask for a"),
     (["risk-duel", "equal", "equal", "--dask", "nowhere"], "the cluster's address is 'nowhere': one like tcp://"),
     (["risk-duel", "equal", "equal", "--seed", ""], "seed is '': 1 to 64 printable characters"),
     (["risk-duel", "equal", "equal", "--seed", "\udcff"], "seed is '\\udcff': 1 to 64 printable characters"),

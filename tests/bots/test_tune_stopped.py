@@ -98,7 +98,7 @@ def test_a_tuning_that_is_stopped_says_where_and_how_to_go_on(tmp_path: Path) ->
     assert (process.returncode, out) == (130, "")
     stopped = re.fullmatch(
         r"arena-bot: stopped in generation (\d+) after ([\d,]+) of 12,000 games; "
-        "the same command with --resume goes on",
+        "the same command with --resume continues",
         err.splitlines()[-1],
     )
     assert stopped, err
@@ -145,7 +145,7 @@ def test_a_file_that_can_no_longer_be_written_is_told_and_stays_as_it_was(whole:
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (room, room))
         _, err = process.communicate(timeout=WITHIN)
     assert process.returncode == 1
-    still = f"{file} keeps what it held, and --resume goes on from there"
+    still = f"{file} keeps what it held, and --resume continues from there"
     assert err.splitlines()[-1] == f"arena-bot: {file} can't be written: File too large; {still}"
     assert list(tmp_path.iterdir()) == [file]
     assert load_tuning(str(file)).games < 2 * GAMES
@@ -177,6 +177,6 @@ def test_without_its_scheduler_a_tuning_ends_and_what_a_dask_cluster_played_stay
         _, err = process.communicate(timeout=WITHIN)
     assert process.returncode == 1
     lost = f"lost the Dask scheduler at {scheduler.scheduler_address}: is it running?"
-    assert err.splitlines()[-1] == f"arena-bot: {lost}; the games played are kept in {file}: --resume goes on"
+    assert err.splitlines()[-1] == f"arena-bot: {lost}; the games played are kept in {file}: --resume continues"
     assert "Traceback" not in err
     assert resumed(file) == whole

@@ -295,7 +295,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "w.toml.part").symlink_to("/dev/full")
     with pytest.raises(TuningNotSaved) as refused:
         save_tuning(tuning(2), file)
-    kept = f"{file} keeps what it held, and --resume goes on from there"
+    kept = f"{file} keeps what it held, and --resume continues from there"
     assert str(refused.value) == f"{file} can't be written: No space left on device; {kept}"
     assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]

@@ -209,7 +209,7 @@ async def test_a_page_elsewhere_can_neither_send_a_form_nor_read_or_frame_a_page
             assert page.frames[1].url in ("chrome-error://chromewebdata/", "about:blank", f"{server.url}/admin")
             assert "dora" not in await page.frames[1].content()
             await page.get_by_role("button", name="Win").click()
-            await expect(page.get_by_text("This form is of another page, and nothing was done.")).to_be_visible()
+            await expect(page.get_by_text("The form came from another page, so nothing was done.")).to_be_visible()
             visit.complaints.clear()  # the browser tells of what it refused
     assert not (await server.bots())["dora"].revoked
 

@@ -66,7 +66,7 @@ async def test_a_match_whose_board_fails_at_the_first_turn_is_called_off_and_not
         assert told["reason"] == "void"
         assert not any("mu_after" in seat for seat in told["seats"])
         await expect(page.locator("#failed")).to_have_text(
-            "This page can’t show your match of Nim, so it is called off, and not rated. "
+            "This page can’t show your match of Nim, so it is void, and not rated. "
             "Reload the page before you try again."
         )
         visit.expects("no picture")

@@ -101,7 +101,7 @@ async def test_with_open_registration_the_token_of_a_name_that_somebody_has_is_a
         page = await come(visit, "Anna", "game=nim")
         await expect(page.get_by_label("Your token")).to_be_hidden()
         await start_playing(page)
-        told = "Anna is somebody's name here: choose another, or give its token."
+        told = "The name Anna is taken: choose another, or give its token."
         await expect(page.locator("#wrong-bot")).to_have_text(told)
         await page.get_by_label("Your token").fill(token_of("anna"))
         await start_playing(page)

@@ -78,7 +78,7 @@ async def test_a_name_that_was_refused_on_the_play_page_has_no_token_in_its_code
     async with player(house.url, "owner"), visiting(house.page) as visit:
         page = await sit_down(visit, "owner", "game=nim")
         await expect(page.locator("#wrong-bot")).to_have_text(
-            "owner is somebody's name here: choose another, or give its token."
+            "The name owner is taken: choose another, or give its token."
         )
         await page.goto(f"{house.page}/connect?bot=owner")
         await expect(page.get_by_role("button", name="Reserve it now")).to_be_visible()

@@ -121,7 +121,7 @@ async def test_an_invitation_says_when_its_host_is_not_there_or_a_name_will_not_
         await accept(bob, host.upper(), host)
         await expect(bob.get_by_role("alert").filter(has_text=f"{host} is who invites")).to_be_visible()
         await accept(bob, cid.name, host)
-        taken = f"{cid.name} is somebody's name here: choose another, or give its token."
+        taken = f"The name {cid.name} is taken: choose another, or give its token."
         await expect(bob.locator("#wrong-guest")).to_have_text(taken)
         assert await barriers(bob) == ""
         await accept(bob, guest, host)
@@ -140,7 +140,7 @@ async def test_a_link_that_is_no_whole_invitation_is_said_to_be_none(reading: Vi
             *(("from=<b>ann&game=nim", "from=ann&game=nim&config=null") if os.environ.get("CI") else ()),
         ):
             await page.goto(f"{house.page}/play?{link}")
-            await expect(page.locator("#failed")).to_contain_text("This link is no whole invitation")
+            await expect(page.locator("#failed")).to_contain_text("This invitation link is incomplete")
             await expect(page.get_by_role("button", name="Invite a friend")).to_be_visible()
 
 
@@ -156,6 +156,6 @@ async def test_a_host_who_waits_for_another_variant_is_not_said_to_wait(visiting
     async with player(house.url, "elsewhere") as host, visiting(house.page) as visit:
         await host.seek("nim", private=True, config={"preset": "sticks"})
         page = await visit.open("/play?from=elsewhere&game=nim&preset=classic")
-        await expect(page.locator("#invited")).to_contain_text("elsewhere is here, but waits for nobody now.")
+        await expect(page.locator("#invited")).to_contain_text("elsewhere is here, but has no open invitation now.")
         page = await visit.open("/play?from=elsewhere&game=nim&preset=sticks")
         await expect(page.locator("#invited")).to_contain_text("elsewhere waits for you.")

@@ -39,14 +39,14 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
         page = await sit_down(visit, "ann", "game=tictactoe")
         why = page.locator("#absent")
         await expect(why).to_have_text(
-            "Nobody else here wants to play Tic-tac-toe now: the match begins when somebody does."
+            "Nobody else here wants to play Tic-tac-toe now. The match starts when somebody does."
         )
         assert await barriers(page) == ""
         await page.get_by_role("button", name="Give up waiting").click()
         await expect(page.get_by_role("radio", name="rival")).to_have_count(0)
         await page.get_by_label("Somebody else, by name").fill("rival")
         await start_playing(page)
-        says = "rival is here, but does not want to play Tic-tac-toe with you now: the match begins when it does."
+        says = "rival is here, but not ready to play Tic-tac-toe with you."
         await expect(why).to_have_text(says)
         await rival.seek("tictactoe", open=True)
         await expect(page.get_by_role("heading", name="Tic-tac-toe")).to_be_visible()
@@ -73,7 +73,7 @@ async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
         await page.get_by_label("Your name").fill("Ann")
         await start_playing(page)
         await expect(page.locator("#wrong-bot")).to_have_text(
-            "Ann is somebody's name here: choose another, or give its token."
+            "The name Ann is taken: choose another, or give its token."
         )
         assert await barriers(page) == ""
         await page.get_by_label("Your name").fill("zoe")
@@ -95,7 +95,7 @@ async def test_a_person_who_comes_back_has_their_name_and_its_token_still(visiti
 async def test_nobody_plays_against_themselves(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", "game=nim&opponent=ANN")
-        await expect(page.locator("#wrong-named")).to_contain_text("Nobody plays against themselves")
+        await expect(page.locator("#wrong-named")).to_contain_text("You can't play against yourself")
         for field, invalid in (("Somebody else, by name", "true"), ("Your name", None)):
             assert await page.get_by_label(field).get_attribute("aria-invalid") == invalid
 
@@ -137,7 +137,7 @@ async def through(rival: Player) -> None:
 async def test_where_nothing_is_live_the_page_says_how_to_start_an_arena(reading: Visits, library: str) -> None:
     async with reading(library) as visit:
         page = await visit.open("/play")
-        await expect(page.get_by_text("Nothing is live here: these pages")).to_be_visible()
+        await expect(page.get_by_text("These pages show an arena that is not running")).to_be_visible()
         await expect(page.get_by_text("arena serve --demo")).to_be_visible()
 
 

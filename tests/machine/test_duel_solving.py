@@ -327,7 +327,7 @@ def test_solve_stopped_by_ctrl_c_says_that_the_same_command_goes_on(
 ) -> None:
     monkeypatch.setattr(duel_solving, "sweep", lambda *args: interrupt())
     code, out, err = call("arena-bot", "solve", "risk-duel", "--preset", "africa", XDG_CACHE_HOME=str(tmp_path))
-    assert (code, out, err) == (130, "", "arena-bot: stopped; the same command goes on\n")
+    assert (code, out, err) == (130, "", "arena-bot: stopped; the same command continues\n")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Confidence sequences: valid whenever one stops, as narrow as they may be, for scores that leave 0 to 1 too."""
+"""Confidence sequences: valid whenever you stop, as narrow as they may be, for scores that leave 0 to 1 too."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ async def test_bots_are_approved_and_no_more(server: AdminServer) -> None:
     nobody = await operator.told("/admin/bots", ("bot", "jon"), ("bot", "nobody"), ("do", "disapprove"))
     assert nobody.startswith("There is no bot called nobody")
     assert (await server.bots())["jon"].approved, "all or none"
-    assert (await operator.told("/admin/bots", ("do", "approve"))).startswith("Choose the bots first")
+    assert (await operator.told("/admin/bots", ("do", "approve"))).startswith("Tick the boxes of some bots first")
 
 
 async def test_names_are_noted_as_peoples_and_no_more(server: AdminServer) -> None:
@@ -241,7 +241,7 @@ async def test_matches_are_annulled_and_count_again_and_a_season_starts(server: 
     assert "Start the season second?" in (await operator.post("/admin/seasons", [("name", "second")])).text
     assert [season.season for season in await server.read(list_seasons)] == ["first"]
     assert await operator.told("/admin/seasons", ("name", "second"), ("sure", "yes")) == (
-        "Season second has begun: ratings start anew."
+        "Season second has started with new ratings."
     )
     assert [season.season for season in await server.read(list_seasons)] == ["first", "second"]
     told = await operator.told("/admin/seasons", ("name", "second"), ("sure", "yes"))

@@ -104,7 +104,7 @@ async def test_who_is_not_there_forfeits_and_says_so(server: AdminServer) -> Non
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        (asked("greedy"), "A tournament takes two bots or more"),
+        (asked("greedy"), "A tournament needs two bots or more"),
         (asked("greedy", named="greedy2"), "There is no bot called 'greedy2' on this server"),
         (asked("greedy", named="GREEDY"), "Two bots are called 'greedy'"),
         (asked(*HOUSE, rounds=0), "Rounds is 0: it is 1 to 100000"),

@@ -170,8 +170,8 @@ def test_a_person_is_shown_the_bot_to_meet_next(visitor: Visitor) -> None:
     visitor.store.write(set_people, ["zoe"], person=True)
     page = visitor.get("/bots/zoe").text
     assert "A person · " in page
-    assert re.search(r'Next above at Nim, classic, people: <a href="/bots/level-2"[^>]*>level-2</a>', page)
-    assert "Next above" not in visitor.get("/bots/level-3").text
+    assert re.search(r'Next higher rating at Nim, classic, people: <a href="/bots/level-2"[^>]*>level-2</a>', page)
+    assert "Next higher rating" not in visitor.get("/bots/level-3").text
 
 
 def test_a_bots_page_has_the_command_that_compares_versions_in_the_pool_that_is_shown(visitor: Visitor) -> None:

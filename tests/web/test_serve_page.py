@@ -51,7 +51,7 @@ async def test_a_server_brings_up_a_page_that_knows_where_it_listens(server: Ser
     answer = await get(await server.page())
     port = server.url.rpartition(":")[2]
     assert (answer.status, f'data-socket="{port}"' in answer.text) == (200, True)
-    assert f"people look at {await server.page()}/" in (await get(f"http://127.0.0.1:{port}/")).text
+    assert f"the pages are at {await server.page()}/" in (await get(f"http://127.0.0.1:{port}/")).text
     assert [line.split()[1] for line in server.said[:2]] == ["listening", "the"]
 
 
@@ -93,7 +93,7 @@ async def test_a_page_that_was_killed_comes_back_and_visitors_wait_for_it(tmp_pa
         os.kill(killed, signal.SIGKILL)
         assert (await get(url)).status == 200
         assert page_process(served) != killed
-        await served.says("the page was killed by signal 9; it is started again in 0.5 s")
+        await served.says("the page was killed by signal 9; it is restarted in 0.5 s")
 
 
 async def test_a_page_ends_with_a_server_that_was_killed(tmp_path: Path) -> None:
@@ -126,11 +126,11 @@ async def test_a_page_is_encrypted_with_the_certificate_of_its_arena_and_reads_i
         await served.says("the page read the certificate again")
         assert (await get(url, other.certificate)).status == 200
         os.kill(page_process(served), signal.SIGKILL)
-        await served.says("the page was killed by signal 9; it is started again in 0.5 s")
+        await served.says("the page was killed by signal 9; it is restarted in 0.5 s")
         before = len(served.said)
         served.process.send_signal(signal.SIGHUP)  # while the page is away
         async with asyncio.timeout(WITHIN):
-            while not any("the certificate was read again" in line for line in served.said[before:]):
+            while not any("the certificate was reloaded" in line for line in served.said[before:]):
                 served.news.clear()
                 await served.news.wait()
         assert (await get(url, other.certificate)).status == 200
@@ -168,7 +168,7 @@ async def test_sighup_does_no_harm_to_a_page_of_its_own(tmp_path: Path) -> None:
         async with asyncio.timeout(WITHIN):
             assert b"the page is at" in await process.stderr.readline()
             process.send_signal(signal.SIGHUP)
-            assert b"SIGHUP: there is no certificate to be read again" in await process.stderr.readline()
+            assert b"SIGHUP: there is no certificate to reload" in await process.stderr.readline()
     finally:
         await stopped(process)
     assert process.returncode == 0

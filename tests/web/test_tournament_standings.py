@@ -157,7 +157,7 @@ def met(one: str, other: str, won: int, lost: int = 0) -> list[MatchSample]:
     return [MatchSample(result("m", (one, other), each), None, None) for each in ranks]
 
 
-RANGES = "range: the ranks that chance leaves open to a bot (95 % for all bots together); more rounds narrow it"
+RANGES = "range: the ranks that a bot may have (95 % for all bots together); more rounds narrow it"
 
 
 def test_ranges_of_ranks_say_which_bots_the_matches_tell_apart_and_a_note_what_they_are() -> None:
@@ -167,8 +167,12 @@ def test_ranges_of_ranks_say_which_bots_the_matches_tell_apart_and_a_note_what_t
     chain = [*met("a", "b", 24, lost=16), *met("b", "c", 24, lost=16), *met("a", "c", 30, lost=10)]
     for matches, ranges, note in (
         ([], "", ""),
-        (met("a", "b", 1), "a1-2 b1-2", "beyond chance (95 %) these matches tell no bots apart; more rounds tell more"),
-        (apart, "a1-1 b2-2 c3-3", "beyond chance (95 %) these matches tell all bots apart"),
+        (
+            met("a", "b", 1),
+            "a1-2 b1-2",
+            "these matches don't show (at 95 %) that any bot is better than another; play more rounds",
+        ),
+        (apart, "a1-1 b2-2 c3-3", "these matches show (at 95 %) the order of all bots"),
         ([*met("a", "b", 20), *met("a", "c", 20), *alike], "a1-1 b2-3 c2-3", RANGES),
         (two_pairs, "a1-2 b1-2 c3-4 d3-4", RANGES),
         (chain, "a1-2 b1-3 c2-3", RANGES),

@@ -84,8 +84,8 @@ def test_places_go_by_score_and_a_note_says_which_bots_the_matches_tell_apart(vi
     name = began(visitor.store)
     lost = [result(f"m{place}", ("ann", "bob"), tournament=name, place=place) for place in range(12)]
     for matches, ranges, note in (
-        (lost[:1], ["1–2", "1–2", "–"], "these matches tell no bots apart"),
-        (lost[1:], ["1", "2", "–"], "these matches tell all bots apart."),
+        (lost[:1], ["1–2", "1–2", "–"], "that any bot is better than another"),
+        (lost[1:], ["1", "2", "–"], "the order of all bots."),
     ):
         finish(visitor.store, *matches)
         page = visitor.get(f"/tournaments/{name}").text

@@ -111,7 +111,7 @@ def waiting(ask: Ask, wish: Map, *bots: Map, opponents: Any = (), **more: Any) -
 
 
 def test_a_table_of_three_says_which_seats_are_filled_and_who_gets_ready(ask: Ask) -> None:
-    alone = "2 more are needed, and nobody else here plays this: the match begins when others come."
+    alone = "2 more are needed, and nobody else here plays this: the match starts when more players come."
     assert waiting(ask, WORLD) == f"1 seat of 3 is filled, by you. {alone}"
     slow = "its code is compiled, which takes half a minute or more the first time."
     ready = f"alphabeta gets ready for this game (12 s so far): {slow}"
@@ -121,7 +121,7 @@ def test_a_table_of_three_says_which_seats_are_filled_and_who_gets_ready(ask: As
         "All 3 seats are filled, by you, greedy and random: the match begins in a moment."
     )
     assert waiting(ask, WORLD, GREEDY, third, opponents=["zoe"]) == (
-        "2 seats of 3 are filled, by you and greedy. zoe is not here now: the match begins when it comes."
+        "2 seats of 3 are filled, by you and greedy. zoe is not connected. The match starts when it comes."
     )
 
 
@@ -134,7 +134,7 @@ def test_a_wait_for_more_than_are_here_says_so_and_names_smaller_tables_for_whic
     told = waiting(ask, six, *two)
     assert told.startswith(
         "3 seats of 6 are filled, by you, greedy and random. 3 more are needed, and nobody else here plays "
-        "this: the match begins when others come. Enough are here for “World, three players”"
+        "this: the match starts when more players come. Enough are here for “World, three players”"
     )
     assert told.endswith(": give up waiting to choose one.")
     assert "3 more are needed" not in waiting(ask, six, *two, more_bots=1)
@@ -160,7 +160,7 @@ def test_who_waits_for_a_bot_that_does_not_play_this_is_told_what_it_plays(ask: 
 def test_a_wait_of_two_is_explained_by_who_is_here(ask: Ask) -> None:
     assert waiting(ask, DUEL, GREEDY) == ""
     assert waiting(ask, DUEL, BLUFFER) == (
-        "Nobody else here wants to play Risk: the duel now: the match begins when somebody does."
+        "Nobody else here wants to play Risk: the duel now. The match starts when somebody does."
     )
     assert waiting(ask, DUEL, BLUFFER, FAIR) == (
         "Nobody else here wants to play Risk: the duel, South America now, but fair wants Risk: the duel, Europe, fair."

@@ -139,11 +139,11 @@ class AccessControl:
             _check_page(request)
             session = self._session(request)
             if session is None:
-                said = "you are not signed in any more, and nothing was done: sign in again"
+                said = "you are no longer signed in, so nothing was done: sign in again"
                 return _sign_in_page(request, said, HTTPStatus.FORBIDDEN, {"connection": "close"})
             form = await read_form(request)
             if not hmac.compare_digest(form.one("csrf").encode(), session.csrf.encode()):
-                raise _refused("this form is not of your session, and nothing was done: load the page again")
+                raise _refused("the form is not from your session, so nothing was done: reload the page")
             return await answer(AdminRequest(self, request, session, form))
 
         return endpoint
@@ -201,7 +201,7 @@ def _check_page(request: Request) -> None:
             return
     elif site == "same-origin":
         return
-    raise _refused("this form is of another page, and nothing was done")
+    raise _refused("the form came from another page, so nothing was done")
 
 
 def _refused(why: str) -> HTTPException:

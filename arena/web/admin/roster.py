@@ -50,7 +50,7 @@ async def change(visit: AdminRequest) -> Response:
     """Apply an action to the chosen bots. Revoking and new tokens need a confirmation."""
     names, do = visit.form.many("bot"), visit.form.one("do")
     if not names:
-        return visit.redirect_failed("choose the bots first, by the boxes before their names")
+        return visit.redirect_failed("tick the boxes of some bots first")
     if do in ("revoke", "rotate") and visit.form.one("sure") != "yes":
         return visit.show("admin_confirm_bots.html", do=do, names=names)
     try:
@@ -67,7 +67,7 @@ async def change(visit: AdminRequest) -> Response:
                 return await _rotate(visit, names)
     except Fault as fault:
         return visit.redirect_failed(str(fault))
-    return visit.redirect_failed("there is no such thing to do with bots")
+    return visit.redirect_failed("that action on bots does not exist")
 
 
 async def _rotate(visit: AdminRequest, names: list[str]) -> Response:

@@ -116,7 +116,7 @@ def _pool(profile: Profile, asked: str | None) -> str | None:
     ]
     pools = [row.pool for row in standings]
     if asked and asked not in pools:
-        raise NotFound(f"{profile.name} has no matches in {asked}: it has some in {', '.join(pools) or 'none'}")
+        raise NotFound(f"{profile.name} has no matches in {asked}: it has matches in {', '.join(pools) or 'none'}")
     return asked or next(iter(pools), None)
 
 

@@ -83,7 +83,7 @@ def _find_errors(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
         wrong["pool"] = unknown
     for name in ("opponent", "outcome"):
         if asked[name] and not asked["bot"] and name not in wrong:
-            wrong[name] = "of which bot? Name one above"
+            wrong[name] = "name the bot above"
     for name in ("since", "until"):
         if asked[name] and not _is_time(asked[name]):
             wrong[name] = f"{asked[name]} is no date: a day is written 2026-11-21"

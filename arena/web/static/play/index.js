@@ -99,7 +99,7 @@ function play(socket) {
     table = null;
     showForm();
     const what = `This page can’t show your match of ${gameTitle(game)}`;
-    say(part("failed"), goesOn ? `${what}, which goes on: reload the page.` : `${what}, so it is called off, and not rated. Reload the page before you try again.`);
+    say(part("failed"), goesOn ? `${what}, which continues: reload the page.` : `${what}, so it is void, and not rated. Reload the page before you try again.`);
   }
 
   /** Why a game can't be played on this page; empty where it can. */
@@ -237,7 +237,7 @@ function play(socket) {
     showForm();
     if (isTaken(code)) form.token.ask(bot);
     if (isTaken(code) && isTyped) form.token.wrong(`That is not the token of ${bot}.`);
-    else form.wrong("bot", isTaken(code) ? `${bot} is somebody's name here: choose another, or give its token.` : sentence(reason));
+    else form.wrong("bot", isTaken(code) ? `The name ${bot} is taken: choose another, or give its token.` : sentence(reason));
     socket.start();
   }
 
@@ -251,7 +251,7 @@ function play(socket) {
   setInterval(() => (table === null ? !document.hidden : table.over) && socket.send({ type: "list" }), LIST_INTERVAL_MS);
   showForm();
   if (asked.has("from") && invitation === null)
-    say(part("failed"), "This link is no whole invitation: ask your friend to send it again, or play somebody else.");
+    say(part("failed"), "This invitation link is incomplete: ask your friend to send it again, or choose another opponent.");
   if (known === null) socket.start();
   else enter(known);
 }

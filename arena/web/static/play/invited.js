@@ -83,7 +83,7 @@ export class Invited {
     const waits = found?.seeks?.some((seek) => seek.private && seek.game === game && seek.preset === preset);
     if (waits) say(this.#told, `${host} waits for you.`);
     else if (found?.playing) say(this.#told, `${host} is playing now. Play, and your match begins when ${host} comes back to you.`);
-    else if (found || more) say(this.#told, `${host} is here, but waits for nobody now. Play, and ${host} is asked to join you.`);
+    else if (found || more) say(this.#told, `${host} is here, but has no open invitation now. Play, and ${host} is asked to join you.`);
     else say(this.#told, `${host} is not here now. Play, and your match begins when ${host} comes back; or play a bot.`);
   }
 

@@ -80,7 +80,7 @@ export class Opponents {
   /** Return the error of the choice for a person, as a sentence; empty if it is valid. */
   wrongFor(me) {
     const isOwn = this.chosen.some((name) => name.toLowerCase() === me.toLowerCase());
-    if (isOwn) return "Nobody plays against themselves: choose another opponent.";
+    if (isOwn) return "You can't play against yourself: choose another opponent.";
     const unfit = this.chosen.map((name) => this.#otherwise(name)).find((told) => told !== "");
     return unfit === undefined ? "" : `${unfit} Choose another opponent.`;
   }
@@ -178,7 +178,7 @@ export class Opponents {
 
   #summary(open) {
     if (this.#bots === null) return "Loading who is online …";
-    if (this.#others === 1) return open > 0 || this.#rows.size > 1 ? "" : "Nobody who is online now plays this.";
+    if (this.#others === 1) return open > 0 || this.#rows.size > 1 ? "" : "Nobody online plays this game now.";
     const rest = this.#others - this.chosen.length;
     if (rest === 0) return "All opponents are chosen.";
     const few = open < this.#others ? ` (${open} online now)` : "";

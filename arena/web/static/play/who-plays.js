@@ -143,7 +143,7 @@ export function smallerTables(games, wish, me, bots) {
 }
 
 function tooFew(short, tables) {
-  const more = `${short} more ${short === 1 ? "is" : "are"} needed, and nobody else here plays this: the match begins when ${short === 1 ? "somebody comes" : "others come"}.`;
+  const more = `${short} more ${short === 1 ? "is" : "are"} needed, and nobody else here plays this: the match starts when ${short === 1 ? "another player comes" : "more players come"}.`;
   if (tables.length === 0) return more;
   const titles = tables.map(({ game, pool }) => `“${presetTitle(game, pool)}”`);
   return `${more} Enough are here for ${listed(titles)}: give up waiting to choose ${titles.length === 1 ? "it" : "one"}.`;
@@ -153,7 +153,7 @@ function tooFew(short, tables) {
 function absence(opponents, here, willing, elsewhere, wish) {
   const away = opponents.filter((name) => !here.has(name.toLowerCase()));
   if (away.length > 0)
-    return `${listed(away)} ${away.length === 1 ? "is" : "are"} not here now: the match begins when ${away.length === 1 ? "it comes" : "they come"}.`;
+    return `${listed(away)} ${away.length === 1 ? "is" : "are"} not connected. The match starts when ${away.length === 1 ? "it comes" : "they come"}.`;
   const missing = opponents.map((name) => here.get(name.toLowerCase())).filter((other) => !willing.includes(other));
   if (missing.length === 0) return "";
   const told = missing.map(elsewhere).filter(Boolean);
@@ -161,7 +161,7 @@ function absence(opponents, here, willing, elsewhere, wish) {
   const [names, isOne] = [listed(missing.map(({ bot }) => bot)), missing.length === 1];
   if (missing.every(({ client }) => client === CLIENT))
     return `${names} ${isOne ? "is" : "are"} asked: the match begins when ${isOne ? "they accept" : "all accept"}.`;
-  return `${names} ${isOne ? "is here, but does" : "are here, but do"} not want to play ${gameTitle(wish.game)} with you now: the match begins when ${isOne ? "it does" : "they do"}.`;
+  return `${names} ${isOne ? "is" : "are"} here, but not ready to play ${gameTitle(wish.game)} with you. The match begins if ${isOne ? "it becomes" : "they become"} ready; or give up waiting, and choose another opponent.`;
 }
 
 /** Which seats of a table of several are filled; empty where two play. */
@@ -181,7 +181,7 @@ function nobody(wish, ready, warming, others) {
   });
   return alike.length > 0
     ? `Nobody else here wants to play ${said(wish)} now, but ${listed(alike.slice(0, MAX_TOLD))}.`
-    : `Nobody else here wants to play ${gameTitle(wish.game)} now: the match begins when somebody does.`;
+    : `Nobody else here wants to play ${gameTitle(wish.game)} now. The match starts when somebody does.`;
 }
 
 /** Who warms up for the game, for how long it has, and how long that takes; empty where nobody does. */

@@ -1,0 +1,67 @@
+"""Commands whose help shows options and commands in groups, by the `rich_help_panel` of each, as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+OTHER = "Options"
+"""The heading of arguments and options without a group."""
+
+
+class GroupedCommand(TyperCommand):
+    """A command with its options in groups; those without a group come last."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections of the options."""
+        _write_options(self, ctx, formatter)
+
+
+class CommandGroup(TyperGroup):
+    """A group of commands with these under headings: those of `headings` first, in this order."""
+
+    headings: Sequence[str] = ()
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections of the commands, then those of the options."""
+        self.format_commands(ctx, formatter)
+        _write_options(self, ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for each heading; columns have the same width in all."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        width = max((len(name) for name, _ in commands), default=0)
+        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in self.headings}
+        for name, command in commands:
+            if command is not None and not command.hidden:
+                text = command.get_short_help_str(formatter.width - 4 - width)
+                sections.setdefault(_heading(command, "Commands"), []).append((name.ljust(width), text))
+        for heading, rows in sections.items():
+            if not rows:
+                continue
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+def command_group(headings: Sequence[str]) -> type[CommandGroup]:
+    """Return the class of a group of commands with these headings."""
+    return type("Commands", (CommandGroup,), {"headings": headings})
+
+
+def _heading(item: Any, default: str) -> str:
+    heading = getattr(item, "rich_help_panel", None)
+    return heading if isinstance(heading, str) else default
+
+
+def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.get_params(ctx):
+        if (row := parameter.get_help_record(ctx)) is not None:
+            default = "Arguments" if parameter.param_type_name == "argument" else OTHER
+            sections.setdefault(_heading(parameter, default), []).append(row)
+    last = sections.pop(OTHER, None)
+    for heading, rows in [*sections.items(), *([(OTHER, last)] if last else [])]:
+        with formatter.section(heading):
+            formatter.write_dl(rows)
