@@ -30,9 +30,9 @@ log = logging.getLogger("arena.network.acceptor")
 class Acceptor:
     """Accepts connections on some sockets until `close`. It replaces the event loop's own server.
 
-    `arrive(peer)` returns a slot for a connection, or None to refuse it. `wire(place)` returns its asyncio protocol,
-    which has that slot as `place` and, after the handshake, a `transport`. If `look(start, place)` is given, it gets
-    the first bytes before the handshake.
+    `take_slot(peer)` returns a slot for a connection, or None to refuse it. `make_protocol(slot)` returns its asyncio
+    protocol, which has a `transport` after the handshake. If `inspect_start(start, slot)` is given, it gets the first
+    bytes before the handshake.
     """
 
     def __init__(
@@ -106,24 +106,24 @@ class Acceptor:
             await asyncio.sleep(0)
 
     def _start_handshake(self, accepted: socket.socket, peer: str) -> None:
-        place = self._take_slot(peer)
-        if place is None:
+        slot = self._take_slot(peer)
+        if slot is None:
             accepted.close()
             return
-        wire = self._make_protocol(place)
-        task = self._handshakes.start(self._shake_hands(accepted, wire))
-        place.cut_off = lambda: wire.transport.abort() if task.done() else task.cancel()
+        protocol = self._make_protocol(slot)
+        task = self._handshakes.start(self._shake_hands(accepted, slot, protocol))
+        slot.cut_off = lambda: protocol.transport.abort() if task.done() else task.cancel()
 
-    async def _shake_hands(self, accepted: socket.socket, protocol: Any) -> None:
+    async def _shake_hands(self, accepted: socket.socket, slot: ConnectionSlot, protocol: Any) -> None:
         encrypted = {} if self._encryption is None else self._encryption.ssl_options(self._timeouts)
         try:
             if self._inspect_start is not None:
                 await self._wait_readable(accepted)
-                self._inspect_start(accepted.recv(PEEK_BYTES, socket.MSG_PEEK), protocol.slot)
+                self._inspect_start(accepted.recv(PEEK_BYTES, socket.MSG_PEEK), slot)
             await self._loop.connect_accepted_socket(lambda: protocol, accepted, **encrypted)
         except (OSError, asyncio.CancelledError) as exc:  # the handshake failed, or the connection was closed off
-            self._tls_mismatch.log_failed_handshake(protocol.slot.address, exc)
-            protocol.slot.leave()
+            self._tls_mismatch.log_failed_handshake(slot.address, exc)
+            slot.release()
             accepted.close()
 
     async def _wait_readable(self, accepted: socket.socket) -> None:

@@ -123,7 +123,7 @@ class TreeSearch(TimedSearch, Protocol):
 class Policy(MoveFinder, Protocol):
     """A player of one game that does not search."""
 
-    def move(self, position: Any) -> Any:
+    def choose_move(self, position: Any) -> Any:
         """Return its move in an unfinished position."""
 
 
