@@ -98,7 +98,7 @@ class Broker(NamedTuple):
 
 
 class QueuedMessage(NamedTuple):
-    """A message to publish; `ended` is the match whose end it is, else None."""
+    """A message to publish; `ended_match` is the match whose end it is, else None."""
 
     publication: Publication
     ended_match: str | None = None
@@ -181,8 +181,8 @@ def _size_bytes(numbered: NumberedMessage) -> int:
 class Feed:
     """The event feed of one arena, or of one `node` of it. `run` is its task; of the other methods only `close` waits.
 
-    `taken(match)` is called when the broker has acknowledged the end of a match, `dropped(match)` when that end was
-    dropped for lack of room. Raises `BadBroker` for an invalid address.
+    `on_acknowledged(match)` is called when the broker has acknowledged the end of a match, `on_dropped(match)` when
+    that end was dropped for lack of room. Raises `BadBroker` for an invalid address.
     """
 
     def __init__(

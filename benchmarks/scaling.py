@@ -160,7 +160,7 @@ class Load(NamedTuple):
     processor: int | None = None
 
     def play(self, pipe: Connection) -> None:
-        """Play, and send the seconds from each move to its turn whenever the other end of `line` asks."""
+        """Play, and send the seconds from each move to its turn whenever the other end of `pipe` asks."""
         if self.processor is not None:
             os.sched_setaffinity(0, {self.processor})
         elif not self.pace:

@@ -27,7 +27,8 @@ def read_text(path: Path) -> str:
 def read_bytes(path: Path, max_bytes: int | None = None, timeout_s: float = PIPE_TIMEOUT_S) -> bytes:
     """Return the content of a file or a pipe.
 
-    Raises `OSError`, also for more than `most` bytes (by default `MAX_BYTES`) and for a pipe that does not end in time.
+    Raises `OSError`, also for more than `max_bytes` bytes (by default `MAX_BYTES`) and for a pipe that does not end in
+    time.
     """
     max_bytes = MAX_BYTES if max_bytes is None else max_bytes
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))

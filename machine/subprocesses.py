@@ -80,7 +80,7 @@ def renice(by: int) -> None:
 
 
 def lower_priority(niceness: int) -> None:
-    """Lower the priority of this process and of its session, which it must have started, by exactly `nice`."""
+    """Lower the priority of this process and of its session, which it must have started, by exactly `niceness`."""
     if not niceness:
         return
     _renice(niceness)

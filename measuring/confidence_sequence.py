@@ -74,7 +74,7 @@ def bets(mean: float, low: float, high: float) -> list[float]:
 
 
 def log_capital(log_growths: Sequence[float]) -> float:
-    """Return the logarithm of the total capital; `gained` holds the logarithm of the growth of each part."""
+    """Return the logarithm of the total capital; `log_growths` holds the logarithm of the growth of each part."""
     most = max(log_growths)
     total = 0.0
     for at, part in enumerate(CAPITAL_SHARES):

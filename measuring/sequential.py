@@ -188,11 +188,11 @@ def mean_llr(
     mean1: float,
     solve_multiplier: Callable[[Sequence[float], Sequence[float]], float],
 ) -> float:
-    """Return the log likelihood ratio of the mean `other` to the mean `null`, with the most likely distribution for
+    """Return the log likelihood ratio of the mean `mean1` to the mean `mean0`, with the most likely distribution for
     each.
 
-    Both means lie between the smallest and the largest value. numba can compile the function unchanged; `solve` is
-    `multiplier`, compiled if this function is.
+    Both means lie between the smallest and the largest value. numba can compile the function unchanged;
+    `solve_multiplier` is `solve_multiplier`, compiled if this function is.
     """
     x0 = solve_multiplier([value - mean0 for value in values], counts)
     x1 = solve_multiplier([value - mean1 for value in values], counts)
@@ -203,7 +203,7 @@ def mean_llr(
 
 
 def normal_llr(pairs: int, total: float, squares: float, cubes: float, mean0: float, mean1: float) -> float:
-    """Return the log likelihood ratio of the mean `other` to the mean `null` for normal values of unknown spread.
+    """Return the log likelihood ratio of the mean `mean1` to the mean `mean0` for normal values of unknown spread.
 
     It is n/2 ln(sum (x - null)^2 / sum (x - other)^2), from sums of powers of the values minus one half. Alone it errs
     up to 1.5 times as often as it should if values are skewed. The same ratio is therefore also taken of means

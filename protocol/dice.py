@@ -41,8 +41,8 @@ class Dice:
         self._streams: dict[str, Iterator[int]] = {}
 
     def choice(self, purpose: str, count: int) -> int:
-        """Return a uniform number from 0 to `among` − 1. Up to 256, it uses one byte and rejects bytes at or above the
-        largest multiple of `among` up to 256. Beyond, it does so with two bytes, big-endian. Raises `ValueError` above
+        """Return a uniform number from 0 to `count` − 1. Up to 256, it uses one byte and rejects bytes at or above the
+        largest multiple of `count` up to 256. Beyond, it does so with two bytes, big-endian. Raises `ValueError` above
         65,536.
         """
         if not 1 <= count <= 65536:
@@ -66,7 +66,7 @@ class Dice:
         return self.choice(purpose, 6) + 1
 
     def roll_many(self, purpose: str, count: int) -> bytes:
-        """Roll several dice at once, with the results of `die` in a tenth of the time."""
+        """Roll several dice at once, with the results of `roll` in a tenth of the time."""
         stream = self._stream(purpose)
         thrown = b""
         while len(thrown) < count:

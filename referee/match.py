@@ -59,8 +59,8 @@ class MatchTimeouts:
 
 
 class Match:
-    """One match under a header, from `open` (or `resume` after a restart) to `Finish`. If `older` can fetch recorded
-    events, only the latest stay in memory.
+    """One match under a header, from `start_match` (or `resume` after a restart) to `FinishMatch`. If `older` can fetch
+    recorded events, only the latest stay in memory.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Match:
         self.standing.followers |= {seat}
 
     def set_watched(self, *, is_watched: bool) -> None:
-        """Turn `Show` effects on or off: they are needed while there are watchers."""
+        """Turn `SendToWatchers` effects on or off: they are needed while there are watchers."""
         self._watched = is_watched
 
     def seek_of(self, seat: int) -> str | None:
@@ -151,7 +151,7 @@ class Match:
         return self._seeks[seat]
 
     def start_message(self, seat: int | None = None, *, resumed: bool = False) -> Start:
-        """Build the `start` for a seat, or for a watcher (None)."""
+        """Build the `start_message` for a seat, or for a watcher (None)."""
         seek = None if seat is None or resumed else self._seeks[seat]
         return messages.make_start(self.header, self.game, self.players, seat, seek=seek, resumed=resumed)
 
@@ -455,8 +455,8 @@ class Match:
 
     def _ask_next(self, now: float, line: Ply | None = None, *, round_continues: bool = False) -> list[Effect]:
         """Ask the next seats to move, or finish. After a move, `line` is its line, which already has the clocks. A
-        round that `goes_on` without a seat keeps showing the clocks from its start: newer ones would reveal who has
-        chosen.
+        round that `round_continues` without a seat keeps showing the clocks from its start: newer ones would reveal who
+        has chosen.
         """
         standing = self.standing
         course = standing.current_course

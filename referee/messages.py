@@ -44,7 +44,7 @@ def make_start(
     seek: str | None = None,
     resumed: bool = False,
 ) -> Start:
-    """Build the `start` for a seat, or for a watcher (None)."""
+    """Build the `make_start` for a seat, or for a watcher (None)."""
     return Start(
         match=header.match,
         seek=seek,
@@ -78,8 +78,8 @@ def make_listed_match(header: Header, game: Game[Any, Any], standing: MatchStand
 def make_turn(
     match: str, standing: MatchStanding, events: list[Event], clock_ms: list[int], digest: str, seat: int | None = None
 ) -> Turn:
-    """Build the `turn` for a seat, or for a watcher (None). A seat that is to move gets the legal moves; a seat that
-    has not moved yet gets the nonces. The message keeps references to the lists `events` and `clock_ms`.
+    """Build the `make_turn` for a seat, or for a watcher (None). A seat that is to move gets the legal moves; a seat
+    that has not moved yet gets the nonces. The message keeps references to the lists `events` and `clock_ms`.
     """
     course = standing.current_course
     game, to_move = course.game, course.to_move
@@ -123,7 +123,7 @@ def make_end(
     seed: bytes,
     ratings: Ratings | None,
 ) -> End:
-    """Build the `end` for a seat that has had none, or a watcher (None). It has the seed once the whole match
+    """Build the `make_end` for a seat that has had none, or a watcher (None). It has the seed once the whole match
     is over.
     """
     course, over = standing.current_course, standing.phase is Phase.OVER
@@ -150,8 +150,8 @@ def make_end(
 
 
 def make_end_from_record(record: Record) -> End:
-    """Build the `end` for a watcher from the record of a match. Raises `BadRecord`. Its events are all since the last
-    move that did not end the match. Its state is empty if nothing happened.
+    """Build the `make_end` for a watcher from the record of a match. Raises `BadRecord`. Its events are all since the
+    last move that did not end the match. Its state is empty if nothing happened.
     """
     header, footer = record.header, record.footer
     news: list[Event] = []
@@ -186,7 +186,7 @@ def _make_outcomes(
     payoffs: Sequence[tuple[float | None, int | None]] | None,
     ratings: Ratings | None,
 ) -> list[Outcome]:
-    """Return each seat's outcome. `paid` has the mean payoff per round and the number of rounds, by seat."""
+    """Return each seat's outcome. `payoffs` has the mean payoff per round and the number of rounds, by seat."""
     outcomes = []
     for at, (bot, rank, reason) in enumerate(zip(bots, ranks, reasons, strict=True)):
         rated = msgspec.structs.asdict(ratings.seats[at]) if ratings else {}

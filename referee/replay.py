@@ -95,7 +95,7 @@ class ReplayedMove(NamedTuple):
 
 
 def iter_moves(course: Course, lines: Iterable[tuple[EventLine | None, Course]]) -> Iterator[ReplayedMove]:
-    """Yield the moves of seats among the lines of `replay` that follow the course that has just `begun`."""
+    """Yield the moves of seats among the lines of `replay` that follow the course that has just `course`."""
     before = course.state
     for line, course in lines:
         if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
@@ -117,8 +117,8 @@ class JournalSummary(NamedTuple):
 def apply_journal(
     standing: MatchStanding, lines: Iterable[AnyLine], make_course: Callable[[], Course], match: str
 ) -> JournalSummary:
-    """Apply the lines of a journal to a new standing. Raises `BadRecord` as `replay_courses` does. `course` makes the
-    course that has not begun, once the nonces are known.
+    """Apply the lines of a journal to a new standing. Raises `BadRecord` as `replay_courses` does. `make_course` makes
+    the course that has not begun, once the nonces are known.
     """
     lines = list(lines)
     begun = next((line for line in lines if isinstance(line, Begun)), None)

@@ -227,5 +227,5 @@ async def test_a_broker_that_is_absent_slows_no_match_and_is_told_of_once(broker
     async with hosting(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
         await play_many(arena)
         assert rated_matches(arena) == MATCHES
-    assert len([line for line in arena.said if "is away" in line]) == 1
+    assert len([line for line in arena.said if "can't be reached" in line]) == 1
     assert "Traceback" not in "".join(arena.said)

@@ -61,7 +61,7 @@ def test_the_address_of_a_database_is_what_is_seen_of_it(tmp_path: Path, monkeyp
         (" " * 20, "the token has 0 characters"),
         ("\u200b" * 20, "the token has 0 characters"),
         (f" {'x' * 15}\n", "the token has 15 characters"),
-        (f"{'x' * 16}\u200b{'x' * 16}", "the token has U+200B as its 17. character, which is not seen"),
+        (f"{'x' * 16}\u200b{'x' * 16}", "the token has U+200B as its 17. character, which is invisible"),
         (f"{'x' * 16}\n{'x' * 16}", "the token has U+000A as its 17. character"),
     ],
 )

@@ -129,7 +129,7 @@ class _Parquet:
 
 
 def _open_table(folder: Path, table: str, columns: Columns, form: str, stack: ExitStack) -> CsvWriter | _Parquet:
-    """Open a new file for a table, in one of `FORMATS`. It is complete when `held` is closed.
+    """Open a new file for a table, in one of `FORMATS`. It is complete when `stack` is closed.
 
     Raises `UsageFault` if the package for this format is not installed.
     """

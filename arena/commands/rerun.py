@@ -43,7 +43,7 @@ CONTINUATIONS_PER_TASK = 10
 
 
 class RerunOptions(Struct, frozen=True, kw_only=True):
-    """The options as given: for one match, `target`, or for all matches of the bot in `chosen`."""
+    """The options as given: for one match, `target`, or for all matches of the bot in `selection`."""
 
     database: str
     target: str | None

@@ -28,8 +28,8 @@ _CLOCK = "seconds and increment, like 60+0.5"
 
 
 class Setting(NamedTuple):
-    """The description of a setting: its `help`, what it `takes` in words, and the limits of its value. `many` marks a
-    comma-separated list, which is a repeatable option on the command line.
+    """The description of a setting: its `help`, what it `value_form` in words, and the limits of its value. `is_list`
+    marks a comma-separated list, which is a repeatable option on the command line.
     """
 
     help: str

@@ -65,7 +65,7 @@ def fitting_lines(status: ServerStatus, width: int, height: int) -> list[str]:
 
 
 def status_lines(status: ServerStatus, max_rows: int, width: int) -> list[str]:
-    """Return the lines of the status, with at most `most` rows of bots and of matches."""
+    """Return the lines of the status, with at most `max_rows` rows of bots and of matches."""
     now = datetime.fromisoformat(status.at)
     here = format_count(status.connected, "bot", "bots")
     matches = format_count(status.under_way, "match", "matches")

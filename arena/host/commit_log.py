@@ -46,7 +46,9 @@ _decode = msgspec.msgpack.Decoder(list[Entry]).decode
 
 
 class CommitLog:
-    """The two log files in a folder of journals, used alternately. Existing logs are emptied, so call `mend` before."""
+    """The two log files in a folder of journals, used alternately. Existing logs are emptied, so call
+    `restore_journals` before.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -108,7 +110,7 @@ class CommitLog:
     def _empty(self, index: int, matches: Iterable[str], rewrite: bool) -> None:
         """Sync the journals of some matches, and empty the log that they no longer need.
 
-        A disk drops data that it failed to sync. So with `again` the entries are first written once more.
+        A disk drops data that it failed to sync. So with `rewrite` the entries are first written once more.
         """
         try:
             if rewrite:
@@ -184,7 +186,7 @@ def _read_groups(path: Path) -> Iterator[_Group]:
 
 
 def _write_entries(folder: Path, entries: dict[str, list[Entry]], *, truncate: bool = False) -> None:
-    """Write logged entries to their journals and sync; `cut` truncates each after its last entry. Raise `OSError`."""
+    """Write logged entries to their journals and sync. `truncate` cuts each after its last entry. Raise `OSError`."""
     for match, of_it in entries.items():
         path = journal_path(folder, match)
         try:

@@ -181,13 +181,13 @@ class MatchJournal:
         return at
 
     def roll_back(self, offset: int, exc: BaseException) -> JournalFault:
-        """Cut off the data from offset `at` on, which could not be synced. Return the fault that says so."""
+        """Cut off the data from offset `offset` on, which could not be synced. Return the fault that says so."""
         self.size_bytes = offset
         self._truncate()
         return JournalFault(f"the journal {self._path} can't be synced: {getattr(exc, 'strerror', None) or exc}")
 
     def _truncate(self) -> None:
-        with contextlib.suppress(OSError):  # data beyond `size` is never read
+        with contextlib.suppress(OSError):  # data beyond `size_bytes` is never read
             os.ftruncate(self._file, self.size_bytes)
 
     def read_record_lines(self) -> list[bytes]:
@@ -202,7 +202,8 @@ class MatchJournal:
         return [line for line in data.splitlines(keepends=True) if is_public(line)]
 
     def read_events_before(self, event: Event, max_events: int) -> list[Event]:
-        """Return up to `most` events that were recorded before this one, as many of the latest as fit into a message.
+        """Return up to `max_events` events that were recorded before this one, as many of the latest as fit into a
+        message.
 
         If the journal can't be read, log that and return none: these events only help a client.
         """

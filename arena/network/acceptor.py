@@ -21,7 +21,7 @@ from machine.event_loop import BackgroundTasks
 ACCEPT_BATCH_SIZE = 8
 """Connections accepted in one turn of the event loop."""
 PEEK_BYTES = 8192
-"""Bytes of a new connection that `look` gets before the handshake."""
+"""Bytes of a new connection that `inspect_start` gets before the handshake."""
 EXHAUSTION_ERRNOS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 log = logging.getLogger("arena.network.acceptor")

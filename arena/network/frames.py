@@ -40,7 +40,7 @@ def make_frame(message: Frame) -> bytes:
 
 
 class FastProtocol(ServerProtocol):
-    """The library's protocol, with a fast path: call `message` before `receive_data`."""
+    """The library's protocol, with a fast path: call `try_decode` before `receive_data`."""
 
     _is_between_messages = False
     """True between two messages, when nothing of the next one has arrived."""

@@ -45,10 +45,10 @@ def parse_name_list(
     forbidden_columns: Mapping[str, str] | None = None,
     known_columns: Sequence[str] = (NAME_COLUMN, DISPLAY),
 ) -> NameList:
-    """Parse a CSV of names. `refused` maps forbidden columns to reasons.
+    """Parse a CSV of names. `forbidden_columns` maps forbidden columns to reasons.
 
     Spreadsheet dialects are accepted: commas, semicolons or tabs, a first line `sep=;`, empty columns at the end, and
-    `known` columns in any case (rows use the usual case). Raise `UsageFault` with each wrong line.
+    `known_columns` columns in any case (rows use the usual case). Raise `UsageFault` with each wrong line.
     """
     text = text.lstrip("\ufeff")
     delimiter, text, skipped = _detect_delimiter(text)
@@ -99,7 +99,7 @@ def _detect_delimiter(text: str) -> tuple[str, str, int]:
 
 
 def _strip_empty_end(fields: list[str], min_fields: int) -> list[str]:
-    """Remove empty fields at the end, but keep at least `least` fields."""
+    """Remove empty fields at the end, but keep at least `min_fields` fields."""
     most = len(fields)
     while most > min_fields and not fields[most - 1]:
         most -= 1

@@ -39,8 +39,8 @@ class Action(NamedTuple):
 
 
 class Fork(NamedTuple):
-    """The point where a bot first differs from the record, before either action. `made` is None if the recorded seat
-    left out of turn and the bot stays. `kinds` are those of the position.
+    """The point where a bot first differs from the record, before either action. `new_action` is None if the recorded
+    seat left out of turn and the bot stays. `kinds` are those of the position.
     """
 
     header: Header
@@ -104,9 +104,9 @@ class BranchOutcome(NamedTuple):
 def follow_record(
     record: Record, seat: int, join_seat: Callable[[str], SeatPlayer], seeds: Sequence[str], until: int | None = None
 ) -> RecordAgreement:
-    """Play a seat of a record with a bot as long as it repeats the record, or `until` that ply. `listen` makes the bot
-    from a seed. It gets the first of the `seeds` that gives the recorded nonce, else the last. Raises `BadRecord` as
-    `replay` does, and `ValueError` without seeds.
+    """Play a seat of a record with a bot as long as it repeats the record, or `until` that ply. `join_seat` makes the
+    bot from a seed. It gets the first of the `seeds` that gives the recorded nonce, else the last. Raises `BadRecord`
+    as `replay` does, and `ValueError` without seeds.
     """
     if not seeds:
         raise ValueError(f"seat {seat} has no seed: its bot needs one")

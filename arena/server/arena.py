@@ -73,8 +73,9 @@ class Arena(HostHandler):
     """An arena server. Its `host` resumes the matches of the journal and listens; `close` leaves running ones in it.
 
     Matches that do not count for the ladder of bots use `slow_clock` if a seat asks for it. A disconnected seat drops
-    out after `away` seconds; with 0, when its clock runs out. `operations` are the handlers of operator requests, and
-    `access` says who may send them. `meters` measure moves, and `work_clock` measures the work that clients cause.
+    out after `away_s` seconds; with 0, when its clock runs out. `make_operations` are the handlers of operator
+    requests, and `access` says who may send them. `meters` measure moves, and `work_clock` measures the work that
+    clients cause.
     """
 
     def __init__(
@@ -140,7 +141,7 @@ class Arena(HostHandler):
     def dismiss(self, bots: Iterable[str], message: str, reason: str) -> list[str]:
         """Disconnect bots that lost their right to be connected, and return those that were connected.
 
-        Logins in progress are checked again. `why` is the message to the bot, in which `{bot}` stands for its name;
+        Logins in progress are checked again. `message` is the message to the bot, in which `{bot}` stands for its name;
         `reason` is the close reason.
         """
         self._revocations += 1

@@ -21,7 +21,9 @@ DRAIN_CANCELLED_MESSAGE = "the arena no longer stops: it starts matches again"
 
 
 class Drain:
-    """The draining state, which can be undone. `stop` is called at the end. Bots are told, also when they connect."""
+    """The draining state, which can be undone. `on_drained` is called at the end. Bots are told, also when they
+    connect.
+    """
 
     def __init__(self, clients: ClientRegistry, warnings: Warnings) -> None:
         self.on_drained: Callable[[], None] = lambda: None
@@ -45,7 +47,7 @@ class Drain:
             raise ArenaFault("the server is stopping, and starts no new matches")
 
     def begin(self, timeout_s: float | None) -> None:
-        """Start draining; stop when all matches are over or after `within` seconds. Calling again resets the limit."""
+        """Start draining; stop when all matches are over or after `timeout_s` seconds. Another call resets it."""
         if self._drain_task is None:
             self._broadcast(DRAINING_MESSAGE)
         else:

@@ -29,8 +29,8 @@ def pause_message(seconds: float) -> str:
 class Playbans:
     """Tracks which bots are trusted, by folded name and address. `now()` returns seconds of one clock.
 
-    A bot becomes trusted with its first `ready`, until it misses a match. Untrusted bots of one address play one match
-    at a time, so the cost of silent bots does not grow with slots and names.
+    A bot becomes trusted with its first `on_ready`, until it misses a match. Untrusted bots of one address play one
+    match at a time, so the cost of silent bots does not grow with slots and names.
     """
 
     def __init__(

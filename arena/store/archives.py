@@ -76,7 +76,7 @@ def register_planned_archive(connection: Connection, path: Path, records: int) -
 
 
 def register_archive(connection: Connection, path: Path, records: int, size_bytes: int) -> int:
-    """Register or update a file with its record count and its `size` in bytes. Return its number."""
+    """Register or update a file with its record count and its `size_bytes` in bytes. Return its number."""
     noted = _stored_path(connection, path)
     execute(connection, _UPSERT_FILE, {"path": noted, "records": records, "bytes": size_bytes})
     return int(execute(connection, _NUMBER_OF_PATH, {"path": noted}).scalar_one())

@@ -134,7 +134,7 @@ def move_records(
     connection: Connection, path: Path, file_counts: tuple[int, int], written: Sequence[OldRecord]
 ) -> ArchivingTotals:
     """Assign records to an archive file and delete them from the database, unless they changed since they were read.
-    `file` is the file's record count and size in bytes.
+    `file_counts` is the file's record count and size in bytes.
     """
     kept = {row.match: row.data for row in execute(connection, _DATA, numbers_parameter(one.number for one in written))}
     same = [one for one in written if kept.get(one.number) == one.data]
@@ -148,8 +148,8 @@ def move_records(
 def move_all(
     store: Store, old: OldRecordFilter, folder: Path, on_transaction: Callable[[float], None] = lambda seconds: None
 ) -> ArchivingTotals:
-    """Move all old records into archive files of a folder. `rest` is called after each transaction with the seconds it
-    took. Raises `ArenaFault`; what is already moved stays moved.
+    """Move all old records into archive files of a folder. `on_transaction` is called after each transaction with the
+    seconds it took. Raises `ArenaFault`; what is already moved stays moved.
     """
     moved, place, before = ArchivingTotals(), ScanPosition(), None
     while place != before:

@@ -32,7 +32,7 @@ def peak_positions(size: int) -> list[tuple[int, int]]:
 
 
 class IncrementalTree:
-    """A tree to append leaves to. It starts from the size of a tree and the hashes of its `peaks`."""
+    """A tree to append leaves to. It starts from the size of a tree and the hashes of its `peak_positions`."""
 
     def __init__(self, size: int, hashes: Sequence[bytes]) -> None:
         self.size = size
@@ -69,7 +69,7 @@ def _left_size(size: int) -> int:
 
 
 def inclusion_proof(index: int, size: int, node: NodeHash) -> list[bytes]:
-    """Return the hashes that prove that leaf `at`, from 0, is in a tree with `size` leaves."""
+    """Return the hashes that prove that leaf `index`, from 0, is in a tree with `size` leaves."""
     start, end, path = 0, size, []
     while end - start > 1:
         middle = start + _left_size(end - start)

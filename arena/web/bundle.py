@@ -37,7 +37,8 @@ def _boards() -> dict[str, str]:
 
 @functools.cache
 def modules(entry: str, *, with_dynamic_imports: bool = True) -> dict[str, str]:
-    """Return the URLs of a static module and of all its imports, by path; without `later`, of its static imports only.
+    """Return the URLs of a static module and of all its imports, by path; without `with_dynamic_imports`, of its static
+    imports only.
 
     Raises `OSError` for a missing module.
     """

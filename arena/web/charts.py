@@ -47,7 +47,7 @@ class Scale(NamedTuple):
 def make_scale(
     values: Iterable[float], size: float, min_span: float = MIN_RATING_SPAN, steps: int = TICK_STEPS
 ) -> Scale:
-    """Return a scale from tick to tick that contains all values (0 if there are none) and spans at least `least`."""
+    """Return a scale from tick to tick that contains all values (0 if there are none) and spans at least `min_span`."""
     low, high = _widen_range(list(values) or [0.0, min_span], min_span)
     step = _step((high - low) / steps)
     # Without the tolerance, 0.3 / 0.1 < 3 and 1.1 / 0.1 > 11 would add a tick beyond the ends.
@@ -71,7 +71,7 @@ def _widen_range(values: Sequence[float], least: float = MIN_RATING_SPAN) -> tup
 
 
 def _step(min_step: float) -> float:
-    """Return the smallest of 1, 2, 5, 10, 20 … that is at least `least`."""
+    """Return the smallest of 1, 2, 5, 10, 20 … that is at least `min_step`."""
     magnitude = float(10 ** math.floor(math.log10(min_step)))
     return next(step * magnitude for step in ROUND_STEPS if step * magnitude >= min_step * (1 - _ROUNDING_TOLERANCE))
 
@@ -100,7 +100,7 @@ def sparkline_points(values: Sequence[float], width: float, height: float) -> st
 
 
 class RatingCurve(NamedTuple):
-    """A rating over the number of matches, in a box of `across.size` by `upright.size`: its mean and its band."""
+    """A rating over the number of matches, in a box of `x_scale.size` by `y_scale.size`: its mean and its band."""
 
     x_scale: Scale
     y_scale: Scale

@@ -67,8 +67,8 @@ class Grading:
         self, address: str, record: bytes, name: str, request: GradeRequest, is_gone: Callable[[], Awaitable[bool]]
     ) -> Grades:
         """Return the grades of a match, from the cache or from the grading process. Raises the errors of `grade`,
-        `ArenaFault` after the timeout, and `ClientDisconnect` if the visitor is `gone`. The process is killed in both
-        cases.
+        `ArenaFault` after the timeout, and `ClientDisconnect` if the visitor is `is_gone`. The process is killed in
+        both cases.
         """
         kept = await asyncio.to_thread(self._kept.read, record, request)
         if kept is not None:

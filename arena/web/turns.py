@@ -18,7 +18,9 @@ RETRY_AFTER_S = 5
 
 
 class FairQueue:
-    """A fair queue with `at_once` running tasks, and at most `per_address` and `waiting` (in all) waiting ones."""
+    """A fair queue with `threads` running tasks, and at most `max_waiting_per_address` and `waiting` (in all) waiting
+    ones.
+    """
 
     def __init__(self, threads: int, max_waiting_per_address: int, max_waiting: int) -> None:
         self._free = threads

@@ -45,7 +45,7 @@ HANG_UP_PROBABILITY = 0.05
 
 
 class FaultyProxy(TcpProxy):
-    """A proxy that injects faults at random; `done` counts them."""
+    """A proxy that injects faults at random; `fault_counts` counts them."""
 
     def __init__(self, port: int, chance: random.Random) -> None:
         super().__init__(port)

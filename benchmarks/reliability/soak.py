@@ -60,7 +60,7 @@ MAX_KIB_PER_MATCH = 0.5
 
 
 class Sample(NamedTuple):
-    """A measurement `at` seconds after the server's start; `held` is in the order of `COUNTED`."""
+    """A measurement `at` seconds after the server's start; `held` is in the order of `MEASURE_NAMES`."""
 
     at: float
     held: tuple[float, ...]

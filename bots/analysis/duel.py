@@ -38,7 +38,8 @@ def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, pla
     """Return the facts about a map, ready for JSON, from `table` or a table solved now.
 
     `seconds` is the time to solve it, without compilation; null with a given table. A value is the expected result for
-    the seat that makes the move, off by at most `error`. `best_play` is null unless `play` is set, which takes longer.
+    the seat that makes the move, off by at most `error`. `compute_best_play` is null unless `play` is set, which takes
+    longer.
 
     Raises `UsageFault` if the map is too large or numba is missing.
     """

@@ -1,4 +1,4 @@
-"""Opens a WebSocket to the arena. Raises `Away` if trying again may help, `Refused` if it can't."""
+"""Opens a WebSocket to the arena. Raises `ArenaUnreachable` if trying again may help, `ArenaRefused` if it can't."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ _RETRYABLE_STATUSES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPSta
 
 
 class ArenaUnreachable(Fault):
-    """No arena answers now. `after` is the number of seconds that it asks clients to wait, 0 if it does not say."""
+    """No arena answers now. `retry_after_s` is the number of seconds that it asks clients to wait, 0 if it does not
+    say.
+    """
 
     def __init__(self, why: str, after: float = 0.0) -> None:
         super().__init__(why)
@@ -58,7 +60,9 @@ class _SameHostConnect(open_websocket):
 
 
 async def connect(url: str, timeouts: ClientTimeouts) -> ClientConnection:
-    """Open a connection to the arena at `url`. Raises `Away`, `Refused`; `UsageFault` for a bad URL or proxy."""
+    """Open a connection to the arena at `url`. Raises `ArenaUnreachable`, `ArenaRefused`; `UsageFault` for a bad URL or
+    proxy.
+    """
     try:
         return await _SameHostConnect(
             url,

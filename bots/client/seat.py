@@ -111,7 +111,7 @@ class Seat:
     def handle_end(self, end: messages.End | None) -> list[Effect]:
         """Handle the end of the match; `end` is None if it ended while the connection was down.
 
-        The bot's `ended` or `missed` is called after its last work, if it overrides that method.
+        The bot's `handle_end` or `missed` is called after its last work, if it overrides that method.
         """
         self.is_over = True
         self._waiting_work = None

@@ -16,16 +16,14 @@ if TYPE_CHECKING:
 
 
 def compare(
-    game: Annotated[
-        str, typer.Argument(metavar="GAME", help=f"The game, from its first position: {', '.join(SEARCHABLE_GAMES)}.")
-    ],
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"One of {', '.join(SEARCHABLE_GAMES)}.")],
     depth: Annotated[int | None, typer.Option(help="Plies, 1 to 64 [the whole game if feasible].")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A config key.")] = None,
     preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
     eval_: Annotated[str | None, typer.Option("--eval", metavar="NAME", help="The evaluation at the horizon.")] = None,
     json_: Json = False,
 ) -> None:
-    """Compare all searches of one position: nodes, leaves, value and seconds."""
+    """Compare all searches of a game's first position: nodes, leaves, value and seconds."""
     from bots.analysis.searches import compare_searches
     from bots.client.settings import read_config
     from bots.evaluation import load_evaluation

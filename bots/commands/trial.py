@@ -142,8 +142,8 @@ def play_trial(
     value: str,
     on_game_played: Callable[[], object] = lambda: None,
 ) -> TrialResult:
-    """Play all games; `played` is called after each. No tuning plays these starts, unless its seed is like `trial/…`.
-    `value` names the value function that measures luck, or is `none`.
+    """Play all games; `on_game_played` is called after each. No tuning plays these starts, unless its seed is like
+    `trial/…`. `value` names the value function that measures luck, or is `none`.
     """
     found: list[list[ScoreAndLuck]] = []
     for seat, (first, second) in enumerate((sides, sides[::-1])):
@@ -160,7 +160,7 @@ def play_trial(
 
 
 def summarize_games(first: Sequence[ScoreAndLuck], second: Sequence[ScoreAndLuck], *, has_luck: bool) -> TrialResult:
-    """Return the result from seat 0's games by start, with the first side there in `first`. Luck counts if `freed`."""
+    """Return the result from seat 0's games by start, with the first side there in `first`."""
     scores = [
         SideScore(points, luck if has_luck else None, start, seat=seat)
         for start, (one, two) in enumerate(zip(first, second, strict=True))

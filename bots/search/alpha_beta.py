@@ -54,7 +54,7 @@ def alphabeta(
     """Search by alpha-beta, fail-soft: the returned value may lie outside the window and is then a bound.
 
     Moves that caused cutoffs elsewhere are tried first. With a `table`, transpositions are not searched twice. Raises
-    `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
+    `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     return _AlphaBetaSearch(SearchTree(rules, root, evaluate=evaluate, limit=limit), table, chance=False).search(
         root, depth
@@ -97,7 +97,7 @@ class _AlphaBetaSearch(Generic[S, M]):
         return self._tree.make_result(value, line, depth)
 
     def _visit(self, state: S, plies_left: int, ply: int, alpha: float, beta: float) -> tuple[float, Line[M]]:
-        """Return the value if it lies between `alpha` and `beta`, else a bound on it; search `left` plies below."""
+        """Return the value if it lies between `alpha` and `beta`, else a bound on it. Search `plies_left` plies."""
         tree = self._tree
         tree.count_visit(ply)
         mover = self._rules.to_move(state)

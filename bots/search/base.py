@@ -45,7 +45,7 @@ class ChanceNotSupported(Fault):
 
 
 class LimitReached(Exception):
-    """A search used up the time or the nodes of its `Limit`."""
+    """A search used up the time or the nodes of its `SearchLimit`."""
 
 
 class SearchLimit:
@@ -151,7 +151,7 @@ class SearchTree(Generic[S, M]):
         return self._opinion * self._evaluate(self.rules, state, self.seat or 0)
 
     def only_outcome(self, state: S, move: M) -> S:
-        """Return the only outcome of a move. Raises `HasChance` if there are several."""
+        """Return the only outcome of a move. Raises `ChanceNotSupported` if there are several."""
         outcomes = self.rules.outcomes(state, move)
         if len(outcomes) > 1:
             raise ChanceNotSupported(self.rules.name)
@@ -180,7 +180,7 @@ def deepen(
     max_depth: int = DEFAULT_MAX_DEPTH,
     **options: Any,
 ) -> SearchResult[M]:
-    """Search by iterative deepening: call `search` with depth 1, 2, 3, … up to `deepest`, and with `options`.
+    """Search by iterative deepening: call `search` with depth 1, 2, 3, … up to `max_depth`, and with `options`.
 
     It stops when `limit` is spent, when the whole game was searched, or when a win or loss is forced. The result is
     that of the last depth completed; its nodes are those of all depths, its leaves those of the completed ones. If none

@@ -207,7 +207,7 @@ def _make_child(rng: random.Random, parents: Sequence[Gene]) -> Gene:
 
 
 def _make_mutant(chance: random.Random, method: Method, parents: Sequence[Gene], max_change: float) -> Gene:
-    """Return a parent with one weight replaced by a random one at most `reach` away."""
+    """Return a parent with one weight replaced by a random one at most `max_change` away."""
     parent = chance.choice(parents)
     at = chance.randrange(len(parent))
     weight = chance.uniform(max(0.0, parent[at] - max_change), min(method.highest, parent[at] + max_change))

@@ -260,5 +260,5 @@ def grader_of(game: Duel) -> Grader:
 
 
 def can_grade(game: Duel) -> bool:
-    """Return whether `judge_of` works here without a table from `arena-bot solve`."""
+    """Return whether `grader_of` works here without a table from `arena-bot solve`."""
     return HAS_NUMBA and is_solved_on_demand(game.map, game.max_troops)

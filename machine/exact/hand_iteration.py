@@ -70,8 +70,8 @@ def run_rounds(begin: int, end: int, tree: Any, sets: Any, current: Any, regret:
 
     `tree` holds arrays by node: the seat to act, the first child, the number of children (0 at the end), the first act,
     the probability of the chance event that leads to it, and its value for seat 0 at the end. `sets` holds arrays by
-    information set: its seat, first act and number of acts. `now`, `regret` and `mean` are by act; `scratch` is three
-    arrays by node.
+    information set: its seat, first act and number of acts. `current`, `regret` and `mean` are by act; `scratch` is
+    three arrays by node.
     """
     own, others, worth = scratch
     for number in range(begin, end):

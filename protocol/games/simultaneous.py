@@ -13,9 +13,9 @@ from protocol.messages import Event
 
 
 class SimultaneousGame(Game[S, M]):
-    """A game of rounds: every seat of `movers` chooses; then `resolve` plays the round. In the encoded state, `to_move`
-    is the list of these seats, or null once the game is over. `apply`, which plays one move of one seat, is not
-    supported.
+    """A game of rounds: every seat of `movers` chooses; then `resolve_round` plays the round. In the encoded state,
+    `to_move` is the list of these seats, or null once the game is over. `apply`, which plays one move of one seat, is
+    not supported.
     """
 
     @abstractmethod
@@ -50,7 +50,7 @@ class SimultaneousGame(Game[S, M]):
         return self.legal_moves_of(state, movers[0]) if movers else ()
 
     def apply(self, state: S, move: M, dice: Dice) -> NoReturn:
-        raise TypeError(f"in {self.name} all move at once: there is `resolve`")
+        raise TypeError(f"in {self.name} all move at once: there is `resolve_round`")
 
     def encode_moves(self, moves: Mapping[int, M]) -> list[dict[str, Any] | None]:
         """Return the moves of a round by seat, as an event has them; null for a seat without a choice."""

@@ -78,7 +78,7 @@ async def test_the_rest_after_a_portion_is_many_times_as_long_as_it_took(
     everyone = asyncio.Event()
 
     class Slow(Watcher):
-        def show(self, shown: EncodedMessages) -> None:
+        def send_shared(self, shown: EncodedMessages) -> None:
             began = time.monotonic()
             time.sleep(0.001)
             told.append((began, time.monotonic()))
@@ -172,7 +172,7 @@ async def test_a_message_is_made_ready_once_for_each_encoding() -> None:
             super().__init__()
             self.codec = codec
 
-        def show(self, shown: EncodedMessages) -> None:
+        def send_shared(self, shown: EncodedMessages) -> None:
             self.ready = shown.encode(self.codec, framed)
 
     audience = Audience(Broadcaster(), "m")
@@ -187,7 +187,7 @@ async def test_a_message_is_made_ready_once_for_each_encoding() -> None:
 
 async def test_one_that_can_not_be_told_is_its_own_trouble(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Watcher):
-        def show(self, shown: EncodedMessages) -> None:
+        def send_shared(self, shown: EncodedMessages) -> None:
             raise ConnectionError("gone")
 
     audience = Audience(Broadcaster(), "m-1")

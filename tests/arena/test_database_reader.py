@@ -468,7 +468,7 @@ async def test_no_announcement_ends_a_node(caplog: pytest.LogCaptureFixture) -> 
     done: asyncio.Queue[str] = asyncio.Queue()
 
     class Faulty:
-        async def heard(self, announcement: Announcement) -> None:
+        async def on_announcement(self, announcement: Announcement) -> None:
             done.put_nowait(announcement.kind)
             raise UsageFault("no name has a NUL in it") if announcement.kind == "bots" else ZeroDivisionError
 
@@ -478,7 +478,7 @@ async def test_no_announcement_ends_a_node(caplog: pytest.LogCaptureFixture) -> 
         announced.put_nowait(Announcement(kind))  # type: ignore[arg-type]
     async with background_task(_apply_announcements(arena, announced)), asyncio.timeout(WITHIN):
         assert [await done.get() for _ in range(3)] == ["bots", "ratings", "bots"]
-    assert caplog.text.count("is left out") >= 2
+    assert caplog.text.count("is ignored") >= 2
 
 
 def test_a_name_is_free_when_another_session_has_the_number_of_the_process_that_held_it(

@@ -20,7 +20,7 @@ from timeouts import WITHIN
 def stopped(served: Any) -> asyncio.Event:
     """Set when the arena is to be stopped."""
     over = asyncio.Event()
-    served.arena.drain.stop = over.set
+    served.arena.drain.on_drained = over.set
     return over
 
 

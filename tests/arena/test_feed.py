@@ -395,7 +395,7 @@ async def test_a_broker_that_refuses_is_told_of_in_one_line(
     await feed.close()
     await running
     server.close()
-    assert f"is away ({said});" in caplog.records[0].getMessage()
+    assert f"can't be reached ({said});" in caplog.records[0].getMessage()
 
 
 @pytest.mark.virtual_time

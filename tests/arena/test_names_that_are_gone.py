@@ -40,13 +40,13 @@ class Wire:
     round_trip_s = 0.0
     late: Any = None
 
-    def push_framed(self, frame: bytes) -> None:
+    def send_framed(self, frame: bytes) -> None:
         pass
 
-    def in_turn(self, pieces: Any) -> None:
+    def run_in_turns(self, pieces: Any) -> None:
         list(pieces)
 
-    def drop(self, code: int, reason: str) -> None:
+    def start_close(self, code: int, reason: str) -> None:
         pass
 
 
@@ -84,8 +84,8 @@ async def test_two_thousand_names_that_come_and_go_leave_no_more_than_a_few_hund
         identity = await arena.authenticate(hello, Wire.address)
         session = Session(cast(Connection, Wire()), JSON, hello, identity.bot, lambda session, message: None)
         arena.host.clients.add_session(session)
-        arena.request(session, Seek(id="s", game="nim", opponent=f"nobody-{number}"))
-        arena.request(session, Unseek(id="s"))
+        arena.handle_message(session, Seek(id="s", game="nim", opponent=f"nobody-{number}"))
+        arena.handle_message(session, Unseek(id="s"))
         arena.host.clients.remove_session(session)
 
     kept: list[Counter[str]] = []

@@ -146,7 +146,7 @@ def test_a_server_that_ends_each_connection_that_is_made_is_away(
 ) -> None:
     store.read(all_bots)
     alter(url, END_OTHER_SESSIONS)
-    monkeypatch.setattr(postgres_database.PostgresDatabase, "_prepare", lambda self, raw: raw.close())
+    monkeypatch.setattr(postgres_database.PostgresDatabase, "_prepare_connection", lambda self, raw: raw.close())
     with pytest.raises(StoreUnavailable, match="the server has ended a connection that was just made"):
         store.read(all_bots)
     monkeypatch.undo()

@@ -125,7 +125,7 @@ async def test_an_invitation_says_when_its_host_is_not_there_or_a_name_will_not_
         await expect(bob.locator("#wrong-guest")).to_have_text(taken)
         assert await barriers(bob) == ""
         await accept(bob, guest, host)
-        await expect(bob.locator("#absent")).to_contain_text(f"{host} is not here now")
+        await expect(bob.locator("#absent")).to_contain_text(f"{host} is not connected")
         await invite(hers, host, "game=tictactoe")
         await expect(bob.locator(".table .players")).to_be_visible()
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 async def test_whom_another_person_names_is_asked_and_can_accept(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as hers, visiting(house.page, PHONE) as his:
         ann = await sit_down(hers, "ann", "game=grundy&preset=large&opponent=Bob")
-        await expect(ann.locator("#absent")).to_contain_text("Bob is not here now")
+        await expect(ann.locator("#absent")).to_contain_text("Bob is not connected")
         bob = await come(his, "bob")
         await expect(bob.locator("#calls")).to_contain_text(
             "ann waits to play you at Grundy’s game, heaps of 20 and 30"
@@ -46,8 +46,9 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
         await expect(page.get_by_role("radio", name="rival")).to_have_count(0)
         await page.get_by_label("Somebody else, by name").fill("rival")
         await start_playing(page)
-        says = "rival is here, but not ready to play Tic-tac-toe with you."
-        await expect(why).to_have_text(says)
+        await expect(why).to_contain_text(
+            "rival is here, but not ready to play Tic-tac-toe with you. The match begins if "
+        )
         await rival.seek("tictactoe", open=True)
         await expect(page.get_by_role("heading", name="Tic-tac-toe")).to_be_visible()
 

@@ -114,7 +114,7 @@ def test_what_is_searched_for_is_said_and_stands_in_the_form(played: Visitor) ->
         ("pool=nim/none", "pool", "There is no pool &#39;nim/none&#39;: one of "),
         ("reason=luck", "reason", "There is no reason luck"),
         ("since=yesterday", "since", "Yesterday is no date"),
-        ("opponent=bob", "opponent", "Of which bot?"),
+        ("opponent=bob", "opponent", "Name the bot above"),
         ("since=2026-02-01&until=2026-01-01", "until", "Ends before it begins"),
     ],
 )

@@ -38,7 +38,7 @@ def fits(size: str, most: int = MAX_FORM_BYTES) -> bool:
 
 
 async def read_form(request: Request, max_bytes: int = MAX_FORM_BYTES) -> Form:
-    """Read the form of a request, of at most `most` bytes. Raises `HTTPException`."""
+    """Read the form of a request, of at most `max_bytes` bytes. Raises `HTTPException`."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_MEDIA_TYPE:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a form is sent as {FORM_MEDIA_TYPE}")
     said = request.headers.get("content-length", "")

@@ -282,7 +282,9 @@ def apply_attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: 
 
 @compiled
 def make_move(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, units_left: int) -> bool:
-    """Play an attack of `size` units that leaves `remain`, or end the turn. Return whether the game is over for MAX."""
+    """Play an attack of `size` units that leaves `units_left`, or end the turn. Return whether the game is over for
+    MAX.
+    """
     play[ELIMINATED] = -1
     if move < board[BORDER_COUNT]:
         if apply_attack(board, state, play, keys, move, size, units_left):
@@ -294,7 +296,7 @@ def make_move(board: Any, state: Any, play: Any, keys: Any, move: int, size: int
 
 @compiled
 def write_battle(board: Any, state: Any, play: Any, chances: Any, begin: int, move: int) -> tuple[int, int]:
-    """Return the units that a move sends and its number of results; `throw` writes them to `chances` from `room` on."""
+    """Return the units that a move sends and its number of results; write their chances from `begin` on."""
     if move == board[BORDER_COUNT]:
         chances[begin], chances[begin + 1] = 1.0, 0.0
         return 0, 1
@@ -353,7 +355,8 @@ def first_sources_after(board: Any, last: int) -> tuple[int, int]:
 def search_quiescence(
     board: Any, state: Any, play: Any, scale: Any, attacks_left: int, last: int, ply: int, alpha: float, beta: float
 ) -> float:
-    """Return the evaluation, or the best for the seat to move after up to `more` candidate attacks without dice.
+    """Return the evaluation, or the best for the seat to move after up to `attacks_left` candidate attacks without
+    dice.
 
     After `last`, attacks start only from cells behind its source, or from the two cells that it changed.
     """
@@ -417,8 +420,8 @@ def search_quiescence(
 def search_expectiminimax(
     board: Any, state: Any, play: Any, keys: Any, scale: Any, chances: Any, room: int, depth_left: int, ply: int
 ) -> float:
-    """Return the expectiminimax value of an unfinished position, `left` turns or plies deep. `chances` is free from
-    `room`.
+    """Return the expectiminimax value of an unfinished position, `depth_left` turns or plies deep. `chances` is free
+    from `room`.
     """
     if play[STOP] or play[NODES] >= play[NODE_LIMIT]:
         play[STOP] = 1
@@ -519,8 +522,8 @@ def search_alpha_beta(
     alpha: float,
     beta: float,
 ) -> float:
-    """Search by fail-soft alpha-beta with Star1 (Ballard 1983). Return the value that `expect` has, or a bound on
-    it.
+    """Search by fail-soft alpha-beta with Star1 (Ballard 1983). Return the value that `search_expectiminimax` has, or a
+    bound on it.
     """
     # It is this long because it is the hot loop. Moving its parts, even the table lookup, into functions costs some 5 %
     # of the nodes a second when compiled, and a call a node when not.
@@ -682,10 +685,10 @@ class CampaignSearch:
         """Return the best move by iterative deepening up to `depth` within `limit`; always a legal one.
 
         Depth counts turns, or plies for other values of `settings.horizon`. A horizon in the middle of a turn favours
-        ending the turn early, as the next draft comes sooner. With the horizon `calm`, the seat to move goes on with
-        candidate attacks at leaves as long as it gains. The tree contains the candidate attacks or, without
-        `candidates`, every attack at full strength. A draft at the root is answered by `settings.draft` without a
-        search.
+        ending the turn early, as the next draft comes sooner. With the horizon `search_quiescence`, the seat to move
+        goes on with candidate attacks at leaves as long as it gains. The tree contains the candidate attacks or,
+        without `candidates`, every attack at full strength. A draft at the root is answered by `settings.draft` without
+        a search.
         """
         rules = self.rules
         attacks = min(rules.max_attacks, MAX_ATTACKS) if candidates else rules.max_attacks

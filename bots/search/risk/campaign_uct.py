@@ -387,7 +387,7 @@ class CampaignUct:
 
     @cached_property
     def _arrays(self) -> tuple[Any, ...]:
-        """Tree, totals, `work`, priors, and the array in which `select` looks up children."""
+        """Tree, totals, `work`, priors, and the array in which `select_candidate` looks up children."""
         decisions = 2 * len(self.raid.board)
         return *uct_tree.make_arrays(), zeros(CANDIDATES + decisions), zeros(decisions, float), zeros(decisions)
 

@@ -311,8 +311,8 @@ def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
 def star1_window(
     alpha: float, beta: float, low_rest: float, high_rest: float, chance: float, low: float, high: float
 ) -> tuple[float, float]:
-    """Return the window of one of two results (Ballard 1983). It has probability `chance`; the other one adds `least`
-    to `most`. Values lie between `low` and `high`.
+    """Return the window of one of two results (Ballard 1983). It has probability `chance`; the other one adds
+    `low_rest` to `high_rest`. Values lie between `low` and `high`.
     """
     return max((alpha - high_rest) / chance, low), min((beta - low_rest) / chance, high)
 
@@ -365,7 +365,7 @@ def bound_values(board: Any, state: Any, scale: Any, mover: int, left: int, ply:
 
 @compiled
 def prune_last_ply(board: Any, state: Any, scale: Any, work: Any, ply: int, alpha: float, beta: float) -> float:
-    """Search as `prune` does, one ply deep."""
+    """Search as `search_alpha_beta` does, one ply deep."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0

@@ -102,7 +102,7 @@ def simulate(
     found: Any,
     sims: int,
 ) -> None:
-    """Add `sims` simulations to the tree. `luck` is the state of the random generator."""
+    """Add `sims` simulations to the tree. `rng` is the state of the random generator."""
     for _ in range(sims):
         state[:] = root
         node = last = depth = 0
@@ -145,7 +145,7 @@ class DuelUct:
 
     @cached_property
     def _arrays(self) -> tuple[Any, ...]:
-        """Tree, totals, `work`, and the array in which `select` looks up children."""
+        """Tree, totals, `work`, and the array in which `select_move` looks up children."""
         codes = self._values[MOVE_CODE_COUNT]
         return *uct_tree.make_arrays(), zeros(MOVES + codes), zeros(2 * codes)
 

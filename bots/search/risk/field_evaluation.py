@@ -39,7 +39,7 @@ def _continent_progress(field: Any, seat: int) -> float:
 
 @compiled
 def outlook(board: Any, field: Any, weights: Any, strengths: Any, seat: int) -> float:
-    """Return a seat's fraction of all strength, from 0 to 1. `strong` has space for a float a seat."""
+    """Return a seat's fraction of all strength, from 0 to 1. `strengths` has space for a float a seat."""
     for each in range(board[SEATS]):
         strengths[each] = 0.0
     for at in range(FIRST_CELL, FIRST_CELL + CELL_LENGTH * board[TERRITORY_COUNT], CELL_LENGTH):

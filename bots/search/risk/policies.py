@@ -76,7 +76,7 @@ def attack_gain(
     board: Any, field: Any, odds: Any, weights: Any, unit_weight: float, at: int, army: int, units: int, to: int
 ) -> tuple[float, float, float]:
     """Return the gain of attacking cell `to` from `at` with `units` of its `army`, the probability of winning, and the
-    mean attackers left after a win. Units count `worth`.
+    mean attackers left after a win. Units count `unit_weight`.
     """
     seat, enemy, defenders = field[TURN], field[to], field[to + 1]
     chance, left, held = look_up_odds(odds, units, defenders)

@@ -102,7 +102,7 @@ FULL_WIDTH = SearchWidth((MAX_MOVES // 2,) * WIDTH_COUNT, (MAX_MOVES - 1,) * WID
 def insert_move(
     work: Any, scores: Any, begin: int, first: int, count: int, max_moves: int, move: int, score: float
 ) -> int:
-    """Insert a move into a sorted list of `count` moves that keeps the `most` best. Return its new length."""
+    """Insert a move into a sorted list of `count` moves that keeps the `max_moves` best. Return its new length."""
     if count == max_moves:
         if max_moves == 0 or score <= scores[first + count - 1]:
             return count
@@ -179,7 +179,7 @@ def list_moves(
     turn: int,
     first_move: int,
 ) -> int:
-    """Write the moves of a ply in this turn, `first` before the others if it is one. Return how many there are."""
+    """Write the moves of a ply in this turn, `first_move` before the others if it is one. Return how many there are."""
     wide = WIDTHS + min(turn, WIDTH_COUNT - 1)
     if field[DRAFTING]:
         count = list_drafts(board, field, odds, raid, work, scores, path, ply, work[wide])
@@ -284,8 +284,8 @@ def search_node(
     alpha: float,
     beta: float,
 ) -> float:
-    """Return the value for MAX of an unfinished position, `left` of `depth` turns before the horizon. With pruning it
-    may be a bound outside `alpha` to `beta`. `opinion` is the value of an evaluation of 1.
+    """Return the value for MAX of an unfinished position, `turns_left` of `depth` turns before the horizon. With
+    pruning it may be a bound outside `alpha` to `beta`. `opinion` is the value of an evaluation of 1.
     """
     # As long as prune in campaign_search.py, and for the same reason.
     if work[STOP] or work[NODES] >= work[NODE_LIMIT]:

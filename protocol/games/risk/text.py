@@ -142,8 +142,8 @@ def _draw_border(board: Board, labels: Sequence[_Label], border: tuple[int, int]
 
 @lru_cache(maxsize=16)
 def _place_labels(board: Board, army_width: int) -> _Layout | None:
-    """Lay out the borders and every label, if possible at its coordinates and with a long name. `army` is the width of
-    its second line. None if even short names do not fit.
+    """Lay out the borders and every label, if possible at its coordinates and with a long name. `army_width` is the
+    width of its second line. None if even short names do not fit.
     """
     exact, near = LABEL_SHIFTS[:1], LABEL_SHIFTS
     lowest = min(9 + len(board), HEIGHT) if len(board) <= MAX_TERRITORIES_WITH_PIECES else 15
