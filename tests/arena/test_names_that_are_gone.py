@@ -95,7 +95,7 @@ async def test_two_thousand_names_that_come_and_go_leave_no_more_than_a_few_hund
         await arena._auth.last_seen.close()
         kept.append(entries(arena))
     before, after = kept
-    bounded = {"GuessLimits._places": 2 * MAX_NAMES, "UnknownNames._unknown": MAX_UNKNOWN_NAMES}
+    bounded = {"GuessLimits._known_addresses": 2 * MAX_NAMES, "UnknownNames._unknown": MAX_UNKNOWN_NAMES}
     grown = {where: count for where, count in after.items() if count > max(before[where] + 50, bounded.get(where, 0))}
     assert grown == {}
 
