@@ -22,8 +22,8 @@ AT_ONCE = 8
 """Seats or watched matches to release in one piece of work after a client has gone."""
 KEPT = 1.0
 """Seconds for which all clients get the same listing."""
-MOST_BOTS = 200
-MOST_MATCHES = 256
+MAX_LISTED_BOTS = 200
+MAX_LISTED_MATCHES = 256
 """Bounds of a listing. With at most eight seeks per bot it takes 0.92 MB, which fits into a frame."""
 
 
@@ -213,12 +213,12 @@ class ClientRegistry:
                     warming=session.warming,
                     warming_s=int(self.now() - session.warming_since) if session.warming else 0,
                 )
-                for session in islice(self.sessions.values(), MOST_BOTS)
+                for session in islice(self.sessions.values(), MAX_LISTED_BOTS)
                 for seeks, pace_s in [self.handler.seeks(session.key)]
             ],
-            matches=[runner.listed() for runner in islice(reversed(self.runners.values()), MOST_MATCHES)],
-            more_bots=max(0, len(self.sessions) - MOST_BOTS),
-            more_matches=max(0, len(self.runners) - MOST_MATCHES),
+            matches=[runner.listed() for runner in islice(reversed(self.runners.values()), MAX_LISTED_MATCHES)],
+            more_bots=max(0, len(self.sessions) - MAX_LISTED_BOTS),
+            more_matches=max(0, len(self.runners) - MAX_LISTED_MATCHES),
             elsewhere=self.handler.others(),
         )
 

@@ -1,4 +1,4 @@
-"""What went wrong with a bot, as a value: hosts and workers report it without the library of the database."""
+"""Failures of bots. Hosts and workers create them, so this module does not import the database library."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from msgspec import Struct
 
 
 class Incident(Struct, frozen=True, kw_only=True):
-    """What went wrong, and when: `code` is that of an error or of a close, or a match's reason, `text` a sentence."""
+    """A failure of a bot and its time. `code` is an error code, a close code or the reason of a match; `text` is a
+    sentence.
+    """
 
     at: str
     code: str

@@ -91,7 +91,7 @@ async def test_a_listing_is_made_once_for_all_who_ask_in_a_while(serve: Any) -> 
 
 
 async def test_what_is_too_much_is_counted(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, most in (("MOST_BOTS", 3), ("MOST_MATCHES", 1), ("MOST_SEEKS", 2)):
+    for name, most in (("MAX_LISTED_BOTS", 3), ("MAX_LISTED_MATCHES", 1), ("MOST_SEEKS", 2)):
         monkeypatch.setattr(ladder if name == "MOST_SEEKS" else client_registry, name, most)
     served = await serve()
     clients = [await served.enter(f"bot-{number}", slots=9) for number in range(5)]
@@ -135,8 +135,8 @@ def test_the_largest_listing_fits_into_a_frame() -> None:
         match="m" * 40, game=seek.game, preset=seek.preset, seats=[name] * 6, ply=10**6, started=started, rated=True
     )
     told = Listing(
-        bots=[bot] * client_registry.MOST_BOTS,
-        matches=[msgspec.structs.replace(match, watchers=1000)] * client_registry.MOST_MATCHES,
+        bots=[bot] * client_registry.MAX_LISTED_BOTS,
+        matches=[msgspec.structs.replace(match, watchers=1000)] * client_registry.MAX_LISTED_MATCHES,
         more_bots=1000,
         more_matches=10**6,
     )
