@@ -27,7 +27,7 @@ class Share(Struct, frozen=True, kw_only=True):
     high: float
 
 
-class MeanPlace(Struct, frozen=True, kw_only=True):
+class Place(Struct, frozen=True, kw_only=True):
     """A mean place with its 95 % interval. 1 is best; tied bots share the mean of their places."""
 
     place: float
@@ -64,7 +64,7 @@ class TableRow(Struct, frozen=True, kw_only=True):
     """The luck-adjusted score, if known. If it is known for all bots, the table is sorted by it."""
     worth: float | None = None
     """The number of matches whose raw score would be as precise as `adjusted`."""
-    place: MeanPlace | None = None
+    place: Place | None = None
     """The mean place in matches of more than two seats."""
     first: Share | None = None
     """The share of matches of more than two seats that it won, a tie shared."""
@@ -269,9 +269,9 @@ def head_to_heads(names: Sequence[str], met: Iterable[MatchSample]) -> dict[str,
     return {bot: {other: theirs[other] for other in names if other in theirs} for bot, theirs in duels.items()}
 
 
-def _place_fields(others: int, score: Estimate, first: Estimate | None) -> dict[str, MeanPlace | Share]:
+def _place_fields(others: int, score: Estimate, first: Estimate | None) -> dict[str, Place | Share]:
     place, low, high = (1 + others * (1 - share) for share in (score.mean, score.high, score.low))
-    return {"place": MeanPlace(place=place, low=low, high=high)} | ({} if first is None else {"first": _share(first)})
+    return {"place": Place(place=place, low=low, high=high)} | ({} if first is None else {"first": _share(first)})
 
 
 def _share(found: Estimate) -> Share:
