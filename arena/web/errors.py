@@ -25,13 +25,13 @@ class NotFound(UsageFault):
 
 
 class Complaint(Struct, frozen=True, kw_only=True):
-    """What is wrong, in a sentence for people."""
+    """The error, as a sentence for people."""
 
     message: str
 
 
 class Wrong(Struct, frozen=True, kw_only=True):
-    """The answer to a request that can't be answered."""
+    """The answer to a request that failed."""
 
     error: Complaint
 
