@@ -217,7 +217,8 @@ async def _check_half_open(harness: Harness) -> Finding:
         await _expect_return(harness, match, mark)
         return Finding(
             WARNING_VERDICT,
-            f"did not notice it within {harness.timeouts.silence_timeout_s:g} s, and reconnected only when it was closed",
+            f"did not notice it within {harness.timeouts.silence_timeout_s:g} s, and reconnected only when it was "
+            "closed",
         )
     return Finding(PASSED_VERDICT, f"noticed it, reconnected after {back:.1f} s, and moved on its turn")
 
