@@ -24,7 +24,7 @@ MAX_CLOCK_MS = 24 * 3600 * 1000
 """Maximum bank and maximum increment of a new match: one day."""
 
 BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description=NAME_DESCRIPTION)]
-MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN, description="the id of a match, as in its start message")]
+MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN, description="the id of a match, as in its start")]
 Label = Annotated[
     str,
     Meta(
@@ -49,14 +49,14 @@ RequestId = Annotated[
         min_length=1,
         max_length=64,
         pattern=TEXT_PATTERN,
-        description="an id of your choice, 1 to 64 characters, without control or invisible characters",
+        description="a word of your own, 1 to 64 characters, without control or invisible characters",
     ),
 ]
 PresetName = Annotated[str, Meta(max_length=64, description="the name of a preset of the game")]
 MAX_PRESETS = 64
 """Presets that an open seek may name."""
 MAX_WARMING_GAMES = 64
-GameName = Annotated[str, Meta(max_length=64, description="the name of a game, as listed in welcome")]
+GameName = Annotated[str, Meta(max_length=64, description="the name of a game, as in welcome")]
 Followed = Annotated[str, Meta(max_length=40, description="the id of a match, or * for all")]
 Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 bytes in lower-case hex, 32 digits")]
 Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
@@ -101,9 +101,7 @@ Note = Annotated[
     Meta(
         max_length=MAX_NOTE_CHARS,
         pattern=NOTE_PATTERN,
-        description=(
-            f"at most {MAX_NOTE_CHARS} characters, without control or invisible characters except tabs and line feeds"
-        ),
+        description=f"at most {MAX_NOTE_CHARS} characters, without control or invisible ones but tabs and line feeds",
     ),
 ]
 

@@ -27,9 +27,9 @@ from protocol.names import NAME_DESCRIPTION
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ({"type": "resign"}, "resign: match is missing: the id of a match, as in its start message"),
+        ({"type": "resign"}, "resign: match is missing: the id of a match, as in its start"),
         ({"type": "resign", "match": "m", "extra": 1}, "resign: there is no field 'extra': one of match"),
-        ({"type": "resign", "match": 7}, "resign: match is 7: the id of a match, as in its start message"),
+        ({"type": "resign", "match": 7}, "resign: match is 7: the id of a match, as in its start"),
         ({"type": "resign", "match": "M"}, "resign: match is 'M': the id of a match"),
         ({"type": "resign", "match": "m" * 41}, "resign: match is 'mmm"),
         ({"type": "hello", "bot": ""}, "hello: bot is '': 1 to 32 letters, digits, "),
@@ -45,8 +45,8 @@ from protocol.names import NAME_DESCRIPTION
         ({"type": "hello", "version": "v" * 65}, "at most 64 characters, without control or invisible characters"),
         ({"type": "hello", "client": "c" * 65}, "hello: client is 'ccc"),
         ({"type": "hello", "follow": 1}, "hello: follow is 1: true or false"),
-        ({"type": "seek", "game": "nim"}, "seek: id is missing: an id of your choice, 1 to 64 characters"),
-        ({"type": "seek", "id": "", "game": "nim"}, "seek: id is '': an id of your choice, 1 to 64 characters"),
+        ({"type": "seek", "game": "nim"}, "seek: id is missing: a word of your own, 1 to 64 characters"),
+        ({"type": "seek", "id": "", "game": "nim"}, "seek: id is '': a word of your own, 1 to 64 characters"),
         ({"type": "seek", "id": "i" * 65, "game": "nim"}, "seek: id is 'iii"),
         ({"type": "seek", "id": "1", "game": "g" * 65}, "seek: game is 'ggg"),
         ({"type": "seek", "id": "1", "game": "nim", "config": []}, "seek: config is []: a map"),
@@ -257,7 +257,7 @@ def test_text_that_a_terminal_would_obey_is_refused(encoding: Codec, value: Any,
 
 def test_a_note_may_have_lines_and_no_other_control_characters() -> None:
     assert read_info({"note": "a\n\tb"}) == Info(note="a\n\tb")
-    with pytest.raises(MalformedMessage, match=r"info: note is .* without control or invisible characters except tabs"):
+    with pytest.raises(MalformedMessage, match=r"info: note is .* without control or invisible ones but tabs"):
         read_info({"note": "\x1b[2J"})
 
 
