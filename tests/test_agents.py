@@ -97,10 +97,10 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     (
         "read_replay",
         {"match": "nonsense"},
-        "there is no match 'nonsense': none under way is told here, only finished ones",
+        "there is no finished match 'nonsense'; matches in progress are not available here",
     ),
     ("read_replay", {"match": ["m"]}, "read_replay: match is ['m']: the id of a finished match"),
-    ("read_grades", {"match": "nonsense"}, "there is no match 'nonsense'"),
+    ("read_grades", {"match": "nonsense"}, "there is no finished match 'nonsense'"),
     ("find_matches", {"bot": "no such bot"}, "find_matches: bot is 'no such bot': a bot that played"),
     ("find_matches", {"limit": 10**30}, "find_matches: limit is 10000"),
     ("leaderboard", {"game": "nim", "preset": "../.."}, "nim has no preset '../..': one of classic, min-nim, sticks"),

@@ -63,13 +63,13 @@ def describe_error(request: Request, exc: Exception) -> str:
         case HTTPException(status_code=404):
             return f"there is nothing at {path}"
         case HTTPException(status_code=405, headers={"Allow": "POST"}):
-            return f"{path} takes a form, by POST, and nothing else"
+            return f"{path} accepts only forms, by POST"
         case HTTPException(status_code=405):
-            return f"{path} can be read, by GET or HEAD, and nothing else"
+            return f"{path} accepts only GET and HEAD"
         case HTTPException():
             return exc.detail
     log.error("%s failed: %s", path, _format_error(exc))
-    return "this could not be answered, by a fault of the arena's; its log says more"
+    return "this failed because of an internal error of the arena; its log has the details"
 
 
 def _format_error(exc: Exception) -> str:

@@ -72,19 +72,19 @@ R = TypeVar("R")
 Pool = Annotated[
     str,
     Meta(
-        description="`GAME/PRESET`; of a bot also `GAME/unrated`, its matches in no pool",
+        description="`GAME/PRESET`, with people `GAME/PRESET:people`, or `GAME/unrated` for a bot's matches in no pool",
         examples=["nim/classic"],
     ),
 ]
 GameName = Annotated[str, Meta(description="the name of a game, as in `/games`")]
-BotName = Annotated[str, Meta(description="in any case")]
+BotName = Annotated[str, Meta(description="the name of a bot; case is ignored")]
 
 
 class Paged(Query, frozen=True, kw_only=True):
     """A query for a page of a list."""
 
-    after: Annotated[str, Meta(description="the `next` of the page before; absent: the first page")] | None = None
-    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE_ROWS, description="how many rows")] = 50
+    after: Annotated[str, Meta(description="the `next` of the previous page; without it, the first page")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE_ROWS, description="the maximum number of rows")] = 50
 
 
 class OfGame(Query, frozen=True, kw_only=True):
@@ -96,17 +96,26 @@ class OfGame(Query, frozen=True, kw_only=True):
 class BotsQuery(Paged, frozen=True, kw_only=True):
     """A query for bots."""
 
-    search: Annotated[str, Meta(description="only bots whose name holds this, in any case")] | None = None
+    search: Annotated[str, Meta(description="only bots whose names contain this text; case is ignored")] | None = None
 
 
 class BoardQuery(BotsQuery, frozen=True, kw_only=True):
     """A query for a page of a leaderboard, with its order."""
 
-    sort: Literal[SORTS] | None = None  # type: ignore[valid-type]
-    descending: bool = True
-    season: Annotated[str, Meta(description="as `arena season list` has it; absent: the one that goes on")] | None = (
-        None
-    )
+    sort: (
+        Annotated[
+            Literal[SORTS],  # type: ignore[valid-type]
+            Meta(description="the column to sort by; without it, `payoff` in games ranked by it, else `score`"),
+        ]
+        | None
+    ) = None
+    descending: Annotated[bool, Meta(description="true for descending order")] = True
+    season: (
+        Annotated[
+            str, Meta(description="the name of a season, as in `arena season list`; without it, the current season")
+        ]
+        | None
+    ) = None
 
 
 class OfPool(Query, frozen=True, kw_only=True):
@@ -128,25 +137,45 @@ class MatchesQuery(Paged, frozen=True, kw_only=True):
     opponent: BotName | None = None
     game: GameName | None = None
     pool: Pool | None = None
-    reason: Annotated[str, Meta(description="why it ended, of the match or of the seat of `bot`")] | None = None
-    outcome: Literal[OUTCOMES] | None = None  # type: ignore[valid-type]
-    tournament: Annotated[str, Meta(description="its id")] | None = None
-    since: Annotated[str, Meta(description="ended then or later: a day, or a time in UTC, in ISO 8601")] | None = None
-    until: Annotated[str, Meta(description="ended before; a day is included whole")] | None = None
+    reason: (
+        Annotated[str, Meta(description="the reason why the match ended; with `bot`, the reason of its seat")] | None
+    ) = None
+    outcome: (
+        Annotated[
+            Literal[OUTCOMES],  # type: ignore[valid-type]
+            Meta(description="the result for `bot`"),
+        ]
+        | None
+    ) = None
+    tournament: Annotated[str, Meta(description="the id of a tournament")] | None = None
+    since: (
+        Annotated[
+            str, Meta(description="only matches that ended at this time or later: a day, or a time in UTC (ISO 8601)")
+        ]
+        | None
+    ) = None
+    until: (
+        Annotated[str, Meta(description="only matches that ended before this time, or by the end of this day")] | None
+    ) = None
 
 
 class ConsistencyQuery(Query, frozen=True, kw_only=True):
     """A query for a proof that the log extends an earlier one."""
 
-    size: Annotated[int, Meta(ge=1, le=2**31 - 1, description="how many entries it had then", examples=[1])]
-    of: Annotated[int, Meta(ge=1, le=2**31 - 1, description="that of the first so many, instead of all")] | None = None
+    size: Annotated[int, Meta(ge=1, le=2**31 - 1, description="the number of entries of the earlier log", examples=[1])]
+    of: (
+        Annotated[int, Meta(ge=1, le=2**31 - 1, description="the number of entries of the later log; without it, all")]
+        | None
+    ) = None
 
 
 class GradesQuery(Query, frozen=True, kw_only=True):
     """A query for the grades of a match: which moves, and whether to estimate them."""
 
     seat: Annotated[int, Meta(ge=0, le=63, description="only the moves of this seat")] | None = None
-    estimated: Annotated[bool, Meta(description="estimate them by simulations where the game is not solved")] = False
+    estimated: Annotated[bool, Meta(description="true to estimate moves by simulations if the game is not solved")] = (
+        False
+    )
 
 
 class Rows(Struct, Generic[T], frozen=True, kw_only=True):
@@ -327,7 +356,7 @@ def _result(asked: ApiRequest[Any]) -> Result:
 
 
 def _no_match(name: str) -> NotFound:
-    return NotFound(f"there is no match {short_repr(name)}: none under way is told here, only finished ones")
+    return NotFound(f"there is no finished match {short_repr(name)}; matches in progress are not available here")
 
 
 def _record(asked: ApiRequest[Any]) -> bytes:
@@ -418,7 +447,7 @@ def head(asked: ApiRequest[Query]) -> SignedTreeHead:
     """Return the signed head of the log."""
     found = asked.site.reader.read(log_head)
     if found is None:
-        raise NotFound("no match was stored yet: the log begins with the first")
+        raise NotFound("the log is empty: no match has been stored yet")
     return found
 
 
@@ -464,8 +493,9 @@ OPERATIONS = (
     Operation("/tournaments/{tournament}", tournament),
 )
 _DESCRIPTION = (
-    "What the pages of an arena show. Lists come in pages: `next` is the cursor of the page after this one, also told "
-    "in `Link`. `ETag` and `If-None-Match` save what is known already. Any origin may read."
+    "The data on the pages of an arena. Long lists have pages: `next` is the cursor of the next one, and the header "
+    "`Link` has its address. With `ETag` and `If-None-Match`, an unchanged answer is not sent again. Any origin may "
+    "read."
 )
 
 
