@@ -225,7 +225,7 @@ async def test_it_listens_on_sockets_that_are_held_for_it_and_who_connects_befor
             process.terminate()
             _, said = await process.communicate()
         await connection.close()
-        left = f"unknown was handed over listening on port {port_of([other])}, which no setting names"
+        left = f"closed the inherited socket unknown on port {port_of([other])}, which no setting names"
         assert left in said.decode()
         for one in (arena, page):  # they listen still, for the next run
             socket.create_connection(("127.0.0.1", port_of([one])), WITHIN).close()
@@ -251,7 +251,8 @@ def test_sockets_are_taken_by_their_names_or_else_by_their_ports(
     assert environment == {"HOME": "/"}
     assert handed.take("arena", 1)[0].getsockname()[1] == ports[1]
     assert caplog.messages == [
-        f"port 1 is not listened on: arena was handed over on {ports[1]}, and changes its port by a stop and a start"
+        f"not listening on port 1: arena was inherited on port {ports[1]}; "
+        "to change the port, stop and start the server"
     ]
     assert handed.take("arena", ports[0]) == []
     assert handed.take("page", ports[2])[0].getsockname()[1] == ports[0]
@@ -274,7 +275,7 @@ def test_what_is_no_listening_socket_is_one_line(monkeypatch: pytest.MonkeyPatch
     done = call("arena", *words, LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        f"arena: what was handed over to listen on (LISTEN_FDS) can't be used: descriptor {first} can't be used: "
+        f"arena: the inherited sockets (LISTEN_FDS) can't be used: descriptor {first} can't be used: "
         "Socket operation on non-socket\n"
     )
 

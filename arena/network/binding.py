@@ -33,7 +33,7 @@ class InheritedSockets:
         try:
             self._untaken: list[InheritedSocket] = take_sockets(environment)
         except ValueError as exc:
-            raise PortFault(f"what was handed over to listen on (LISTEN_FDS) can't be used: {exc}") from exc
+            raise PortFault(f"the inherited sockets (LISTEN_FDS) can't be used: {exc}") from exc
 
     def take(self, name: str, port: int) -> list[socket.socket]:
         """Take the sockets with a name, or else those on a port that have no known name."""
@@ -43,14 +43,16 @@ class InheritedSockets:
         self._untaken = [one for one in self._untaken if one not in taken]
         ports = [port_of([one.socket]) for one in taken]
         if port and ports and port not in ports:
-            told = "port %d is not listened on: %s was handed over on %d, and changes its port by a stop and a start"
+            told = (
+                "not listening on port %d: %s was inherited on port %d; to change the port, stop and start the server"
+            )
             log.warning(told, port, name, ports[0])
         return [one.socket for one in taken]
 
     def close(self) -> None:
         """Close the sockets that were not taken, and log a warning."""
         for one in self._untaken:
-            told = "%s was handed over listening on port %d, which no setting names: it is closed"
+            told = "closed the inherited socket %s on port %d, which no setting names"
             log.warning(told, one.name, port_of([one.socket]))
             one.socket.close()
         self._untaken = []

@@ -199,7 +199,7 @@ class Connection(ServerConnection):
             try:
                 more = next(pieces, self) is None
             except Exception:
-                log.exception("what a client made could not be done")
+                log.exception("a task for a client failed")
             now = self._clock()
             self._cpu_budget.charge(now - began, now)
             if more:
@@ -246,7 +246,7 @@ class Connection(ServerConnection):
         self._schedule_reading()
 
     def _fail(self) -> None:
-        log.exception("a message could not be acted on")
+        log.exception("a message could not be handled")
         self.start_close(CloseCode.INTERNAL_ERROR, "the arena failed")
 
     def _charge(self, began: float, now: float, *, ahead: bool) -> None:

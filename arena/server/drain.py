@@ -14,7 +14,7 @@ from protocol.errors import ArenaFault
 from protocol.messages import Error
 
 DRAINING_MESSAGE = "the arena is about to stop: no match begins any more; seeks wait, and end with this connection"
-DRAINING_REASON = "no match begins any more: the server stops when those under way are over"
+DRAINING_REASON = "draining: no new match begins, and the server stops when the matches under way are over"
 DRAIN_CANCELLED_MESSAGE = "the arena goes on after all: matches begin again"
 
 

@@ -62,8 +62,8 @@ PROBE_INTERVAL_S = 5.0
 """A node whose session does not answer asks over a new one which others are alive, with this time in between."""
 
 _STATE_TEXTS: dict[State, str] = {
-    "alive": "takes matches",
-    "draining": "is drained: it takes no new matches",
+    "alive": "accepts matches",
+    "draining": "is draining: it accepts no new matches",
     "stopped": "has stopped",
     "gone": "is gone",
 }
@@ -211,7 +211,7 @@ class ClusterView(SingleNode):
     def database_problem(self) -> str | None:
         silent = self._clock() - self._last_heartbeat
         return (
-            f"the database is away: it last answered {silent:.0f} s ago"
+            f"the database is unreachable: it last answered {silent:.0f} s ago"
             if self._is_database_away or silent > NODE_TIMEOUT_S
             else None
         )
@@ -307,7 +307,7 @@ class ClusterView(SingleNode):
         try:
             await self._store.read_slowly(free_queue)
         except ArenaFault as fault:
-            log.debug("the queue of notifications can't be freed: %s", fault)
+            log.debug("the notification queue can't be freed: %s", fault)
 
     def check_clock(self) -> None:
         """Raise `ArenaFault` if this machine's clock differs too much from the database's to start."""
@@ -317,7 +317,7 @@ class ClusterView(SingleNode):
     def _clock_warning(self) -> str | None:
         if abs(self.clock_difference_s) <= MAX_CLOCK_DIFFERENCE_S:
             return None
-        return f"{self._clock_text()}, so times of matches that it plays are wrong: set it"
+        return f"{self._clock_text()}, so the times of its matches are wrong: set the clock"
 
     def _clock_text(self) -> str:
         direction = "ahead of" if self.clock_difference_s > 0 else "behind"
@@ -335,8 +335,8 @@ class ClusterView(SingleNode):
             return None
         named = ", ".join(f"{format_count(away[name], 'match', 'matches')} of node {name}" for name in gone)
         return (
-            f"{named} can't go on, as no such node runs: start it again; where its data folder is gone, or it is "
-            f"to be no more, have them called off by `arena node lost {gone[0] if len(gone) == 1 else 'NAME'}`"
+            f"{named} can't be resumed because the node is not running: start it again; if its data folder is lost or "
+            f"you no longer need it, `arena node lost {gone[0] if len(gone) == 1 else 'NAME'}` makes the matches void"
         )
 
     def _log_changes(self, before: Sequence[NodeStatus]) -> None:
@@ -352,7 +352,7 @@ class ClusterView(SingleNode):
             elif node.alive if was is None else _identity(was) != _identity(node):
                 log.info("node %s at %s %s", node.name, node.url, _STATE_TEXTS[node.state])
         for name in known:
-            log.info("node %s is given up: its matches were called off", name)
+            log.info("node %s was declared lost: its matches are void", name)
 
     async def run(self) -> None:
         """Send heartbeats as long as this process runs."""
@@ -363,7 +363,9 @@ class ClusterView(SingleNode):
             except NodeTaken as fault:
                 self.on_name_taken(fault)
             except ArenaFault as fault:
-                log.log(logging.DEBUG if self._is_database_away else logging.ERROR, "the database is away: %s", fault)
+                log.log(
+                    logging.DEBUG if self._is_database_away else logging.ERROR, "the database is unreachable: %s", fault
+                )
                 self._is_database_away = True
                 await self._probe()
 
@@ -378,7 +380,10 @@ class ClusterView(SingleNode):
                 if not self._is_database_away:
                     limits = self._database.limit.timeouts
                     longest_s = limits.statement_timeout_s + limits.answer_timeout_s
-                    text = "the database is away: no answer for %.0f s; its session is closed after %.0f s without one"
+                    text = (
+                        "the database is unreachable: no answer for %.0f s; its session is closed after %.0f s "
+                        "without an answer"
+                    )
                     log.error(text, waiting_s, longest_s)
                     self._is_database_away = True
                 await self._probe()
@@ -415,9 +420,9 @@ class ClusterView(SingleNode):
                 channel = await self._store.write(wake_channel)
                 await self._listen_to(channel)
             except ArenaFault as fault:  # it is read at every sign of life all the same
-                log.debug("nothing wakes this node when others announce something: %s", fault)
+                log.debug("this node gets no notifications from other nodes: %s", fault)
             except Exception:
-                log.exception("nothing wakes this node when others announce something")
+                log.exception("this node gets no notifications from other nodes")
             await asyncio.sleep(RELISTEN_DELAY_S)
 
     async def _listen_to(self, channel: str) -> None:
@@ -462,9 +467,9 @@ class ClusterView(SingleNode):
             try:
                 await self.read_announcements()
             except ArenaFault as fault:
-                log.debug("what other nodes announce can't be read: %s", fault)
+                log.debug("the announcements of other nodes can't be read: %s", fault)
             except Exception:
-                log.exception("what other nodes announce can't be read")
+                log.exception("the announcements of other nodes can't be read")
             await asyncio.sleep(MIN_READ_INTERVAL_S)
 
     async def read_announcements(self) -> None:

@@ -104,7 +104,7 @@ async def test_a_server_tells_its_bots_seeks_matches_and_failures(serve: Any) ->
     assert (state.connected, [bot.bot for bot in state.bots], state.under_way) == (3, ["ann", "bob"], 1)
     assert (state.matches[0].to_move, state.matches[0].clock_ms[1]) == (0, 60_000)
     assert [(failure.who, failure.text) for failure in state.failures] == [
-        ("10.0.0.9", "not let in: it connects too often")
+        ("10.0.0.9", "rejected: it connects too often")
     ]
     state = await served.perform(StatusRequest())
     assert [(seek.game, seek.open, seek.opponents) for seek in state.bots[2].seeks] == [
