@@ -117,7 +117,11 @@ class CommitLog:
             os.ftruncate(self._files[index], 0)
             os.fdatasync(self._files[index])  # it must not reappear after the other log is gone
         except OSError as exc:  # its groups stay, and the current log grows
-            log.warning("the journals of %s can't be synced: %s", self._folder / _SEGMENT_NAMES[index], exc.strerror)
+            log.warning(
+                "the journals in the commit log %s can't be synced: %s",
+                self._folder / _SEGMENT_NAMES[index],
+                exc.strerror,
+            )
         else:
             self._other_matches = set()
 

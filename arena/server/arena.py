@@ -431,7 +431,7 @@ class Arena(HostHandler):
         try:
             await self.nodes.call_bots(bots)
         except ArenaFault as fault:
-            log.warning("%s can't be called from other nodes: %s", ", ".join(bots), fault)
+            log.warning("%s can't be asked to connect to this node: %s", ", ".join(bots), fault)
 
     async def record_incident(self, bot: str, incident: Incident) -> None:
         await self.store.write(log_incident, bot, incident)

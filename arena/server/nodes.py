@@ -407,7 +407,7 @@ class ClusterView(SingleNode):
         try:
             nodes = await asyncio.to_thread(self._database.ask_anew, list_nodes)
         except ArenaFault as fault:
-            log.debug("a new session does not work either: %s", fault)
+            log.debug("a new session failed too: %s", fault)
             return
         is_listed = any(node.name == self._name for node in nodes)  # not once the operator has given it up
         if self._is_database_away and is_listed:
