@@ -255,7 +255,7 @@ class BotRow(Struct, frozen=True, kw_only=True):
 
     bot: str
     display: str | None
-    """What people call who plays; None: the name alone."""
+    """The display name of the player; None without one."""
     created: str
     seen: str | None
     approved: bool

@@ -406,7 +406,7 @@ def solve_request(asked: ApiRequest[Query]) -> tuple[bytes, GradeRequest] | None
 
 
 def packed(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
-    """Download the record of a match as it was stored, gzipped."""
+    """Download the record of a match in its stored form, gzipped."""
     name, data = asked.path["match"], _record(asked)
     return StreamedRecord(split(data), name, data, file=f"{name}.jsonl.gz")
 
