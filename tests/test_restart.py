@@ -185,8 +185,8 @@ async def assert_everybody_is_let_in(arena: Served) -> None:
         async with asyncio.TaskGroup() as group:
             visitors = [group.create_task(come_and_go())]
             await restarted(arena, 1)
-            await until(arena, "ann (bot-arena/python) came", 2)
-            await until(arena, "bob (bot-arena/python) came", 2)
+            await until(arena, "ann (bot-arena/python) connected", 2)
+            await until(arena, "bob (bot-arena/python) connected", 2)
             done.set()
         assert all(visitor.result() > 2 for visitor in visitors)
         before = sum(" ended: nim" in line for line in arena.said)
