@@ -28,7 +28,9 @@ Without a limit, a player could choose moves that take minutes.
 
 
 class ChanceEvent(Struct, frozen=True, kw_only=True):
-    """What the dice of one move gave each seat; `seat` is whose move it was, −1 for a deal and for a round of all."""
+    """The luck that the dice of one event gave each seat. `seat` is the seat that moved, −1 for a deal or a
+    simultaneous round.
+    """
 
     ply: int
     seat: int
@@ -36,12 +38,12 @@ class ChanceEvent(Struct, frozen=True, kw_only=True):
 
 
 class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The luck of a match so far by seat, in points, which sum to 0; `value` is the name of what it was measured by.
-    Where payoffs count it is in those, as `unit` says, and sums to 0 if they do.
+    """The luck of a match so far, by seat. It is in points, which sum to 0; in games whose result is a payoff it is in
+    the `unit` of payoffs, and sums to 0 if payoffs do. `value` is the name of the value function that measured it.
 
-    Result less luck is an unbiased estimate of what the bots' play is worth, wherever the match was cut off; it may
-    leave [0, 1]. A match that was called off has luck, but no result to take it from. `estimate`: with more than two
-    seats the value is a rough guide, by the ply, and not for tables.
+    Result less luck is an unbiased estimate of the strength of play, wherever the match is cut off. It may leave
+    [0, 1]. A void match has luck, but no result to subtract it from. `estimate` is true with more than two seats: then
+    the value function is only a rough guide to single plies, and not meant for tables.
     """
 
     value: str

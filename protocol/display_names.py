@@ -15,8 +15,8 @@ MAX_DISPLAY_LENGTH = 48
 MAX_MARKS = 4
 """Combining marks in a row: scripts that need many have three or four, and more draw over other lines."""
 DISPLAY_FORM = (
-    f"1 to {MAX_DISPLAY_LENGTH} characters with a letter or digit among them, none a control or invisible one, "
-    f"and at most {MAX_MARKS} marks in a row"
+    f"1 to {MAX_DISPLAY_LENGTH} characters, at least one of them a letter or digit, without control or invisible "
+    f"characters, and with at most {MAX_MARKS} combining marks in a row"
 )
 PLAIN_LETTERS = {
     "ß": "ss",

@@ -24,9 +24,14 @@ MAX_CLOCK_MS = 24 * 3600 * 1000
 """Maximum bank and maximum increment of a new match: one day."""
 
 BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description=NAME_DESCRIPTION)]
-MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN, description="the id of a match, as its start has it")]
+MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN, description="the id of a match, as in its start")]
 Label = Annotated[
-    str, Meta(max_length=64, pattern=TEXT_PATTERN, description="at most 64 characters, none a control or invisible one")
+    str,
+    Meta(
+        max_length=64,
+        pattern=TEXT_PATTERN,
+        description="at most 64 characters, without control or invisible characters",
+    ),
 ]
 DisplayName = Annotated[str, Meta(max_length=MAX_DISPLAY_LENGTH, pattern=TEXT_PATTERN, description=DISPLAY_FORM)]
 Token = Annotated[
@@ -44,14 +49,14 @@ RequestId = Annotated[
         min_length=1,
         max_length=64,
         pattern=TEXT_PATTERN,
-        description="a word of your own, 1 to 64 characters, none a control or invisible one",
+        description="a word of your own, 1 to 64 characters, without control or invisible characters",
     ),
 ]
 PresetName = Annotated[str, Meta(max_length=64, description="the name of a preset of the game")]
 MAX_PRESETS = 64
 """Presets that an open seek may name."""
 MAX_WARMING_GAMES = 64
-GameName = Annotated[str, Meta(max_length=64, description="the name of a game, as welcome has them")]
+GameName = Annotated[str, Meta(max_length=64, description="the name of a game, as in welcome")]
 Followed = Annotated[str, Meta(max_length=40, description="the id of a match, or * for all")]
 Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 bytes in lower-case hex, 32 digits")]
 Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
@@ -67,9 +72,11 @@ CHANCE = -1
 
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """Something that happened at `ply`: a move, a deal (seat −1), a round in which several moved at once (seat −1,
-    their `moves` by seat), or a seat that left (`out` says why). `strikes` are the seats whose moves were refused since
-    the event before, each as often, in their order; the first event of a match has them always.
+    """An event at `ply`: a move, a deal (seat −1), a simultaneous round (seat −1, `moves` by seat), or a seat that
+    drops out (`out` is the reason).
+
+    `strikes` are the seats of the moves refused since the last event, one entry per strike, in seat order. The first
+    event of a match always has it.
     """
 
     ply: int
@@ -83,7 +90,7 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
 
 class Clock(Struct, frozen=True, kw_only=True):
-    """The clock of a match: each seat's bank at the start, and what an accepted move adds."""
+    """The clock of a match: each seat's bank at the start, and the increment for each accepted move."""
 
     bank_ms: Milliseconds
     increment_ms: Milliseconds
@@ -94,13 +101,13 @@ Note = Annotated[
     Meta(
         max_length=MAX_NOTE_CHARS,
         pattern=NOTE_PATTERN,
-        description=f"at most {MAX_NOTE_CHARS} characters, none a control or invisible one but tabs and line feeds",
+        description=f"at most {MAX_NOTE_CHARS} characters, without control or invisible ones but tabs and line feeds",
     ),
 ]
 
 
 class Player(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who sits on a seat, with the rating it brings; `display` is what people call who plays."""
+    """The bot in a seat, with its rating before the match. `display` is the display name of the player."""
 
     bot: str
     display: str = ""
@@ -110,8 +117,10 @@ class Player(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a match ended for one seat. The ratings are there when it was rated before `end` was sent; `payoff`, the mean
-    that it was paid a round, over so many `rounds`, where that is the result.
+    """The result of a match for one seat.
+
+    The ratings are present if the match was rated before `end` was sent. If payoffs are the result, `payoff` is the
+    seat's mean payoff per round, over this number of `rounds`.
     """
 
     bot: str
@@ -126,7 +135,7 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Info(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a bot says of its own thinking; kept in the record, shown in replays."""
+    """A bot's report about its own thinking. It is kept in the record and shown in replays."""
 
     value: float | None = None
     depth: Annotated[int, Meta(ge=0)] | None = None
@@ -135,7 +144,7 @@ class Info(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What this server allows on this connection."""
+    """The server's limits for this connection."""
 
     max_message: int
     strikes: int
@@ -143,7 +152,9 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class ListedSeek(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A seek in force, in a listing. `preset` is there where its config is one; `unknown` were never here."""
+    """A pending seek in a listing. `preset` is present if its config is a preset. `unknown` are the named opponents
+    that have never connected.
+    """
 
     game: str
     preset: str | None = None
@@ -156,10 +167,11 @@ class ListedSeek(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ListedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who is here, in a listing: in how many matches it plays, what it seeks, how long the ladder's pace holds that.
+    """A connected bot in a listing: its number of matches, its seeks, and `pace_s`, the seconds until the ladder's rate
+    limit lets it begin another match.
 
-    `display` is what people call who plays, `person` that the name is a person's. For the games of `warming` it has
-    warmed up for `warming_s` seconds.
+    `display` is the display name of the player. `person` is true if the name is a person's. The bot has been preparing
+    for the games of `warming` for `warming_s` seconds.
     """
 
     bot: str
@@ -175,7 +187,7 @@ class ListedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ListedMatch(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A match under way, in a listing; `seats` are the names in seat order."""
+    """A match in progress, in a listing. `seats` are the names in seat order."""
 
     match: str
     game: str
@@ -206,9 +218,10 @@ class FromServer(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fiel
 
 
 class Hello(FromClient, frozen=True, kw_only=True):
-    """The first message of a connection. Without `bot` the client is a watcher; a `person` plays under a name
-    that was not rated yet, or is a person's. `display` is what people call who plays: it counts where the name is
-    registered by this very message.
+    """The first message of a connection. A client without `bot` is a spectator.
+
+    A `person` plays under a name that is unrated or already a person's. `display` is the display name of the player. It
+    counts only in the `hello` that registers the name.
     """
 
     bot: BotName | None = None
@@ -222,10 +235,10 @@ class Hello(FromClient, frozen=True, kw_only=True):
 
 
 class Seek(FromClient, frozen=True, kw_only=True):
-    """Ask for a match. Answered by `start` carrying this id, or by `error` with `ref`.
+    """A request for a match. The answer is `start` with this id in `seek`, or `error` with it in `ref`.
 
-    One that is `open` takes any match of the game, or only those of `presets` where it names some; one that is
-    `private` only who names its bot; `opponent` is short for `opponents` with one name.
+    An `open` seek takes any match of the game, or only those of `presets` if it lists some. A `private` one meets only
+    a seek that names its bot. `opponent` is short for `opponents` with one name.
     """
 
     id: RequestId
@@ -241,60 +254,61 @@ class Seek(FromClient, frozen=True, kw_only=True):
 
 
 class Unseek(FromClient, frozen=True, kw_only=True):
-    """Take a seek back."""
+    """Withdraw a seek."""
 
     id: RequestId
 
 
 class Warming(FromClient, frozen=True, kw_only=True):
-    """Say for which games a bot warms up that it is going to seek; with none, that it has done so."""
+    """Announce for which games the bot is preparing before it seeks them. An empty list says that it is done."""
 
     games: Annotated[list[GameName], Meta(max_length=MAX_WARMING_GAMES)] = []
 
 
 class Ready(FromClient, frozen=True, kw_only=True):
-    """The seat is ready to play; `nonce` is mixed into the dice."""
+    """The seat is ready to play. `nonce` is mixed into the dice."""
 
     match: MatchId
     nonce: Nonce | None = None
 
 
 class Move(FromClient, frozen=True, kw_only=True):
-    """The answer to the `turn` of the same `ply`. `move` and `info` are checked by the game and the referee."""
+    """The answer to the `turn` of the same `ply`. The game validates `move`, and the referee `info`."""
 
     match: MatchId
     ply: Ply
-    move: Annotated[Any, Meta(description="a map, in the form that the game's moves have")]
+    move: Annotated[Any, Meta(description="a map, in the form of the game's moves")]
     info: Any = None
 
 
 class Resign(FromClient, frozen=True, kw_only=True):
-    """Give a match up; with `failure` because the bot's program can't go on, for this reason."""
+    """Resign a match. `failure` is the reason why the bot's program cannot go on."""
 
     match: MatchId
     failure: Note | None = None
 
 
 class Watch(FromClient, frozen=True, kw_only=True):
-    """Follow a match, or with "*" hear of every start and end."""
+    """Follow a match, or with "*" the start and end of every match."""
 
     match: Followed
 
 
 class Unwatch(FromClient, frozen=True, kw_only=True):
-    """Stop following."""
+    """Stop following a match."""
 
     match: Followed
 
 
 class List(FromClient, frozen=True, kw_only=True):
-    """Ask who is here and which matches are under way."""
+    """Request the connected bots and the matches in progress."""
 
 
 class Welcome(FromServer, frozen=True, kw_only=True):
-    """The answer to `hello`. `token` is there once, when the arena made it, and `person` where the name is a person's.
-    An arena of several nodes says the `url` of this one, in `nodes` those of the others, and `elsewhere` where of these
-    the bot has matches.
+    """The answer to `hello`.
+
+    `token` is present once, when the arena generates it. `person` is true if the name is a person's. In an arena of
+    several nodes, `url` is this node, `nodes` are the others, and `elsewhere` are those on which the bot has matches.
     """
 
     protocol: int = field(default_factory=lambda: PROTOCOL_VERSION)  # a factory, so that the field is always sent
@@ -316,10 +330,10 @@ class Unseeked(FromServer, frozen=True, kw_only=True):
 
 
 class Start(FromServer, frozen=True, kw_only=True):
-    """A match begins, or is told again after a reconnect (`resumed`). Answer `ready` within 10 s.
+    """A match begins, or is sent again after a reconnect (`resumed`). Answer `ready` within 10 s.
 
-    `preset` is there where the config is one. A seat whose connection is away for `away_ms` drops out; 0: when its
-    clock has run out.
+    `preset` is present if the config is a preset. A seat that is disconnected for `away_ms` drops out; if that is 0,
+    when its clock runs out.
     """
 
     match: str
@@ -337,7 +351,7 @@ class Start(FromServer, frozen=True, kw_only=True):
 
 
 class Turn(FromServer, frozen=True, kw_only=True):
-    """The state, as far as you may see it; answer with `move` where `to_move` is your seat, or has it among others."""
+    """The state, as far as you may see it. Answer with `move` if `to_move` is your seat or contains it."""
 
     match: str
     ply: int
@@ -357,7 +371,7 @@ class Turn(FromServer, frozen=True, kw_only=True):
 
 
 class Rejected(FromServer, frozen=True, kw_only=True):
-    """A move that was not accepted, and why."""
+    """A move that was refused, and the reason."""
 
     match: str
     ply: int
@@ -368,8 +382,9 @@ class Rejected(FromServer, frozen=True, kw_only=True):
 
 
 class End(FromServer, frozen=True, kw_only=True):
-    """The match is over: what happened since the last turn, the result, and the seed that opens the dice. `strikes` are
-    those of a match that was called off of which no event told, by their seats.
+    """The match is over: the events since the last turn, the result, and the seed that reveals the dice.
+
+    `strikes` are the seats of the strikes after the last event of a void match.
     """
 
     match: str
@@ -387,8 +402,8 @@ class End(FromServer, frozen=True, kw_only=True):
 
 
 class Listing(FromServer, frozen=True, kw_only=True):
-    """The answer to `list`: who is here and what is played, or as many as there is room for; other nodes of the arena,
-    whose URLs are `elsewhere`, have others.
+    """The answer to `list`: connected bots and matches in progress, as many as fit in the message. Other nodes of the
+    arena, at the URLs `elsewhere`, list their own.
     """
 
     bots: list[ListedBot]
@@ -399,7 +414,9 @@ class Listing(FromServer, frozen=True, kw_only=True):
 
 
 class Error(FromServer, frozen=True, kw_only=True):
-    """Something else went wrong; `fatal` says that the connection is about to close, `url` where to go `elsewhere`."""
+    """Any other error. `fatal` means that the connection is about to close. `url` is the node to connect to if the code
+    is `elsewhere`.
+    """
 
     code: str
     message: str

@@ -22,12 +22,12 @@ def message_schema() -> dict[str, Any]:
     return {
         "$schema": DIALECT,
         "title": f"Bot Arena wire protocol, version {PROTOCOL_VERSION}",
-        "description": "One frame of either side. docs/protocol.md says what each message is for.",
+        "description": "One frame from a client or the server. docs/protocol.md explains each message.",
         "anyOf": [_ref("ClientMessage"), _ref("ServerMessage")],
         "$defs": {
-            "ClientMessage": _union("ClientMessage", "What a client sends.", clients),
+            "ClientMessage": _union("ClientMessage", "A message from a client.", clients),
             "ServerMessage": _union(
-                "ServerMessage", "What the server sends; a later one may have more fields.", servers
+                "ServerMessage", "A message from the server. Later versions may add fields.", servers
             ),
             **parts,
         },

@@ -32,7 +32,7 @@ _Nonce = Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")]
 
 
 class RecordedSeat(Struct, frozen=True, kw_only=True):
-    """Who sat there."""
+    """The bot in a seat."""
 
     bot: str
     version: str = ""
@@ -43,7 +43,7 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="typ
 
 
 class Header(Line, frozen=True, kw_only=True):
-    """What was fixed before the first event."""
+    """The facts that are fixed before the first event."""
 
     format: int
     version: str
@@ -65,7 +65,7 @@ class Header(Line, frozen=True, kw_only=True):
 
 class Ply(Line, frozen=True, kw_only=True):
     """An event, the clocks and the digest after it, and the lag compensation of the seat that was to move.
-    Times in ms.
+    Times are in ms.
     """
 
     event: Event
@@ -76,8 +76,10 @@ class Ply(Line, frozen=True, kw_only=True):
 
 
 class Sealed(Line, frozen=True, kw_only=True):
-    """A move in a round in which several move at once, before the round's event, which has all of them. Not part of the
-    digest chain. What else there is, is as in the line of a move."""
+    """A move in a simultaneous round, before the event of the round, which has all moves.
+
+    It is not part of the digest chain. Its other fields are as in the line of an event.
+    """
 
     ply: int
     seat: int
@@ -88,7 +90,7 @@ class Sealed(Line, frozen=True, kw_only=True):
 
 
 class Strike(Line, frozen=True, kw_only=True):
-    """A move that cost its seat a strike. Not part of the digest chain."""
+    """A refused move that cost its seat a strike. It is not part of the digest chain."""
 
     ply: int
     seat: int
@@ -97,7 +99,7 @@ class Strike(Line, frozen=True, kw_only=True):
 
 
 class Footer(Line, frozen=True, kw_only=True):
-    """The result, and what opens the dice."""
+    """The result, and the values that reveal the dice."""
 
     ranks: list[int]
     reason: str

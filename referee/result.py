@@ -9,10 +9,10 @@ from msgspec import Struct
 
 
 class SeatResult(Struct, frozen=True, kw_only=True):
-    """How one seat fared. `rank` 1 is best, equal ranks are a tie; `reason` as in docs/protocol.md.
+    """The result of one seat. `rank` 1 is best, and equal ranks are a tie. `reason` is as in docs/protocol.md.
 
-    `moves` were accepted, `thought_ms` was taken off its clock; None where the match was called off, or of before that
-    was noted.
+    `moves` is the number of accepted moves, and `thought_ms` the time taken off the seat's clock. Both are None if the
+    match is void or older than these fields.
     """
 
     bot: str
@@ -29,9 +29,9 @@ class SeatResult(Struct, frozen=True, kw_only=True):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """A finished match. Times are UTC in ISO 8601; `digest` is the last of the chain, 64 hex digits.
+    """A finished match. Times are UTC in ISO 8601. `digest` is the last of the chain, 64 hex digits.
 
-    `pool` is where it is rated, None where it is not.
+    `pool` is the pool that rates it, None if it is unrated.
     """
 
     match: str
@@ -75,7 +75,7 @@ class SeatRating(Struct, frozen=True, kw_only=True):
 
 
 class Ratings(Struct, frozen=True, kw_only=True):
-    """How a match was rated: every number that the computation used, so that anyone can repeat it."""
+    """The rating of a match, with every number that the computation used, so that anyone can repeat it."""
 
     pool: str
     mu: float

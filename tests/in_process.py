@@ -151,7 +151,7 @@ async def playing(served: At, bot: str, *options: str) -> AsyncIterator[None]:
     """Have a reference bot play without end inside, once it is connected."""
     name = options[options.index("--name") + 1] if "--name" in options else bot
     async with event_loop.background_task(_client(served, bot, *options).play()):
-        await served.says(f"{name} (bot-arena/python) came")
+        await served.says(f"{name} (bot-arena/python) connected")
         yield
 
 

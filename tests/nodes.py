@@ -31,5 +31,5 @@ async def two_nodes(folder: Path, *options: str, **environ: str) -> AsyncIterato
         serving(folder / second, "--db", url, "--node", second, *options, **environ) as other,
     ):
         for one in (nim, other):
-            await one.says("takes matches")
+            await one.says("accepts matches")
         yield TwoNodes(url, nim, other)

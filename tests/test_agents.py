@@ -70,29 +70,25 @@ LONG = "x" * 300_000
 MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("castle", {}, "there is no tool 'castle': one of list_games, who_is_here, seek_match, "),
     (LONG, {}, "there is no tool 'xxxxx"),
-    ("seek_match", {}, "seek_match: game is missing: the name of a game, as list_games has them"),
+    ("seek_match", {}, "seek_match: game is missing: the name of a game, as in list_games"),
     ("seek_match", {"game": "chess"}, "there is no game 'chess': one of nim, grundy, tictactoe, "),
-    ("seek_match", {"game": 5}, "seek_match: game is 5: the name of a game, as list_games has them"),
+    ("seek_match", {"game": 5}, "seek_match: game is 5: the name of a game, as in list_games"),
     ("seek_match", {"game": LONG}, "seek_match: game is 'xxxxx"),
     ("seek_match", {"game": "nim", "preset": "grand"}, "nim has no preset 'grand': one of classic, min-nim, sticks"),
     ("seek_match", {"game": "nim", "wait_s": 3600}, "seek_match: wait_s is 3600: an integer from 0 to 40"),
     ("seek_match", {"game": "nim", "wait_s": "long"}, "seek_match: wait_s is 'long': an integer from 0 to 40"),
     ("seek_match", {"game": "nim", "opponent": "a\x00b"}, "seek_match: opponent is 'a\\x00b': the bot to play against"),
-    (
-        "seek_match",
-        {"game": "nim", "opponent": "bob", "rated": True},
-        "a match against an opponent of one's choice is ",
-    ),
-    ("seek_match", {"game": "nim", "rated": True, "slow": True}, "a rated match is played by the usual clock: "),
+    ("seek_match", {"game": "nim", "opponent": "bob", "rated": True}, "a match against a named opponent is unrated: "),
+    ("seek_match", {"game": "nim", "rated": True, "slow": True}, "a rated match cannot have the slow clock: "),
     ("seek_match", {"game": "nim", "colour": "red"}, "seek_match: there is no field 'colour': one of game, preset, "),
-    ("cancel_seek", {}, "you have no seek: use seek_match"),
-    ("move", {"move": "1 from heap 0"}, "you have no match: seek_match starts another one"),
-    ("resign", {}, "no match of yours is under way: there is nothing to resign"),
+    ("cancel_seek", {}, "you have no seek to cancel: seek_match makes one"),
+    ("move", {"move": "1 from heap 0"}, "you have no match: call seek_match for a new one"),
+    ("resign", {}, "you have no match in progress: there is nothing to resign"),
     ("look", {"wait_s": [5]}, "look: wait_s is [5]: an integer from 0 to 40"),
     ("look", {"wait_s": "5.5"}, "look: wait_s is '5.5': an integer from 0 to 40"),
     ("look", {"wait_s": "41"}, "look: wait_s is '41': an integer from 0 to 40"),
-    ("move", {"move": ["1"]}, "move: move is ['1']: a move, written as look lists the legal ones, or its object as "),
-    ("move", {"move": None}, "move: move is None: a move, written as look lists the legal ones, or its object as "),
+    ("move", {"move": ["1"]}, "move: move is ['1']: a move, written like the legal moves that look lists, or "),
+    ("move", {"move": None}, "move: move is None: a move, written like the legal moves that look lists, or "),
     (
         "read_replay",
         {"match": "../../etc/passwd"},
@@ -101,10 +97,10 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     (
         "read_replay",
         {"match": "nonsense"},
-        "there is no match 'nonsense': none under way is told here, only finished ones",
+        "there is no finished match 'nonsense'; matches in progress are not available here",
     ),
     ("read_replay", {"match": ["m"]}, "read_replay: match is ['m']: the id of a finished match"),
-    ("read_grades", {"match": "nonsense"}, "there is no match 'nonsense'"),
+    ("read_grades", {"match": "nonsense"}, "there is no finished match 'nonsense'"),
     ("find_matches", {"bot": "no such bot"}, "find_matches: bot is 'no such bot': a bot that played"),
     ("find_matches", {"limit": 10**30}, "find_matches: limit is 10000"),
     ("leaderboard", {"game": "nim", "preset": "../.."}, "nim has no preset '../..': one of classic, min-nim, sticks"),
@@ -129,31 +125,33 @@ async def test_what_makes_no_sense_at_this_point_is_answered_in_one_line(tmp_pat
     ):
         seeks = [agent.client.call_tool("seek_match", {"game": "nim", "wait_s": 0}) for _ in range(2)]
         assert sorted(result.is_error for result in await asyncio.gather(*seeks)) == [False, True]
-        assert (await agent.refusal("seek_match", game="grundy")).startswith(
-            "you seek nim already: wait for it with look"
-        )
+        assert (await agent.refusal("seek_match", game="grundy")).startswith("you already seek nim: wait with look")
         assert (await agent.call("cancel_seek"))["state"] == "no_match"
         look = await agent.call("seek_match", game="nim", opponent="bob", wait_s=0)
         assert look["next"] == (
-            "model: waiting for bob at nim, which is connected but does not seek it now; "
-            "use look to wait longer, or cancel_seek"
+            "model: waiting for bob at nim, who is here but does not seek it now; "
+            "call look with wait_s to wait longer, or cancel_seek to give up"
         )
         await bob.seek(opponent="model")
         start = await bob.begin()
         if start["seat"] == 0:
             look = await agent.call("look")
-            assert await agent.refusal("move", move="1 from heap 0") == "it is not your turn: use look to wait for it"
+            assert await agent.refusal("move", move="1 from heap 0") == (
+                "it is not your turn: call look with wait_s to wait for it"
+            )
             await bob.move(await bob.expect("turn"))
         look = await agent.call("look", wait_s=40)
         assert look["state"] == "your_turn"
-        assert (await agent.refusal("seek_match", game="nim")).startswith(f"{start['match']} goes on: look at it, ")
+        assert (await agent.refusal("seek_match", game="nim")).startswith(
+            f"{start['match']} is in progress: finish or resign it "
+        )
         for move, says in [
             ("9 from heap 1", "heap 1 holds 5: 9 cannot be taken; the heaps are ["),
-            ("a4 x b5", "'a4 x b5' is no move here: it is written like 2 from heap 1, or 2 1; legal are "),
+            ("a4 x b5", "'a4 x b5' is no move here: it is written like 2 from heap 1, or 2 1; legal moves: "),
             ('{"heap": 1, "take"', '\'{"heap": 1, "take"\' is not JSON: '),
             ("[" * 1999, "'[[[["),
             ("\x1b[2J", "'\\x1b[2J' is no move here: "),
-            ("", "move: move is '': a move, written as look lists the legal ones"),
+            ("", "move: move is '': a move, written like the legal moves that look lists"),
             (LONG, "move: move is 'xxxx"),
             ({}, "a move looks like {"),
             ({"heap": 1, "take": "many"}, "take is 'many'"),
@@ -166,7 +164,7 @@ async def test_what_makes_no_sense_at_this_point_is_answered_in_one_line(tmp_pat
             assert line.isprintable(), line
             assert len(line) < 600, line
         assert (await agent.refusal("move", move="1 from heap 1", why="\x07")).startswith(
-            "move: why is '\\x07': why, in "
+            "move: why is '\\x07': the reason, a sentence without "
         )
         why = "because " * 60
         look = await agent.call("move", move={"heap": "1", "take": "1"}, why=why, wait_s="0")
@@ -197,7 +195,7 @@ async def test_a_model_that_thinks_too_long_loses_on_time_and_is_told_so(tmp_pat
         assert look["state"] == "over"
         assert re.match(r"model: lost \S+ against bob \(timeout\)", look["match"]["result"])
         assert await agent.refusal("move", move="1 from heap 0") == (
-            f"{look['match']['match']} is over: seek_match starts another one"
+            f"{look['match']['match']} is over: call seek_match for a new one"
         )
 
 
@@ -296,7 +294,7 @@ async def test_without_an_arena_a_call_says_so_and_without_a_page_what_to_start_
         assert "names no page: start with --page" in await agent.refusal("find_matches")
     async with model(served.url, tmp_path, "--page", served.url.replace("ws", "http")) as agent:
         assert "no arena answers at" in (await agent.call("look"))["next"]
-        assert (await agent.refusal("find_matches")).endswith("Connection refused; --page says where it is")
+        assert (await agent.refusal("find_matches")).endswith("Connection refused; give the page's address with --page")
 
 
 def test_wrong_usage_and_a_missing_extra_are_one_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

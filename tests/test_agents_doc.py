@@ -47,7 +47,9 @@ def first_turn() -> str:
     state = {"owner": [-1] * 4, "troops": [0] * 4, "to_move": 0, "ply": 0}
     _, match = told(rules, "south-america", "random", turn_of(rules, state, match="261125-180511-50fcf08c"))
     return Look(
-        state="your_turn", next="it is your turn, 60 s left: move", match=describe_match(match, 0, whole_board=True)
+        state="your_turn",
+        next="it is your turn, 60 s left: call move",
+        match=describe_match(match, 0, whole_board=True),
     ).format_text()
 
 
@@ -84,6 +86,7 @@ async def test_every_argument_of_a_tool_is_described_and_none_other_is_taken() -
             assert tool.input_schema["additionalProperties"] is False
             assert all("description" in one for one in described(tool.input_schema)), tool.name
             assert tool.output_schema is not None
+            assert all("description" in one for one in tool.output_schema["properties"].values()), tool.name
 
 
 async def test_objects_in_schemas_are_described_in_plain_sentences_for_a_model() -> None:

@@ -150,7 +150,7 @@ async def test_the_broker_takes_what_nodes_publish_and_who_listens_from_outside_
 async def test_bots_play_through_the_proxy_whichever_node_they_come_to_and_pages_are_there(tmp_path: Path) -> None:
     async with compose_stack(tmp_path) as stack, stack.node("a") as a, stack.node("b") as b:
         for node in (a, b):
-            await node.says("takes matches")
+            await node.says("accepts matches")
         command = ("arena-bot", "run", "random", "--matches", "2")
         comings = [("ann", "nim", "a"), ("bob", "nim", "b"), ("cid", "leduc", "a"), ("dan", "leduc", "socket")]
         bots = [
@@ -173,7 +173,7 @@ async def test_a_rolling_restart_under_play_voids_no_match_ends_no_bot_and_keeps
         containers = {name: await up.enter_async_context(AsyncExitStack()) for name in places}
         nodes = {name: await containers[name].enter_async_context(stack.node(name)) for name in places}
         for node in nodes.values():
-            await node.says("takes matches")
+            await node.says("accepts matches")
         bots = [
             await up.enter_async_context(stack.bot(f"{game}-{of}", game, *SHORT.get(game, ())))
             for game in places.values()

@@ -54,7 +54,7 @@ def test_a_bot_that_waits_for_matches_is_given_some(tmp_path: Path) -> None:
     timeouts = dataclasses.replace(PATIENT, seek_timeout_s=3.0, next_seek_timeout_s=3.0)
     code, cases = examined(tmp_path, sys.executable, str(FAULTY), "steady", only=("match", "next"), timeouts=timeouts)
     assert (faults(cases), code) == ({}, 0)
-    assert cases["next"]["did"].startswith("seeks nothing")
+    assert cases["next"]["did"].startswith("does not seek")
 
 
 @pytest.mark.nightly
@@ -63,14 +63,14 @@ def test_a_bot_that_forgets_who_it_is_is_found_out(tmp_path: Path) -> None:
     timeouts = dataclasses.replace(PATIENT, settle_timeout_s=3.0)  # it hears of no end under another name
     code, cases = examined(tmp_path, sys.executable, str(FAULTY), "forgetful", only=only, timeouts=timeouts)
     assert code == 1
-    token, ended = "came back without its token, or with another one", "ended: its process ended with exit code 1"
+    token, ended = "reconnected without its token or with another one", "exited: its process ended with exit code 1"
     assert faults(cases) == {
         "unknown": ended,
         "rejected": ended,
         "cut-turn": token,
         "cut-other": token,
         "restart": token,
-        "superseded": "came back: two that both do so throw each other out for ever",
+        "superseded": "reconnected: two bots that do this replace each other forever",
     }
     assert cases["cut-turn"]["see"] == "docs/protocol.md#losing-and-regaining-the-connection"
     assert "RuntimeError: what is weather?" in (tmp_path / "bot.log").read_text()
@@ -82,9 +82,9 @@ def test_what_came_of_a_case_is_told_within_80_columns(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
     assert lines[1:3] == ["plays nim, unless --game names another", f"what it says goes to {tmp_path / 'log'}"]
-    assert lines[4].startswith("failed  fields and messages it does not know (unknown, ")
+    assert lines[4].startswith("failed  unknown fields and messages (unknown, ")
     assert lines[5:] == [
-        "        did:    ended: its process ended with exit code 1",
+        "        did:    exited: its process ended with exit code 1",
         "        should: ignore them",
         "        see:    docs/protocol.md#connection",
         "",

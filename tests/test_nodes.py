@@ -209,9 +209,9 @@ async def test_a_node_whose_session_hangs_sends_bots_to_one_that_works_comes_bac
             assert (error["code"], error["url"]) == ("elsewhere", nodes.other.url)
             told = await asyncio.to_thread(answer, nodes.nim.url.replace("ws://", "http://") + "/readyz")
             assert told.status == 503
-            assert told.text.startswith("the database does not answer: its last answer was ")
+            assert told.text.startswith("the database is unreachable: it last answered ")
             await nodes.nim.says(
-                "the database has not answered for 6 s; its session is closed after 9 s without an answer"
+                "the database is unreachable: no answer for 6 s; its session is closed after 9 s without an answer"
             )
             await nodes.nim.says("the session is closed")
             await nodes.nim.says("the database answers again after ")

@@ -63,8 +63,8 @@ async def test_while_the_database_is_away_a_server_is_not_ready_and_a_match_that
         start = await meet(ann, bob)
         await asyncio.to_thread(server.stop)
         told = await ready(served, 503)
-        assert re.fullmatch(r"the database does not answer: its last answer was \d+ s ago\n", told)
-        await served.says("the database can't be reached: ")
+        assert re.fullmatch(r"the database is unreachable: it last answered \d+ s ago\n", told)
+        await served.says("the database is unreachable: ")
         playing = [asyncio.create_task(one.play()) for one in (ann, bob)]
         await served.says("new matches are paused, retrying every second: results can't be stored: postgresql://")
         assert not any(one.done() for one in playing)

@@ -185,8 +185,8 @@ async def assert_everybody_is_let_in(arena: Served) -> None:
         async with asyncio.TaskGroup() as group:
             visitors = [group.create_task(come_and_go())]
             await restarted(arena, 1)
-            await until(arena, "ann (bot-arena/python) came", 2)
-            await until(arena, "bob (bot-arena/python) came", 2)
+            await until(arena, "ann (bot-arena/python) connected", 2)
+            await until(arena, "bob (bot-arena/python) connected", 2)
             done.set()
         assert all(visitor.result() > 2 for visitor in visitors)
         before = sum(" ended: nim" in line for line in arena.said)
@@ -225,7 +225,7 @@ async def test_it_listens_on_sockets_that_are_held_for_it_and_who_connects_befor
             process.terminate()
             _, said = await process.communicate()
         await connection.close()
-        left = f"the inherited socket unknown on port {port_of([other])} is closed, because no setting names"
+        left = f"closed the inherited socket unknown on port {port_of([other])}, which no setting names"
         assert left in said.decode()
         for one in (arena, page):  # they listen still, for the next run
             socket.create_connection(("127.0.0.1", port_of([one])), WITHIN).close()
@@ -251,8 +251,8 @@ def test_sockets_are_taken_by_their_names_or_else_by_their_ports(
     assert environment == {"HOME": "/"}
     assert handed.take("arena", 1)[0].getsockname()[1] == ports[1]
     assert caplog.messages == [
-        f"port 1 is not used: the socket of arena was inherited on port {ports[1]}, "
-        "and only a stop and a start change it"
+        f"not listening on port 1: arena was inherited on port {ports[1]}; "
+        "to change the port, stop and start the server"
     ]
     assert handed.take("arena", ports[0]) == []
     assert handed.take("page", ports[2])[0].getsockname()[1] == ports[0]

@@ -68,7 +68,7 @@ async def _check_match(harness: Harness) -> Finding:
     rejected = harness.find_message("rejected", by=FROM_ARENA, since=mark)
     if rejected is not None:
         raise CaseFailed(f"made a move that was rejected: {rejected.message['message']}")
-    return Finding(PASSED_VERDICT, f"was ready, and moved within {harness.slowest_move:.2f} s")
+    return Finding(PASSED_VERDICT, f"sent ready, and moved within {harness.slowest_move:.2f} s")
 
 
 async def _check_next_match(harness: Harness) -> Finding:
@@ -81,7 +81,7 @@ async def _check_next_match(harness: Harness) -> Finding:
         by=FROM_ARENA,
         since=mark,
         timeout_s=harness.timeouts.message_timeout_s,
-        failure="was not told the end",
+        failure="received no end of the match",
         match=match,
     )
     again = await harness.websocket_proxy.until(
@@ -91,13 +91,13 @@ async def _check_next_match(harness: Harness) -> Finding:
     if again is None and harness.seeks:
         return Finding(
             WARNING_VERDICT,
-            f"sought nothing within {harness.timeouts.next_seek_timeout_s:g} s of the end, and did not leave",
+            f"neither sought a match within {harness.timeouts.next_seek_timeout_s:g} s of the end nor exited",
         )
     if isinstance(again, str):
-        return Finding(PASSED_VERDICT, f"left: its process {again}")
+        return Finding(PASSED_VERDICT, f"exited: its process {again}")
     return Finding(
         PASSED_VERDICT,
-        "sought the next match" if harness.seeks else "seeks nothing: it waits for matches, as in a tournament",
+        "sought the next match" if harness.seeks else "does not seek: it waits for matches, as in a tournament",
     )
 
 
@@ -110,7 +110,7 @@ async def _check_unknown_fields(harness: Harness) -> Finding:
     mark = harness.mark
     harness.websocket_proxy.from_arena = add
     await harness.expect_moves(await harness.start_match(), mark, 2)
-    return Finding(PASSED_VERDICT, "passed them over, and moved")
+    return Finding(PASSED_VERDICT, "ignored them, and moved")
 
 
 async def _check_repeated_turn(harness: Harness) -> Finding:
@@ -131,7 +131,7 @@ async def _check_delays(delays: dict[str, float], harness: Harness) -> Finding:
     mark = harness.mark
     harness.websocket_proxy.delays = delays
     await harness.expect_moves(await harness.start_match(), mark)
-    return Finding(PASSED_VERDICT, "waited, was ready, and moved")
+    return Finding(PASSED_VERDICT, "waited, sent ready, and moved")
 
 
 async def _check_cut_in_turn(harness: Harness) -> Finding:
@@ -157,7 +157,7 @@ async def _expect_return_to_turn(harness: Harness) -> Finding:
     since = seen.index(closed)
     back = await harness.expect_return(since)
     await harness.expect_moves(match, since)
-    return Finding(PASSED_VERDICT, f"came back after {back:.1f} s with the same hello, and moved")
+    return Finding(PASSED_VERDICT, f"reconnected after {back:.1f} s with the same hello, and moved")
 
 
 async def _check_cut_before_ready(harness: Harness) -> Finding:
@@ -174,7 +174,7 @@ async def _check_cut_before_ready(harness: Harness) -> Finding:
     back = await harness.expect_return(mark)
     await harness.expect_ready(started[0]["match"], mark)
     await harness.expect_moves(started[0]["match"], mark)
-    return Finding(PASSED_VERDICT, f"came back after {back:.1f} s, was ready, and moved")
+    return Finding(PASSED_VERDICT, f"reconnected after {back:.1f} s, sent ready, and moved")
 
 
 async def _start_waiting(harness: Harness) -> tuple[str, int]:
@@ -202,7 +202,7 @@ async def _check_cut_in_other_turn(harness: Harness) -> Finding:
     match, mark = await _start_waiting(harness)
     harness.tcp_proxy.cut()
     back = await _expect_return(harness, match, mark)
-    return Finding(PASSED_VERDICT, f"came back after {back:.1f} s with the same hello, and moved in its turn")
+    return Finding(PASSED_VERDICT, f"reconnected after {back:.1f} s with the same hello, and moved on its turn")
 
 
 async def _check_half_open(harness: Harness) -> Finding:
@@ -217,9 +217,10 @@ async def _check_half_open(harness: Harness) -> Finding:
         await _expect_return(harness, match, mark)
         return Finding(
             WARNING_VERDICT,
-            f"did not notice it within {harness.timeouts.silence_timeout_s:g} s, and came back when it was closed",
+            f"did not notice it within {harness.timeouts.silence_timeout_s:g} s, and reconnected only when it was "
+            "closed",
         )
-    return Finding(PASSED_VERDICT, f"noticed it, came back after {back:.1f} s, and moved in its turn")
+    return Finding(PASSED_VERDICT, f"noticed it, reconnected after {back:.1f} s, and moved on its turn")
 
 
 async def _check_restart(harness: Harness) -> Finding:
@@ -229,7 +230,7 @@ async def _check_restart(harness: Harness) -> Finding:
     await harness.server.stop()
     await harness.server.start()
     back = await _expect_return(harness, match, mark)
-    return Finding(PASSED_VERDICT, f"came back {back:.1f} s after the restart, and played on")
+    return Finding(PASSED_VERDICT, f"reconnected {back:.1f} s after the restart, and played on")
 
 
 async def _check_hang_up(harness: Harness) -> Finding:
@@ -262,7 +263,7 @@ async def _expect_backoff(harness: Harness, match: str, mark: int, attempts: Cal
     harness.tcp_proxy.closes_new_connections, harness.websocket_proxy.closes_with = False, None
     back = await _expect_return(harness, match, mark)
     verdict = WARNING_VERDICT if count > MAX_ATTEMPTS_PER_SECOND * seconds else PASSED_VERDICT
-    return Finding(verdict, f"tried {count} times in {seconds:.0f} s, and came back {back:.1f} s after that")
+    return Finding(verdict, f"tried {count} times in {seconds:.0f} s, and reconnected {back:.1f} s after the fault")
 
 
 async def _check_rejected_move(harness: Harness) -> Finding:
@@ -272,7 +273,7 @@ async def _check_rejected_move(harness: Harness) -> Finding:
             "match": move.get("match"),
             "ply": move.get("ply"),
             "code": ILLEGAL_MOVE,
-            "message": "arena doctor: this move is rejected to see what you do",
+            "message": "arena doctor: this rejection is a test; send another move",
             "strikes_left": MAX_STRIKES - 1,
             "clock_ms": 50_000,
         }
@@ -284,7 +285,11 @@ async def _check_rejected_move(harness: Harness) -> Finding:
     match = await harness.start_match()
     await harness.expect_move(match, mark)
     told = await harness.expect(
-        "rejected", by=FROM_ARENA, since=mark, timeout_s=harness.timeouts.message_timeout_s, failure="was not told so"
+        "rejected",
+        by=FROM_ARENA,
+        since=mark,
+        timeout_s=harness.timeouts.message_timeout_s,
+        failure="did not receive the rejection",
     )
     since = harness.websocket_proxy.messages.index(told)
     ply = told.message["ply"]
@@ -296,19 +301,19 @@ async def _check_rejected_move(harness: Harness) -> Finding:
 
     did = await harness.websocket_proxy.until(answered, harness.timeouts.move_timeout_s)
     if did == "resigned":
-        return Finding(WARNING_VERDICT, "resigned the match, which it could have played on")
+        return Finding(WARNING_VERDICT, "resigned the match, although it could have played on")
     if did != "moved again":
         raise CaseFailed(
             f"did not move again within {harness.timeouts.move_timeout_s:g} s"
             if did is None
-            else f"ended: its process {did}"
+            else f"exited: its process {did}"
         )
     return Finding(PASSED_VERDICT, "moved again")
 
 
 async def _check_pings(harness: Harness) -> Finding:
     await harness.ensure_welcomed()
-    did = f"answered within {harness.websocket_proxy.slowest_pong:.2f} s at the slowest"
+    did = f"answered every ping within {harness.websocket_proxy.slowest_pong:.2f} s"
     if harness.websocket_proxy.slowest_pong >= harness.timeouts.pong_timeout_s:
         raise CaseFailed(f"left a ping unanswered for {harness.timeouts.pong_timeout_s:g} s")
     return Finding(
@@ -331,29 +336,29 @@ async def _check_superseded(harness: Harness) -> Finding:
 
     did = await harness.websocket_proxy.until(back, harness.timeouts.stay_away_timeout_s)
     if did == "back":
-        raise CaseFailed("came back: two that both do so throw each other out for ever")
-    return Finding(PASSED_VERDICT, "stayed away" if did is None else f"stopped: its process {did}")
+        raise CaseFailed("reconnected: two bots that do this replace each other forever")
+    return Finding(PASSED_VERDICT, "did not reconnect" if did is None else f"stopped: its process {did}")
 
 
 RECONNECT_SECTION, ERRORS_SECTION = "losing-and-regaining-the-connection", "errors-and-closing"
-RECONNECT_TEXT = "connect again, say the same hello with the same token, "
+RECONNECT_TEXT = "reconnect with the same hello and token, and "
 CASES = (
-    Case("match", "a match", "be ready, and answer each turn with a legal move", "a-match", _check_match),
+    Case("match", "a match", "send ready, and answer each turn with a legal move", "a-match", _check_match),
     Case(
-        "next", "the end of a match", "seek the next one, wait for one, or leave", "finding-a-match", _check_next_match
+        "next", "the end of a match", "seek the next one, wait for one, or exit", "finding-a-match", _check_next_match
     ),
-    Case("unknown", "fields and messages it does not know", "ignore them", "connection", _check_unknown_fields),
+    Case("unknown", "unknown fields and messages", "ignore them", "connection", _check_unknown_fields),
     Case(
         "twice",
-        "a turn that is told twice",
-        "answer once, or the same again, and play on",
+        "a repeated turn",
+        "answer once, or repeat the same answer, and play on",
         RECONNECT_SECTION,
         _check_repeated_turn,
     ),
-    Case("rejected", "a move that is rejected", "send a move for the same ply again", "rejected", _check_rejected_move),
+    Case("rejected", "a rejected move", "send another move for the same ply", "rejected", _check_rejected_move),
     Case(
         "late",
-        "messages that are 1.5 s late",
+        "messages 1.5 s late",
         "wait for them",
         "clocks",
         partial(_check_delays, {"start": 1.5, "turn": 1.5}),
@@ -367,58 +372,56 @@ CASES = (
     ),
     Case(
         "cut-turn",
-        "a connection cut in its turn",
-        f"{RECONNECT_TEXT}answer the turn told again",
+        "a connection lost on its turn",
+        f"{RECONNECT_TEXT}answer the turn that is sent again",
         RECONNECT_SECTION,
         _check_cut_in_turn,
     ),
     Case(
         "cut-move",
-        "a connection cut as it moves",
-        f"{RECONNECT_TEXT}answer the turn told again",
+        "a connection lost while it sends a move",
+        f"{RECONNECT_TEXT}answer the turn that is sent again",
         RECONNECT_SECTION,
         _check_cut_at_move,
     ),
     Case(
         "cut-other",
-        "a connection cut in the other's turn",
+        "a connection lost on the opponent's turn",
         f"{RECONNECT_TEXT}play on",
         RECONNECT_SECTION,
         _check_cut_in_other_turn,
     ),
     Case(
         "cut-ready",
-        "a connection cut before it is ready",
-        f"{RECONNECT_TEXT}be ready",
+        "a connection lost before it sends ready",
+        f"{RECONNECT_TEXT}send ready",
         RECONNECT_SECTION,
         _check_cut_before_ready,
     ),
-    Case("restart", "a restart of the arena (1012)", f"{RECONNECT_TEXT}play on", RECONNECT_SECTION, _check_restart),
+    Case("restart", "an arena restart (1012)", f"{RECONNECT_TEXT}play on", RECONNECT_SECTION, _check_restart),
     Case(
         "hang-up",
-        "a peer that accepts and closes",
-        "try again, waiting longer each time",
+        "a server that accepts connections and closes them",
+        "retry, and wait longer each time",
         RECONNECT_SECTION,
         _check_hang_up,
     ),
-    Case(
-        "full", "an arena that is full (4004)", "try again, waiting longer each time", ERRORS_SECTION, _check_full_arena
-    ),
+    Case("full", "a full arena (4004)", "retry, and wait longer each time", ERRORS_SECTION, _check_full_arena),
     Case(
         "half-open",
         "a connection that falls silent",
-        "notice it within {silence_timeout_s:g} s",
+        "notice it within {silence_timeout_s:g} s, and reconnect",
         RECONNECT_SECTION,
         _check_half_open,
     ),
     Case(
         "pings",
-        "pings all the while",
-        "answer within {prompt_pong_timeout_s:g} s, thinking or not",
+        "pings during all cases",
+        "answer within {prompt_pong_timeout_s:g} s, even while it thinks",
         "connection",
         _check_pings,
     ),
-    Case("superseded", "being replaced by another (4003)", "stop", ERRORS_SECTION, _check_superseded),
+    Case("superseded", "replacement by another connection (4003)", "stop", ERRORS_SECTION, _check_superseded),
 )
 
 

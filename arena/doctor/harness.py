@@ -85,7 +85,7 @@ class DoctorServer:
                         self._reading = asyncio.create_task(_discard(stream))
                         return
         await self.stop()
-        raise ArenaFault(f"the server that bots are examined on does not start: {said or 'it says nothing'}")
+        raise ArenaFault(f"the doctor's own server does not start: {said or 'it printed nothing'}")
 
     async def stop(self) -> None:
         """Stop it like Ctrl-C, which closes every connection with code 1012."""
@@ -279,7 +279,7 @@ class Harness:
             await self.restart_bot()
         within = self.timeouts.welcome_timeout_s if self.was_welcomed else self.timeouts.first_welcome_timeout_s
         if await self._until(self._find_welcome, within) is None:
-            raise CaseFailed(f"was not welcomed within {within:g} s: it has to connect and say hello")
+            raise CaseFailed(f"got no welcome within {within:g} s: it has to connect and send hello")
         self.was_welcomed = True
 
     async def restart_bot(self) -> None:
@@ -301,7 +301,7 @@ class Harness:
         try:
             seats = load_game(sought["game"], sought.get("config", {})).seats
         except (BotFault, KeyError, TypeError) as exc:
-            raise CaseFailed(f"seeks what the arena does not play: {exc}") from exc
+            raise CaseFailed(f"seeks a match that the arena does not offer: {exc}") from exc
         for opponent in await self._ensure_opponents(seats - 1):
             await opponent.seek(sought)
 
@@ -318,7 +318,7 @@ class Harness:
 
     async def expect_ready(self, match: str, since: int) -> None:
         """Check that the bot is ready in time."""
-        instead = f"said no ready within {self.timeouts.ready_timeout_s:g} s"
+        instead = f"sent no ready within {self.timeouts.ready_timeout_s:g} s"
         await self.expect("ready", since=since, timeout_s=self.timeouts.ready_timeout_s, failure=instead, match=match)
 
     async def expect_moves(self, match: str, since: int, count: int = 1) -> None:
@@ -333,7 +333,7 @@ class Harness:
         """Return the bot's answer to its first turn since a mark, or None if the match is over."""
         turn = await self._until(lambda: self._find_turn(match, since), self.timeouts.move_timeout_s)
         if turn is None:
-            raise CaseFailed("got no turn, since the match did not go on")
+            raise CaseFailed("got no turn: the match did not go on")
         if turn.type == "end":
             return None
         ply = turn.message["ply"]
@@ -369,12 +369,12 @@ class Harness:
         timeout_s = self.timeouts.return_timeout_s if timeout_s is None else timeout_s
         begun = time.monotonic()
         first = self._first_hello()
-        instead = f"did not come back within {timeout_s:g} s"
+        instead = f"did not reconnect within {timeout_s:g} s"
         hello = await self.expect("hello", since=since, timeout_s=timeout_s, failure=instead)
         if str(hello.message.get("bot")).lower() != str(first.get("bot")).lower():
-            raise CaseFailed(f"came back as {hello.message.get('bot')}, and was {first.get('bot')} before")
+            raise CaseFailed(f"reconnected as {hello.message.get('bot')}, but was {first.get('bot')} before")
         if hello.message.get("token") != first.get("token"):
-            raise CaseFailed("came back without its token, or with another one")
+            raise CaseFailed("reconnected without its token or with another one")
         return max(0.0, hello.at - begun)
 
     async def expect(
@@ -425,7 +425,7 @@ class Harness:
             )
             crash = await self.websocket_proxy.until(lambda: self.bot.crash, SETTLE_DELAY_S)
             if crash is not None and crash.code != 0:
-                raise CaseFailed(f"ended when the match was over: its process {crash.how}")
+                raise CaseFailed(f"exited after the match: its process {crash.how}")
 
     async def close(self) -> None:
         """Stop the bot and the opponents."""
@@ -442,7 +442,7 @@ class Harness:
 
         (it,) = await self.websocket_proxy.until(look, timeout_s) or (None,)
         if it is None and self.bot.exit_description is not None:
-            raise CaseFailed(f"ended: its process {self.bot.exit_description}")
+            raise CaseFailed(f"exited: its process {self.bot.exit_description}")
         return it
 
     async def _ensure_opponents(self, count: int) -> list[Opponent]:

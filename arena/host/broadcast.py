@@ -132,7 +132,7 @@ class Audience:
                 report(message)
             except Exception:
                 log.exception(
-                    "match %s: it could not be reported", self._match_id, extra=log_fields(match=self._match_id)
+                    "match %s: a message could not be reported", self._match_id, extra=log_fields(match=self._match_id)
                 )
         if self._next_message_numbers or (self.broadcaster.subscribers and isinstance(message, Start | End)):
             self._enqueue(message)
@@ -183,7 +183,9 @@ class Audience:
                 peer.send_shared(shown)
         except Exception:
             log.exception(
-                "match %s: a spectator could not be notified", self._match_id, extra=log_fields(match=self._match_id)
+                "match %s: a message could not be sent to a spectator",
+                self._match_id,
+                extra=log_fields(match=self._match_id),
             )
 
 

@@ -119,7 +119,11 @@ class CommitLog:
             os.ftruncate(self._files[index], 0)
             os.fdatasync(self._files[index])  # it must not reappear after the other log is gone
         except OSError as exc:  # its groups stay, and the current log grows
-            log.warning("the journals in %s can't be synced: %s", self._folder / _SEGMENT_NAMES[index], exc.strerror)
+            log.warning(
+                "the journals in the commit log %s can't be synced: %s",
+                self._folder / _SEGMENT_NAMES[index],
+                exc.strerror,
+            )
         else:
             self._other_matches = set()
 
@@ -139,7 +143,7 @@ class CommitLog:
                 [self._folder / _SEGMENT_NAMES[1 - self._current], self._folder / _SEGMENT_NAMES[self._current]],
             )
         except OSError as exc:
-            log.warning("the journals in %s can't be synced: %s; its logs stay", self._folder, exc.strerror)
+            log.warning("the journals in %s can't be synced: %s; their commit log stays", self._folder, exc.strerror)
         for file in self._files:
             os.close(file)
 
@@ -194,7 +198,7 @@ def _write_entries(folder: Path, entries: dict[str, list[Entry]], *, truncate: b
         except FileNotFoundError:
             continue
         except (PermissionError, IsADirectoryError) as exc:
-            log.warning("%s can't be mended, and is left as it is: %s", path, exc.strerror)
+            log.warning("%s can't be restored from the commit log and stays unchanged: %s", path, exc.strerror)
             continue
         try:
             for entry in of_it:

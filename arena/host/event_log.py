@@ -82,12 +82,12 @@ class EventLog:
 
     def log_connected(self, bot: str, version: str, client: str, address: str) -> None:
         """Log that a bot connected."""
-        text = " ".join(filter(None, (bot, version, client and f"({client})", f"came from {address}")))
+        text = " ".join(filter(None, (bot, version, client and f"({client})", f"connected from {address}")))
         self._log_client("came", address, text, bot=bot, version=version, client=client, address=address)
 
     def log_registered(self, bot: str, address: str) -> None:
         """Log that a name was registered or changed its owner."""
-        self._log_client("registered", address, f"{bot} was registered, from {address}", bot=bot, address=address)
+        self._log_client("registered", address, f"{bot} was registered from {address}", bot=bot, address=address)
 
     def log_disconnected(
         self, bot: str, address: str, close_info: CloseInfo, last_fault: str, running_matches: int
@@ -105,7 +105,7 @@ class EventLog:
             "why": trouble or describe_normal_close(close_info),
             "failed": trouble is not None,
         }
-        self._log_client("left", address, f"{bot} left: {fields['why']}", **fields)
+        self._log_client("left", address, f"{bot} disconnected: {fields['why']}", **fields)
 
     def log_refused(self, address: str, reason: str, bot: str | None = None, code: str | None = None) -> None:
         """Log that a client was refused, with its error code if it had already connected."""
@@ -118,16 +118,16 @@ class EventLog:
     def note_impostor(self, bot: str, code: str, *, with_token: bool) -> None:
         """Note for a bot that a client used its name without the right token."""
         what = "with another token" if with_token else "without its token"
-        self.note_incident(bot, code, f"a client with this name was rejected: it came {what}")
+        self.note_incident(bot, code, f"a client used this name {what} and was rejected")
 
     def note_missed_match(self, bot: str, match: str, pause_s: float) -> None:
         """Log and note that a bot missed its match; it may not seek for `pause_s` seconds."""
         self.missed_matches += 1
-        text = f"missed {match}, and may not seek for {pause_s:g} s"
+        text = f"missed {match} and is suspended for {pause_s:g} s"
         self._add_failure(bot, text)
         self._write(logging.DEBUG, "missed", f"{bot} {text}", bot=bot, match=match, pause=pause_s)
-        how = "not ready in time, or gone without a move"
-        self.note_incident(bot, NO_SHOW, f"it missed {match}: {how}; it may not seek for {pause_s:g} s")
+        how = "it was not ready in time, or dropped out without a move"
+        self.note_incident(bot, NO_SHOW, f"it missed {match} and is suspended for {pause_s:g} s: {how}")
 
     def note_incident(self, bot: str, code: object, text: str) -> None:
         """Note an incident that a bot caused, unless there are too many."""
@@ -159,7 +159,9 @@ class EventLog:
                 why = f": {failures[number]}" if number in failures else ""
                 self._add_failure(seat.bot, f"{seat.reason} in {result.match}{why}")
             if seat.reason == FAILED:
-                self.note_incident(seat.bot, FAILED, f"its program failed in {result.match}: its own output says why")
+                self.note_incident(
+                    seat.bot, FAILED, f"its program failed in {result.match}: see the output of the program"
+                )
         level = logging.INFO
         if self._end_lines.take(None, now):
             level = logging.DEBUG
@@ -187,7 +189,7 @@ class EventLog:
         try:
             await self._record_incident(bot, incident)
         except ArenaFault as fault:
-            log.warning("an incident of %s can't be noted: %s", bot, fault, extra=log_fields(bot=bot))
+            log.warning("an incident of %s can't be stored: %s", bot, fault, extra=log_fields(bot=bot))
 
     def _count_ended(self, now: float) -> None:
         bucket = int(now // BUCKET_S)
@@ -227,14 +229,14 @@ def describe_trouble(close_info: CloseInfo, last_fault: str, running_matches: in
     left = f", with {format_count(running_matches, 'match', 'matches')} under way" if running_matches else ""
     if not close_info.by_arena:
         if close_info.code is None:
-            return f"the connection broke off without a close{left}"
+            return f"the connection broke without a close frame{left}"
         return f"the bot closed the connection ({close_info.code}){left}" if running_matches else None
     if close_info.code in NORMAL_CLOSE_CODES:
         return None
     if close_info.code == close_codes.TOO_MANY_BAD_MESSAGES:
         return f"closed after {MAX_BAD_MESSAGES} bad messages; the last: {last_fault}"
     if close_info.code == close_codes.SUPERSEDED:
-        return f"replaced by a newer connection under the same name: the bot came back, or runs twice{left}"
+        return f"replaced by a newer connection under the same name: the bot reconnected, or runs twice{left}"
     if close_info.code == close_codes.READS_TOO_SLOWLY:
-        return f"closed because the bot did not read what it was sent{left}"
+        return f"closed because the bot read its messages too slowly{left}"
     return f"closed by the arena ({close_info.code}): {close_info.reason or 'no reason given'}{left}"

@@ -73,7 +73,7 @@ class Health:
                 log.error("new matches are paused, retrying every second: %s", reason)
             self._problems[place] = reason
         elif self._problems.pop(place, None) is not None and not self._problems:
-            log.warning("new matches start again after a pause of %.1f s", self._clock() - self._since)
+            log.warning("play resumed after %.1f s", self._clock() - self._since)
 
 
 class MatchHost:
@@ -186,7 +186,7 @@ class MatchHost:
 
     def _take_back(self, runner: MatchRunner, fault: Fault) -> None:
         """Remove a match that cannot begin and that no seat knows yet; the seats may seek another one."""
-        log.warning("match %s does not begin: %s", runner.id, fault, extra=log_fields(match=runner.id))
+        log.warning("match %s can't begin: %s", runner.id, fault, extra=log_fields(match=runner.id))
         self._remove(runner)
         self._handler.not_begun(runner.id, fault)
         runner.refuse(str(fault))
@@ -268,8 +268,8 @@ class MatchHost:
             return None
         except ArenaFault as fault:
             named = {} if hello is None or hello.bot is None else {"bot": hello.bot}
-            log.error("%s can't be admitted: %s", named.get("bot", "a client"), fault, extra=log_fields(**named))
-            later = Unavailable("hello: the arena can't look up bots at present: connect again later")
+            log.error("%s can't log in: %s", named.get("bot", "a client"), fault, extra=log_fields(**named))
+            later = Unavailable("hello: the arena can't look bots up now: come back later")
             _refuse(connection, codec, later, RESTARTING)
             return None
         bot = identity.bot
@@ -355,10 +355,10 @@ class MatchHost:
             await self._handler.finalize(match)
             self.quotas.charge_record(parts, match.record_bytes)
         except Fault as fault:  # the arena is closing: the end is sent after the next start, when it is stored
-            text = "the result of match %s can't be stored, it stays in the journal: %s"
+            text = "the result of match %s can't be stored and stays in the journal: %s"
             log.error(text, runner.id, fault, extra=log_fields(match=runner.id))
         except Exception:
-            text = "the result of match %s can't be stored, it stays in the journal"
+            text = "the result of match %s can't be stored and stays in the journal"
             log.exception(text, runner.id, extra=log_fields(match=runner.id))
         finally:
             runner.close()
@@ -394,7 +394,7 @@ async def recover_matches(
             try:
                 one = await _recover_match(match, journal, handler, timeouts)
             except Fault as fault:
-                text = "match %s can't resume, and its journal is left unchanged: %s"
+                text = "match %s can't be resumed, and its journal stays unchanged: %s"
                 log.warning(text, match, fault, extra=log_fields(match=match))
             else:
                 found += [one] if one is not None else []
@@ -410,7 +410,7 @@ async def _recover_match(
 ) -> tuple[Match, JournalSummary, MatchJournal] | None:
     lines = await asyncio.to_thread(journal.read, match)
     if not lines or (len(lines) == 1 and isinstance(lines[0], Secret)):
-        text = "match %s: its journal ends before the header, so nobody was told of it, and is removed"
+        text = "match %s never began: its journal ends before the header, and is removed"
         log.warning(text, match, extra=log_fields(match=match))
         journal.remove(match)
         return None

@@ -95,7 +95,7 @@ class Journal:
             lines = read_lines(complete_lines(whole + b"\n") if whole else [], str(path))
             if rest:
                 os.truncate(path, len(whole) + 1 if whole else 0)
-                text = "%s ended in half a line, which nobody was told of and is cut off: %s"
+                text = "%s ended in an incomplete line, which was never announced and is removed: %s"
                 log.warning(text, path, _preview(rest), extra=log_fields(match=match))
         for line in lines:
             if isinstance(line, Header) and line.match != match:

@@ -126,4 +126,4 @@ class Recorder:
                 else:
                     match.on_recorded(now - since)
             except Exception:
-                log.exception("match %s failed and could not continue", match.id, extra=log_fields(match=match.id))
+                log.exception("match %s could not continue after recording", match.id, extra=log_fields(match=match.id))

@@ -221,7 +221,9 @@ class MatchRunner:
 
     def _void(self, failed_step: str, *, undo: bool) -> None:
         """Void the match because of an internal error. The end is recorded before it is sent, as recording may fail."""
-        log.exception("match %s is void: the arena failed at %s", self.id, failed_step, extra=log_fields(match=self.id))
+        log.exception(
+            "match %s is void: internal error while handling %s", self.id, failed_step, extra=log_fields(match=self.id)
+        )
         if not self._ended:
             effects = self._match.receive(Abort(undo_last_event=undo), self._loop.time())
             self._record_and_perform(

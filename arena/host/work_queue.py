@@ -33,7 +33,7 @@ class WorkQueue:
             try:
                 self._waiting[0]()
             except Exception:
-                log.exception("a scheduled task failed")
+                log.exception("a queued task failed")
             self._waiting.popleft()  # only now: work that is queued meanwhile must not schedule another turn
             if time.perf_counter() >= ends:
                 break

@@ -92,7 +92,7 @@ class Acceptor:
             except OSError as exc:
                 if exc.errno in EXHAUSTION_ERRNOS:
                     if not self._exhausted:
-                        log.warning("no connection can be accepted: %s", exc.strerror)
+                        log.warning("can't accept connections: %s", exc.strerror)
                     self._exhausted = True
                     await asyncio.sleep(self._timeouts.accept_retry_delay_s)
             else:

@@ -206,8 +206,7 @@ class Admission:
         if forwarded and not shared and is_loopback(request.peer) and not self._has_warned_of_proxy:
             self._has_warned_of_proxy = True
             log.warning(
-                "a proxy at %s forwards connections, which all count as its own: name it with --trusted-proxy",
-                request.peer,
+                "a proxy at %s forwards connections, which all count as its own: see --trusted-proxy", request.peer
             )
         wait = self._arrivals.take(address, time.monotonic()) if shared else 0.0
         full = f"{address} connects too often" if wait else slot.try_seat(address)

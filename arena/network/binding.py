@@ -44,7 +44,7 @@ class InheritedSockets:
         ports = [port_of([one.socket]) for one in taken]
         if port and ports and port not in ports:
             told = (
-                "port %d is not used: the socket of %s was inherited on port %d, and only a stop and a start change it"
+                "not listening on port %d: %s was inherited on port %d; to change the port, stop and start the server"
             )
             log.warning(told, port, name, ports[0])
         return [one.socket for one in taken]
@@ -52,7 +52,7 @@ class InheritedSockets:
     def close(self) -> None:
         """Close the sockets that were not taken, and log a warning."""
         for one in self._untaken:
-            told = "the inherited socket %s on port %d is closed, because no setting names that port"
+            told = "closed the inherited socket %s on port %d, which no setting names"
             log.warning(told, one.name, port_of([one.socket]))
             one.socket.close()
         self._untaken = []

@@ -201,7 +201,7 @@ class Connection(ServerConnection):
             try:
                 more = next(pieces, self) is None
             except Exception:
-                log.exception("a task of a client failed")
+                log.exception("a task for a client failed")
             now = self._clock()
             self._cpu_budget.charge(now - began, now)
             if more:

@@ -72,7 +72,7 @@ class Flusher:
         try:
             self.before_flush()
         except Exception:
-            log.exception("the callback before writing failed")
+            log.exception("the work before writing to connections failed")
         waiting, self._waiting = self._waiting, []
         self._queued_at, self._put_off_count, self._is_ending = None, 0, False
         now = self._loop.time()
@@ -80,4 +80,4 @@ class Flusher:
             try:
                 one.flush(queued, now)
             except Exception:
-                log.exception("a connection could not be written")
+                log.exception("writing to a connection failed")

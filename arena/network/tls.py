@@ -36,12 +36,12 @@ class TlsMismatchLog:
 
     def log_unexpected_tls(self, address: str) -> None:
         """Log that a client started TLS on a port without TLS."""
-        self._warn("%s speaks TLS, and this port does not: its URL begins with ws://, not wss://", address)
+        self._warn("%s uses TLS, but this port does not: the URL begins with ws://, not wss://", address)
 
     def log_failed_handshake(self, address: str, exc: BaseException) -> None:
         """Log a failed handshake if the client spoke plain HTTP on a port with TLS."""
         if isinstance(exc, ssl.SSLError) and exc.reason == "HTTP_REQUEST":
-            self._warn("%s speaks no TLS, and this port does: its URL begins with wss:// or https://", address)
+            self._warn("%s does not use TLS, but this port does: the URL begins with wss:// or https://", address)
 
     def _warn(self, what: str, address: str) -> None:
         if self._warning_limit.take(what, time.monotonic()) == 0:
@@ -90,9 +90,9 @@ class Encryption:
             return None
         at = f"{datetime.fromtimestamp(self._expires_at, UTC):%Y-%m-%d %H:%M} UTC"
         return (
-            f"the certificate ends at {at}, in {left / DAY_S:.1f} days"
+            f"the certificate expires at {at}, in {left / DAY_S:.1f} days"
             if left > 0
-            else f"the certificate ended at {at}"
+            else f"the certificate expired at {at}"
         )
 
     def ssl_options(self, timeouts: NetworkTimeouts) -> dict[str, Any]:

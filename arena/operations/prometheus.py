@@ -91,7 +91,7 @@ def _restrict_to_path(app: ASGIApp) -> ASGIApp:
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if misdirection_reason(Headers(scope=scope).get("host", ""), scope["server"][0]) is not None:
-            text = "on loopback the metrics are asked for under a name of this machine, like localhost\n"
+            text = "on loopback, request the metrics from a host name of this machine, like localhost\n"
             await PlainTextResponse(text, HTTPStatus.MISDIRECTED_REQUEST)(scope, receive, send)
         elif scope["path"] != METRICS_PATH:
             await PlainTextResponse(f"the metrics are at {METRICS_PATH}\n", HTTPStatus.NOT_FOUND)(scope, receive, send)

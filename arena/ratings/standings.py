@@ -36,8 +36,8 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class TableRow(Struct, frozen=True, kw_only=True):
-    """One bot's line. `score` is the share of points won, `low` and `high` its 95 % interval: Wilson's, until it is
-    known which matches shared a start.
+    """A bot's row in a table. `score` is the share of points won, and `low` and `high` are its 95 % interval: Wilson's,
+    until it is known which matches share a start.
     """
 
     rank: int | None

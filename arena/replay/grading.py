@@ -26,10 +26,11 @@ from referee.replay import ReplayedMove, iter_moves, replay
 
 
 class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A move as JSON tells it. `best` is the move itself where nothing is better; the notations are for people.
+    """A move and its grade. `best` equals `move` if no move is better. The notations are for people, and `kinds` are
+    those of the position.
 
-    `kinds` are those of its position. Of an estimate, `best` is what the search would play, `error` the standard error
-    of what was given away, which is below 0 where the move looks better than that.
+    In an estimate, `best` is the move that the search prefers, and `error` is the standard error of `gave_away`, which
+    is negative if the move looks better than `best`.
     """
 
     ply: int
@@ -47,7 +48,7 @@ class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Mark(Struct, frozen=True, kw_only=True):
-    """How a seat did: the moves it made and what one gave away on average; None if there was none."""
+    """A seat's number of graded moves, and its mean loss per move; None without moves."""
 
     seat: int
     bot: str
@@ -56,10 +57,10 @@ class Mark(Struct, frozen=True, kw_only=True):
 
 
 class Grades(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A match and its grades, as JSON tells them; its luck where dice are thrown.
+    """A match and its grades, and its luck in games with dice.
 
-    `estimate` says by what the moves were estimated; a loss below `noise` is none that could be told from chance.
-    `unit` says what values and losses are in where they are no expected results: chips of the hand.
+    `estimate` describes the estimator. A loss below `noise` may be chance. `unit` is the unit of values and losses if
+    they are not expected results: chips of the hand.
     """
 
     match: str

@@ -18,9 +18,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 class StatedPly(Ply, frozen=True, kw_only=True, tag="ply"):
-    """An event with the state after it, as it travels; None from the first that the rules and dice do not give.
+    """An event, with the state after it. `state` is None from the first event that contradicts the rules or the dice.
 
-    `sealed` are the moves of a round that were made since the event before.
+    `sealed` are the sealed moves since the previous event.
     """
 
     state: dict[str, Any] | None = None
@@ -28,11 +28,11 @@ class StatedPly(Ply, frozen=True, kw_only=True, tag="ply"):
 
 
 class Document(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A finished match. `start` is the state before its first event; `sealed` are moves of a round in which it was
-    called off; `fault` says what is wrong with the record.
+    """A finished match. `start` is the state before its first event. `sealed` are the sealed moves after the last
+    event, if the match was called off during a round. `fault` is an error in the record.
 
-    `luck` is there where it was asked for and dice are thrown; `annulled` is the pool in which a match was rated until
-    the operator annulled it.
+    `luck` is present on request, in games with dice. `annulled` is the pool that rated the match until the operator
+    annulled it.
     """
 
     header: Header

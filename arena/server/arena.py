@@ -263,7 +263,7 @@ class Arena(HostHandler):
         try:
             await self._bots.load(bot)
         except ArenaFault as fault:
-            log.warning("what %s played before can't be read now: %s", bot, fault)
+            log.warning("the history of %s can't be read now: %s", bot, fault)
 
     def handle_message(self, session: Session, message: ClientMessage) -> None:
         self.ladder.handle(session, message)
@@ -351,7 +351,7 @@ class Arena(HostHandler):
             try:
                 return await self._resumes(header, seed)
             except StoreUnavailable as fault:
-                log.warning("whether match %s goes on is not known yet: %s", header.match, fault)
+                log.warning("match %s waits to be resumed: %s", header.match, fault)
                 await asyncio.sleep(backoff.next_delay())
 
     async def _resumes(self, header: Header, seed: bytes) -> bool:
@@ -363,7 +363,7 @@ class Arena(HostHandler):
         try:
             await self.nodes.register_resumed(header, seed)
         except BotGone as fault:  # of a match that nobody was told of before the server ended
-            log.warning("match %s is not resumed: %s", header.match, fault)
+            log.warning("match %s can't be resumed: %s", header.match, fault)
             return False
         if header.rated:
             self._bots.begin_rated(header)
@@ -416,13 +416,13 @@ class Arena(HostHandler):
         try:
             await self._bots.reload()
         except ArenaFault as fault:
-            log.warning("what other nodes rated can't be read now: %s", fault)
+            log.warning("the ratings of other nodes can't be read now: %s", fault)
 
     async def _unregister_match(self, match: str) -> None:
         try:
             await self.nodes.unregister_match(match)
         except ArenaFault as fault:
-            log.warning("that match %s is over can't be noted: %s", match, fault)
+            log.warning("the end of match %s can't be registered: %s", match, fault)
 
     def _call_bots(self, bots: list[str]) -> None:
         """Ask bots that are connected to other nodes to connect here."""
@@ -432,7 +432,7 @@ class Arena(HostHandler):
         try:
             await self.nodes.call_bots(bots)
         except ArenaFault as fault:
-            log.warning("%s can't be called from other nodes: %s", ", ".join(bots), fault)
+            log.warning("%s can't be asked to connect to this node: %s", ", ".join(bots), fault)
 
     async def record_incident(self, bot: str, incident: Incident) -> None:
         await self.store.write(log_incident, bot, incident)

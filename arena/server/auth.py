@@ -129,9 +129,9 @@ class LastSeen:
                 try:
                     await self._store.write(update_last_seen, seen)
                 except ArenaFault as fault:
-                    log.warning("when bots were seen last can't be noted: %s", fault)
+                    log.warning("the last connection times of bots can't be stored: %s", fault)
                 except Exception:
-                    log.exception("when bots were seen last can't be noted")
+                    log.exception("the last connection times of bots can't be stored")
         finally:
             self._writing = None
 

@@ -365,7 +365,7 @@ class UnknownNames:
         try:
             known = await self._store.read(is_known_bot, name)
         except ArenaFault as fault:
-            log.warning("whether %s was ever here can't be looked up: %s", name, fault, extra=log_fields(bot=name))
+            log.warning("the name %s can't be looked up: %s", name, fault, extra=log_fields(bot=name))
             return
         if not known:
             self._unknown[name] = None

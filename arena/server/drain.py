@@ -13,11 +13,9 @@ from protocol.error_codes import UNAVAILABLE
 from protocol.errors import ArenaFault
 from protocol.messages import Error
 
-DRAINING_MESSAGE = (
-    "the arena is about to stop: the server starts no new matches; seeks wait, and end with this connection"
-)
-DRAINING_REASON = "the server starts no new matches, and stops when the running ones are over"
-DRAIN_CANCELLED_MESSAGE = "the arena no longer stops: it starts matches again"
+DRAINING_MESSAGE = "the arena is about to stop: no match begins any more; seeks wait, and end with this connection"
+DRAINING_REASON = "draining: no new match begins, and the server stops when the matches under way are over"
+DRAIN_CANCELLED_MESSAGE = "the arena goes on after all: matches begin again"
 
 
 class Drain:

@@ -91,7 +91,7 @@ class FeedPublisher:
         try:
             rows = await self._store.read(leaderboard_of, pool)
         except Fault as fault:
-            log.error("the leaderboard of %s can't be read, and is not published: %s", pool, fault)
+            log.error("the leaderboard of %s can't be read, so it is not published: %s", pool, fault)
             return
         self._feed.publish_leaderboard(pool, rows)
 
@@ -126,7 +126,7 @@ class FeedPublisher:
         try:
             again = await self._store.write(advance_feed, named, self._store.node)
         except Fault as fault:
-            log.error("it can't be stored which ends the MQTT broker has, so they may come again: %s", fault)
+            log.error("the ends that the MQTT broker has can't be marked, so they may be published again: %s", fault)
         else:
             self._acknowledged -= named - again
 
@@ -144,7 +144,7 @@ class FeedPublisher:
                 await self._publish_page([match for _, match in page if match not in self._acknowledged])
         except Fault as fault:
             self._needs_catch_up = True
-            log.error("the ends that the MQTT broker has not got can't be read: %s", fault)
+            log.error("the ends that the MQTT broker does not have can't be read: %s", fault)
         finally:
             self._catching_up = None
         if self._reachable:

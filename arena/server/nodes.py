@@ -62,8 +62,8 @@ PROBE_INTERVAL_S = 5.0
 """A node whose session does not answer asks over a new one which others are alive, with this time in between."""
 
 _STATE_TEXTS: dict[State, str] = {
-    "alive": "takes matches",
-    "draining": "is drained: it takes no new matches",
+    "alive": "accepts matches",
+    "draining": "is draining: it accepts no new matches",
     "stopped": "has stopped",
     "gone": "is gone",
 }
@@ -212,7 +212,7 @@ class ClusterView(SingleNode):
     def database_problem(self) -> str | None:
         silent = self._clock() - self._last_heartbeat
         return (
-            f"the database does not answer: its last answer was {silent:.0f} s ago"
+            f"the database is unreachable: it last answered {silent:.0f} s ago"
             if self._is_database_away or silent > NODE_TIMEOUT_S
             else None
         )
@@ -308,7 +308,7 @@ class ClusterView(SingleNode):
         try:
             await self._store.read_slowly(free_queue)
         except ArenaFault as fault:
-            log.debug("the queue of notifications can't be freed: %s", fault)
+            log.debug("the notification queue can't be freed: %s", fault)
 
     def check_clock(self) -> None:
         """Raise `ArenaFault` if this machine's clock differs too much from the database's to start."""
@@ -318,7 +318,7 @@ class ClusterView(SingleNode):
     def _clock_warning(self) -> str | None:
         if abs(self.clock_difference_s) <= MAX_CLOCK_DIFFERENCE_S:
             return None
-        return f"{self._clock_text()}, so times of matches that it plays are wrong: set it"
+        return f"{self._clock_text()}, so the times of its matches are wrong: set the clock"
 
     def _clock_text(self) -> str:
         direction = "ahead of" if self.clock_difference_s > 0 else "behind"
@@ -336,8 +336,8 @@ class ClusterView(SingleNode):
             return None
         named = ", ".join(f"{format_count(away[name], 'match', 'matches')} of node {name}" for name in gone)
         return (
-            f"{named} can't resume, because that node does not run: start it again. If its data folder is lost, "
-            f"or you no longer need it, void them with `arena node lost {gone[0] if len(gone) == 1 else 'NAME'}`"
+            f"{named} can't be resumed because the node is not running: start it again; if its data folder is lost or "
+            f"you no longer need it, `arena node lost {gone[0] if len(gone) == 1 else 'NAME'}` makes the matches void"
         )
 
     def _log_changes(self, before: Sequence[NodeStatus]) -> None:
@@ -365,9 +365,7 @@ class ClusterView(SingleNode):
                 self.on_name_taken(fault)
             except ArenaFault as fault:
                 log.log(
-                    logging.DEBUG if self._is_database_away else logging.ERROR,
-                    "the database can't be reached: %s",
-                    fault,
+                    logging.DEBUG if self._is_database_away else logging.ERROR, "the database is unreachable: %s", fault
                 )
                 self._is_database_away = True
                 await self._probe()
@@ -384,7 +382,8 @@ class ClusterView(SingleNode):
                     limits = self._database.limit.timeouts
                     longest_s = limits.statement_timeout_s + limits.answer_timeout_s
                     text = (
-                        "the database has not answered for %.0f s; its session is closed after %.0f s without an answer"
+                        "the database is unreachable: no answer for %.0f s; its session is closed after %.0f s "
+                        "without an answer"
                     )
                     log.error(text, waiting_s, longest_s)
                     self._is_database_away = True
@@ -469,9 +468,9 @@ class ClusterView(SingleNode):
             try:
                 await self.read_announcements()
             except ArenaFault as fault:
-                log.debug("what other nodes announce can't be read: %s", fault)
+                log.debug("the announcements of other nodes can't be read: %s", fault)
             except Exception:
-                log.exception("what other nodes announce can't be read")
+                log.exception("the announcements of other nodes can't be read")
             await asyncio.sleep(MIN_READ_INTERVAL_S)
 
     async def read_announcements(self) -> None:

@@ -20,7 +20,7 @@ class Warnings:
                 log.warning("%s", text)
             self._by_kind[kind] = text
         elif self._by_kind.pop(kind, None) is not None:
-            log.info("%s: all is well again", kind)
+            log.info("%s: the warning no longer applies", kind)
 
     def current(self) -> list[str]:
         """Return the current warnings."""

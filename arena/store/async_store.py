@@ -227,7 +227,7 @@ class AsyncStore:
     def _start_unregistered(self, begun: list[_QueuedStart], exc: Exception) -> None:
         """Let matches begin although their registration was rejected: they cannot be called off if they are lost."""
         matches = ", ".join(one.match.match for one in begun)
-        log.error("of matches that begin (%s) can't be noted that they do: %s", matches, exc)
+        log.error("matches that begin (%s) can't be registered: %s", matches, exc)
         del self._queued_starts[: len(begun)]
         for one in begun:
             if not one.future.done():
@@ -251,7 +251,7 @@ class AsyncStore:
         if isinstance(exc, Fault) and not self._is_stopping.is_set():
             seconds = one.backoff.next_delay()
             match = one.finished.result.match
-            text = "match %s can't be stored, it is tried again in %g s: %s"
+            text = "match %s can't be stored; retrying in %g s: %s"
             log.error(text, match, seconds, exc, extra=log_fields(match=match))
             loop = asyncio.get_running_loop()
             timer: asyncio.TimerHandle = loop.call_later(seconds, lambda: self._requeue(timer, one))

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 
 class Incident(Struct, frozen=True, kw_only=True):
-    """A failure of a bot and its time. `code` is an error code, a close code or the reason of a match; `text` is a
-    sentence.
+    """A problem of a bot's connection, and its time. `code` is an error code, a close code or the reason of a match's
+    end. `text` is a sentence.
     """
 
     at: str

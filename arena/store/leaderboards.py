@@ -176,8 +176,8 @@ FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool GROUP BY outc
 
 
 class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
-    """A line of the leaderboard; its `rank` is by payoff or score, whatever the order, `curve` its last mus, the newest
-    last, to two decimals.
+    """A row of a leaderboard. `rank` is by payoff or score, whatever the order of the rows. `curve` has the bot's
+    latest values of mu, oldest first, to two decimals.
     """
 
     rank: int
@@ -210,8 +210,10 @@ class RatedBot(Struct, frozen=True, kw_only=True):
 
 
 class PoolStanding(Struct, frozen=True, kw_only=True):
-    """A bot in a pool: `rank` among the `bots` there by score, or by `payoff` where that is the result; `ms_per_move`
-    is the mean time of a move by the clock, a bot's pauses included, None if unknown.
+    """A bot's standing in a pool: its `rank` among the `bots` there, by `payoff` in games whose result is a payoff,
+    else by score.
+
+    `ms_per_move` is the mean clock time of a move, including deliberate delays of the bot; None if unknown.
     """
 
     pool: str
@@ -232,8 +234,8 @@ class PoolStanding(Struct, frozen=True, kw_only=True):
 
 
 class UnratedStanding(Struct, frozen=True, kw_only=True):
-    """A bot's matches by which it is not rated now: of a game in no pool, where `pool` is `GAME/unrated`, or of a pool
-    in seasons that are over. `void` were called off.
+    """A bot's matches that count for no current rating: unrated matches of a game (`pool` is `GAME/unrated`), or
+    matches in a pool in past seasons. `void` is the number of void matches.
     """
 
     pool: str
@@ -247,13 +249,13 @@ class UnratedStanding(Struct, frozen=True, kw_only=True):
 
 
 class BotRow(Struct, frozen=True, kw_only=True):
-    """A bot that is known: when it was registered and last came in, whether the operator approved it, and whether the
-    name is a person's.
+    """A known bot: when it was registered and last connected, whether the operator approved it, and whether the name is
+    a person's.
     """
 
     bot: str
     display: str | None
-    """What people call who plays; None: the name alone."""
+    """The display name of the player; None without one."""
     created: str
     seen: str | None
     approved: bool
@@ -261,10 +263,10 @@ class BotRow(Struct, frozen=True, kw_only=True):
 
 
 class Profile(Struct, frozen=True, kw_only=True, rename={"name": "bot"}):
-    """A bot: when it was registered and last came in, the versions it played as (newest first), where it stands, and
-    whether the name is a `person`'s.
+    """A bot's profile: when it was registered and last connected, its versions (newest first) and its standings.
 
-    `earlier` are its pools of seasons that are over, in which it has no rating yet in this one.
+    `person` is true if the name is a person's. `earlier` lists pools of past seasons in which it has no rating in this
+    one.
     """
 
     name: str
@@ -281,7 +283,7 @@ class Profile(Struct, frozen=True, kw_only=True, rename={"name": "bot"}):
 
 
 class HistoryPoint(Struct, frozen=True, kw_only=True):
-    """A bot's rating after its `played`th match in a pool, which was `match` and ended at `finished`."""
+    """A bot's rating after its `played`th rated match in a pool. `match` is that match, which ended at `finished`."""
 
     played: int
     mu: float
@@ -291,8 +293,10 @@ class HistoryPoint(Struct, frozen=True, kw_only=True):
 
 
 class OpponentRow(Struct, frozen=True, kw_only=True):
-    """How a bot fared against another, which it beats where its rank is better; `share` counts a draw as half a win.
-    `payoff` is the mean a round, of rated matches, where that is the result.
+    """A bot's results against one opponent. A match is a win if the bot's rank is better. `share` counts a draw as half
+    a win.
+
+    `payoff` is the mean per round of rated matches, in games whose result is a payoff.
     """
 
     opponent: str
@@ -305,7 +309,7 @@ class OpponentRow(Struct, frozen=True, kw_only=True):
 
 
 class SeatRow(Struct, frozen=True, kw_only=True):
-    """How a bot fared in a seat (0 moves first)."""
+    """A bot's results in a seat. Seat 0 moves first."""
 
     seat: int
     played: int
@@ -316,7 +320,7 @@ class SeatRow(Struct, frozen=True, kw_only=True):
 
 
 class VersionRow(Struct, frozen=True, kw_only=True):
-    """How a version of a bot fared; `match` is its last and ended at `finished`."""
+    """The results of a version of a bot. `match` is its last match, which ended at `finished`."""
 
     version: str
     played: int
@@ -329,7 +333,7 @@ class VersionRow(Struct, frozen=True, kw_only=True):
 
 
 class EndingMatch(Struct, frozen=True, kw_only=True):
-    """A match, and how many plies it had: where it ended."""
+    """A match, its number of plies and its end."""
 
     match: str
     plies: int
@@ -337,7 +341,9 @@ class EndingMatch(Struct, frozen=True, kw_only=True):
 
 
 class Ending(Struct, frozen=True, kw_only=True):
-    """How often matches ended so for a bot: `reason` is its seat's, `latest` the last few, newest first."""
+    """The number of a bot's matches that ended with this outcome and reason. `reason` is that of its seat. `latest` has
+    the latest such matches, newest first.
+    """
 
     outcome: str
     reason: str

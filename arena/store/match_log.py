@@ -81,7 +81,7 @@ def restore_missing(connection: Connection) -> int:
     assert tree is not None, "there are all before the first that is lost"
     added = _extend(connection, tree)
     if added:
-        log.warning("the log of results lacked entries from number %d on: they were restored from the matches", hole)
+        log.warning("the log of results lacked entries from number %d on; they were restored from the matches", hole)
     return added
 
 

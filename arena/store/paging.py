@@ -24,9 +24,9 @@ MAX_INTEGER = 2**63 - 1
 
 
 class Page(Struct, Generic[R], frozen=True, kw_only=True):
-    """Some rows of many. `next` is the cursor of the page after this one, None on the last.
+    """A page of a list. `next` is the cursor of the next page, None on the last.
 
-    `total` is how many rows there are in all, None where only counting them would tell.
+    `total` is the number of rows of the whole list, None if it would have to be counted.
     """
 
     rows: list[R]

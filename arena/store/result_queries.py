@@ -58,9 +58,10 @@ class RecordRemoved(ArenaFault):
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line of the leaderboard. `score` is mu − 3 sigma; with `few` matches, or not enough rounds and opponents for a
-    rank by payoff, it says little yet. `payoff` is there where that is the result, once a match counts, `person` where
-    the name is a person's.
+    """A row of the leaderboard. `score` is mu − 3 sigma. `few` is true if the bot has too few matches for a reliable
+    score, or too few rounds and opponents for a rank by payoff.
+
+    `payoff` is present if the result is a payoff and a match counts. `person` is true if the name is a person's.
     """
 
     bot: str

@@ -111,12 +111,12 @@ class Store(Reader):
                 for statement, words in later:
                     execute(connection, statement, words)
         except Fault as fault:
-            text = "nodes are not woken, and read what is announced at their next sign of life: %s"
+            text = "other nodes can't be notified, and read announcements at their next heartbeat: %s"
             log.log(logging.WARNING if self.notifies else logging.DEBUG, text, fault)
             self.notifies = False
         else:
             if not self.notifies:
-                log.info("nodes are woken again")
+                log.info("other nodes are notified again")
             self.notifies = True
 
     def vacuum(self) -> int:

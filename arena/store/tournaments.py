@@ -94,8 +94,8 @@ GROUP BY tournament, bots.name, rivals.name ORDER BY tournament, bots.name
 
 
 class TournamentRow(Struct, frozen=True, kw_only=True):
-    """A tournament: `played` of `planned` matches, None for a test of as many as it takes. `arguments` are those of the
-    command, without the seed.
+    """A tournament with `played` of `planned` matches. `planned` is None for a test without a fixed number. `arguments`
+    are those of the command, without the seed.
     """
 
     tournament: str
@@ -110,8 +110,10 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
 
 
 class TournamentTable(TournamentRow, frozen=True, kw_only=True):
-    """The same with its table, and the share of points of each bot (first key) against each other one; where payoffs
-    are the result, also what it was paid. All of it is as `arena tournament` tells it.
+    """A tournament with its table and head-to-head scores, as `arena tournament` shows them.
+
+    `head_to_head` maps a bot, then an opponent, to the bot's share of points. `payoffs` has the mean payoffs in the
+    same form, in games whose result is a payoff.
     """
 
     ranked_by: str

@@ -23,8 +23,8 @@ Size = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 
 
 class LogEntry(Struct, frozen=True, kw_only=True):
-    """A match in the log: the `number` under which it was stored, its last digest, when it ended (UTC, ISO 8601), and
-    the pool in which it was rated, whatever became of that; null: it was not.
+    """A match in the log: its `number` in the order of storage, its last digest, its end (UTC, ISO 8601), and the pool
+    that rated it, even if it was annulled later. `pool` is null if it was unrated.
     """
 
     number: Size
@@ -40,9 +40,7 @@ class LogEntry(Struct, frozen=True, kw_only=True):
 
 
 class SignedTreeHead(Struct, frozen=True, kw_only=True):
-    """The log as far as it goes: how many entries, their Merkle root, and the Ed25519 signature of these two by `key`;
-    all in hex.
-    """
+    """The size of the log, its Merkle root, and the Ed25519 signature of both by `key`. All but `size` are hex."""
 
     size: Size
     root: Hash
@@ -51,7 +49,7 @@ class SignedTreeHead(Struct, frozen=True, kw_only=True):
 
 
 class InclusionProof(Struct, frozen=True, kw_only=True):
-    """That an entry is in the log of a head: the hashes beside it up to the root, in hex."""
+    """A proof that an entry is in the log of a head. `path` has the sibling hashes up to the root, in hex."""
 
     entry: LogEntry
     head: SignedTreeHead
@@ -59,7 +57,7 @@ class InclusionProof(Struct, frozen=True, kw_only=True):
 
 
 class ConsistencyProof(Struct, frozen=True, kw_only=True):
-    """That the log of a head begins with its first `size` entries, whose root was `root`: hashes, in hex."""
+    """A proof that the log of a head extends its first `size` entries, whose root is `root`. Hashes are hex."""
 
     size: Size
     root: Hash

@@ -25,13 +25,13 @@ class NotFound(UsageFault):
 
 
 class Complaint(Struct, frozen=True, kw_only=True):
-    """What is wrong, in a sentence for people."""
+    """The error, as a sentence for people."""
 
     message: str
 
 
 class Wrong(Struct, frozen=True, kw_only=True):
-    """The answer to a request that can't be answered."""
+    """The answer to a request that failed."""
 
     error: Complaint
 
@@ -63,13 +63,13 @@ def describe_error(request: Request, exc: Exception) -> str:
         case HTTPException(status_code=404):
             return f"there is nothing at {path}"
         case HTTPException(status_code=405, headers={"Allow": "POST"}):
-            return f"{path} takes a form, by POST, and nothing else"
+            return f"{path} accepts only forms, by POST"
         case HTTPException(status_code=405):
-            return f"{path} can be read, by GET or HEAD, and nothing else"
+            return f"{path} accepts only GET and HEAD"
         case HTTPException():
             return exc.detail
     log.error("%s failed: %s", path, _format_error(exc))
-    return "the arena failed to answer; its log says why"
+    return "this failed because of an internal error of the arena; its log has the details"
 
 
 def _format_error(exc: Exception) -> str:

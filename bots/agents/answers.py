@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from bots.agents.rules import GAME_RULES
 from bots.agents.talk import AgentMatch
@@ -17,8 +17,8 @@ from protocol.reasons import VOID
 
 MAX_LISTED_MOVES = 200
 """Legal moves that are listed."""
-CUSTOM_CONFIG_TEXT = "a config of its own"
-"""The text for a config that is no preset."""
+CUSTOM_CONFIG_TEXT = "custom config"
+"""The text for a config that is not a preset."""
 State = Literal["not_connected", "no_match", "seeking", "starting", "your_turn", "their_turn", "over"]
 
 
@@ -29,32 +29,35 @@ class Answer(Protocol):
 
 
 class AgentPlayer(Struct, frozen=True, kw_only=True):
-    """Who sits on a seat, and the seconds that are left on its clock."""
+    """A player in a seat, and the seconds left on its clock."""
 
-    seat: int
-    bot: str
-    seconds_left: float
+    seat: Annotated[int, Meta(description="the seat, numbered from 0")]
+    bot: Annotated[str, Meta(description="the player's name")]
+    seconds_left: Annotated[float, Meta(description="the seconds left on its clock")]
 
 
 class MatchNow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A match as its agent sees it. `happened` is what nobody had looked at; `position` the state as it travels."""
+    """A match from the agent's view."""
 
-    match: str
-    game: str
-    preset: str | None = None
-    rated: bool
-    you: int
-    players: list[AgentPlayer]
-    seconds_a_move: float
-    ply: int | None = None
-    board: str = ""
-    position: dict[str, Any] = {}
-    happened: list[str] = []
-    to_move: int | tuple[int, ...] | None = None
-    legal_moves: list[str] = []
-    more_moves: str = ""
-    how_to_move: str = ""
-    result: str = ""
+    match: Annotated[str, Meta(description="the id of the match")]
+    game: Annotated[str, Meta(description="the name of the game")]
+    preset: Annotated[str | None, Meta(description="the preset; absent for a custom config")] = None
+    rated: Annotated[bool, Meta(description="true if the match counts for the ladder")]
+    you: Annotated[int, Meta(description="your seat")]
+    players: Annotated[list[AgentPlayer], Meta(description="the players in seat order")]
+    seconds_a_move: Annotated[float, Meta(description="the seconds that each accepted move adds to the clock")]
+    ply: Annotated[int | None, Meta(description="the number of steps so far; absent before the first turn")] = None
+    board: Annotated[str, Meta(description="the position in words; after a move perhaps only what changed")] = ""
+    position: Annotated[dict[str, Any], Meta(description="the position as data")] = {}
+    happened: Annotated[list[str], Meta(description="the events since you last looked, oldest first")] = []
+    to_move: Annotated[
+        int | tuple[int, ...] | None,
+        Meta(description="the seat to move, or the seats that still have to move in a simultaneous round"),
+    ] = None
+    legal_moves: Annotated[list[str], Meta(description="your legal moves; empty if it is not your turn")] = []
+    more_moves: Annotated[str, Meta(description="a note if legal_moves does not list every legal move")] = ""
+    how_to_move: Annotated[str, Meta(description="examples of how to write a move")] = ""
+    result: Annotated[str, Meta(description="the result, once the match is over")] = ""
 
     def format_lines(self) -> Iterator[str]:
         rivals = ", ".join(f"{one.bot} is seat {one.seat}" for one in self.players if one.seat != self.you)
@@ -70,15 +73,15 @@ class MatchNow(Struct, frozen=True, kw_only=True, omit_defaults=True):
             yield f"clocks: {clocks}; each move adds {self.seconds_a_move:g} s"
         if self.legal_moves:
             yield f"legal moves: {'; '.join(self.legal_moves)}"
-            yield "; ".join(filter(None, (self.more_moves, f"moves are written like {self.how_to_move}")))
+            yield "; ".join(filter(None, (self.more_moves, f"write a move like {self.how_to_move}")))
 
 
 class Look(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The agent's situation; `next` says what it can do now."""
 
-    state: State
-    next: str
-    match: MatchNow | None = None
+    state: Annotated[State, Meta(description="your situation")]
+    next: Annotated[str, Meta(description="what you can do now, in a sentence")]
+    match: Annotated[MatchNow | None, Meta(description="your match in progress, or your last one")] = None
 
     def format_text(self) -> str:
         return "\n".join([*(self.match.format_lines() if self.match is not None else ()), self.next])
@@ -134,25 +137,25 @@ def _to_move(match: AgentMatch, turn: Turn) -> int | tuple[int, ...]:
 
 
 def _describe_unlisted(left_out: int, *, unlisted: bool) -> str:
-    told = [f"{left_out} more that are not listed"] if left_out else []
-    return ", ".join([*told, *(["any others that the rules allow"] if unlisted else [])])
+    told = [f"{left_out} more are not listed"] if left_out else []
+    return ", ".join([*told, *(["the rules allow others too"] if unlisted else [])])
 
 
 def _format_result(match: AgentMatch) -> str:
     if match.ended_unseen:
-        return "it ended while the connection to the arena was down: read_replay tells how"
+        return "it ended while the connection to the arena was down: call read_replay for the result"
     if match.end is None:
         return ""
     if match.end.reason == VOID:
-        return "the match is void: the arena could not play it, and it counts for nobody"
+        return "the match is void: it ended without a result and does not count"
     return progress_report.format_result(match.start, match.own_seat, match.end)
 
 
 class Here(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The connected bots and the matches under way, as the arena lists them."""
+    """The connected bots and the matches in progress, as the arena lists them."""
 
-    bots: list[ListedBot]
-    matches: list[ListedMatch]
+    bots: Annotated[list[ListedBot], Meta(description="the connected bots")]
+    matches: Annotated[list[ListedMatch], Meta(description="the matches in progress")]
 
     def format_text(self) -> str:
         bots = [escape_unprintable(f"{bot.bot}: {', '.join(_describe_activity(bot)) or 'idle'}") for bot in self.bots]
@@ -163,7 +166,7 @@ class Here(Struct, frozen=True, kw_only=True, omit_defaults=True):
             )
             for one in self.matches
         ]
-        return "\n".join([*(bots or ["nobody is here"]), *(matches or ["nothing is played now"])])
+        return "\n".join([*(bots or ["no bot is connected"]), *(matches or ["no match is in progress"])])
 
 
 def _describe_activity(bot: ListedBot) -> Iterator[str]:
@@ -173,9 +176,9 @@ def _describe_activity(bot: ListedBot) -> Iterator[str]:
         f"{seek.game} ({', '.join(seek.presets)})" if seek.presets else seek.game for seek in bot.seeks if seek.open
     ]
     if opened:
-        yield f"takes any match of {', '.join(opened)}"
+        yield f"accepts any match of {', '.join(opened)}"
     if bot.warming:
-        yield f"gets ready for {', '.join(bot.warming)}"
+        yield f"prepares for {', '.join(bot.warming)}"
     for seek in bot.seeks:
         if not seek.open:
             against = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
@@ -186,27 +189,26 @@ def _describe_activity(bot: ListedBot) -> Iterator[str]:
 
 
 class PresetAbout(Struct, frozen=True, kw_only=True):
-    """A config on which matches are rated, by name."""
+    """A named config of a game, under which matches can be rated."""
 
-    preset: str
-    seats: int
-    config: dict[str, Any]
-    """The keys that differ from the defaults."""
+    preset: Annotated[str, Meta(description="the name of the preset")]
+    seats: Annotated[int, Meta(description="the number of seats")]
+    config: Annotated[dict[str, Any], Meta(description="the keys that differ from the defaults")]
 
 
 class GameAbout(Struct, frozen=True, kw_only=True):
     """A game that the arena plays."""
 
-    game: str
-    rules: str
-    how_to_move: str
-    presets: list[PresetAbout]
+    game: Annotated[str, Meta(description="the name of the game")]
+    rules: Annotated[str, Meta(description="the rules")]
+    how_to_move: Annotated[str, Meta(description="examples of how to write a move")]
+    presets: Annotated[list[PresetAbout], Meta(description="the named configs of the game")]
 
 
 class GamesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The games that can be played."""
+    """The games of the arena."""
 
-    games: list[GameAbout]
+    games: Annotated[list[GameAbout], Meta(description="the games of the arena")]
 
     def format_text(self) -> str:
         return "\n\n".join("\n".join(_format_game(game)) for game in self.games)
@@ -214,12 +216,12 @@ class GamesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def _format_game(game: GameAbout) -> Iterator[str]:
     yield f"{game.game}: {game.rules}"
-    yield f"A move is written like {game.how_to_move}."
+    yield f"Write a move like {game.how_to_move}."
     yield "Presets:"
     for one in game.presets:
         yield (
             f"{one.preset}: {one.seats} seats, "
-            f"{progress_report.format_json(one.config) if one.config else 'the defaults'}"
+            f"{progress_report.format_json(one.config) if one.config else 'default config'}"
         )
 
 

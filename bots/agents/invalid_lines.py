@@ -14,7 +14,7 @@ from protocol.display import short_repr
 
 
 class AnsweringReader:
-    """The messages that a client sent. What is none goes no further, and is answered by way of `writes`."""
+    """The messages from a client. A line that is no message is answered by way of `writes`, and goes no further."""
 
     def __init__(self, reads: Any, writes: Any) -> None:
         self._reads = reads
@@ -73,23 +73,25 @@ def _without_byte_order_mark(fault: Exception) -> SessionMessage | Exception:
 
 
 def error_of(fault: Exception) -> JSONRPCError | None:
-    """Return the answer to a line that is no message, by what the SDK found wrong with it; None to an empty line."""
+    """Return the answer to a line that is no message, by the errors that the SDK found in it; None for an
+    empty line.
+    """
     found = fault.errors(include_url=False, include_context=False) if isinstance(fault, ValidationError) else []
     line = found[0]["input"] if found and found[0]["type"] == "json_invalid" else None
     if line is not None and not str(line).strip():
         return None
     if line is not None or not found:
-        why = found[0]["msg"] if found else "it can't be read"
+        why = found[0]["msg"] if found else "it cannot be read"
         return _error(None, PARSE_ERROR, f"not JSON: {why}; the line begins with {short_repr(line or '')}")
     return _error(
         _id_in(found),
         INVALID_REQUEST,
-        'not a request: it is an object with "jsonrpc": "2.0", a "method", an "id", and maybe "params", an object',
+        'not a request: send an object with "jsonrpc": "2.0", a "method", an "id", and optionally "params", an object',
     )
 
 
 def _id_in(found: list[Any]) -> str | int | None:
-    """The id of a request in which something else is wrong; None where it can't be told."""
+    """Return the id of a request with another error; None if it is unknown."""
     for one in found:
         asked = one["input"]
         if isinstance(asked, dict) and len(one["loc"]) == 2:  # the whole object, of which a field is missing

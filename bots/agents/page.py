@@ -68,7 +68,7 @@ class PageClient:
         found = _PAGE_LINK_PATTERN.search(headers.get("Link", ""))
         if found is None or host_of_url(found[1]) != host_of_url(self._arena):
             raise PageError(
-                f"the arena at {self._arena} names no page: start with --page and the address that browsers open"
+                f"the arena at {self._arena} names no page: start with --page and the page's address, as in a browser"
             )
         return found[1].rstrip("/")
 
@@ -84,5 +84,6 @@ def _get(url: str, timeout_s: float) -> tuple[int, bytes, Mapping[str, str]]:
         reason = exc.reason if isinstance(exc, urllib.error.URLError) else exc
         why = reason.strerror if isinstance(reason, OSError) and reason.strerror else reason
         raise PageError(
-            f"no page answers at {url.split('/api/')[0]}: {why or type(exc).__name__}; --page says where it is"
+            f"no page answers at {url.split('/api/')[0]}: {why or type(exc).__name__}; give the page's address with "
+            "--page"
         ) from exc

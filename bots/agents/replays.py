@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from bots.agents.answers import CUSTOM_CONFIG_TEXT
 from bots.agents.page import PageClient, PageError
@@ -20,60 +20,60 @@ MAX_GRADED_MOVES = 20
 
 
 class FoundMatch(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A finished match. `ranks` are those of `bots`: 1 is best."""
+    """A finished match."""
 
-    match: str
-    game: str
-    pool: str | None = None
-    bots: list[str]
-    ranks: list[int]
-    reason: str
-    plies: int
-    finished: str
+    match: Annotated[str, Meta(description="the id of the match")]
+    game: Annotated[str, Meta(description="the name of the game")]
+    pool: Annotated[str | None, Meta(description="the pool that rated it; absent if it is unrated")] = None
+    bots: Annotated[list[str], Meta(description="the names of the players in seat order")]
+    ranks: Annotated[list[int], Meta(description="the rank of each player, in the same order; 1 is best")]
+    reason: Annotated[str, Meta(description="the reason why it ended")]
+    plies: Annotated[int, Meta(description="the number of steps")]
+    finished: Annotated[str, Meta(description="the time of its end, in UTC")]
 
 
 class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Finished matches, the newest first."""
+    """Finished matches, newest first."""
 
-    matches: list[FoundMatch]
+    matches: Annotated[list[FoundMatch], Meta(description="the matches, newest first")]
 
     def format_text(self) -> str:
         return (
             "\n".join(
                 f"{one.match}: {one.pool or f'{one.game} ({CUSTOM_CONFIG_TEXT})'}, "
-                + ", ".join(f"{bot} {rank}." for bot, rank in zip(one.bots, one.ranks, strict=True))
+                + ", ".join(f"{bot} rank {rank}" for bot, rank in zip(one.bots, one.ranks, strict=True))
                 + f" ({one.reason}), {one.plies} plies, {one.finished}"
                 for one in self.matches
             )
-            or "no finished match fits"
+            or "no finished match meets these conditions"
         )
 
 
 class ReplayPly(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What happened at a ply: `move` with what the dice made of it, and what the bot said of it."""
+    """The move or event at a ply, with its result and the bot's own comment."""
 
-    ply: int
-    happened: str
-    value: float | None = None
-    note: str = ""
+    ply: Annotated[int, Meta(description="the number of the step, from 0")]
+    happened: Annotated[str, Meta(description="the move or the event, with its result")]
+    value: Annotated[float | None, Meta(description="the bot's own evaluation of the position")] = None
+    note: Annotated[str, Meta(description="the bot's own note on the move")] = ""
 
 
 class Replay(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A finished match or a part of it. Notes are the players' own words."""
+    """A finished match, or a part of it. Notes are the players' own words."""
 
-    match: str
-    game: str
-    pool: str | None = None
-    bots: list[str]
-    ranks: list[int]
-    reason: str
-    plies: list[ReplayPly]
-    board: str = ""
-    next_ply: int | None = None
+    match: Annotated[str, Meta(description="the id of the match")]
+    game: Annotated[str, Meta(description="the name of the game")]
+    pool: Annotated[str | None, Meta(description="the pool that rated it; absent if it is unrated")] = None
+    bots: Annotated[list[str], Meta(description="the names of the players in seat order")]
+    ranks: Annotated[list[int], Meta(description="the rank of each player, in the same order; 1 is best")]
+    reason: Annotated[str, Meta(description="the reason why it ended")]
+    plies: Annotated[list[ReplayPly], Meta(description="the steps of the match, or some of them")]
+    board: Annotated[str, Meta(description="the position after the last of these plies, in words")] = ""
+    next_ply: Annotated[int | None, Meta(description="the from_ply of the next part; absent at the end")] = None
 
     def format_text(self) -> str:
         seats = ", ".join(
-            f"seat {i} {bot} came {rank}." for i, (bot, rank) in enumerate(zip(self.bots, self.ranks, strict=True))
+            f"seat {i} {bot} rank {rank}" for i, (bot, rank) in enumerate(zip(self.bots, self.ranks, strict=True))
         )
         lines = [f"{self.match}: {self.pool or f'{self.game} ({CUSTOM_CONFIG_TEXT})'}, {seats} ({self.reason})"]
         for one in self.plies:
@@ -82,35 +82,37 @@ class Replay(Struct, frozen=True, kw_only=True, omit_defaults=True):
             lines.append(f"{one.ply}. {one.happened}" + (f" ({', '.join(said)})" if said else ""))
         lines.append(self.board)
         if self.next_ply is not None:
-            lines.append(f"it goes on: read_replay with from_ply {self.next_ply}")
+            lines.append(f"more plies follow: call read_replay with from_ply {self.next_ply}")
         return "\n".join(filter(None, lines))
 
 
 class GradedMove(Struct, frozen=True, kw_only=True):
-    """A move that gave something away: of two results, 1 and −1, so much in expectation, or so much of the `unit`."""
+    """A move that gave something away, in expected results from −1 to +1 or in a unit."""
 
-    ply: int
-    bot: str
-    move: str
-    best: str
-    gave_away: float
+    ply: Annotated[int, Meta(description="the number of the step")]
+    bot: Annotated[str, Meta(description="the bot that moved")]
+    move: Annotated[str, Meta(description="the move")]
+    best: Annotated[str, Meta(description="a better move")]
+    gave_away: Annotated[float, Meta(description="the expected loss")]
 
 
 class SeatGrade(Struct, frozen=True, kw_only=True):
-    """What a bot's moves gave away on average; None if it made none."""
+    """The mean loss of a bot's moves; None without moves."""
 
-    bot: str
-    moves: int
-    mean: float | None
+    bot: Annotated[str, Meta(description="the player's name")]
+    moves: Annotated[int, Meta(description="the number of graded moves")]
+    mean: Annotated[float | None, Meta(description="the mean loss of a move; null without moves")]
 
 
 class GradesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a match's moves lost against exact play, in results unless a `unit` such as chips is given; worst first."""
+    """The losses of a match's moves against exact play. `worst` has the costliest moves, worst first."""
 
-    match: str
-    seats: list[SeatGrade]
-    worst: list[GradedMove]
-    unit: str | None = None
+    match: Annotated[str, Meta(description="the id of the match")]
+    seats: Annotated[list[SeatGrade], Meta(description="the mean losses in seat order")]
+    worst: Annotated[list[GradedMove], Meta(description="the costliest moves, worst first")]
+    unit: Annotated[
+        str | None, Meta(description="the unit of losses, such as chips; absent for expected results from -1 to +1")
+    ] = None
 
     def format_text(self) -> str:
         of = f" {self.unit}" if self.unit else ""
@@ -120,7 +122,7 @@ class GradesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
             for one in self.worst
         ]
         if not self.unit:
-            lines.append("in expected results, -1 to +1: 2.000 is a win given away")
+            lines.append("losses are in expected results, from -1 to +1: 2.000 turns a win into a defeat")
         return "\n".join(lines) + ("" if self.worst else "\nno move gave anything away")
 
 
@@ -131,34 +133,36 @@ def _format_grade(grade: SeatGrade, of: str) -> str:
 
 
 class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A bot on a leaderboard; `rating` with three standard deviations, as pages show it, and its mean `payoff` where
-    that is the result.
+    """A row of a leaderboard. `rating` has 3 standard deviations, like the pages. `payoff` is the mean payoff, in games
+    whose result is a payoff.
     """
 
-    rank: int
-    bot: str
-    rating: str
-    played: int
-    payoff: float | None = None
+    rank: Annotated[int, Meta(description="the rank on the leaderboard")]
+    bot: Annotated[str, Meta(description="the name")]
+    rating: Annotated[str, Meta(description="the mean rating ± 3 standard deviations")]
+    played: Annotated[int, Meta(description="the number of rated matches")]
+    payoff: Annotated[
+        float | None, Meta(description="the mean payoff per round, in games whose result is a payoff")
+    ] = None
 
     def format_text(self) -> str:
         paid = "" if self.payoff is None else f"payoff {self.payoff:.3f}, "
-        return f"{self.rank}. {self.bot}: {paid}{self.rating} after {self.played}"
+        return f"{self.rank}. {self.bot}: {paid}{self.rating} after {format_count(self.played, 'match', 'matches')}"
 
 
 class Leaders(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The top of a leaderboard."""
 
-    pool: str
-    bots: list[Standing]
+    pool: Annotated[str, Meta(description="the pool, GAME/PRESET")]
+    bots: Annotated[list[Standing], Meta(description="the leading bots, best first")]
 
     def format_text(self) -> str:
         rows = [one.format_text() for one in self.bots]
-        return "\n".join([f"{self.pool}:", *(rows or ["nobody has played it yet"])])
+        return "\n".join([f"{self.pool}:", *(rows or ["no match has been rated yet"])])
 
 
 def find_matches(page: PageClient, limit: int, **conditions: str | None) -> Found:
-    """Return the matches that meet all the conditions."""
+    """Return the latest matches that meet all the conditions."""
     rows = page.fetch("matches", limit=limit, **conditions)["rows"]
     return Found(
         matches=[
@@ -184,7 +188,7 @@ def read_replay(page: PageClient, match: str, from_ply: int) -> Replay:
     try:
         rules = games.shared_game(header["game"], header["config"])
     except Fault as exc:
-        raise PageError(f"{match} can't be read here: {exc}") from exc
+        raise PageError(f"{match} cannot be replayed: {exc}") from exc
     players = [Player(bot=seat["bot"]) for seat in header["seats"]]
     lines = [line for line in told["plies"] if line["event"]["ply"] >= from_ply]
     shown, left = lines[:MAX_PLIES], lines[MAX_PLIES:]
@@ -239,7 +243,7 @@ def read_grades(page: PageClient, match: str) -> GradesAnswer:
 
 
 def read_leaderboard(page: PageClient, game: str, preset: str, limit: int) -> Leaders:
-    """Return the leaders at a preset of a game. Raises `BotFault` if there is no such preset."""
+    """Return the leaders of a preset. Raises `BotFault` if there is no such preset."""
     games.load_game(game, {"preset": preset})
     told = page.fetch("leaderboard", game, preset, limit=limit)
     return Leaders(

@@ -6,57 +6,61 @@ from collections.abc import Mapping
 
 GAME_RULES: Mapping[str, str] = {
     "nim": (
-        "There are heaps of counters. In turn, a seat takes counters from one heap, at least one, or as many as `take` "
-        "of the config allows. Who can't move loses; with `misere`, who can't move wins. Heaps count from 0."
+        "There are heaps of counters, numbered from 0. The seats move in turn. A move takes counters from one heap: "
+        "any number, or only one of the numbers in `take` of the config. A seat that cannot move loses; with `misere` "
+        "it wins."
     ),
     "grundy": (
-        "There are heaps of counters. In turn, a seat splits one heap into two of different sizes, both at least 1; "
-        "heaps of 1 and 2 can't be split. Who can't move loses. Heaps count from 0; the smaller part stays in the "
-        "heap's place, the other goes to the end."
+        "There are heaps of counters, numbered from 0. The seats move in turn. A move splits one heap into two of "
+        "different sizes, each at least 1, so heaps of 1 and 2 cannot be split. A seat that cannot move loses. The "
+        "smaller part keeps the place of the heap, and the other part goes to the end."
     ),
     "tictactoe": (
-        "On a board of three by three, in turn, a seat puts its mark (X is seat 0, O is seat 1) in an empty cell. "
-        "Three in a row, a column or a diagonal win; a full board without that is a draw. Cells are numbered row by "
-        "row: 0 1 2 is the first row, 4 the middle."
+        "The board has three rows of three cells. Seat 0 plays X and seat 1 plays O. In turn, each seat puts its mark "
+        "in an empty cell. Three marks in a row, a column or a diagonal win; a full board without them is a draw. "
+        "Cells are numbered row by row: 0 1 2 is the first row, and 4 is the centre."
     ),
     "risk-duel": (
-        "Two seats fight for one continent; who owns every territory wins, and after `max_plies` actions it is a draw. "
-        "A turn is one action. While any territory is free, the seat to move has to invade a free one, wherever it is: "
-        "it gets 3 troops, with `armies` the first invasions as many as that lists. When none is free, it reinforces "
-        "one of its own (2 more troops, up to `max_troops`) or attacks, across a border, an enemy's territory that "
-        "holds no more troops than its own. An attack is one die each: if the attacker's is higher (15 of 36), the "
-        "territory is the attacker's, with 1 troop, and the other stays as it was; else (21 of 36) the attacking "
-        "territory loses as many troops as the attacked one holds, "
-        "and with none left it is free, to be invaded next."
+        "Two seats fight for one continent. A seat that owns every territory wins; after `max_plies` actions the match "
+        "is a draw. A turn is one action. While any territory is free, you have to invade a free one, anywhere on the "
+        "map. It gets 3 troops; in the first invasions it gets the numbers that `armies` lists. If no territory is "
+        "free, you reinforce one of yours (2 more troops, up to `max_troops`), or you attack. An attack goes from one "
+        "of your territories across a border to an enemy territory with no more troops than yours. Each side rolls one "
+        "die. If yours is higher (15 of 36), the enemy territory is yours, with 1 troop, and the attacking territory "
+        "is unchanged. Otherwise (21 of 36) the attacking territory loses as many troops as the attacked one holds. If "
+        "it has none left, it is free, and the next action has to invade it."
     ),
     "risk-campaign": (
-        "Two to six seats fight for a map; the last one in the game wins, or after `max_rounds` the one with most "
-        "territories, then most units. A turn is a draft, then attacks. The draft places all new units on territories "
-        "of one's own: one a territory, or with `draft` classic a third of them, at least 3, and the bonus of every "
-        "continent that is all one's own. Then up to `max_attacks` attacks, each from a territory of one's own to an "
-        "enemy's next to it, with 1 unit or more, while at least 1 stays behind; they are fought until one side is "
-        "gone. With `battle` dice, of at most 3 dice against 2 the highest are compared, and the second highest where "
-        "both threw two; the lower side loses a unit, the defender wins ties. With deterministic, more attackers than "
-        "defenders take the territory. All attackers that are left move in. `end` ends the turn early. The seats "
-        "follow each other from 0; with `turn_order` snake every other round goes from the last seat to the first, so "
-        "that who ends a round begins the next. With `first_draft` the first draft has so many units."
+        "Two to six seats fight for a map. The last seat in the game wins. After `max_rounds` the seat with the most "
+        "territories wins; if these are equal, the one with the most units. A turn is a draft, then attacks. In the "
+        "draft you place all your new units on your territories. You get one for each of your territories. With "
+        "`draft` classic you get a third of that, at least 3, and the bonus of every continent that you own. Then you "
+        "may attack up to `max_attacks` times, each time from one of your territories to an enemy territory beside it, "
+        "with at least 1 unit, while at least 1 stays behind. The units fight until one side is gone. With `battle` "
+        "dice, the attacker rolls at most 3 dice and the defender at most 2. The highest dice are compared, and also "
+        "the second highest if both rolled more than one. The lower side loses a unit, and the defender wins ties. "
+        "With `battle` deterministic, you take the territory if you send more units than it holds. All attackers that "
+        "are left move in. `end` ends the turn early. The seats follow each other from 0. With `turn_order` snake "
+        "every other round goes from the last seat to the first, so the last seat of a round begins the next. "
+        "`first_draft` is the number of units in the first draft of seat 0."
     ),
     "dilemma": (
-        "Two seats choose at once, again and again, none knowing the other's choice. `payoffs` of the config has, "
-        "for each choice of seat 0, a row with, for each of seat 1, what both are paid; `choices` names them. It "
-        "ends after `rounds`, or with `go_on` after each round another follows with that chance. With `noise` a "
-        "choice is changed to another with that chance, and nobody is told what the other meant. What counts is what "
-        "is paid in all."
+        "Two seats choose at the same time, round after round, without knowing the other's choice. `choices` of the "
+        "config names the choices. `payoffs` has a row for each choice of seat 0, and in it, for each choice of seat "
+        "1, the payoffs of both. The match ends after `rounds` rounds. With `go_on`, each round is followed by another "
+        "only with that probability. With `noise`, each choice changes to another with that probability, and neither "
+        "seat learns what the other had chosen. The result is the sum of the payoffs."
     ),
     "kuhn": (
-        "Poker with three cards, J, Q and K. In each hand both seats pay 1, get a card that the other does not see, "
-        "and bet: check or bet 1; after a bet, fold or call. The higher card takes the pot, or who did not fold. The "
-        "seats take turns at moving first. Chips of all `hands` are summed."
+        "Poker with three cards, J, Q and K. In each hand both seats pay 1 and get a card that the other does not see. "
+        "Then they bet: check or bet 1; after a bet, fold or call. The higher card wins the pot, or the seat that did "
+        "not fold. The seats take turns at moving first. The result is the sum of chips over all `hands`."
     ),
     "leduc": (
         "Poker with six cards, two each of J, Q and K. In each hand both seats pay 1, get a card that the other does "
-        "not see, and bet; then a public card is dealt, and they bet again. A bet or raise is 2 in the first round "
-        "and 4 in the second, at most two in each. A pair with the public card wins, else the higher card; of equal "
-        "ones each keeps what it paid. The seats take turns at moving first. Chips of all `hands` are summed."
+        "not see, and bet. Then a public card is dealt, and they bet again. A bet or raise is 2 in the first round and "
+        "4 in the second, at most two in each round. A pair with the public card wins, otherwise the higher card. "
+        "Equal cards split the pot. The seats take turns at moving first. The result is the sum of chips over all "
+        "`hands`."
     ),
 }

@@ -201,7 +201,10 @@ class AgentProtocol(ClientProtocol):
         try:
             rules = games.shared_game(start.game, start.config)
         except Fault as exc:
-            return [self.make_error_line(f"{start.match} is lost: {exc}"), make_resignation(start.match, str(exc))]
+            return [
+                self.make_error_line(f"{start.match} cannot be played here, so it is resigned: {exc}"),
+                make_resignation(start.match, str(exc)),
+            ]
         self.notice = ""
         self.match = AgentMatch(start, Seat(self._bot, start, start.seat, rules, self._seed), rules)
         return self.match.seat.handle_start()

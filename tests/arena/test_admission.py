@@ -225,7 +225,7 @@ async def test_a_proxy_that_is_not_trusted_is_noticed_once(serve: Any, caplog: p
     for _ in range(2):
         await served.connect(additional_headers={"X-Forwarded-For": "203.0.113.1"})
     assert [record.getMessage() for record in caplog.records if "proxy" in record.getMessage()] == [
-        "a proxy at 127.0.0.1 forwards connections, which all count as its own: name it with --trusted-proxy"
+        "a proxy at 127.0.0.1 forwards connections, which all count as its own: see --trusted-proxy"
     ]
 
 

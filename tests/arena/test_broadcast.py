@@ -195,7 +195,7 @@ async def test_one_that_can_not_be_told_is_its_own_trouble(caplog: pytest.LogCap
     other = crowd(audience, 1)[0]
     audience.publish(turn(1))
     assert plies(other) == [1]
-    assert "match m-1: a spectator could not be notified" in caplog.text
+    assert "match m-1: a message could not be sent to a spectator" in caplog.text
 
 
 async def test_who_reports_is_told_at_once_while_others_wait_for_their_rounds() -> None:
@@ -222,7 +222,7 @@ async def test_a_report_that_fails_is_its_own_trouble(caplog: pytest.LogCaptureF
     (watcher,) = crowd(audience, 1)
     audience.publish(turn(1))
     assert plies(watcher) == [1]
-    assert "match m-1: it could not be reported" in caplog.text
+    assert "match m-1: a message could not be reported" in caplog.text
 
 
 async def test_what_is_neither_start_nor_end_does_not_reach_a_subscriber() -> None:

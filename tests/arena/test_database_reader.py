@@ -311,7 +311,7 @@ def test_a_change_is_kept_when_nobody_can_be_notified_of_it(
         assert not a.notifies
         a.write(record_heartbeat, a.node, "ws://a", UNUSABLE_CHANNEL)
         assert [one.url for one in a.read(list_nodes)] == ["ws://a"]
-        assert caplog.text.count("nodes are not woken") == 1, "it is said once"
+        assert caplog.text.count("other nodes can't be notified") == 1, "it is said once"
         a.write(announce, "ratings")
         assert a.notifies
 

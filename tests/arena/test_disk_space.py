@@ -67,7 +67,7 @@ async def test_it_is_logged_once_told_by_status_and_taken_back(
     assert [len(warnings) for warnings in told] == [1, 1, 0]
     assert ("2.0 GiB left" in told[0][0], "1.0 GiB left" in told[1][0]) == (True, True)
     said = [one.getMessage() for one in caplog.records if "disk" in one.getMessage()]
-    assert said == [*told[0], "disk space: all is well again"]
+    assert said == [*told[0], "disk space: the warning no longer applies"]
     assert served.arena.host.health.reason is None
 
 

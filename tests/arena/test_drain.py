@@ -41,7 +41,7 @@ async def test_no_match_begins_and_the_server_stops_when_those_under_way_are_tol
         served.arena.drain.check()
     assert not over.is_set()
     (warning,) = (await served.perform(StatusRequest())).warnings
-    assert warning.startswith("the server starts no new matches")
+    assert warning.startswith("draining: no new match begins")
     assert served.arena.host.unready_reason() == warning
     await first.send(type="resign", match=start["match"])
     await second.expect("end")

@@ -36,7 +36,7 @@ async def test_the_operator_is_told_why_a_program_failed_and_others_that_it_did(
         (incident,) = reader.read(latest_incidents, loser)
     assert (incident.code, incident.text) == (
         "failed",
-        f"its program failed in {start['match']}: its own output says why",
+        f"its program failed in {start['match']}: see the output of the program",
     )
 
 

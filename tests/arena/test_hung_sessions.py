@@ -355,15 +355,15 @@ async def test_while_a_session_hangs_bots_are_sent_to_nodes_that_a_new_one_finds
         await advance(NODE_TIMEOUT_S - 0.1)
         assert (nodes.database_problem(), changes) == (None, [])
         await advance(1.2)
-        assert nodes.database_problem() == "the database does not answer: its last answer was 7 s ago"
-        assert "has not answered for 6 s; its session is closed after 25 s without an answer" in caplog.text
+        assert nodes.database_problem() == "the database is unreachable: it last answered 7 s ago"
+        assert "no answer for 6 s; its session is closed after 25 s without an answer" in caplog.text
         assert deaf.anew == 1
         assert [game for game in GAMES if nodes.url_of_other_owner(game) is None] == ([] if works else at_a)
         assert len(changes) == works
         assert nodes.hangs() is None
         await advance(PROBE_INTERVAL_S)
         assert deaf.anew == 2
-        assert nodes.hangs() == nodes.database_problem() == "the database does not answer: its last answer was 12 s ago"
+        assert nodes.hangs() == nodes.database_problem() == "the database is unreachable: it last answered 12 s ago"
         deaf.fault = None
         deaf.answers.set()
         await advance(0.1)

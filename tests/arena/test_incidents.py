@@ -42,7 +42,7 @@ async def test_twenty_bad_messages_are_noted_with_the_last(serve: Any) -> None:
     assert await ann.closed() == 4000
     (incident,) = await noted(served, "ANN")
     assert incident.code == "4000"
-    last = "seek: game is 5: the name of a game, as welcome has them"
+    last = "seek: game is 5: the name of a game, as in welcome"
     assert incident.text == f"closed after 20 bad messages; the last: {last}"
 
 
@@ -69,7 +69,7 @@ async def test_a_connection_that_breaks_off_or_is_closed_with_a_match_under_way_
     first.wire.transport.abort()
     await second.wire.close()
     assert [(one.code, one.text) for one in await noted(served, names[0])] == [
-        ("1006", "the connection broke off without a close, with 1 match under way")
+        ("1006", "the connection broke without a close frame, with 1 match under way")
     ]
     assert [(one.code, one.text) for one in await noted(served, names[1])] == [
         ("1000", "the bot closed the connection (1000), with 1 match under way")
@@ -85,7 +85,9 @@ async def test_a_match_that_a_bot_does_not_come_to_is_noted(serve: Any) -> None:
     await advance(HostTimeouts().match.ready_timeout_s)
     absent = start["seats"][0]["bot"]
     (incident,) = await noted(served, absent)
-    text = f"it missed {start['match']}: not ready in time, or gone without a move; it may not seek for 10 s"
+    text = (
+        f"it missed {start['match']} and is suspended for 10 s: it was not ready in time, or dropped out without a move"
+    )
     assert (incident.code, incident.text) == ("no_show", text)
 
 
@@ -98,8 +100,8 @@ async def test_a_wrong_token_is_noted_for_a_name_that_is_known_and_for_no_other(
         assert await client.closed() == 4001
     texts = [(one.code, one.text) for one in await noted(served, "ann", 2)]
     assert texts == [
-        ("name_taken", "a client with this name was rejected: it came without its token"),
-        ("auth_failed", "a client with this name was rejected: it came with another token"),
+        ("name_taken", "a client used this name without its token and was rejected"),
+        ("auth_failed", "a client used this name with another token and was rejected"),
     ]
 
 
@@ -152,10 +154,10 @@ def test_how_a_connection_ended_is_told_in_a_sentence() -> None:
         describe_trouble(silent, "", 2)
         == "closed by the arena (1011): keepalive ping timeout, with 2 matches under way"
     )
-    slow = "closed because the bot did not read what it was sent"
+    slow = "closed because the bot read its messages too slowly"
     assert describe_trouble(CloseInfo(4005, "does not read", by_arena=True), "", 0) == slow
     assert describe_trouble(CloseInfo(1000, "", by_arena=False), "", 0) is None
-    assert describe_trouble(CloseInfo(None, "", by_arena=False), "", 0) == "the connection broke off without a close"
+    assert describe_trouble(CloseInfo(None, "", by_arena=False), "", 0) == "the connection broke without a close frame"
 
 
 async def test_who_reads_nothing_is_noted_as_such(serve: Any) -> None:

@@ -73,8 +73,8 @@ def test_what_is_cut_off_is_logged(tmp_path: Path, table: Table, caplog: pytest.
     path = tmp_path / "m-1.jsonl"
     path.write_bytes(path.read_bytes() + b'{"type":"ply","event":{"ply":77')
     journal.read("m-1")
-    assert "m-1.jsonl ended in half a line" in caplog.text
-    assert """cut off: b'{"type":"ply","event":{"ply":77' (31 bytes)""" in caplog.text
+    assert "m-1.jsonl ended in an incomplete line" in caplog.text
+    assert """is removed: b'{"type":"ply","event":{"ply":77' (31 bytes)""" in caplog.text
 
 
 def test_a_last_line_that_is_torn_is_cut_off_wherever_it_was_torn(tmp_path: Path, table: Table) -> None:

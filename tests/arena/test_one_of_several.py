@@ -259,7 +259,7 @@ async def test_a_match_whose_journal_cannot_be_written_does_not_count_and_is_tri
 async def test_nobody_waits_to_be_let_in_for_a_database_that_hangs(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = Scripted()
     served = await serve(nodes=nodes)
-    monkeypatch.setattr(nodes, "hangs", lambda: "the database is away")
+    monkeypatch.setattr(nodes, "hangs", lambda: "the database is unreachable")
     client = await served.connect()
     await client.send(type="hello", bot="ann", token=f"{'ann':*>16}")
     told = await client.expect("error")
@@ -329,7 +329,7 @@ async def test_it_is_said_which_nodes_stay_away_with_matches() -> None:
     assert warned[-1] is None
     now += 0.01
     await nodes.send_heartbeat()
-    assert (warned[-1] or "").startswith("1 match of node a-2, 2 matches of node b can't resume")
+    assert (warned[-1] or "").startswith("1 match of node a-2, 2 matches of node b can't be resumed")
     store.nodes = [node("a", 4), node("a-2"), node("b", 2)]
     await nodes.send_heartbeat()
     assert warned[-1] is None
@@ -373,19 +373,19 @@ async def test_a_node_says_what_has_become_of_the_others_and_that_it_is_drained_
     caplog.set_level(logging.INFO)
     gone = node("c", alive=False, seen="2026-11-26T17:05:12.000Z")
     for there, told in (
-        ([node("a"), node("b"), gone, node("d", alive=False)], ["node b at ws://arena/b takes matches"]),
+        ([node("a"), node("b"), gone, node("d", alive=False)], ["node b at ws://arena/b accepts matches"]),
         ([node("a", 1), node("b", 1), gone], ["node d was declared lost: its matches are void"]),
         (
             [node("a", draining=True), node("b", draining=True), node("c")],
             [
-                "this node is drained: it takes no new matches",
-                "node b at ws://arena/b is drained: it takes no new matches",
-                "node c at ws://arena/c takes matches",
+                "this node is draining: it accepts no new matches",
+                "node b at ws://arena/b is draining: it accepts no new matches",
+                "node c at ws://arena/c accepts matches",
             ],
         ),
         (
             [node("a"), node("b", alive=False), gone],
-            ["this node takes matches again", "node b at ws://arena/b has stopped", "node c at ws://arena/c is gone"],
+            ["this node accepts matches again", "node b at ws://arena/b has stopped", "node c at ws://arena/c is gone"],
         ),
     ):
         caplog.clear()

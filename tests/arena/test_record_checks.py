@@ -143,7 +143,9 @@ def test_a_record_is_compared_with_the_log_that_an_arena_serves_or_a_proof_that_
                 "true.jsonl", "--data", "nowhere", "--log", url, "--key", "0" * 64
             )
             (folder / "third.jsonl").write_bytes(gzip.decompress(table(0, "m-3").packed()))
-            assert "answers 404: there is no match 'm-3'" in refusal("third.jsonl", "--data", "nowhere", "--log", url)
+            assert "answers 404: there is no finished match 'm-3'" in refusal(
+                "third.jsonl", "--data", "nowhere", "--log", url
+            )
     assert "the match of match m-1 is m-2" in refusal("true.jsonl", "--data", "nowhere", "--log", "other.json")
     for log, said in (
         ("none.json", "none.json can't be read: No such file or directory"),

@@ -112,13 +112,13 @@ async def test_matches_are_refereed_again_beside_the_loop(serve: Any, monkeypatc
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (b"", "m-1: its journal ends before the header, so nobody was told of it, and is removed"),
-        (b'{"type":"secret","se', "m-1: its journal ends before the header, so nobody was told of it, and is removed"),
+        (b"", "match m-1 never began: its journal ends before the header, and is removed"),
+        (b'{"type":"secret","se', "match m-1 never began: its journal ends before the header, and is removed"),
         (
             b'{"type":"void"}\n',
-            "match m-1 can't resume, and its journal is left unchanged: it does not begin with a secret",
+            "match m-1 can't be resumed, and its journal stays unchanged: it does not begin with a secret",
         ),
-        (b"\0\0\0\0\n", "match m-1 can't resume, and its journal is left unchanged: "),
+        (b"\0\0\0\0\n", "match m-1 can't be resumed, and its journal stays unchanged: "),
     ],
 )
 async def test_a_damaged_journal_is_told_of_and_removed_only_where_nobody_was_told_of_its_match(
@@ -129,7 +129,7 @@ async def test_a_damaged_journal_is_told_of_and_removed_only_where_nobody_was_to
     path.write_bytes(lines)
     await serve()
     assert said in caplog.text
-    assert path.exists() == ("left unchanged" in said)
+    assert path.exists() == ("stays unchanged" in said)
 
 
 # A bot that comes back

@@ -297,7 +297,7 @@ async def test_rules_that_fail_void_the_match_and_are_logged(
     monkeypatch.setattr(Dibs, fails, original)
     ends = await room.end()
     assert [end.reason for end in ends] == ["void"] * 3
-    assert "match m-1 is void: the arena failed at " in caplog.text
+    assert "match m-1 is void: internal error while handling " in caplog.text
     assert "a bug in the rules" in caplog.text
 
 

@@ -44,7 +44,7 @@ async def test_who_comes_is_told_with_its_version_client_and_address(serve: Any,
     await served.enter("ann", version="1.2", client="mine/0")
     [came] = of(written, "came")
     assert came.levelname == "INFO"
-    assert came.getMessage() == "ann 1.2 (mine/0) came from 127.0.0.1"
+    assert came.getMessage() == "ann 1.2 (mine/0) connected from 127.0.0.1"
     assert came.fields == {"bot": "ann", "version": "1.2", "client": "mine/0", "address": "127.0.0.1"}
 
 
@@ -71,8 +71,8 @@ async def test_who_leaves_is_told_with_the_reason_and_whose_fault_it_was(serve: 
     await asyncio.gather(*(session.connection.wait_closed() for session in served.arena.host.clients.sessions.values()))
     await served.arena.close()
     left = {record.fields["bot"]: record for record in of(written, "left")}
-    assert left["ann"].getMessage() == "ann left: the bot closed the connection (1000)"
-    assert left["bob"].getMessage() == "bob left: the connection broke off without a close"
+    assert left["ann"].getMessage() == "ann disconnected: the bot closed the connection (1000)"
+    assert left["bob"].getMessage() == "bob disconnected: the connection broke without a close frame"
     assert [left[bot].fields["failed"] for bot in ("ann", "bob")] == [False, True]
     assert [failure.who for failure in served.arena.host.events.failures] == ["bob"]
 

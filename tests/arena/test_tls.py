@@ -116,7 +116,7 @@ async def test_the_wrong_scheme_is_cut_off_at_once_and_told_the_operator_once(
         async with asyncio.timeout(WITHIN / 4):  # a request may take longer
             with pytest.raises((OSError, InvalidMessage)):
                 await connect(f"{'ws' if tls else 'wss'}://localhost:{served.port}", ssl=context, open_timeout=None)
-    said = "speaks no TLS, and this port does" if tls else "speaks TLS, and this port does not"
+    said = "does not use TLS, but this port does" if tls else "uses TLS, but this port does not"
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == [f"127.0.0.1 {said}"]
 
 
@@ -150,9 +150,9 @@ async def test_the_files_are_read_again_on_sighup_and_a_bad_one_changes_nothing(
 async def test_that_a_certificate_ends_soon_is_said_at_the_start_and_in_the_status(tmp_path: Path, pair: Pair) -> None:
     options = ("--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
     async with serving(tmp_path, *options) as served:
-        assert re.search(r"the certificate ends at .* UTC, in (1\.0|0\.9) days: renew ", await served.says("renew"))
+        assert re.search(r"the certificate expires at .* UTC, in (1\.0|0\.9) days: renew ", await served.says("renew"))
         _, out, _ = await run("arena", "status", "--data", str(tmp_path), folder=tmp_path)
-        assert "the certificate ends at " in out
+        assert "the certificate expires at " in out
 
 
 async def test_the_end_of_a_certificate_is_said_again_every_day(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ async def test_the_end_of_a_certificate_is_said_again_every_day(pair: Pair, monk
     monkeypatch.setattr("arena.commands.certificate.log.warning", lambda form, *words: said.put_nowait(form % words))
     set_up_encryption(ServerSettings(tls_cert=str(pair.certificate), tls_key=str(pair.key)), [], ServiceManager({}))
     for _ in range(3):
-        assert "the certificate ends at " in await asyncio.wait_for(said.get(), WITHIN)
+        assert "the certificate expires at " in await asyncio.wait_for(said.get(), WITHIN)
 
 
 def test_the_end_of_a_certificate_is_said_from_two_weeks_before_it(pair: Pair) -> None:
@@ -169,9 +169,9 @@ def test_the_end_of_a_certificate_is_said_from_two_weeks_before_it(pair: Pair) -
     ends = time.time() + tls.DAY_S
     assert encryption.expiry_warning(ends - 14.1 * tls.DAY_S) is None
     assert re.fullmatch(
-        r"the certificate ends at .* UTC, in 13\.9 days", encryption.expiry_warning(ends - 13.9 * tls.DAY_S) or ""
+        r"the certificate expires at .* UTC, in 13\.9 days", encryption.expiry_warning(ends - 13.9 * tls.DAY_S) or ""
     )
-    assert (encryption.expiry_warning(ends + 60) or "").startswith("the certificate ended at ")
+    assert (encryption.expiry_warning(ends + 60) or "").startswith("the certificate expired at ")
 
 
 async def test_sighup_without_a_certificate_is_said_and_play_goes_on(tmp_path: Path) -> None:

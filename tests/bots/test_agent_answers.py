@@ -53,7 +53,7 @@ def test_the_words_have_all_that_one_has_to_know() -> None:
     assert words[-4:] == [
         "clocks: model 60 s, bob 60 s; each move adds 0.5 s",
         "legal moves: reinforce North Africa; reinforce Egypt",
-        "moves are written like b2 > a2 to attack, invade c1, reinforce a2",
+        "write a move like b2 > a2 to attack, invade c1, reinforce a2",
         "move",
     ]
 
@@ -91,5 +91,5 @@ def test_a_card_that_is_not_seen_is_a_question_mark() -> None:
 def test_who_is_here_is_told_with_the_presets_that_it_plays_and_what_it_gets_ready_for() -> None:
     seeks = [ListedSeek(game="nim", open=True), ListedSeek(game="dilemma", open=True, presets=["axelrod", "prison"])]
     here = Here(bots=[ListedBot(bot="bob", seeks=seeks, warming=["risk-duel"])], matches=[])
-    told = "bob: takes any match of nim, dilemma (axelrod, prison), gets ready for risk-duel"
+    told = "bob: accepts any match of nim, dilemma (axelrod, prison), prepares for risk-duel"
     assert here.format_text().splitlines()[0] == told

@@ -80,7 +80,7 @@ def test_the_grades_of_a_seat_that_made_no_move_have_no_mean(answering: Any) -> 
     page = PageClient("ws://127.0.0.1:1", f"http://{answering(lambda host, path: (200, {}, body))}")
     told = read_grades(page, "m-1").format_text().splitlines()
     assert told[:2] == ["ann: 1 move gave away 0.500 on average", "bob: made no move"]
-    assert told[2] == "in expected results, -1 to +1: 2.000 is a win given away"
+    assert told[2] == "losses are in expected results, from -1 to +1: 2.000 turns a win into a defeat"
 
 
 def test_a_page_is_given_as_a_browser_has_it() -> None:

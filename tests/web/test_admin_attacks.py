@@ -133,7 +133,7 @@ async def test_what_changes_something_is_not_done_by_get(server: AdminServer) ->
     for path in ("/admin/bots", "/admin/sign-in", "/admin/sign-out"):
         told = await operator.get(f"{path}?{query}")
         assert (told.status, told.headers["allow"]) == (405, "POST")
-        assert "takes a form, by POST, and nothing else" in told.text
+        assert "accepts only forms, by POST" in told.text
     told = await operator.send("POST", f"/admin/bots?{query}", "")
     assert told.status == 403
     assert (await operator.get()).status == 200

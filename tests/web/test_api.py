@@ -230,12 +230,12 @@ def test_matches_that_are_added_while_pages_are_read_neither_repeat_nor_hide_one
 @pytest.mark.parametrize(
     ("address", "status", "message"),
     [
-        ("/matches/nowhere", 404, "there is no match 'nowhere'"),
-        ("/matches/nowhere/grades", 404, "there is no match 'nowhere'"),
-        ("/matches/nowhere/record.jsonl.gz", 404, "there is no match 'nowhere'"),
+        ("/matches/nowhere", 404, "there is no finished match 'nowhere'"),
+        ("/matches/nowhere/grades", 404, "there is no finished match 'nowhere'"),
+        ("/matches/nowhere/record.jsonl.gz", 404, "there is no finished match 'nowhere'"),
         ("/bots/nobody", 404, "there is no bot called 'nobody'"),
         ("/bots/nobody/opponents?pool=nim/classic", 404, "there is no bot called 'nobody'"),
-        ("/bots/ann/history", 400, "pool is missing: /api/v1/bots/ann/history?pool=nim/classic"),
+        ("/bots/ann/history", 400, "pool is missing: add it, as in /api/v1/bots/ann/history?pool=nim/classic"),
         ("/tournaments/t0", 404, "there is no tournament 't0'"),
         ("/leaderboard/nim/odd", 404, "nim has no preset 'odd': one of classic, "),
         ("/leaderboard/chess/classic", 404, "there is no game 'chess': one of nim, grundy"),
@@ -256,7 +256,7 @@ def test_matches_that_are_added_while_pages_are_read_neither_repeat_nor_hide_one
         ("/leaderboard/nim/classic?sort=luck", 400, "sort is 'luck': one of bot, draws, "),
         ("/matches?bots=ann", 400, "there is no field 'bots' in this query: one of after, limit, bot, "),
         ("/games?game=nim", 400, "there is no field 'game' in this query: nothing"),
-        ("/matches?bot=ann&bot=bob", 400, "bot is there twice"),
+        ("/matches?bot=ann&bot=bob", 400, "bot is in the query twice"),
         ("/nothing", 404, "there is nothing at /api/v1/nothing"),
         ("/matches/garbled", 500, "garbled is not a match record: line 1: "),
         ("/matches/empty", 500, "empty is empty: a match record begins with a header line"),
@@ -311,7 +311,7 @@ def test_a_game_that_is_not_solved_has_no_grades(api: Visitor) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
 def test_nothing_can_be_written(api: Visitor, method: str) -> None:
-    assert refused(api, "/matches", method) == (405, "/api/v1/matches can be read, by GET or HEAD, and nothing else")
+    assert refused(api, "/matches", method) == (405, "/api/v1/matches accepts only GET and HEAD")
     assert set(api.get(f"{PREFIX}/matches", method).headers["allow"].split(", ")) == {"GET", "HEAD"}
 
 

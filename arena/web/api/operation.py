@@ -29,8 +29,19 @@ PREFIX = "/api/v1"
 JSON_MEDIA_TYPE = "application/json"
 SCHEMA_REF = "#/components/schemas/{name}"
 """The reference to a type's schema in the OpenAPI description."""
-_TAG = {"description": "names this answer; 304 answers an `If-None-Match` with it", "schema": {"type": "string"}}
-_LINK = {"description": 'the next page, as `<…>; rel="next"`', "schema": {"type": "string"}}
+_TAG = {
+    "description": "the answer's tag; send it as `If-None-Match`, and the status is 304 while nothing changes",
+    "schema": {"type": "string"},
+}
+_LINK = {"description": 'the address of the next page, as `<…>; rel="next"`', "schema": {"type": "string"}}
+_PATH_PARAMETERS = {
+    "game": "the name of a game, as in `/games`",
+    "preset": "the name of a preset of the game; `PRESET:people` for matches with people",
+    "bot": "the name of a bot; case is ignored",
+    "match": "the id of a finished match",
+    "tournament": "the id of a tournament",
+}
+"""The descriptions of the parameters in paths."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -161,7 +172,16 @@ class Operation:
     def describe(self) -> dict[str, Any]:
         """Return the operation in OpenAPI."""
         names = re.findall(r"{(\w+)}", self.path)
-        in_path = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
+        in_path = [
+            {
+                "name": name,
+                "in": "path",
+                "required": True,
+                "description": _PATH_PARAMETERS[name],
+                "schema": {"type": "string"},
+            }
+            for name in names
+        ]
         content = {} if self.answer is File else {"schema": _schema(self.answer)}
         headers = {"ETag": _TAG}
         if hasattr(self.answer, "next"):
@@ -171,9 +191,9 @@ class Operation:
             "summary": self.summary,
             "parameters": [*in_path, *self.in_query],
             "responses": {
-                "200": {"description": "found", "headers": headers, "content": {self.media: content}},
-                "304": {"description": "as before"},
-                "default": {"description": "what is wrong", "content": {JSON_MEDIA_TYPE: {"schema": _schema(Wrong)}}},
+                "200": {"description": "the answer", "headers": headers, "content": {self.media: content}},
+                "304": {"description": "unchanged since the answer with this `If-None-Match`"},
+                "default": {"description": "an error", "content": {JSON_MEDIA_TYPE: {"schema": _schema(Wrong)}}},
             },
         }
 
@@ -191,12 +211,14 @@ def read_query(query_type: type[Q], request: Request) -> Q:
                 f"there is no field {short_repr(name)} in this query: {list_choices(query_type.__struct_fields__)}"
             )
         if name in given:
-            raise UsageFault(f"{name} is there twice: once, or not at all")
+            raise UsageFault(f"{name} is in the query twice: give it once or not at all")
         if value:
             given[name] = value
     for field in msgspec.structs.fields(query_type):
         if field.required and field.name not in given:
-            raise UsageFault(f"{field.name} is missing: {request.url.path}?{field.name}={_example(field.type)}")
+            raise UsageFault(
+                f"{field.name} is missing: add it, as in {request.url.path}?{field.name}={_example(field.type)}"
+            )
         if field.name in given:
             try:
                 msgspec.convert(given[field.name], field.type, strict=False)

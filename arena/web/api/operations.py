@@ -72,19 +72,19 @@ R = TypeVar("R")
 Pool = Annotated[
     str,
     Meta(
-        description="`GAME/PRESET`; of a bot also `GAME/unrated`, its matches in no pool",
+        description="`GAME/PRESET`, with people `GAME/PRESET:people`, or `GAME/unrated` for a bot's matches in no pool",
         examples=["nim/classic"],
     ),
 ]
 GameName = Annotated[str, Meta(description="the name of a game, as in `/games`")]
-BotName = Annotated[str, Meta(description="in any case")]
+BotName = Annotated[str, Meta(description="the name of a bot; case is ignored")]
 
 
 class Paged(Query, frozen=True, kw_only=True):
     """A query for a page of a list."""
 
-    after: Annotated[str, Meta(description="the `next` of the page before; absent: the first page")] | None = None
-    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE_ROWS, description="how many rows")] = 50
+    after: Annotated[str, Meta(description="the `next` of the previous page; without it, the first page")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE_ROWS, description="the maximum number of rows")] = 50
 
 
 class OfGame(Query, frozen=True, kw_only=True):
@@ -96,17 +96,26 @@ class OfGame(Query, frozen=True, kw_only=True):
 class BotsQuery(Paged, frozen=True, kw_only=True):
     """A query for bots."""
 
-    search: Annotated[str, Meta(description="only bots whose name holds this, in any case")] | None = None
+    search: Annotated[str, Meta(description="only bots whose names contain this text; case is ignored")] | None = None
 
 
 class BoardQuery(BotsQuery, frozen=True, kw_only=True):
     """A query for a page of a leaderboard, with its order."""
 
-    sort: Literal[SORTS] | None = None  # type: ignore[valid-type]
-    descending: bool = True
-    season: Annotated[str, Meta(description="as `arena season list` has it; absent: the one that goes on")] | None = (
-        None
-    )
+    sort: (
+        Annotated[
+            Literal[SORTS],  # type: ignore[valid-type]
+            Meta(description="the column to sort by; without it, `payoff` in games ranked by it, else `score`"),
+        ]
+        | None
+    ) = None
+    descending: Annotated[bool, Meta(description="true for descending order")] = True
+    season: (
+        Annotated[
+            str, Meta(description="the name of a season, as in `arena season list`; without it, the current season")
+        ]
+        | None
+    ) = None
 
 
 class OfPool(Query, frozen=True, kw_only=True):
@@ -128,29 +137,49 @@ class MatchesQuery(Paged, frozen=True, kw_only=True):
     opponent: BotName | None = None
     game: GameName | None = None
     pool: Pool | None = None
-    reason: Annotated[str, Meta(description="why it ended, of the match or of the seat of `bot`")] | None = None
-    outcome: Literal[OUTCOMES] | None = None  # type: ignore[valid-type]
-    tournament: Annotated[str, Meta(description="its id")] | None = None
-    since: Annotated[str, Meta(description="ended then or later: a day, or a time in UTC, in ISO 8601")] | None = None
-    until: Annotated[str, Meta(description="ended before; a day is included whole")] | None = None
+    reason: (
+        Annotated[str, Meta(description="the reason why the match ended; with `bot`, the reason of its seat")] | None
+    ) = None
+    outcome: (
+        Annotated[
+            Literal[OUTCOMES],  # type: ignore[valid-type]
+            Meta(description="the result for `bot`"),
+        ]
+        | None
+    ) = None
+    tournament: Annotated[str, Meta(description="the id of a tournament")] | None = None
+    since: (
+        Annotated[
+            str, Meta(description="only matches that ended at this time or later: a day, or a time in UTC (ISO 8601)")
+        ]
+        | None
+    ) = None
+    until: (
+        Annotated[str, Meta(description="only matches that ended before this time, or by the end of this day")] | None
+    ) = None
 
 
 class ConsistencyQuery(Query, frozen=True, kw_only=True):
     """A query for a proof that the log extends an earlier one."""
 
-    size: Annotated[int, Meta(ge=1, le=2**31 - 1, description="how many entries it had then", examples=[1])]
-    of: Annotated[int, Meta(ge=1, le=2**31 - 1, description="that of the first so many, instead of all")] | None = None
+    size: Annotated[int, Meta(ge=1, le=2**31 - 1, description="the number of entries of the earlier log", examples=[1])]
+    of: (
+        Annotated[int, Meta(ge=1, le=2**31 - 1, description="the number of entries of the later log; without it, all")]
+        | None
+    ) = None
 
 
 class GradesQuery(Query, frozen=True, kw_only=True):
     """A query for the grades of a match: which moves, and whether to estimate them."""
 
     seat: Annotated[int, Meta(ge=0, le=63, description="only the moves of this seat")] | None = None
-    estimated: Annotated[bool, Meta(description="estimate them by simulations where the game is not solved")] = False
+    estimated: Annotated[bool, Meta(description="true to estimate moves by simulations if the game is not solved")] = (
+        False
+    )
 
 
 class Rows(Struct, Generic[T], frozen=True, kw_only=True):
-    """A list that is told whole."""
+    """A complete list."""
 
     rows: list[T]
 
@@ -163,7 +192,7 @@ class Leaderboard(Page[BoardRow], frozen=True, kw_only=True):
 
 
 class PoolRow(Struct, frozen=True, kw_only=True):
-    """A pool in which matches were rated; `people`: those in which people play."""
+    """A pool with rated matches. `people` is true if people play in it."""
 
     game: str
     pool: str
@@ -171,7 +200,7 @@ class PoolRow(Struct, frozen=True, kw_only=True):
 
 
 class PresetRow(Struct, frozen=True, kw_only=True):
-    """A config on which matches are rated, whole as in `start`; `pool` is where."""
+    """A config under which matches are rated, complete as in `start`, and their `pool`."""
 
     preset: str
     pool: str
@@ -180,14 +209,14 @@ class PresetRow(Struct, frozen=True, kw_only=True):
 
 
 class GameRow(Struct, frozen=True, kw_only=True):
-    """A game that can be played."""
+    """A game that can be played, with its rated configs."""
 
     game: str
     presets: list[PresetRow]
 
 
 def games(asked: ApiRequest[Query]) -> Rows[GameRow]:
-    """The games, each with the configs on which matches are rated."""
+    """List the games, each with the configs under which matches are rated."""
     return Rows(rows=[GameRow(game=name, presets=_presets(name)) for name in NAMES])
 
 
@@ -200,7 +229,7 @@ def _presets(name: str) -> list[PresetRow]:
 
 
 def pools(asked: ApiRequest[OfGame]) -> Rows[PoolRow]:
-    """The pools in which matches were rated."""
+    """List the pools with rated matches."""
     if asked.query.game is not None:
         game_class(asked.query.game)
     return Rows(
@@ -212,7 +241,7 @@ def pools(asked: ApiRequest[OfGame]) -> Rows[PoolRow]:
 
 
 def leaderboard(asked: ApiRequest[BoardQuery]) -> Leaderboard:
-    """The leaderboard of a pool, as `arena leaderboard --json` has it, with ranks and the last ratings."""
+    """Return the leaderboard of a pool, as in `arena leaderboard --json`, with ranks and recent ratings."""
     game, preset = asked.path["game"], asked.path["preset"]
     pool, reader = f"{game}/{preset}", asked.site.reader
     page = reader.read(leaderboard_page, pool, **msgspec.structs.asdict(asked.query))
@@ -222,12 +251,12 @@ def leaderboard(asked: ApiRequest[BoardQuery]) -> Leaderboard:
 
 
 def bots(asked: ApiRequest[BotsQuery]) -> Page[BotRow]:
-    """The bots that are known, by name."""
+    """List the known bots by name."""
     return asked.site.reader.read(bots_page, **msgspec.structs.asdict(asked.query))
 
 
 def bot(asked: ApiRequest[Query]) -> Profile:
-    """A bot: its versions, and where it stands in every pool."""
+    """Return a bot with its versions and its standing in every pool."""
     return lookups.require_profile(asked.site.reader, asked.path["bot"])
 
 
@@ -264,7 +293,7 @@ def _check_pool(asked: ApiRequest[Any]) -> None:
 
 
 def incidents(asked: ApiRequest[Query]) -> Rows[Incident]:
-    """What went wrong with a bot's connections of late by its own doing, the newest first, at most 20."""
+    """List the latest problems of a bot's connections that the bot caused, newest first, at most 20."""
     rows = asked.site.reader.read(latest_incidents, asked.path["bot"])
     if not rows:
         _check_bot(asked)
@@ -272,32 +301,32 @@ def incidents(asked: ApiRequest[Query]) -> Rows[Incident]:
 
 
 def history(asked: ApiRequest[OfPool]) -> Rows[HistoryPoint]:
-    """A bot's rating in a pool over time, at most some 300 points."""
+    """Return a bot's rating in a pool over time, in at most about 300 points."""
     return _of_bot(asked, rating_history)
 
 
 def opponents(asked: ApiRequest[PagedOfPool]) -> Page[OpponentRow]:
-    """How a bot fared against each other one."""
+    """List a bot's results against each opponent."""
     return _page_of_bot(asked, opponents_page)
 
 
 def seats(asked: ApiRequest[OfPool]) -> Rows[SeatRow]:
-    """How a bot fared in each seat."""
+    """List a bot's results in each seat."""
     return _of_bot(asked, results_by_seat)
 
 
 def versions(asked: ApiRequest[PagedOfPool]) -> Page[VersionRow]:
-    """How each version of a bot fared, the one that played last first."""
+    """List the results of each version of a bot, last played first."""
     return _page_of_bot(asked, versions_page)
 
 
 def endings(asked: ApiRequest[OfPool]) -> Rows[Ending]:
-    """How a bot's matches ended for it: by outcome and reason, with the latest of each."""
+    """Count how a bot's matches ended, by outcome and reason, with the latest matches of each."""
     return _of_bot(asked, endings_of)
 
 
 def matches(asked: ApiRequest[MatchesQuery]) -> Page[Result]:
-    """Finished matches, the newest first, as `arena matches --json` has them."""
+    """List finished matches, newest first, as in `arena matches --json`."""
     query, reader = asked.query, asked.site.reader
     if query.game is not None:
         game_class(query.game)
@@ -314,7 +343,7 @@ def matches(asked: ApiRequest[MatchesQuery]) -> Page[Result]:
 
 
 def result(asked: ApiRequest[Query]) -> Result:
-    """How a match ended: its row among the matches."""
+    """Return the result of a match, as in the list of matches."""
     return _result(asked)
 
 
@@ -327,7 +356,7 @@ def _result(asked: ApiRequest[Any]) -> Result:
 
 
 def _no_match(name: str) -> NotFound:
-    return NotFound(f"there is no match {short_repr(name)}: none under way is told here, only finished ones")
+    return NotFound(f"there is no finished match {short_repr(name)}; matches in progress are not available here")
 
 
 def _record(asked: ApiRequest[Any]) -> bytes:
@@ -339,7 +368,7 @@ def _record(asked: ApiRequest[Any]) -> bytes:
 
 
 def match(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, Document]:
-    """A match with the state after every event, as `arena replay show --json` has it, without luck."""
+    """Return a match with the state after every event, as in `arena replay show --json`, without luck."""
     stored = result(asked)
     data = _record(asked)
 
@@ -351,7 +380,7 @@ def match(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, Document]:
 
 
 def grades(asked: ApiRequest[GradesQuery]) -> Grades:
-    """What each move gave away where the game is solved, and its dice gave, as `arena replay grade --json` has it."""
+    """Return what each move gave away, if the game is solved, and the luck, as in `arena replay grade --json`."""
     given = asked.grades
     if isinstance(given, Grades):
         return given
@@ -377,19 +406,19 @@ def solve_request(asked: ApiRequest[Query]) -> tuple[bytes, GradeRequest] | None
 
 
 def packed(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
-    """The record of a match as it was closed, to be saved."""
+    """Download the record of a match in its stored form, gzipped."""
     name, data = asked.path["match"], _record(asked)
     return StreamedRecord(split(data), name, data, file=f"{name}.jsonl.gz")
 
 
 def unpacked(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
-    """The record of a match as JSON lines, to be saved."""
+    """Download the record of a match as JSON lines."""
     name, data = asked.path["match"], _record(asked)
     return StreamedRecord(record_reader.iter_unpacked(data, name), name, data, file=f"{name}.jsonl")
 
 
 def whole(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
-    """A match in one HTML file that plays offline, to be saved."""
+    """Download a match as one HTML file that plays offline."""
     name, data, given = asked.path["match"], _record(asked), asked.grades
 
     def pieces() -> Pieces:
@@ -400,35 +429,35 @@ def whole(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
 
 
 def tournaments(asked: ApiRequest[Paged]) -> Page[TournamentRow]:
-    """The tournaments, the newest first."""
+    """List the tournaments, newest first."""
     return asked.site.reader.read(tournaments_page, **msgspec.structs.asdict(asked.query))
 
 
 def tournament(asked: ApiRequest[Query]) -> TournamentTable:
-    """A tournament with its table and who beat whom."""
+    """Return a tournament with its table and head-to-head scores."""
     return lookups.find_tournament(asked.site, asked.path["tournament"])
 
 
 def log(asked: ApiRequest[Paged]) -> Page[LogEntry]:
-    """The log of results, from the first match on: what each ended with, in the order in which they were stored."""
+    """List the entries of the log, one per match, in the order of storage."""
     return asked.site.reader.read(log_page, **msgspec.structs.asdict(asked.query))
 
 
 def head(asked: ApiRequest[Query]) -> SignedTreeHead:
-    """How far the log goes, signed."""
+    """Return the signed head of the log."""
     found = asked.site.reader.read(log_head)
     if found is None:
-        raise NotFound("no match was stored yet: the log begins with the first")
+        raise NotFound("the log is empty: no match has been stored yet")
     return found
 
 
 def consistency(asked: ApiRequest[ConsistencyQuery]) -> ConsistencyProof:
-    """What proves that the log goes on from what it was with so many entries."""
+    """Prove that the log extends its first `size` entries."""
     return asked.site.reader.read(prove_consistency, asked.query.size, asked.query.of)
 
 
 def proof(asked: ApiRequest[Query]) -> InclusionProof:
-    """What proves that a match with this last digest is in the log."""
+    """Prove that a match is in the log, with its last digest."""
     found = asked.site.reader.read(prove_inclusion, asked.path["match"])
     if found is None:
         raise _no_match(asked.path["match"])
@@ -464,8 +493,9 @@ OPERATIONS = (
     Operation("/tournaments/{tournament}", tournament),
 )
 _DESCRIPTION = (
-    "What the pages of an arena show. Lists come in pages: `next` is the cursor of the page after this one, also told "
-    "in `Link`. `ETag` and `If-None-Match` save what is known already. Any origin may read."
+    "The data on the pages of an arena. Long lists have pages: `next` is the cursor of the next one, and the header "
+    "`Link` has its address. With `ETag` and `If-None-Match`, an unchanged answer is not sent again. Any origin may "
+    "read."
 )
 
 
