@@ -83,7 +83,7 @@ def serve(*, words: dict[str, Any], config: ConfigFile = None) -> None:
 @app.command("config")
 @with_options(_SERVE_OPTIONS)
 def show_config(*, words: dict[str, Any], config: ConfigFile = None, to_json: Json = False) -> None:
-    """What `arena serve` with the same options would go by, and where each setting is from."""
+    """Show the settings that `arena serve` would use with the same options, and where each is from."""
     from arena.commands.config import read_effective_settings, show
     from arena.commands.serve import check_references
 
@@ -286,7 +286,7 @@ def leaderboard(
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Who stands where: by mu - 3 sigma, or by what bots are paid."""
+    """Show the ladder's ranking: by mu - 3 sigma, or by mean payoff."""
     from arena.commands import leaderboard as command
 
     command.leaderboard(database_of(db, data), game, season, people=people, to_json=to_json, to_csv=to_csv)
@@ -298,7 +298,7 @@ def status(
     to_json: Json = False,
     data: Data = None,
 ) -> None:
-    """What goes on at the running server: bots and their seeks, matches and clocks, what failed lately."""
+    """Show the state of the running server: bots and their seeks, matches and clocks, recent failures."""
     from arena.commands import status as command
 
     command.status(data_folder(data), watch=watch, to_json=to_json)
@@ -388,7 +388,7 @@ def export(
 
 @node_app.command("list")
 def node_list(db: Database = None, data: Data = None, json: Json = False) -> None:
-    """Which there are, and what goes on there."""
+    """List the nodes and what each is doing."""
     from arena.commands.nodes import show_nodes
 
     show_nodes(database_of(db, data), json=json)
@@ -448,7 +448,7 @@ def match_restore(
 
 @season_app.command("start")
 def season_start(name: Annotated[str, typer.Argument(metavar="NAME")], db: Database = None, data: Data = None) -> None:
-    """Begin ratings anew; earlier ladders, records and tokens stay."""
+    """Start all ratings again; earlier ladders, records and tokens stay."""
     from arena.commands.ladder import start_season
 
     start_season(database_of(db, data), data_folder(data), name)

@@ -140,7 +140,7 @@ _add_command("trial", "Two sets of weights against each other: who is better, an
 
 @app.command(cls=_Delegated)
 def analyze(context: typer.Context) -> None:
-    """Exact facts about a position: nim, grundy, duel; and about strategies: dilemma."""
+    """Compute exact facts about a position (nim, grundy, duel) or about strategies (dilemma)."""
     from bots.commands.analyze import analyze
 
     command_line.run_command(analyze, context.args or ["--help"], "arena-bot analyze")

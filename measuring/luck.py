@@ -28,7 +28,7 @@ Without a limit, a player could choose moves that take minutes.
 
 
 class ChanceEvent(Struct, frozen=True, kw_only=True):
-    """What the dice of one move gave each seat; `seat` is whose move it was, −1 for a deal and for a round of all."""
+    """The luck of one move's dice for each seat; `seat` made the move, −1 for a deal and for a round of all seats."""
 
     ply: int
     seat: int

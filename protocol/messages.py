@@ -110,8 +110,8 @@ class Player(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a match ended for one seat. The ratings are there when it was rated before `end` was sent; `payoff`, the mean
-    that it was paid a round, over so many `rounds`, where that is the result.
+    """The result of a match for one seat. The ratings are there if it was rated before `end` was sent. In games whose
+    result is a payoff, `payoff` is its mean a round over `rounds`.
     """
 
     bot: str
@@ -135,7 +135,7 @@ class Info(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What this server allows on this connection."""
+    """The limits of this server for this connection."""
 
     max_message: int
     strikes: int
@@ -156,10 +156,10 @@ class ListedSeek(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ListedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who is here, in a listing: in how many matches it plays, what it seeks, how long the ladder's pace holds that.
+    """A connected bot in a listing: the number of its matches, its seeks, and how long the ladder's pace delays them.
 
-    `display` is what people call who plays, `person` that the name is a person's. For the games of `warming` it has
-    warmed up for `warming_s` seconds.
+    `display` is the player's display name; `person` says that the name is a person's. The bot has been warming up for
+    the games of `warming` for `warming_s` seconds.
     """
 
     bot: str
@@ -288,7 +288,7 @@ class Unwatch(FromClient, frozen=True, kw_only=True):
 
 
 class List(FromClient, frozen=True, kw_only=True):
-    """Ask who is here and which matches are under way."""
+    """Ask which bots are connected and which matches are under way."""
 
 
 class Welcome(FromServer, frozen=True, kw_only=True):
@@ -387,8 +387,8 @@ class End(FromServer, frozen=True, kw_only=True):
 
 
 class Listing(FromServer, frozen=True, kw_only=True):
-    """The answer to `list`: who is here and what is played, or as many as there is room for; other nodes of the arena,
-    whose URLs are `elsewhere`, have others.
+    """The answer to `list`: the connected bots and the matches under way, as many as there is room for. Other nodes of
+    the arena, whose URLs are `elsewhere`, have others.
     """
 
     bots: list[ListedBot]

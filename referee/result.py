@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class SeatResult(Struct, frozen=True, kw_only=True):
-    """How one seat fared. `rank` 1 is best, equal ranks are a tie; `reason` as in docs/protocol.md.
+    """The result of one seat. `rank` 1 is best, equal ranks are a tie; `reason` as in docs/protocol.md.
 
     `moves` were accepted, `thought_ms` was taken off its clock; None where the match was called off, or of before that
     was noted.
@@ -75,7 +75,7 @@ class SeatRating(Struct, frozen=True, kw_only=True):
 
 
 class Ratings(Struct, frozen=True, kw_only=True):
-    """How a match was rated: every number that the computation used, so that anyone can repeat it."""
+    """The rating of a match: every number that the computation used, so that anyone can repeat it."""
 
     pool: str
     mu: float

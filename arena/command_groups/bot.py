@@ -39,7 +39,7 @@ def bot_add(
 
 @app.command("list")
 def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> None:
-    """The bots known, whether they have a token, and who is online."""
+    """List the bots, whether each has a token, and which are online."""
     from arena.commands.bots import list_bots
 
     list_bots(database_of(db, data), data_folder(data), to_json=to_json)
@@ -47,7 +47,7 @@ def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> N
 
 @app.command("show")
 def bot_show(name: BotName, to_json: Json = False, db: Database = None, data: Data = None) -> None:
-    """A bot: where it stands, its versions side by side, its latest matches."""
+    """Show a bot: its ranks, its versions side by side, its latest matches."""
     from arena.commands.bot_record import show_bot
 
     show_bot(database_of(db, data), name, to_json=to_json)

@@ -113,7 +113,7 @@ def db_check(
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Whether all adds up: the file, its rows, every result with its record, the ratings."""
+    """Check that all is consistent: the file, its rows, every result with its record, the ratings."""
     from arena.commands.db import check
 
     check(database_of(db, data), quick=quick)

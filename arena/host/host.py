@@ -30,7 +30,7 @@ from arena.network.listener import Listener
 from arena.network.tls import Encryption
 from machine.event_loop import BackgroundTasks, run_until_first
 from machine.log_output import log_fields
-from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY
+from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY_CONNECTIONS
 from protocol.codec import Codec, Frame
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
 from protocol.games import NAMES
@@ -261,7 +261,7 @@ class MatchHost:
                 connection.address, str(fault), None if hello is None else hello.bot, code=fault.code
             )
             if isinstance(fault, TooOften):
-                close_code = TOO_MANY
+                close_code = TOO_MANY_CONNECTIONS
             else:
                 close_code = NO_HELLO if isinstance(fault, MalformedMessage) else NOT_AUTHENTICATED
             _refuse(connection, codec, fault, close_code)

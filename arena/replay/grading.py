@@ -47,7 +47,7 @@ class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Mark(Struct, frozen=True, kw_only=True):
-    """How a seat did: the moves it made and what one gave away on average; None if there was none."""
+    """A seat's moves, and what one gave away on average; None if it made none."""
 
     seat: int
     bot: str

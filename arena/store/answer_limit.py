@@ -24,11 +24,11 @@ class DatabaseTimeouts:
     stop_answer_timeout_s: float = 2.5
     """A statement may take this long in a process that is about to end."""
     stop_timeout_s: float = 7.5
-    """In a process that is about to end no statement is waited for any more after this time."""
+    """A process that is about to end stops waiting for statements after this time."""
 
 
 SERVER_STATEMENT_TIMEOUT_S = 20
-"""In a server a statement takes much less, and bots wait."""
+"""A statement of a server takes much less, and bots wait for it."""
 
 
 def of_server(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> DatabaseTimeouts:

@@ -1,4 +1,4 @@
-"""What went wrong with a bot, as a value: hosts and workers report it without the library of the database."""
+"""A bot's incident as a value: hosts and workers report it without the library of the database."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Incident(Struct, frozen=True, kw_only=True):
-    """What went wrong, and when: `code` is that of an error or of a close, or a match's reason, `text` a sentence."""
+    """A problem and its time: `code` is that of an error or of a close, or a match's reason, `text` a sentence."""
 
     at: str
     code: str

@@ -28,13 +28,13 @@ from protocol.pools import is_people_pool
 PAYOFF_SORT, SCORE_SORT = "payoff", "score"
 SORTS = (SCORE_SORT, PAYOFF_SORT, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
 """The possible orders of a leaderboard. `share` is the share of matches won, with draws as half wins."""
-_BELOW = "1e9"
+_UNRANKED_GAP_SQL = "1e9"
 """No payoff and no score is so large: bots that are not ranked come below those that are, and above those unpaid."""
 _SORT_EXPRESSIONS = {name: name for name in SORTS} | {
     "bot": "key",
     "played": "matches",
     "share": "(wins + CAST(draws AS float) / 2) / matches",
-    PAYOFF_SORT: f"coalesce(payoff - (1 - ranked) * {_BELOW}, mu - 3 * sigma - 2 * {_BELOW})",
+    PAYOFF_SORT: f"coalesce(payoff - (1 - ranked) * {_UNRANKED_GAP_SQL}, mu - 3 * sigma - 2 * {_UNRANKED_GAP_SQL})",
 }
 """The SQL expression that each order sorts by."""
 CURVE_POINTS = 20
@@ -253,7 +253,7 @@ class BotRow(Struct, frozen=True, kw_only=True):
 
     bot: str
     display: str | None
-    """What people call who plays; None: the name alone."""
+    """The player's display name; None if there is only the name."""
     created: str
     seen: str | None
     approved: bool
@@ -305,7 +305,7 @@ class OpponentRow(Struct, frozen=True, kw_only=True):
 
 
 class SeatRow(Struct, frozen=True, kw_only=True):
-    """How a bot fared in a seat (0 moves first)."""
+    """A bot's results in a seat (0 moves first)."""
 
     seat: int
     played: int
@@ -316,7 +316,7 @@ class SeatRow(Struct, frozen=True, kw_only=True):
 
 
 class VersionRow(Struct, frozen=True, kw_only=True):
-    """How a version of a bot fared; `match` is its last and ended at `finished`."""
+    """The results of a version of a bot; `match` is its last and ended at `finished`."""
 
     version: str
     played: int
@@ -337,7 +337,7 @@ class EndingMatch(Struct, frozen=True, kw_only=True):
 
 
 class Ending(Struct, frozen=True, kw_only=True):
-    """How often matches ended so for a bot: `reason` is its seat's, `latest` the last few, newest first."""
+    """The number of a bot's matches with an outcome and its reason; `latest` are the last few, newest first."""
 
     outcome: str
     reason: str

@@ -308,7 +308,7 @@ class PostgresDatabase(Database):
         return raw
 
     def _connection_words(self) -> dict[str, Any]:
-        """The parameters of every connection."""
+        """Return the parameters of every connection."""
         return {
             "application_name": "bot-arena",
             "connect_timeout": self.limit.connect_timeout_s(),

@@ -27,8 +27,8 @@ from referee.result import Ratings, Result, SeatRating, SeatResult
 
 UNRATED_SUFFIX = "unrated"
 """The suffix of `GAME/unrated`, which stands in place of a pool for unrated matches."""
-WON, DRAWN, LOST, VOIDED = "won", "drawn", "lost", "void"
-OUTCOMES = (WON, DRAWN, LOST, VOIDED)
+WON, DRAWN, LOST, VOID_OUTCOME = "won", "drawn", "lost", "void"
+OUTCOMES = (WON, DRAWN, LOST, VOID_OUTCOME)
 """The outcomes of a match for a seat: sole first, shared first, not first, or called off."""
 MAX_IDS_PER_QUERY = 500
 _SEAT_COLUMNS = (
@@ -355,7 +355,7 @@ def pool_or_unrated(result: Result) -> str:
 def outcome_of(result: Result, seat: SeatResult) -> str:
     """Return the outcome of a match for one of its seats, one of `OUTCOMES`."""
     if result.reason == VOID:
-        return VOIDED
+        return VOID_OUTCOME
     if seat.rank != 1:
         return LOST
     return WON if [other.rank for other in result.seats].count(1) == 1 else DRAWN

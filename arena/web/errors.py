@@ -25,7 +25,7 @@ class NotFound(UsageFault):
 
 
 class Complaint(Struct, frozen=True, kw_only=True):
-    """What is wrong, in a sentence for people."""
+    """A mistake, explained in a sentence for people."""
 
     message: str
 

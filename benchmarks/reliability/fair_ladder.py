@@ -1,4 +1,4 @@
-"""What attacks on the ladder gain, each beside an honest bot of equal strength under the same circumstances.
+"""Measure what attacks on the ladder gain, each beside an honest bot of equal strength under the same circumstances.
 
 Ladders of payoffs are simulated, by matches of Leduc's poker: what names that are thrown away do to a mean, and what
 puppets do, with opponents that weigh the same (before) and by their rounds (now).
@@ -55,18 +55,18 @@ cli.main()
 """
 RATED_PER_PAIR = 50
 NO_DICE = Dice(bytes(32), 0)
-"""For moves, which roll none."""
+"""The dice of moves, which roll none."""
 TROLL_COUNT = 6
 HONEST_COUNT = 8
 MOVE_DELAY_S = 0.02
 """Seconds per move of the honest bots in the attack by trolls."""
 
 HANDS = 100
-"""Of a match of Leduc's poker."""
+"""Hands in a match of Leduc poker."""
 HONEST_OPPONENTS, HONEST_MATCHES = 5, 4
 """On a ladder of payoffs, and the matches with each."""
 MAX_MOVED = 0.1
-"""What names that are thrown away may move a mean on the average, in chips a hand."""
+"""Limit of how far throw-away names may move a mean on average, in chips a hand."""
 
 ChooseMove = Callable[[dict[str, Any]], dict[str, Any]]
 Policy = Callable[[Poker, PokerState, random.Random], str]
@@ -318,8 +318,8 @@ def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float 
 
 
 class PayoffAttack(NamedTuple):
-    """Some names that meet one bot of a ladder, each in so many matches, and leave once they have won so much a hand;
-    the bot is an honest one that is to lose by it, or a king that is to gain.
+    """Some names meet one bot of a ladder, each in a fixed number of matches, and leave once they won enough a hand.
+    The bot is an honest one that is to lose by it, or a king that is to gain.
     """
 
     title: str

@@ -29,7 +29,7 @@ class Answer(Protocol):
 
 
 class AgentPlayer(Struct, frozen=True, kw_only=True):
-    """Who sits on a seat, and the seconds that are left on its clock."""
+    """The player of a seat, and the seconds that are left on its clock."""
 
     seat: int
     bot: str
@@ -37,7 +37,7 @@ class AgentPlayer(Struct, frozen=True, kw_only=True):
 
 
 class MatchNow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A match as its agent sees it. `happened` is what nobody had looked at; `position` the state as it travels."""
+    """A match as its agent sees it. `happened` has the events since the last call, `position` the state as sent."""
 
     match: str
     game: str

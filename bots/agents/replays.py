@@ -50,7 +50,7 @@ class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ReplayPly(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What happened at a ply: `move` with what the dice made of it, and what the bot said of it."""
+    """A ply and its events: `move` with the result of its dice, and the info that the bot sent with it."""
 
     ply: int
     happened: str
@@ -87,7 +87,7 @@ class Replay(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class GradedMove(Struct, frozen=True, kw_only=True):
-    """A move that gave something away: of two results, 1 and −1, so much in expectation, or so much of the `unit`."""
+    """A move that gave something away: in expectation, of the results 1 and −1, or in the `unit`."""
 
     ply: int
     bot: str
@@ -97,7 +97,7 @@ class GradedMove(Struct, frozen=True, kw_only=True):
 
 
 class SeatGrade(Struct, frozen=True, kw_only=True):
-    """What a bot's moves gave away on average; None if it made none."""
+    """The mean that a bot's moves gave away; None if it made none."""
 
     bot: str
     moves: int

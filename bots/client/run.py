@@ -50,10 +50,10 @@ def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[PartialSett
     from bots.client.options import read_command_line
 
     standard_streams.prepare()
-    mistakes.bot_made()
+    mistakes.note_bot_made()
     if wrong := _find_bot_error(bot):
         refuse(wrong)
-        say(f"{mistakes.program()}: {wrong}", err=True)
+        say(f"{mistakes.program_name()}: {wrong}", err=True)
         raise SystemExit(2)
     hand_over(bot)
     try:
@@ -66,7 +66,7 @@ def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[PartialSett
 def _find_bot_error(given: Any) -> str:
     """Return what is wrong with the argument of `run`, if it is no runnable bot."""
     if isinstance(given, type) and issubclass(given, Bot):
-        return f"run takes a bot, not its class: run({mistakes.call_of(given)})"
+        return f"run takes a bot, not its class: run({mistakes.constructor_call(given)})"
     if not isinstance(given, Bot):
         return f"run takes a bot, and {short_repr(given)} is none: write a class of Bot, and run an object of it"
     if not hasattr(given, "name"):

@@ -63,7 +63,7 @@ def nim(
     strategies: Strategies = False,
     json_: Json = False,
 ) -> None:
-    """Nim: class, value, Grundy value, best moves, reachable positions, difficulty."""
+    """Analyse Nim: class, value, Grundy value, best moves, reachable positions, difficulty."""
     from protocol.games.theory.heaps import nim_rule
 
     sizes = read_numbers("heap", heaps, 0, MAX_NIM_HEAP, MAX_HEAPS)
@@ -75,7 +75,7 @@ def nim(
 
 @analyze.command(context_settings=_ALLOW_NEGATIVE_NUMBERS)
 def grundy(heaps: HeapsArgument, strategies: Strategies = False, json_: Json = False) -> None:
-    """Grundy's game: the same facts."""
+    """Analyse Grundy's game: the same facts as for Nim."""
     from protocol.games.theory.heaps import GRUNDY_RULE
 
     sizes = read_numbers("heap", heaps, 1, MAX_GRUNDY_HEAP, MAX_HEAPS)
@@ -90,7 +90,7 @@ def duel(
     curve: Annotated[str | None, typer.Option(metavar="A-B", help="The value alone, for each cap from A to B.")] = None,
     json_: Json = False,
 ) -> None:
-    """Bounded Risk on a small map, solved: the value of the empty board and of each first move."""
+    """Solve bounded Risk on a small map: the value of the empty board and of each first move."""
     from bots.analysis.duel import duel_facts
     from machine.cache import cache_folder
     from machine.exact.duel import load_mapped
@@ -134,7 +134,7 @@ def dilemma(
     payoffs: Annotated[str, typer.Option(metavar="R,S,T,P", help="Of CC, CD, DC, DD to the first.")] = "3,0,5,1",
     json_: Json = False,
 ) -> None:
-    """The dilemma: what strategies that remember one round score a round against each other, exactly."""
+    """Compute exactly what memory-one strategies of the dilemma score a round against each other."""
     from bots.analysis.dilemma import MAX_ROUNDS, read_payoffs, read_probability, score_strategies
 
     if rounds is not None and not 1 <= rounds <= MAX_ROUNDS:

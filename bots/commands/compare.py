@@ -25,7 +25,7 @@ def compare(
     eval_: Annotated[str | None, typer.Option("--eval", metavar="NAME", help="The evaluation at the horizon.")] = None,
     json_: Json = False,
 ) -> None:
-    """Every search on one position: nodes, leaves, value and seconds."""
+    """Compare every search on one position: nodes, leaves, value and seconds."""
     from bots.analysis.searches import compare_searches
     from bots.client.settings import read_config
     from bots.evaluation import load_evaluation

@@ -187,7 +187,7 @@ class GameRow(Struct, frozen=True, kw_only=True):
 
 
 def games(asked: ApiRequest[Query]) -> Rows[GameRow]:
-    """The games, each with the configs on which matches are rated."""
+    """List the games, each with the configs on which matches are rated."""
     return Rows(rows=[GameRow(game=name, presets=_presets(name)) for name in NAMES])
 
 
@@ -200,7 +200,7 @@ def _presets(name: str) -> list[PresetRow]:
 
 
 def pools(asked: ApiRequest[OfGame]) -> Rows[PoolRow]:
-    """The pools in which matches were rated."""
+    """List the pools in which matches were rated."""
     if asked.query.game is not None:
         game_class(asked.query.game)
     return Rows(
@@ -212,7 +212,7 @@ def pools(asked: ApiRequest[OfGame]) -> Rows[PoolRow]:
 
 
 def leaderboard(asked: ApiRequest[BoardQuery]) -> Leaderboard:
-    """The leaderboard of a pool, as `arena leaderboard --json` has it, with ranks and the last ratings."""
+    """Return the leaderboard of a pool, as `arena leaderboard --json` has it, with ranks and the last ratings."""
     game, preset = asked.path["game"], asked.path["preset"]
     pool, reader = f"{game}/{preset}", asked.site.reader
     page = reader.read(leaderboard_page, pool, **msgspec.structs.asdict(asked.query))
@@ -222,12 +222,12 @@ def leaderboard(asked: ApiRequest[BoardQuery]) -> Leaderboard:
 
 
 def bots(asked: ApiRequest[BotsQuery]) -> Page[BotRow]:
-    """The bots that are known, by name."""
+    """List the known bots by name."""
     return asked.site.reader.read(bots_page, **msgspec.structs.asdict(asked.query))
 
 
 def bot(asked: ApiRequest[Query]) -> Profile:
-    """A bot: its versions, and where it stands in every pool."""
+    """Return a bot: its versions, and its place in every pool."""
     return lookups.require_profile(asked.site.reader, asked.path["bot"])
 
 
@@ -264,7 +264,7 @@ def _check_pool(asked: ApiRequest[Any]) -> None:
 
 
 def incidents(asked: ApiRequest[Query]) -> Rows[Incident]:
-    """What went wrong with a bot's connections of late by its own doing, the newest first, at most 20."""
+    """List the latest incidents of a bot's connections that the bot caused, the newest first, at most 20."""
     rows = asked.site.reader.read(latest_incidents, asked.path["bot"])
     if not rows:
         _check_bot(asked)
@@ -272,32 +272,32 @@ def incidents(asked: ApiRequest[Query]) -> Rows[Incident]:
 
 
 def history(asked: ApiRequest[OfPool]) -> Rows[HistoryPoint]:
-    """A bot's rating in a pool over time, at most some 300 points."""
+    """List a bot's rating in a pool over time, at most some 300 points."""
     return _of_bot(asked, rating_history)
 
 
 def opponents(asked: ApiRequest[PagedOfPool]) -> Page[OpponentRow]:
-    """How a bot fared against each other one."""
+    """List a bot's results against each opponent."""
     return _page_of_bot(asked, opponents_page)
 
 
 def seats(asked: ApiRequest[OfPool]) -> Rows[SeatRow]:
-    """How a bot fared in each seat."""
+    """List a bot's results in each seat."""
     return _of_bot(asked, results_by_seat)
 
 
 def versions(asked: ApiRequest[PagedOfPool]) -> Page[VersionRow]:
-    """How each version of a bot fared, the one that played last first."""
+    """List the results of each version of a bot, the one that played last first."""
     return _page_of_bot(asked, versions_page)
 
 
 def endings(asked: ApiRequest[OfPool]) -> Rows[Ending]:
-    """How a bot's matches ended for it: by outcome and reason, with the latest of each."""
+    """Count a bot's matches by outcome and reason, with the latest of each."""
     return _of_bot(asked, endings_of)
 
 
 def matches(asked: ApiRequest[MatchesQuery]) -> Page[Result]:
-    """Finished matches, the newest first, as `arena matches --json` has them."""
+    """List finished matches, the newest first, as `arena matches --json` has them."""
     query, reader = asked.query, asked.site.reader
     if query.game is not None:
         game_class(query.game)
@@ -314,7 +314,7 @@ def matches(asked: ApiRequest[MatchesQuery]) -> Page[Result]:
 
 
 def result(asked: ApiRequest[Query]) -> Result:
-    """How a match ended: its row among the matches."""
+    """Return the result of a match: its row among the matches."""
     return _result(asked)
 
 
@@ -339,7 +339,7 @@ def _record(asked: ApiRequest[Any]) -> bytes:
 
 
 def match(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, Document]:
-    """A match with the state after every event, as `arena replay show --json` has it, without luck."""
+    """Return a match with the state after every event, as `arena replay show --json` has it, without luck."""
     stored = result(asked)
     data = _record(asked)
 
@@ -351,7 +351,7 @@ def match(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, Document]:
 
 
 def grades(asked: ApiRequest[GradesQuery]) -> Grades:
-    """What each move gave away where the game is solved, and its dice gave, as `arena replay grade --json` has it."""
+    """Grade each move of a solved game, and the luck of its dice, as `arena replay grade --json` has it."""
     given = asked.grades
     if isinstance(given, Grades):
         return given
@@ -377,19 +377,19 @@ def solve_request(asked: ApiRequest[Query]) -> tuple[bytes, GradeRequest] | None
 
 
 def packed(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
-    """The record of a match as it was closed, to be saved."""
+    """Return the record of a match in its stored, compressed form, as a file to save."""
     name, data = asked.path["match"], _record(asked)
     return StreamedRecord(split(data), name, data, file=f"{name}.jsonl.gz")
 
 
 def unpacked(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
-    """The record of a match as JSON lines, to be saved."""
+    """Return the record of a match as JSON lines, as a file to save."""
     name, data = asked.path["match"], _record(asked)
     return StreamedRecord(record_reader.iter_unpacked(data, name), name, data, file=f"{name}.jsonl")
 
 
 def whole(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
-    """A match in one HTML file that plays offline, to be saved."""
+    """Return a match as one HTML file that plays offline, to save."""
     name, data, given = asked.path["match"], _record(asked), asked.grades
 
     def pieces() -> Pieces:
@@ -400,22 +400,22 @@ def whole(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
 
 
 def tournaments(asked: ApiRequest[Paged]) -> Page[TournamentRow]:
-    """The tournaments, the newest first."""
+    """List the tournaments, the newest first."""
     return asked.site.reader.read(tournaments_page, **msgspec.structs.asdict(asked.query))
 
 
 def tournament(asked: ApiRequest[Query]) -> TournamentTable:
-    """A tournament with its table and who beat whom."""
+    """Return a tournament with its table and its head-to-head results."""
     return lookups.find_tournament(asked.site, asked.path["tournament"])
 
 
 def log(asked: ApiRequest[Paged]) -> Page[LogEntry]:
-    """The log of results, from the first match on: what each ended with, in the order in which they were stored."""
+    """Return the log of results from the first match on, in the order in which they were stored."""
     return asked.site.reader.read(log_page, **msgspec.structs.asdict(asked.query))
 
 
 def head(asked: ApiRequest[Query]) -> SignedTreeHead:
-    """How far the log goes, signed."""
+    """Return the signed size and root of the log."""
     found = asked.site.reader.read(log_head)
     if found is None:
         raise NotFound("no match was stored yet: the log begins with the first")
@@ -423,12 +423,12 @@ def head(asked: ApiRequest[Query]) -> SignedTreeHead:
 
 
 def consistency(asked: ApiRequest[ConsistencyQuery]) -> ConsistencyProof:
-    """What proves that the log goes on from what it was with so many entries."""
+    """Prove that the log only grew since it had `size` entries."""
     return asked.site.reader.read(prove_consistency, asked.query.size, asked.query.of)
 
 
 def proof(asked: ApiRequest[Query]) -> InclusionProof:
-    """What proves that a match with this last digest is in the log."""
+    """Prove that a match with this last digest is in the log."""
     found = asked.site.reader.read(prove_inclusion, asked.path["match"])
     if found is None:
         raise _no_match(asked.path["match"])
