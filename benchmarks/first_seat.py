@@ -59,11 +59,11 @@ def play_row(row: Row, seeds: Sequence[int]) -> list[tuple[Points, float]]:
     return found
 
 
-def _format_estimate(found: Estimate | None) -> str:
+def _format_estimate(estimate: Estimate | None) -> str:
     """Return how far a seat is above half the points, with its 95 % interval."""
-    if found is None:
+    if estimate is None:
         return ""
-    mean, low, high = (share - 0.5 for share in (found.mean, found.low, found.high))
+    mean, low, high = (share - 0.5 for share in (estimate.mean, estimate.low, estimate.high))
     return f"{mean:+.4f} ({low:+.4f} to {high:+.4f})"
 
 

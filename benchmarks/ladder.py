@@ -60,9 +60,9 @@ def pair_randomly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeke
     return list(zip(mixed[::2], mixed[1::2], strict=False))
 
 
-def match_quality(a: Rating, b: Rating) -> float:
+def match_quality(first: Rating, second: Rating) -> float:
     """Return TrueSkill's match quality (Herbrich, Minka, Graepel: TrueSkill, NIPS 2006, equation 7)."""
-    return math.sqrt(2 * BETA**2 / (2 * BETA**2 + a.sigma**2 + b.sigma**2)) * skill_overlap(a, b)
+    return math.sqrt(2 * BETA**2 / (2 * BETA**2 + first.sigma**2 + second.sigma**2)) * skill_overlap(first, second)
 
 
 def pair_as_formerly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random) -> list[Pair]:
@@ -183,9 +183,9 @@ def play_in_time(ladder: Ladder, pairing: Pairing) -> None:
                 heapq.heappush(events, (now + ABSENCE_S, next(order), (name,)))
 
 
-def is_present(bot: Entrant, now: float) -> bool:
+def is_present(entrant: Entrant, now: float) -> bool:
     """Return whether a bot is present at a time, so that it seeks again after its match."""
-    return not bot.comes_and_goes or now % (PRESENCE_S + ABSENCE_S) < PRESENCE_S
+    return not entrant.comes_and_goes or now % (PRESENCE_S + ABSENCE_S) < PRESENCE_S
 
 
 def play_random_rounds(ladder: Ladder) -> None:

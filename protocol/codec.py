@@ -321,5 +321,5 @@ def read_info(info: Any) -> Info | None:
         raise MalformedMessage(f"info: {info.why}")
     if type(info) is not dict:
         raise MalformedMessage(f"info is {short_repr(info)}: a map")
-    read: Info = _convert(info, Info, "info")
-    return read
+    checked_info: Info = _convert(info, Info, "info")
+    return checked_info

@@ -38,12 +38,12 @@ class EstimateCache:
         """Return the cached estimate of the move at a ply, or None."""
         return self._moves.get(ply)
 
-    def add(self, move: Graded) -> None:
+    def add(self, graded: Graded) -> None:
         """Add a move to the cache."""
-        self._moves[move.ply] = move
+        self._moves[graded.ply] = graded
         with suppress(OSError), self._file.open("ab") as file:
-            file.write(_line(move))
+            file.write(_line(graded))
 
 
-def _line(move: Graded) -> bytes:
-    return msgspec.json.encode(move) + b"\n"
+def _line(graded: Graded) -> bytes:
+    return msgspec.json.encode(graded) + b"\n"

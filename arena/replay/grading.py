@@ -78,7 +78,7 @@ class EstimateCache(Protocol):
     def get(self, ply: int) -> Graded | None:
         """Return the move at a ply, if it is cached."""
 
-    def add(self, move: Graded) -> None:
+    def add(self, graded: Graded) -> None:
         """Add a move to the cache."""
 
 
@@ -155,8 +155,8 @@ def _find_judge(
     offers = entry_points(group=APPRAISERS)
     if not offers:
         raise UsageFault(f"nobody offers to estimate moves: no package has an entry point in {APPRAISERS}")
-    appraiser: MoveEvaluator = next(iter(offers)).load()(game, sims, match)
-    return lambda moved: appraiser.evaluate_move(moved.before, moved.move, moved.event.ply), appraiser.description
+    evaluator: MoveEvaluator = next(iter(offers)).load()(game, sims, match)
+    return lambda moved: evaluator.evaluate_move(moved.before, moved.move, moved.event.ply), evaluator.description
 
 
 def _make_graded(

@@ -215,11 +215,11 @@ def _action_in_line(game: Game[Any, Any], line: EventLine, seat: int) -> Action 
     return Action(game.decode_move(event.move)) if event.out is None else Action(out=event.out)
 
 
-def _is_same_action(recorded: Action, made: Action | None) -> bool:
+def _is_same_action(recorded: Action, new: Action | None) -> bool:
     """Return whether both made the same move, or both left, which loses for any reason."""
-    if made is None or (recorded.out is None) != (made.out is None):
+    if new is None or (recorded.out is None) != (new.out is None):
         return False
-    return recorded.out is not None or recorded.move == made.move
+    return recorded.out is not None or recorded.move == new.move
 
 
 def _iter_other_moves(lines: Sequence[EventLine], seat: int) -> Iterator[MoveReceived]:
@@ -247,7 +247,12 @@ def play_continuation(
 
 
 def _play_branch(
-    fork: Fork, standing: MatchStanding, action: Action | None, secret: bytes, side: BranchPlayers, value: ValueFunction
+    fork: Fork,
+    standing: MatchStanding,
+    action: Action | None,
+    secret: bytes,
+    branch: BranchPlayers,
+    value: ValueFunction,
 ) -> BranchOutcome:
     """Play a branch of the match on after the seat's action, with dice from this secret."""
     game, seat, before = fork.game, fork.seat, standing.current_course
@@ -256,7 +261,7 @@ def _play_branch(
     standing.events_sent = {}
     lines: list[tuple[Any, Any]] = []
     events = (*fork.other_moves, *_action_events(fork, action))
-    closed = side.players.play_on(header, secret, standing, events, lambda line, state: lines.append((line, state)))
+    closed = branch.players.play_on(header, secret, standing, events, lambda line, state: lines.append((line, state)))
     luck = luck_after(game, value, before.state, lines)
     ended = enumerate(closed.result.seats)
     forfeiting = [at for at, sat in ended if sat.reason in FORFEITS and at not in before.dropped_out]
@@ -264,7 +269,7 @@ def _play_branch(
         action is fork.recorded_action and action.out is not None
     ):  # the recorded bot forfeited, not the one that plays on
         forfeiting = [at for at in forfeiting if at != seat]
-    forfeits = tuple(side.bot if at == seat else header.seats[at].bot for at in forfeiting)
+    forfeits = tuple(branch.bot if at == seat else header.seats[at].bot for at in forfeiting)
     return BranchOutcome(_points(closed.result, seat, game), luck.total[seat], forfeits)
 
 

@@ -87,7 +87,7 @@ class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def describe_difference(
-    header: Header, seat: int, game: Game[Any, Any], followed: RecordAgreement, diverged: Mapping[str, int]
+    header: Header, seat: int, game: Game[Any, Any], agreement: RecordAgreement, diverged: Mapping[str, int]
 ) -> FirstDifference:
     """Describe how far a bot repeated the record of a header, and which other bots diverged."""
     found = FirstDifference(
@@ -95,10 +95,10 @@ def describe_difference(
         game=header.game,
         seat=seat,
         bot=header.seats[seat].bot,
-        moves=followed.moves,
-        same_chance=followed.has_recorded_randomness,
+        moves=agreement.moves,
+        same_chance=agreement.has_recorded_randomness,
     )
-    fork = followed.fork
+    fork = agreement.fork
     if fork is None:
         return found
     made = "plays on" if fork.new_action is None else _describe_action(fork.new_action, game)

@@ -45,11 +45,11 @@ class AnswerLimit:
         self,
         timeouts: DatabaseTimeouts,
         clock: Callable[[], float] = time.monotonic,
-        process: AnswerLimit | None = None,
+        process_limit: AnswerLimit | None = None,
     ) -> None:
         self.timeouts = timeouts
         self.clock = clock
-        self._process = process
+        self._process_limit = process_limit
         self.last_hang = float("-inf")
         """The time at which a session was last closed. Sessions that were opened before it may hang too and are
         replaced.
@@ -58,7 +58,7 @@ class AnswerLimit:
 
     @property
     def _stopping_since(self) -> float | None:
-        return self._hurried if self._process is None else self._process._stopping_since
+        return self._hurried if self._process_limit is None else self._process_limit._stopping_since
 
     def hurry(self) -> None:
         """Wait less from now on, for statements under way too: the process is about to end."""

@@ -213,10 +213,10 @@ def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes
 
 
 def _seat_rows(
-    number: int, result: Result, rated: Ratings | None, ids: Sequence[int], tallies: Tallies
+    number: int, result: Result, match_ratings: Ratings | None, ids: Sequence[int], tallies: Tallies
 ) -> list[dict[str, Any]]:
     """Return the rows of a match's seats. `ids` are the bots' row ids; `tallies` include this match if it is rated."""
-    ratings = rated.seats if rated else [None] * len(result.seats)
+    ratings = match_ratings.seats if match_ratings else [None] * len(result.seats)
     return [
         {
             "match": number,
@@ -233,7 +233,7 @@ def _seat_rows(
             "tournament": result.tournament,
             "payoff": seat.payoff,
             "rounds": seat.rounds,
-            "played": tallies[bot, rated.pool].standing.matches if rated else None,
+            "played": tallies[bot, match_ratings.pool].standing.matches if match_ratings else None,
         }
         for place, (bot, seat, rating) in enumerate(zip(ids, result.seats, ratings, strict=True))
     ]

@@ -231,7 +231,7 @@ class PostgresDatabase(Database):
         """Return what `query` finds over a connection that is made for it, soon or not at all. Raises `StoreError`."""
         timeouts = replace(self.limit.timeouts, statement_timeout_s=PROBE_TIMEOUT_S, answer_timeout_s=1.0)
         asked = PostgresDatabase(self._url.render_as_string(hide_password=False), timeouts)
-        asked.limit = AnswerLimit(timeouts, process=self.limit)
+        asked.limit = AnswerLimit(timeouts, process_limit=self.limit)
         asked._names_lock_holders = False  # they are found in this way themselves
         engine = asked.create_reading_engine()
         try:

@@ -125,14 +125,14 @@ class TournamentHost(HostHandler):
         """Listen on a free port. Raises `ArenaFault`."""
         self._port = await self._host.listener.listen(HOST, 0)
 
-    async def play(self, match: Pairing) -> MatchReport | Aborted:
+    async def play(self, pairing: Pairing) -> MatchReport | Aborted:
         """Play a match, and return its report or why no more can be played."""
         try:
-            await self._wait_for_bots(match.seats)
+            await self._wait_for_bots(pairing.seats)
             self._finished = asyncio.get_running_loop().create_future()
-            header, seed = self._job.plan.header_of(match, utc_now(), self._host.clients.version_of)
+            header, seed = self._job.plan.header_of(pairing, utc_now(), self._host.clients.version_of)
             self._current_match = header.match
-            out = [seat for seat, name in enumerate(match.seats) if name in self._forfeiting]
+            out = [seat for seat, name in enumerate(pairing.seats) if name in self._forfeiting]
             self._host.start_match(header, seed, absent=out)  # the seats of these bots have lost
             closed = await self._finished
         except Fault as fault:

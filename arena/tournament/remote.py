@@ -21,13 +21,13 @@ _client_by_run: dict[str, RemoteClient] = {}
 _clients_lock = threading.Lock()
 
 
-def play_match(server: Server, job: MatchJob, match: Pairing) -> MatchReport | Aborted:
+def play_match(server: Server, job: MatchJob, pairing: Pairing) -> MatchReport | Aborted:
     """Play a match on a server, which may restart meanwhile; return its report, or why no more can be played."""
     with _clients_lock:
         if job.key not in _client_by_run:
             _client_by_run[job.key] = RemoteClient(server)
         line = _client_by_run[job.key]
-    request, down_since = _make_request(job, match), 0.0
+    request, down_since = _make_request(job, pairing), 0.0
     while True:
         try:
             closed = line.ask(request).to_closed()
@@ -49,17 +49,17 @@ def close_run(key: str) -> None:
         line.close()
 
 
-def _make_request(job: MatchJob, match: Pairing) -> PlayRequest:
-    header, seed = job.plan.header_of(match, "", lambda bot: "")
+def _make_request(job: MatchJob, pairing: Pairing) -> PlayRequest:
+    header, seed = job.plan.header_of(pairing, "", lambda bot: "")
     return PlayRequest(
         match=header.match,
         game=header.game,
         config=header.config,
-        bots=list(match.seats),
+        bots=list(pairing.seats),
         seed=seed.hex(),
         clock=header.clock,
         tournament=job.plan.id,
-        place=match.place,
+        place=pairing.place,
         pool=header.pool,
         wait_s=job.connect_timeout_s,
     )

@@ -81,11 +81,11 @@ def payoff(value: float) -> str:
     return decimal(value, 3 if abs(value) < 1000 else 1)
 
 
-def payoff_interval(found: MeanPayoff) -> str:
+def payoff_interval(mean_payoff: MeanPayoff) -> str:
     """Format the 95 % interval of a mean payoff; empty text if there is none."""
-    if found.low is None or found.high is None:
+    if mean_payoff.low is None or mean_payoff.high is None:
         return ""
-    low, high = payoff(found.low), payoff(found.high)
+    low, high = payoff(mean_payoff.low), payoff(mean_payoff.high)
     return f"{low} to {high}" if low.startswith(MINUS_SIGN) else f"{low}–{high}"
 
 

@@ -94,12 +94,12 @@ class Grading:
 
 
 async def _run_grader(
-    record: bytes, name: str, wanted: GradeRequest, gone: Callable[[], Awaitable[bool]], timeouts: GradingTimeouts
+    record: bytes, name: str, request: GradeRequest, gone: Callable[[], Awaitable[bool]], timeouts: GradingTimeouts
 ) -> Graded | Refused:
     pipe = asyncio.subprocess.PIPE
-    command = (sys.executable, "-m", "arena.web.grader", name, msgspec.json.encode(wanted).decode())
+    command = (sys.executable, "-m", "arena.web.grader", name, msgspec.json.encode(request).decode())
     timeout, what = (timeouts.solve_timeout_s, "map of {} takes more than {:g} s to solve")
-    if wanted.sims is not None:
+    if request.sims is not None:
         timeout, what = timeouts.estimate_timeout_s, "moves of {} take more than {:g} s to estimate"
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
     answer = asyncio.create_task(process.communicate(record))

@@ -48,11 +48,11 @@ class AnswerScheduler:
             oldest.cut_off()
         return place
 
-    def leave(self, address: str, place: HeldAnswer) -> None:
+    def leave(self, address: str, answer: HeldAnswer) -> None:
         """Release the memory of an answer. May be called twice."""
         places = self._places.get(address, [])
-        if place in places:
-            places.remove(place)
-            self._held -= place.held
+        if answer in places:
+            places.remove(answer)
+            self._held -= answer.held
             if not places:
                 del self._places[address]

@@ -126,11 +126,14 @@ def _format_estimate(estimate: Estimate) -> str:
     return f"{estimate.mean:.4f} ±{(estimate.high - estimate.low) / 2:.4f}"
 
 
-def _format_factor(saved: VarianceReduction | None) -> tuple[str, str]:
+def _format_factor(reduction: VarianceReduction | None) -> tuple[str, str]:
     """Return the factor and its interval as text."""
-    if saved is None:
+    if reduction is None:
         return "-", "-"
-    return f"{saved.factor:.1f}", f"{saved.low:.1f}-{'inf' if saved.high is None else f'{saved.high:.1f}'}"
+    return (
+        f"{reduction.factor:.1f}",
+        f"{reduction.low:.1f}-{'inf' if reduction.high is None else f'{reduction.high:.1f}'}",
+    )
 
 
 def main() -> None:

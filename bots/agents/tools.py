@@ -178,7 +178,7 @@ class AgentTools:
     def __init__(self, name: str, session: AgentSession, page: PageClient, *, slow: bool = False) -> None:
         self._name = name
         self._session = session
-        self._talk = session.talk
+        self._protocol = session.protocol
         self._page = page
         self._slow = slow
         offered = (
@@ -212,7 +212,7 @@ class AgentTools:
             games.game_class(arguments.game)
             return describe_games([arguments.game])
         await self._session.wait_until(lambda: self._session.is_settled, CONNECT_TIMEOUT_S)
-        return describe_games([name for name in games.NAMES if name in self._talk.games] or games.NAMES)
+        return describe_games([name for name in games.NAMES if name in self._protocol.games] or games.NAMES)
 
     async def _who_is_here(self, arguments: Arguments) -> Here:
         await self._wait_for_connection()
@@ -223,32 +223,32 @@ class AgentTools:
 
     async def _request_listing(self) -> Listing | None:
         """Return a listing, or None if the arena does not answer in time."""
-        self._session.perform(self._talk.request_listing())
+        self._session.perform(self._protocol.request_listing())
         await self._session.wait_until(
-            lambda: self._talk.listing is not None or not self._talk.connected, ANSWER_TIMEOUT_S
+            lambda: self._protocol.listing is not None or not self._protocol.connected, ANSWER_TIMEOUT_S
         )
-        return self._talk.listing
+        return self._protocol.listing
 
     async def _seek_match(self, arguments: SeekMatch) -> Look:
         config, rated, slow = self._read_terms(arguments)
         await self._wait_for_connection()
-        talk = self._talk
-        if arguments.game not in talk.games:
-            raise Refusal(f"there is no game {short_repr(arguments.game)}: one of {', '.join(talk.games)}")
-        if talk.current_match is not None:
+        protocol = self._protocol
+        if arguments.game not in protocol.games:
+            raise Refusal(f"there is no game {short_repr(arguments.game)}: one of {', '.join(protocol.games)}")
+        if protocol.current_match is not None:
             raise Refusal(
-                f"{talk.current_match.start.match} goes on: look at it, move or resign, then seek another one"
+                f"{protocol.current_match.start.match} goes on: look at it, move or resign, then seek another one"
             )
-        if talk.seek is not None:
-            raise Refusal(f"you seek {talk.seek.game} already: wait for it with look, or cancel_seek first")
+        if protocol.seek is not None:
+            raise Refusal(f"you seek {protocol.seek.game} already: wait for it with look, or cancel_seek first")
         self._session.perform(
-            talk.seek_match(arguments.game, config, rated=rated, opponent=arguments.opponent, slow=slow)
+            protocol.seek_match(arguments.game, config, rated=rated, opponent=arguments.opponent, slow=slow)
         )
         began = time.monotonic()
-        await self._session.wait_until(lambda: talk.seek is None, arguments.wait_s)
-        if talk.seek_refusal:
-            raise Refusal(f"the arena refuses this seek: {talk.seek_refusal}")
-        if talk.current_match is not None:
+        await self._session.wait_until(lambda: protocol.seek is None, arguments.wait_s)
+        if protocol.seek_refusal:
+            raise Refusal(f"the arena refuses this seek: {protocol.seek_refusal}")
+        if protocol.current_match is not None:
             await self._session.wait_until(
                 self._can_act, max(began + arguments.wait_s - time.monotonic(), BEGIN_TIMEOUT_S)
             )
@@ -256,7 +256,7 @@ class AgentTools:
 
     async def _look_after_seek(self) -> Look:
         """Return the agent's situation; during a seek, after a new listing."""
-        if self._talk.seek is not None and self._talk.connected:
+        if self._protocol.seek is not None and self._protocol.connected:
             await self._request_listing()
         return self._describe_situation()
 
@@ -275,10 +275,10 @@ class AgentTools:
 
     async def _cancel_seek(self, arguments: Arguments) -> Look:
         await self._wait_for_connection()
-        if self._talk.seek is None:
+        if self._protocol.seek is None:
             raise Refusal("you seek nothing: seek_match does")
-        self._session.perform(self._talk.withdraw_seek())
-        await self._session.wait_until(lambda: self._talk.seek is None, ANSWER_TIMEOUT_S)
+        self._session.perform(self._protocol.withdraw_seek())
+        await self._session.wait_until(lambda: self._protocol.seek is None, ANSWER_TIMEOUT_S)
         return self._describe_situation()
 
     async def _look(self, arguments: LookArguments) -> Look:
@@ -287,9 +287,13 @@ class AgentTools:
         return await self._look_after_seek()
 
     async def _move(self, arguments: MoveArguments) -> Look:
-        match = self._talk.current_match
+        match = self._protocol.current_match
         if match is None:
-            over = f"{self._talk.match.start.match} is over" if self._talk.match is not None else "you have no match"
+            over = (
+                f"{self._protocol.match.start.match} is over"
+                if self._protocol.match is not None
+                else "you have no match"
+            )
             raise Refusal(f"{over}: seek_match begins another one")
         if match.open_choice is None:
             raise Refusal("it is not your turn: look waits for it")
@@ -299,7 +303,7 @@ class AgentTools:
         except BotFault as fault:
             legal = list_first((match.rules.notation(match.rules.decode_move(one)) for one in turn.legal), 6)
             raise Refusal(f"{fault}; legal are {legal}; your clock runs, {self._format_time_left(match)}") from fault
-        self._session.perform(self._talk.move(Choice(move, note=arguments.why)))
+        self._session.perform(self._protocol.move(Choice(move, note=arguments.why)))
         told = match.turn
         await self._session.wait_until(
             lambda: match.is_over or match.turn is not told or match.rejected is not None, ANSWER_TIMEOUT_S
@@ -310,10 +314,10 @@ class AgentTools:
         return self._describe_situation(whole=False)
 
     async def _resign(self, arguments: Arguments) -> Look:
-        match = self._talk.current_match
+        match = self._protocol.current_match
         if match is None:
             raise Refusal("no match of yours is under way: there is nothing to resign")
-        self._session.perform(self._talk.resign())
+        self._session.perform(self._protocol.resign())
         await self._session.wait_until(lambda: match.is_over, ANSWER_TIMEOUT_S)
         return self._describe_situation()
 
@@ -336,13 +340,13 @@ class AgentTools:
     async def _wait_for_connection(self) -> None:
         """Wait for the connection. Raises `Refusal` if there is none."""
         await self._session.wait_until(lambda: self._session.is_settled, CONNECT_TIMEOUT_S)
-        if not self._talk.connected:
+        if not self._protocol.connected:
             raise Refusal(f"not connected: {self._session.status}")
 
     def _can_act(self) -> bool:
         """Return whether the agent can act: it is its turn, or there is nothing to wait for."""
-        match = self._talk.current_match
-        return self._talk.seek is None and (match is None or match.open_choice is not None)
+        match = self._protocol.current_match
+        return self._protocol.seek is None and (match is None or match.open_choice is not None)
 
     @staticmethod
     def _format_time_left(match: AgentMatch) -> str:
@@ -350,24 +354,26 @@ class AgentTools:
 
     def _describe_situation(self, *, whole: bool = True) -> Look:
         """Return the agent's situation and options. The board is whole, or only what changed."""
-        talk = self._talk
+        protocol = self._protocol
         match = None
-        if talk.match is not None and talk.seek is None:
-            match = describe_match(talk.match, time.monotonic(), whole_board=whole)
+        if protocol.match is not None and protocol.seek is None:
+            match = describe_match(protocol.match, time.monotonic(), whole_board=whole)
         state, told = self._find_state()
         return Look(state=state, next=told, match=match)
 
     def _find_state(self) -> tuple[State, str]:
-        talk, match = self._talk, self._talk.match
-        if not talk.connected:
-            goes_on = "; the clock of your match runs" if talk.current_match is not None else ""
+        protocol, match = self._protocol, self._protocol.match
+        if not protocol.connected:
+            goes_on = "; the clock of your match runs" if protocol.current_match is not None else ""
             return "not_connected", f"not connected: {self._session.status}{goes_on}"
-        if talk.seek is not None:
-            waits = f"you seek {talk.seek.game}"
-            if talk.listing is not None:
-                waits = progress_report.format_waiting(self._name, talk.seek.game, talk.seek.opponent, talk.listing)
+        if protocol.seek is not None:
+            waits = f"you seek {protocol.seek.game}"
+            if protocol.listing is not None:
+                waits = progress_report.format_waiting(
+                    self._name, protocol.seek.game, protocol.seek.opponent, protocol.listing
+                )
             return "seeking", f"{waits}; look waits on, cancel_seek gives it up"
-        refused = f"your seek came to nothing: {talk.seek_refusal}; " if talk.seek_refusal else ""
+        refused = f"your seek came to nothing: {protocol.seek_refusal}; " if protocol.seek_refusal else ""
         if match is None:
             return "no_match", f"{refused}you have no match: seek_match finds one"
         if match.is_over:
@@ -376,6 +382,6 @@ class AgentTools:
             return "your_turn", f"it is your turn, {self._format_time_left(match)}: move"
         if match.turn is None:
             return "starting", "the match begins as soon as all are ready: look waits"
-        held = f"; the arena says: {talk.notice}" if talk.notice else ""
+        held = f"; the arena says: {protocol.notice}" if protocol.notice else ""
         others = " and ".join(match.start.seats[seat].bot for seat in match.turn.movers if seat != match.start.seat)
         return "their_turn", f"it is {others}'s turn: look waits for yours{held}"

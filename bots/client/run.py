@@ -290,6 +290,6 @@ class Client(ClientBase):
             fault = f"its code failed: {exc!r}"
         self._take_from_thread(partial(self._conversation.on_warmed_up, game, fault))
 
-    def _on_result(self, thought: WorkResult) -> None:
+    def _on_result(self, result: WorkResult) -> None:
         """Pass on a result; called in the thinking thread."""
-        self._take_from_thread(partial(self._conversation.handle_result, thought))
+        self._take_from_thread(partial(self._conversation.handle_result, result))

@@ -27,7 +27,7 @@ from machine.terminal import say
 from machine.timestamps import utc_now
 from measuring.elo import compare_scores
 from measuring.pair_scores import SideScore
-from measuring.score_format import comparison, format_score_with_interval
+from measuring.score_format import describe_comparison, format_score_with_interval
 from measuring.scores import estimate_scores
 from protocol.bot_launch import parse_bot_file, parse_bot_spec
 from protocol.dice import Dice
@@ -141,7 +141,7 @@ def conclusion(
             f"out alike all {compared.starts} times; other starts may say otherwise{_other_presets(rules)}"
         )
     else:
-        lines.append(comparison(one, other, best, scores))
+        lines.append(describe_comparison(one, other, best, scores))
     if is_stopped:
         lines.append("stopped before its end: where the answer decides when to stop, it is wrong more often than 5 %")
     for label in labels:

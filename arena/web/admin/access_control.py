@@ -168,10 +168,10 @@ class AccessControl:
         self._set_cookie(request, response, session.id, int(SESSION_LIFETIME_S))
         return response
 
-    async def sign_out(self, visit: AdminRequest) -> Response:
-        self.sessions.end(visit.session)
-        response = _sign_in_page(visit.request, "You are signed out.")
-        self._set_cookie(visit.request, response, "", 0)
+    async def sign_out(self, request: AdminRequest) -> Response:
+        self.sessions.end(request.session)
+        response = _sign_in_page(request.request, "You are signed out.")
+        self._set_cookie(request.request, response, "", 0)
         return response
 
     def _session(self, request: Request) -> Session | None:

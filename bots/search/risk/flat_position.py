@@ -53,10 +53,10 @@ def cell_of(territory: int) -> int:
     return FIRST_CELL + CELL_LENGTH * territory
 
 
-def board_values(map_: Board) -> list[int]:
+def board_values(board: Board) -> list[int]:
     """Return the map as a list, for `ints`. A game first fills its slots of the header and may append to the list."""
-    count = len(map_)
-    borders = [[cell_of(other) for other in others] for others in map_.neighbours]
+    count = len(board)
+    borders = [[cell_of(other) for other in others] for others in board.neighbours]
     values = [0] * FIRST_CELL
     begin = FIRST_CELL + CELL_LENGTH * count
     for index, others in enumerate(borders):
@@ -67,11 +67,11 @@ def board_values(map_: Board) -> list[int]:
     values[SHARES] = len(values)
     values += [0, *(SHARE_UNIT // enemies for enemies in range(1, count))]
     values[WALK] = len(values)
-    values += map(cell_of, chain.from_iterable(breadth_first_pairs(map_)))
+    values += map(cell_of, chain.from_iterable(breadth_first_pairs(board)))
     return values
 
 
-def scale_values(map_: Board, weights: Sequence[float], opinion: float, max_troops: int = 0) -> list[float]:
+def scale_values(board: Board, weights: Sequence[float], opinion: float, max_troops: int = 0) -> list[float]:
     """Return the factors that turn sums into a value, for `floats`.
 
     `weights` are those of the four features, `opinion` is the value of an evaluation of 1. Only `unam` needs
@@ -82,11 +82,11 @@ def scale_values(map_: Board, weights: Sequence[float], opinion: float, max_troo
     return [
         -stretch,
         compactness - stretch,
-        territories / len(map_),
+        territories / len(board),
         units,
         strength / SAFE_STRENGTH,
         compactness / SHARE_UNIT,
-        opinion / unam_bound(map_, max_troops),
+        opinion / unam_bound(board, max_troops),
     ]
 
 
