@@ -35,7 +35,7 @@ Points = tuple[tuple[float, ...], tuple[float, ...]]
 """The points of a match by seat, as played and adjusted for luck."""
 
 
-class Row(NamedTuple):
+class SelfPlayRow(NamedTuple):
     """A bot that plays itself under a config."""
 
     game: str
@@ -44,7 +44,7 @@ class Row(NamedTuple):
     raw: bool
 
 
-def play_row(row: Row, seeds: Sequence[int]) -> list[tuple[Points, float]]:
+def play_row(row: SelfPlayRow, seeds: Sequence[int]) -> list[tuple[Points, float]]:
     """Play matches. Return the points of each, with its processor time in seconds."""
     rules = load_game(row.game, row.config)
     value = NoLuck.name if row.raw else value_names(rules)[0]
@@ -97,7 +97,7 @@ def main() -> None:
             if isinstance(rules, Duel) and (worth := exact_advantage(rules)) is not None:
                 print(ROW_FORMAT.format(preset, "exact", "", 0, f"{worth:+.4f}", "", ""), flush=True)
             for bot in (told.bot or BOTS) if told.matches else ():
-                played = dict(spread(crew, partial(play_row, Row(game.name, config, bot, told.raw)), seeds))
+                played = dict(spread(crew, partial(play_row, SelfPlayRow(game.name, config, bot, told.raw)), seeds))
                 seconds = fmean(spent for _, spent in played.values())
                 for seat in range(rules.seats):
                     found = estimate_scores(

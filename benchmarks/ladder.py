@@ -96,7 +96,7 @@ OPTIMAL_ROUNDS = "best"
 """The most informative pairs of all, in rounds in which every bot plays."""
 
 
-class Ladder:
+class SimulatedLadder:
     """A ladder with its bots, and measurements after each number of matches per bot in `AFTER`."""
 
     def __init__(self, count: int, rng: Random, spread: float = 1.0) -> None:
@@ -148,7 +148,7 @@ def kendall_tau(strengths: Sequence[float], ratings: Sequence[float]) -> float:
     return sum(1 if (a - c) * (b - d) > 0 else -1 for (a, b), (c, d) in pairs) / len(pairs)
 
 
-def play_in_time(ladder: Ladder, pairing: Pairing) -> None:
+def play_in_time(ladder: SimulatedLadder, pairing: Pairing) -> None:
     """Play in simulated time. A free bot seeks, and a match takes as long as its slower bot."""
     order = itertools.count()
     waiting: dict[str, float] = {}
@@ -188,7 +188,7 @@ def is_present(entrant: Entrant, now: float) -> bool:
     return not entrant.comes_and_goes or now % (PRESENCE_S + ABSENCE_S) < PRESENCE_S
 
 
-def play_random_rounds(ladder: Ladder) -> None:
+def play_random_rounds(ladder: SimulatedLadder) -> None:
     """Play rounds of random pairs."""
     while not ladder.is_over:
         names = ladder.rng.sample(list(ladder.bots), len(ladder.bots))
@@ -199,7 +199,7 @@ def play_random_rounds(ladder: Ladder) -> None:
                 ladder.play(one, other)
 
 
-def play_optimal_rounds(ladder: Ladder) -> None:
+def play_optimal_rounds(ladder: SimulatedLadder) -> None:
     """Play rounds of the most informative pairs."""
     while not ladder.is_over:
         pairs = sorted(
@@ -215,9 +215,9 @@ def play_optimal_rounds(ladder: Ladder) -> None:
                 ladder.play(one.bot, other.bot)
 
 
-def play_ladder(count: int, kind: str, seed: int, spread: float) -> Ladder:
+def play_ladder(count: int, kind: str, seed: int, spread: float) -> SimulatedLadder:
     """Play a ladder of `count` bots with one kind of pairing. `spread` scales the prior's deviation of strengths."""
-    ladder = Ladder(count, Random(f"{count}/{seed}"), spread)
+    ladder = SimulatedLadder(count, Random(f"{count}/{seed}"), spread)
     if kind == OPTIMAL_ROUNDS:
         play_optimal_rounds(ladder)
     elif kind == RANDOM_ROUNDS:

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 
 from msgspec.structs import replace
 
-from arena.commands.kept_estimates import EstimateCache
+from arena.commands.kept_estimates import EstimateFile
 from arena.commands.output import format_table, print_document, print_line, terminal_columns
 from arena.commands.progress import track_progress
 from arena.commands.replay import load, read, read_stored_record
@@ -64,7 +64,7 @@ def grade(
             sims=DEFAULT_SIMULATIONS if sims is None else sims,
             with_luck=False,
             on_moves=told,
-            open_cache=EstimateCache,
+            open_cache=EstimateFile,
         )
     report = replace(report, luck=luck)
     if to_json:
@@ -115,7 +115,7 @@ def grade_bot(
                 records,
                 DEFAULT_SIMULATIONS if sims is None else sims,
                 on_grades=graded.append,
-                open_cache=EstimateCache,
+                open_cache=EstimateFile,
             )
     if removed:
         without = format_count(len(removed), f"match of {bot} has", f"matches of {bot} have")

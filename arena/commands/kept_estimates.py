@@ -17,7 +17,7 @@ MAX_CACHE_BYTES = 64 * 1024 * 1024
 """Maximum size of the cache; estimates of the matches graded longest ago are dropped first."""
 
 
-class EstimateCache:
+class EstimateFile:
     """The cached estimates of a match's moves, for this method and version of the code. Write errors are ignored."""
 
     def __init__(self, record: Record, estimate: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from arena.host.commit_log import CommitLog, Entry, journal_path, restore_journals
+from arena.host.commit_log import CommitLog, JournalEntry, journal_path, restore_journals
 from machine.atomic_write import flush_to_disk
 from machine.log_output import log_fields
 from protocol.errors import ArenaFault, BadRecord, os_errors_as
@@ -163,7 +163,7 @@ class MatchJournal:
         at = self.append(data)
         if self._log is not None:
             try:
-                self._log.commit([Entry(self._path.stem, at, data)])
+                self._log.commit([JournalEntry(self._path.stem, at, data)])
             except OSError as exc:
                 raise self.roll_back(at, exc) from exc
 

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from arena.rerun.fork import Action, Continuation, RecordAgreement
+from arena.rerun.fork import Continuation, RecordAgreement, SeatAction
 from measuring.differences import NO_DIFFERENCE, Difference, mean_difference, sum_differences
 from measuring.value_function import POINTS_UNIT, NoLuck, ValueFunction
 from protocol.games.base import Game
@@ -112,7 +112,7 @@ def describe_difference(
     )
 
 
-def _describe_action(action: Action, game: Game[Any, Any]) -> str:
+def _describe_action(action: SeatAction, game: Game[Any, Any]) -> str:
     return game.notation(action.move) if action.out is None else f"leaves, {action.out}"
 
 

@@ -29,7 +29,7 @@ from arena.host.handler import AuthFailed, FinishedMatch, HostHandler, Identity,
 from arena.host.host import MatchHost
 from arena.host.journal import Journal
 from arena.host.runner import MatchRunner
-from arena.host.session import Session
+from arena.host.session import ClientSession
 from arena.host.timeouts import HostTimeouts
 from arena.network.admission import Access
 from arena.network.connection_limits import ConnectionBounds
@@ -198,7 +198,7 @@ class TournamentHost(HostHandler):
             return since + min(RECONNECT_TIMEOUT_S, self._job.connect_timeout_s)
         return max(started, self._last_first_connection_at) + self._job.connect_timeout_s
 
-    def on_connected(self, session: Session) -> None:
+    def on_connected(self, session: ClientSession) -> None:
         self._slot_freed()
 
     def _slot_freed(self) -> None:
@@ -270,7 +270,7 @@ class TournamentHost(HostHandler):
             raise AuthFailed(f"{hello.bot} is not one of this tournament's bots, or that is not its token")
         return Identity(hello.bot)
 
-    def handle_message(self, session: Session, message: ClientMessage) -> None:
+    def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
         """Refuse requests to seek, as matches are assigned; an unseek is acknowledged."""
         if isinstance(message, Unseek):
             session.send(Unseeked(id=message.id))

@@ -7,7 +7,7 @@ import threading
 import time
 from contextlib import AsyncExitStack
 
-from arena.operator.client import NoAnswer, NoServer, OperatorConnection, connect_to_folder, connect_to_url
+from arena.operator.client import NoServer, NoServerAnswer, OperatorConnection, connect_to_folder, connect_to_url
 from arena.ratings.tournament_pairing import Pairing
 from arena.tournament.job import Aborted, LocalServer, MatchJob, MatchReport, Server
 from arena.tournament.play_request import PlayReply, PlayRequest, find_no_shows
@@ -31,7 +31,7 @@ def play_match(server: Server, job: MatchJob, pairing: Pairing) -> MatchReport |
     while True:
         try:
             closed = line.ask(request).to_closed()
-        except (NoServer, NoAnswer) as fault:
+        except (NoServer, NoServerAnswer) as fault:
             down_since = down_since or time.monotonic()
             if time.monotonic() - down_since > job.connect_timeout_s:
                 return Aborted(fault)
@@ -98,7 +98,7 @@ class RemoteClient:
             operator = self._operator
         try:
             return await operator.ask(request, PlayReply)
-        except NoAnswer:
+        except NoServerAnswer:
             if self._operator is operator:
                 self._operator = None
                 await self._held.aclose()

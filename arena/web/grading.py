@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 from arena.replay.grading import Grades, can_estimate, grade_match
 from arena.web.grader import CACHE_FOLDER, Graded, GradeRequest, Refused
 from arena.web.kept_grades import GradeCache
-from arena.web.turns import FairQueue
+from arena.web.turns import FairTaskQueue
 from machine.cache import cache_folder
 from machine.exact.graders import has_grader
 from machine.timeouts import scale_timeouts
@@ -60,7 +60,7 @@ class Grading:
 
     def __init__(self, timeouts: GradingTimeouts | None = None) -> None:
         self._timeouts = timeouts or scale_timeouts(GradingTimeouts())
-        self._turns = FairQueue(1, MAX_WAITING_PER_ADDRESS, MAX_WAITING)
+        self._turns = FairTaskQueue(1, MAX_WAITING_PER_ADDRESS, MAX_WAITING)
         self._kept = GradeCache(cache_folder() / CACHE_FOLDER, MAX_CACHE_BYTES)
 
     async def grade(

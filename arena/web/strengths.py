@@ -29,18 +29,18 @@ MAX_BOTS = 100
 """Strengths are given for at most this many bots of a pool, the best."""
 
 
-class Scale(NamedTuple):
+class StrengthScale(NamedTuple):
     """The rating in the middle of the weakest word, and how far the words are apart."""
 
     weakest: float
     step: float
 
 
-BY_RATING = Scale(MU - RATING_STEP * (len(STRENGTH_WORDS) // 2), RATING_STEP)
+BY_RATING = StrengthScale(MU - RATING_STEP * (len(STRENGTH_WORDS) // 2), RATING_STEP)
 """The scale of a pool in which no bot is known to move at random."""
 
 
-def scale_of(bots: Sequence[RatedBot]) -> Scale:
+def scale_of(bots: Sequence[RatedBot]) -> StrengthScale:
     """Return the scale of a pool: who moves at random is the weakest, whatever that is worth there.
 
     Where luck decides much, all ratings are near each other, and words by rating alone would call everybody medium. So
@@ -52,10 +52,10 @@ def scale_of(bots: Sequence[RatedBot]) -> Scale:
         return BY_RATING
     weakest = min(random_mus)
     best = max(bot.mu for bot in known)
-    return Scale(weakest, min(RATING_STEP, max(MIN_STEP, (best - weakest) / (len(STRENGTH_WORDS) - 1))))
+    return StrengthScale(weakest, min(RATING_STEP, max(MIN_STEP, (best - weakest) / (len(STRENGTH_WORDS) - 1))))
 
 
-def strength_of(rated: RatedBot, scale: Scale = BY_RATING) -> str:
+def strength_of(rated: RatedBot, scale: StrengthScale = BY_RATING) -> str:
     """Return a bot's strength in a word."""
     if rated.bot in PERFECT_BOTS:
         return PERFECT_WORD

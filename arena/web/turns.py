@@ -17,7 +17,7 @@ RETRY_AFTER_S = 5
 """Seconds after which a refused visitor should retry."""
 
 
-class FairQueue:
+class FairTaskQueue:
     """A fair queue with `at_once` running tasks, and at most `per_address` and `waiting` (in all) waiting ones."""
 
     def __init__(self, threads: int, max_waiting_per_address: int, max_waiting: int) -> None:

@@ -157,7 +157,7 @@ def _check_end(message: SentMessage, result: Result | None, ratings: Ratings | N
         yield "ends told with other ratings than those kept"
 
 
-class Player:
+class RandomPlayer:
     """A bot that plays random moves, as many matches as it has slots, and reconnects whenever it is cut off."""
 
     def __init__(
@@ -226,7 +226,7 @@ class Player:
                     await asyncio.sleep(0.1)
 
 
-async def finish_matches(players: list[Player], data: Path) -> list[str]:
+async def finish_matches(players: list[RandomPlayer], data: Path) -> list[str]:
     """Let all running matches end, within `SETTLED` seconds."""
     for player in players:
         player.seeking = False

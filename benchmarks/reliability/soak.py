@@ -61,7 +61,7 @@ MAX_KIB_PER_MATCH = 0.5
 """The database's connections keep up to 16 MiB of its pages each, and a match adds some 2 KiB to the file."""
 
 
-class Sample(NamedTuple):
+class ServerSample(NamedTuple):
     """A measurement `at` seconds after the server's start; `held` is in the order of `COUNTED`."""
 
     at: float
@@ -209,9 +209,9 @@ def main() -> None:
     raise SystemExit(grows and not options.small)  # in seconds there is no slope to speak of
 
 
-def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[Sample], int, int]:
+def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[ServerSample], int, int]:
     """Return what the server held every now and then, and how many matches and newcomers are in its store."""
-    samples: list[Sample] = []
+    samples: list[ServerSample] = []
     with tempfile.TemporaryDirectory() as data:
         command = [sys.executable, __file__, "--seconds", str(seconds), "--serve", data]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
@@ -225,7 +225,7 @@ def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[Sample],
             start = time.monotonic()
             for line in server.stdout:
                 held = (process_memory_mib(server.pid), process_descriptors(server.pid), *map(float, line.split()))
-                samples.append(Sample(time.monotonic() - start, held))
+                samples.append(ServerSample(time.monotonic() - start, held))
                 if samples[-1].at >= seconds:
                     break
             players.kill()

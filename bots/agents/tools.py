@@ -70,7 +70,7 @@ READ_GRADES_HELP = "What each move of a finished match gave away, where exact pl
 LEADERBOARD_HELP = "Who leads at a preset of a game."
 
 
-class Refusal(Fault):
+class ToolRefusal(Fault):
     """A tool's refusal, in a line: what is wrong, and what would be right."""
 
 
@@ -200,11 +200,11 @@ class AgentTools:
         """Call a tool. Raises `Fault`, whose text says in a line what is wrong and what would be right."""
         tool = self.tools.get(name)
         if tool is None:
-            raise Refusal(f"there is no tool {short_repr(name)}: one of {', '.join(self.tools)}")
+            raise ToolRefusal(f"there is no tool {short_repr(name)}: one of {', '.join(self.tools)}")
         taken = as_declared(arguments, tool.arguments_class)
         wrong = field_error(taken, tool.arguments_class)
         if wrong is not None:
-            raise Refusal(f"{name}: {wrong}")
+            raise ToolRefusal(f"{name}: {wrong}")
         return await tool.run(msgspec.convert(taken, tool.arguments_class))
 
     async def _list_games(self, arguments: ListGames) -> GamesAnswer:
@@ -218,7 +218,7 @@ class AgentTools:
         await self._wait_for_connection()
         listing = await self._request_listing()
         if listing is None:
-            raise Refusal(f"the arena did not answer: {self._session.status}; ask again")
+            raise ToolRefusal(f"the arena did not answer: {self._session.status}; ask again")
         return Here(bots=listing.bots, matches=listing.matches)
 
     async def _request_listing(self) -> Listing | None:
@@ -234,20 +234,20 @@ class AgentTools:
         await self._wait_for_connection()
         protocol = self._protocol
         if arguments.game not in protocol.games:
-            raise Refusal(f"there is no game {short_repr(arguments.game)}: one of {', '.join(protocol.games)}")
+            raise ToolRefusal(f"there is no game {short_repr(arguments.game)}: one of {', '.join(protocol.games)}")
         if protocol.current_match is not None:
-            raise Refusal(
+            raise ToolRefusal(
                 f"{protocol.current_match.start.match} goes on: look at it, move or resign, then seek another one"
             )
         if protocol.seek is not None:
-            raise Refusal(f"you seek {protocol.seek.game} already: wait for it with look, or cancel_seek first")
+            raise ToolRefusal(f"you seek {protocol.seek.game} already: wait for it with look, or cancel_seek first")
         self._session.perform(
             protocol.seek_match(arguments.game, config, rated=rated, opponent=arguments.opponent, slow=slow)
         )
         began = time.monotonic()
         await self._session.wait_until(lambda: protocol.seek is None, arguments.wait_s)
         if protocol.seek_refusal:
-            raise Refusal(f"the arena refuses this seek: {protocol.seek_refusal}")
+            raise ToolRefusal(f"the arena refuses this seek: {protocol.seek_refusal}")
         if protocol.current_match is not None:
             await self._session.wait_until(
                 self._can_act, max(began + arguments.wait_s - time.monotonic(), BEGIN_TIMEOUT_S)
@@ -268,15 +268,15 @@ class AgentTools:
         slow = self._slow if arguments.slow is None else arguments.slow
         rated = (arguments.opponent is None and not slow) if arguments.rated is None else arguments.rated
         if rated and arguments.opponent is not None:
-            raise Refusal("a match against an opponent of one's choice is unrated: leave rated out, or opponent")
+            raise ToolRefusal("a match against an opponent of one's choice is unrated: leave rated out, or opponent")
         if rated and slow and arguments.slow is not None:
-            raise Refusal("a rated match is played by the usual clock: leave slow out, or rated")
+            raise ToolRefusal("a rated match is played by the usual clock: leave slow out, or rated")
         return config, rated, slow and not rated
 
     async def _cancel_seek(self, arguments: Arguments) -> Look:
         await self._wait_for_connection()
         if self._protocol.seek is None:
-            raise Refusal("you seek nothing: seek_match does")
+            raise ToolRefusal("you seek nothing: seek_match does")
         self._session.perform(self._protocol.withdraw_seek())
         await self._session.wait_until(lambda: self._protocol.seek is None, ANSWER_TIMEOUT_S)
         return self._describe_situation()
@@ -294,29 +294,31 @@ class AgentTools:
                 if self._protocol.match is not None
                 else "you have no match"
             )
-            raise Refusal(f"{over}: seek_match begins another one")
+            raise ToolRefusal(f"{over}: seek_match begins another one")
         if match.open_choice is None:
-            raise Refusal("it is not your turn: look waits for it")
+            raise ToolRefusal("it is not your turn: look waits for it")
         turn = match.open_choice.turn
         try:
             move = _legal_move(turn, arguments.move)
         except BotFault as fault:
             legal = list_first((match.rules.notation(match.rules.decode_move(one)) for one in turn.legal), 6)
-            raise Refusal(f"{fault}; legal are {legal}; your clock runs, {self._format_time_left(match)}") from fault
+            raise ToolRefusal(
+                f"{fault}; legal are {legal}; your clock runs, {self._format_time_left(match)}"
+            ) from fault
         self._session.perform(self._protocol.move(Choice(move, note=arguments.why)))
         told = match.turn
         await self._session.wait_until(
             lambda: match.is_over or match.turn is not told or match.rejected is not None, ANSWER_TIMEOUT_S
         )
         if match.rejected is not None:
-            raise Refusal(f"the arena refused it: {match.rejected.message}; {self._format_time_left(match)}")
+            raise ToolRefusal(f"the arena refused it: {match.rejected.message}; {self._format_time_left(match)}")
         await self._session.wait_until(self._can_act, arguments.wait_s)
         return self._describe_situation(whole=False)
 
     async def _resign(self, arguments: Arguments) -> Look:
         match = self._protocol.current_match
         if match is None:
-            raise Refusal("no match of yours is under way: there is nothing to resign")
+            raise ToolRefusal("no match of yours is under way: there is nothing to resign")
         self._session.perform(self._protocol.resign())
         await self._session.wait_until(lambda: match.is_over, ANSWER_TIMEOUT_S)
         return self._describe_situation()
@@ -338,10 +340,10 @@ class AgentTools:
         )
 
     async def _wait_for_connection(self) -> None:
-        """Wait for the connection. Raises `Refusal` if there is none."""
+        """Wait for the connection. Raises `ToolRefusal` if there is none."""
         await self._session.wait_until(lambda: self._session.is_settled, CONNECT_TIMEOUT_S)
         if not self._protocol.connected:
-            raise Refusal(f"not connected: {self._session.status}")
+            raise ToolRefusal(f"not connected: {self._session.status}")
 
     def _can_act(self) -> bool:
         """Return whether the agent can act: it is its turn, or there is nothing to wait for."""

@@ -45,13 +45,13 @@ class Connect:
 
 
 @dataclass(frozen=True, slots=True)
-class Disconnect:
+class CloseConnection:
     """Close the connection to this URL for good."""
 
     url: str
 
 
-RoutedEffect = Effect | SendTo | Connect | Disconnect
+RoutedEffect = Effect | SendTo | Connect | CloseConnection
 """An effect to perform. A message is wrapped in a `To` that names its connection."""
 
 
@@ -172,7 +172,7 @@ class NodeRouter:
         effects: list[RoutedEffect] = []
         if node is not self._first and node.name not in self._matches.values():
             del self._nodes[node.url]
-            effects.append(Disconnect(node.url))
+            effects.append(CloseConnection(node.url))
         elif node is self._first and all(other.failures >= MAX_ATTEMPTS for other in self._nodes.values()):
             effects += self._try_another()
         effects += self._end_seeks(node, f"{node.url} can't be reached")
@@ -255,7 +255,7 @@ class NodeRouter:
             if sought.node is twin:
                 sought.node = self._first
                 self._first.waiting_seeks.append(sought.seek)
-        return [Disconnect(twin.url)]
+        return [CloseConnection(twin.url)]
 
     def _follow_redirect(self, error: messages.Error, url: str, now: float) -> list[RoutedEffect]:
         """Follow a redirect to another node, for a seek or, without one, for a match that begins there."""

@@ -20,7 +20,7 @@ from bots.client.bot import Bot
 from bots.client.connection import NodeConnection
 from bots.client.conversation import Conversation
 from bots.client.loading import hand_over, refuse
-from bots.client.nodes import Connect, Disconnect, NodeRouter, RoutedEffect, SendTo
+from bots.client.nodes import CloseConnection, Connect, NodeRouter, RoutedEffect, SendTo
 from bots.client.settings import PartialSettings, Settings, check_name, merge_settings, read_environment, read_token
 from bots.client.still_running import SlowChoiceReporter
 from bots.client.talk import ClientProtocol, Effect, PrintLine, ScheduleListing, ScheduleSeek, Stop, WarmUp
@@ -170,7 +170,7 @@ class ClientBase(ABC):
                 self._others[effect.url] = connection
                 if self._exit_code is None:
                     self._connection_tasks.create_task(connection.run())
-            elif isinstance(effect, Disconnect):
+            elif isinstance(effect, CloseConnection):
                 self._others.pop(effect.url).stop()
             elif isinstance(effect, PrintLine):
                 say(effect.line, err=effect.is_error, flush=True)

@@ -13,7 +13,7 @@ from arena.ratings.tournament_standings import ADJUSTED, chance_note, may_be_fir
 from arena.store.match_search import Search, search_matches
 from arena.store.tournaments import TournamentRow, TournamentTable, tournament_leaders, tournaments_page
 from arena.web import lookups, titles
-from arena.web.charts import Scale, payoff_scale
+from arena.web.charts import AxisScale, payoff_scale
 from arena.web.rendering import render_page, site_of
 from protocol.errors import BotFault
 from protocol.games import load_game, payoff_unit
@@ -22,7 +22,7 @@ PAGE_ROWS = 50
 RECENT_MATCHES = 10
 MAX_CROSS_TABLE_BOTS = 32
 """Maximum number of bots in a cross table, so that it fits on a screen."""
-SCORE_SCALE = Scale(0.0, 100.0, 120.0, (0.0, 50.0, 100.0))
+SCORE_SCALE = AxisScale(0.0, 100.0, 120.0, (0.0, 50.0, 100.0))
 """The scale of scores, in percent."""
 PAYOFF_SCALE_WIDTH = 180.0
 """The width of the payoff scale, whose ticks have decimals."""

@@ -87,7 +87,16 @@ from bots.search.risk.work_buffers import (
 )
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
-from protocol.games.risk.campaign import MAX_PLAYERS, MIN_CLASSIC_DRAFT, Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.campaign import (
+    MAX_PLAYERS,
+    MIN_CLASSIC_DRAFT,
+    Attack,
+    Campaign,
+    Draft,
+    EndTurn,
+    Move,
+    Position,
+)
 from protocol.games.risk.draft import territories_by_pressure
 
 TURN, LEFT, ROUND, ACTIVE, ELIMINATED, SAVED, KEY, ATTACKS_PER_TURN, ALIVE = range(FIRST_GAME_SLOT, FIRST_GAME_SLOT + 9)
@@ -798,14 +807,14 @@ class CampaignSearch:
         attacks = (move for move in self.rules.legal_moves(position) if isinstance(move, Attack))
         spare = {attack: attack.units - position.troops[attack.to] for attack in attacks}
         best = max(spare, key=lambda attack: spare[attack], default=None)
-        move = best if best is not None and spare[best] > 0 else End()
+        move = best if best is not None and spare[best] > 0 else EndTurn()
         limit.count_nodes(1)
         return SearchResult(0.0, move, (move,), nodes=1, leaves=0, max_ply=0, depth=0, complete=False)
 
     def _best_so_far(self, result: SearchResult[Move], position: Position, play: Any) -> SearchResult[Move]:
         """Return the best move seen in a search that stopped before it completed any depth."""
         numbers = work_buffers.read_principal_variation(play)
-        move = self._decode_move(position, numbers[0], play) if numbers else End()
+        move = self._decode_move(position, numbers[0], play) if numbers else EndTurn()
         return replace(result, move=move, line=(move,))
 
     def _principal_variation(self, root: Position, play: Any) -> tuple[Move, ...]:
@@ -820,7 +829,7 @@ class CampaignSearch:
             position = rules.outcomes(position, line[-1])[0][1]
             left -= 1
             if left == 0 and rules.to_move(position) is not None and position.phase == "attack":
-                line.append(End())  # the rules would allow more attacks than the search looks at
+                line.append(EndTurn())  # the rules would allow more attacks than the search looks at
                 position = rules.outcomes(position, line[-1])[0][1]
             if rules.to_move(position) is not None and position.phase == "draft":
                 line.append(rules.legal_moves(position)[0])
@@ -832,7 +841,7 @@ class CampaignSearch:
         """Convert a kernel's move number to a move of the rules."""
         values = self._values
         if number == values[BORDER_COUNT]:
-            return End()
+            return EndTurn()
         source = values[values[values[SOURCES] + number] + INDEX]
         to = values[values[values[BORDERS] + number] + INDEX]
         size = attack_size(position.troops[source], position.troops[to], int(play[ALL_ATTACKS]))

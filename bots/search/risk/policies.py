@@ -30,7 +30,7 @@ from bots.search.risk.field import (
 from bots.search.risk.flat_position import CELL_LENGTH, FIRST_CELL, INDEX, TERRITORY_COUNT
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
-from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 
 TERRITORY, ENEMY_LOSS, IDLE, KILLED, CONTINENT, PROGRESS, ELIMINATION, MIN_GAIN, FEAR = range(9)
 
@@ -260,7 +260,7 @@ class RaidPolicy:
     def decode_move(self, source: int, target: int, units: int) -> Move:
         """Convert a move of the kernels to one of the rules."""
         if source == NO_CELL:
-            return End()
+            return EndTurn()
         at = int(self.board[source + INDEX])
         return Draft(((at, units),)) if target == NO_CELL else Attack(int(self.board[target + INDEX]), at, units)
 

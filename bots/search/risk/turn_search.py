@@ -52,7 +52,7 @@ from bots.search.risk.work_buffers import (
     store_line,
 )
 from machine.compiled import compiled, entry, floats, ints, zeros
-from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, EndTurn, Move, Position
 
 END_MOVE, DRAFT_RULE_MOVE = 0, 1
 """The moves that end a turn and that draft by the draft rule. A draft to a cell is twice the cell, plus 1 for half of
@@ -459,7 +459,7 @@ class TurnSearch:
         if position.phase == "draft":
             return self._rule_draft(position) if first == DRAFT_RULE_MOVE else self._decode_draft(position, line)
         if first == END_MOVE:
-            return End()
+            return EndTurn()
         at = first // 2
         source, to = board[board[SOURCES] + at - board[BORDERS]], board[at]
         units = attack_units(board, field, self._odds, first)
