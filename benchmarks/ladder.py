@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 
 from arena.ratings.ladder_pairing import Seeker, group_seekers, information_gain
-from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, Standing, rate, skill_overlap
+from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, RatingStanding, rate, skill_overlap
 
 POOL = "nim/classic"
 MEASURED_COUNTS = (5, 10, 20, 50, 100)
@@ -44,7 +44,7 @@ class Entrant:
     strength: float
     seconds: float
     comes_and_goes: bool
-    standing: Standing = field(default_factory=Standing)
+    standing: RatingStanding = field(default_factory=RatingStanding)
     met: Counter[str] = field(default_factory=Counter)
 
     def seeker(self, since: float = 0.0) -> Seeker:
@@ -124,7 +124,7 @@ class SimulatedLadder:
         won = self.rng.random() < (1 + math.erf(apart / math.sqrt(2))) / 2
         rated = rate(POOL, [one.standing, other.standing], ["", ""], [1, 2] if won else [2, 1]).seats
         for bot, rating in ((one, rated[0]), (other, rated[1])):
-            bot.standing = Standing(rating.mu_after, rating.sigma_after, bot.standing.matches + 1)
+            bot.standing = RatingStanding(rating.mu_after, rating.sigma_after, bot.standing.matches + 1)
         self.matches += 1
         if self.matches == self._next_measured_match():
             self.measurements[MEASURED_COUNTS[len(self.measurements)]] = self._measure()

@@ -11,7 +11,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Select, bindparam, func, select
 
 from arena.ratings import rating_system
-from arena.ratings.rating_system import Standing
+from arena.ratings.rating_system import RatingStanding
 from arena.ratings.tournament_pairing import start_name
 from arena.store.archive_file import ArchiveMissing
 from arena.store.archives import read_archived
@@ -118,10 +118,12 @@ def standing_from_row(row: Any) -> dict[str, Any]:
     }
 
 
-def standings_of(connection: Connection, bot: str) -> dict[str, Standing]:
+def standings_of(connection: Connection, bot: str) -> dict[str, RatingStanding]:
     """Return a bot's standing in each pool where it is rated this season."""
     query = select(ratings).join(bots, bots.c.id == ratings.c.bot).where(bots.c.key == fold_name(bot))
-    return {row.pool: Standing(row.mu, row.sigma, row.matches, row.version) for row in connection.execute(query).all()}
+    return {
+        row.pool: RatingStanding(row.mu, row.sigma, row.matches, row.version) for row in connection.execute(query).all()
+    }
 
 
 class LadderBot(NamedTuple):

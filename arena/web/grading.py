@@ -15,7 +15,7 @@ import msgspec
 from starlette.requests import ClientDisconnect
 
 from arena.replay.grading import Grades, can_estimate, grade_match
-from arena.web.grader import CACHE_FOLDER, Graded, GradeRequest, Refused
+from arena.web.grader import CACHE_FOLDER, GradedMatch, GradeRequest, Refused
 from arena.web.kept_grades import GradeCache
 from arena.web.turns import FairTaskQueue
 from machine.cache import cache_folder
@@ -32,7 +32,7 @@ MAX_CACHE_BYTES = 64 * 1024 * 1024
 """Maximum size of the grade cache."""
 EXACT_METHOD, ESTIMATE_METHOD, NO_METHOD = "exact", "estimated", ""
 """The ways in which moves can be graded."""
-_decode = msgspec.json.Decoder(Graded | Refused).decode
+_decode = msgspec.json.Decoder(GradedMatch | Refused).decode
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Grading:
 
 async def _run_grader(
     record: bytes, name: str, request: GradeRequest, gone: Callable[[], Awaitable[bool]], timeouts: GradingTimeouts
-) -> Graded | Refused:
+) -> GradedMatch | Refused:
     pipe = asyncio.subprocess.PIPE
     command = (sys.executable, "-m", "arena.web.grader", name, msgspec.json.encode(request).decode())
     timeout, what = (timeouts.solve_timeout_s, "map of {} takes more than {:g} s to solve")
@@ -108,7 +108,7 @@ async def _run_grader(
             while not (await asyncio.wait({answer}, timeout=VISITOR_CHECK_INTERVAL_S))[0]:
                 if await gone():
                     raise ClientDisconnect
-        said: Graded | Refused = _decode(answer.result()[0])
+        said: GradedMatch | Refused = _decode(answer.result()[0])
         return said
     except TimeoutError:
         raise ArenaFault(
