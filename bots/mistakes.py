@@ -138,7 +138,7 @@ def _is_interactive() -> bool:
 
 
 def constructor_call(cls: type) -> str:
-    """How a bot of a class is made, as an author writes it."""
+    """Return the expression that makes a bot of a class, as an author writes it."""
     return f'{cls.__name__}("{cls.__name__.lower()}")'
 
 

@@ -291,8 +291,8 @@ class HistoryPoint(Struct, frozen=True, kw_only=True):
 
 
 class OpponentRow(Struct, frozen=True, kw_only=True):
-    """How a bot fared against another, which it beats where its rank is better; `share` counts a draw as half a win.
-    `payoff` is the mean a round, of rated matches, where that is the result.
+    """A bot's results against an opponent. The better rank wins; `share` counts a draw as half a win. In games whose
+    result is a payoff, `payoff` is its mean a round in rated matches.
     """
 
     opponent: str

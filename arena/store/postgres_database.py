@@ -45,7 +45,7 @@ _ALREADY_EXISTS_CODES = ("23505", "42P06", "42P07", "42710")
 _LOCK_FAILURES = ("55P03", "40P01")
 """SQLSTATE codes of statements that got no lock: they waited too long, or in a deadlock."""
 PROBE_TIMEOUT_S = 4.0
-"""For so long a new connection is asked whether the database works, which another one does not answer."""
+"""A new connection has this long to show that the database works, after another one did not answer."""
 TCP_USER_TIMEOUT_MS = 10_000
 """A connection is dropped when the server acknowledges nothing for this long."""
 KEEPALIVE_INTERVAL_S = 5

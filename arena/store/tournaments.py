@@ -110,8 +110,8 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
 
 
 class TournamentTable(TournamentRow, frozen=True, kw_only=True):
-    """The same with its table, and the share of points of each bot (first key) against each other one; where payoffs
-    are the result, also what it was paid. All of it is as `arena tournament` tells it.
+    """A tournament with its table and the share of points of each bot (first key) against each other one. In games
+    whose result is a payoff, it has the payoffs too. All values are as in `arena tournament`.
     """
 
     ranked_by: str

@@ -64,7 +64,7 @@ MOVE_DELAY_S = 0.02
 HANDS = 100
 """Hands in a match of Leduc poker."""
 HONEST_OPPONENTS, HONEST_MATCHES = 5, 4
-"""On a ladder of payoffs, and the matches with each."""
+"""The honest opponents on a ladder of payoffs, and the matches with each."""
 MAX_MOVED = 0.1
 """Limit of how far throw-away names may move a mean on average, in chips a hand."""
 
