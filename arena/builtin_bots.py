@@ -177,7 +177,7 @@ def _write_tokens(file: Path, tokens: dict[str, str]) -> None:
 
 
 class BuiltinBotSupervisor:
-    """Runs built-in bots from `begin` to `end`, each with its token. Their output goes to `folder`."""
+    """Runs built-in bots from `start` to `stop`, each with its token. Their output goes to `folder`."""
 
     def __init__(
         self,
@@ -193,7 +193,7 @@ class BuiltinBotSupervisor:
         self._task: asyncio.Task[None] | None = None
 
     def start(self, url: str, is_connected: Callable[[str], bool]) -> None:
-        """Start the bots and keep them running. `url` is the arena's; `connected(name)` tells if a bot is online."""
+        """Start the bots and keep them running. `url` is the arena's; `is_connected(name)` tells if a bot is online."""
         self._task = asyncio.create_task(self._run_all(url, is_connected))
 
     async def stop(self) -> None:

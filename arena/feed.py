@@ -98,7 +98,7 @@ class Broker(NamedTuple):
 
 
 class QueuedMessage(NamedTuple):
-    """A message to publish; `ended` is the match whose end it is, else None."""
+    """A message to publish; `ended_match` is the match whose end it is, else None."""
 
     publication: Publication
     ended_match: str | None = None

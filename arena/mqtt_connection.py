@@ -1,9 +1,10 @@
 """The server's connection to an MQTT broker, which publishes and never subscribes.
 
 A separate process, `mqtt_publisher`, talks to the broker, because its MQTT library takes as long per message as the
-arena for a ply. The server sends it an `MqttOrder` as a line of JSON, then publications in the format of `frame`, and
-at the end `GOODBYE`. The process answers with lines of JSON: `ACCEPTED`, the identifiers of publications of QoS 1 that
-the broker has acknowledged, or a text with the reason why the connection is lost.
+arena for a ply. The server sends it an `MqttConnectSpec` as a line of JSON, then publications in the format of
+`encode_publication`, and at the end `GOODBYE_FRAME`. The process answers with lines of JSON: `ACCEPTED_SIGNAL`, the
+identifiers of publications of QoS 1 that the broker has acknowledged, or a text with the reason why the connection is
+lost.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ def encode_publication(identifier: int, publication: Publication) -> bytes:
 class MqttConnection(asyncio.Protocol):
     """A connection from `connect` until `lost`.
 
-    `taken(identifier)` is called when the broker acknowledges a publication, `room()` when the process reads again.
+    `on_acknowledged(identifier)` is called when the broker acknowledges a publication, `on_writable()` when the process
+    reads again.
     """
 
     def __init__(self, on_acknowledged: Callable[[int], None], on_writable: Callable[[], None]) -> None:
@@ -119,7 +121,7 @@ class MqttConnection(asyncio.Protocol):
             raise
 
     def write(self, packets: bytes) -> None:
-        """Send packets made by `packet_of`."""
+        """Send packets made by `make_packet`."""
         assert self._transport is not None
         self._transport.write(packets)
 

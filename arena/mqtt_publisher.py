@@ -35,7 +35,7 @@ _decode_match = msgspec.json.Decoder(_MatchField).decode
 
 
 def main() -> None:
-    """Read an `MqttOrder` from standard input and carry it out."""
+    """Read an `MqttConnectSpec` from standard input and carry it out."""
     die_with_parent()
     logging.disable()  # errors are reported to the server, which logs them
     with socket.socket(fileno=sys.stdin.fileno()) as line:

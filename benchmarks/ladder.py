@@ -97,7 +97,7 @@ OPTIMAL_ROUNDS = "best"
 
 
 class SimulatedLadder:
-    """A ladder with its bots, and measurements after each number of matches per bot in `AFTER`."""
+    """A ladder with its bots, and measurements after each number of matches per bot in `MEASURED_COUNTS`."""
 
     def __init__(self, count: int, rng: Random, spread: float = 1.0) -> None:
         self.rng = rng
@@ -228,7 +228,7 @@ def play_ladder(count: int, kind: str, seed: int, spread: float) -> SimulatedLad
 
 
 def measure_means(count: int, kind: str, ladders: int, spread: float) -> list[dict[str, float]]:
-    """Return the means of the measurements over several ladders, in the order of `AFTER`."""
+    """Return the means of the measurements over several ladders, in the order of `MEASURED_COUNTS`."""
     ended = [play_ladder(count, kind, seed, spread) for seed in range(ladders)]
     return [
         {

@@ -4,7 +4,7 @@
     python benchmarks/levels.py ladder nim
 
 `fit` plays mixtures of a bot with random moves. Each of its passes moves the shares to where strengths would be evenly
-spaced, and it prints the line for bots/reference/levels.toml. `ladder` plays the eight levels and rates them as an
+spaced, and it prints the line for bots/reference/levels.toml. `play_ladder` plays the eight levels and rates them as an
 arena does; Ctrl-C prints the results so far. `gap` is the rating difference to the level below. If a value function can
 remove luck, `less luck` is the same from adjusted scores, on the scale of the ratings (Thurstone's model, which is
 TrueSkill's for settled ratings).

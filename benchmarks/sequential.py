@@ -49,7 +49,7 @@ DrawScores = Callable[[numpy.random.Generator, int, float], Scores]
 """A function that draws the mean scores of pairs with a given expectation."""
 
 DRIFT_PERIOD_PAIRS = 1024
-"""The period, in pairs, of a bot that drifts. `FIRST` pairs are half a period."""
+"""The period, in pairs, of a bot that drifts. `FIRST_PAIRS` pairs are half a period."""
 FIRST_PAIRS = 512
 """Pairs drawn for a test at first; their number doubles while there is no verdict."""
 COMPARED_TESTS = 5
@@ -133,7 +133,9 @@ def draw_dependent(share: float, spread: float) -> DrawScores:
 
 
 def draw_drifting(way: float, spread: float) -> DrawScores:
-    """Draw normal scores that drift from `way` above the mean to `way` below in `DRIFT` pairs: an opponent learns."""
+    """Draw normal scores that drift from `way` above the mean to `way` below in `DRIFT_PERIOD_PAIRS` pairs: an opponent
+    learns.
+    """
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         passed = numpy.arange(pairs) % DRIFT_PERIOD_PAIRS / DRIFT_PERIOD_PAIRS

@@ -78,7 +78,7 @@ def warm_up(pool: WorkerPool, play: Play, games: Sequence[GameSpec]) -> None:
 
 
 def games_needed(pool: WorkerPool, play: Play, games: Sequence[GameSpec]) -> int:
-    """Return how many games keep this pool playing for `SECONDS`, at most all."""
+    """Return how many games keep this pool playing for `MIN_PLAYED_S`, at most all."""
     few = games[:PROBE_GAMES]
     return min(len(games), max(PROBE_GAMES, int(len(few) * MIN_PLAYED_S / measure_s(pool, play, few))))
 

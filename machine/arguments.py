@@ -83,7 +83,7 @@ def read_file(name: str) -> Any:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML. Raises `tomllib.TOMLDecodeError`, also for what is nested too deeply, and `ValueError` for an integer
-    of more than `MOST_DIGITS` digits. Both have a message for users.
+    of more than `MAX_DIGITS` digits. Both have a message for users.
     """
     try:
         held = tomllib.loads(text)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Backoff:
-    """Delays in seconds from `first`, doubling up to `longest`.
+    """Delays in seconds from `first_s`, doubling up to `max_s`.
 
     `jitter` returns a number from 0 to 1 and scales each delay to between half and all of it, so that many clients do
     not retry at the same moment.
@@ -24,6 +24,6 @@ class Backoff:
         return wait * (0.5 + 0.5 * self._jitter())
 
     def reset(self, up_s: float | None = None) -> None:
-        """Restart at the first delay; after a success of `stood` seconds, only if that is at least the next delay."""
+        """Restart at the first delay; after a success of `up_s` seconds, only if that is at least the next delay."""
         if up_s is None or up_s >= self._next:
             self._next = self._first

@@ -16,7 +16,7 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def make_room(folder: Path, pattern: str, max_bytes: int) -> None:
-    """Remove files that match a pattern, those with the oldest modification time first, until `most_bytes` suffice."""
+    """Remove files that match a pattern, those with the oldest modification time first, until `max_bytes` suffice."""
     with contextlib.suppress(OSError):
         files = sorted((path.stat().st_mtime_ns, path.stat().st_size, path) for path in folder.glob(pattern))
         there = sum(size for _, size, _ in files)

@@ -91,7 +91,9 @@ def run_command(
     program_name: str | None = None,
     renamed: Mapping[str, str] = {},
 ) -> None:
-    """Run the commands of `app`, named `called` in its help. Raises `UsageFault`, and `SystemExit` on an early exit."""
+    """Run the commands of `app`, named `program_name` in its help. Raises `UsageFault`, and `SystemExit` on an early
+    exit.
+    """
     try:
         code = app(words, prog_name=program_name, standalone_mode=False)
     except _ParseError as exc:

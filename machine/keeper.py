@@ -1,8 +1,8 @@
 """A supervisor process between a program and its owner: `python -m machine.keeper LINE COMMAND…`.
 
-LINE is the descriptor of a socket. The keeper reports on it `STARTED`, or `FAILED` with an errno. Any data sent to it
-then asks the program to end (SIGTERM). The keeper exits as the program does. When the other side of the socket is
-closed, it kills the program and all its descendants.
+LINE is the descriptor of a socket. The keeper reports on it `STARTED_MESSAGE`, or `FAILED_MESSAGE` with an errno. Any
+data sent to it then asks the program to end (SIGTERM). The keeper exits as the program does. When the other side of the
+socket is closed, it kills the program and all its descendants.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> None:
         process = subprocess.Popen(  # noqa: S603 - the author's own command line
             sys.argv[2:], start_new_session=True, preexec_fn=die_with_parent
         )
-        process.returncode = 0  # `keep` waits for it, with all the others
+        process.returncode = 0  # `supervise` waits for it, with all the others
         for ours in (0, 1):
             os.close(ours)  # so that each end of the program's pipes is noticed when it closes
         return process.pid
@@ -43,7 +43,7 @@ def main() -> None:
 def supervise(line: socket.socket, start: Callable[[], int], on_ended: Callable[[], None] = lambda: None) -> None:
     """Start a program and supervise it until it or the owner's side of the socket ends.
 
-    `start` returns its process id or raises `OSError`. `gone` is called when the program and its descendants have
+    `start` returns its process id or raises `OSError`. `on_ended` is called when the program and its descendants have
     ended.
     """
     heard = _prepare_signals()

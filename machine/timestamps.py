@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 
 def utc_now(*, days_ago: float = 0.0) -> str:
-    """Return the current time, or that `days_ago`, formatted by `written`."""
+    """Return the current time, or that `days_ago`, formatted by `format_timestamp`."""
     return format_timestamp(datetime.now(UTC) - timedelta(days=days_ago))
 
 
@@ -16,5 +16,5 @@ def format_timestamp(moment: datetime) -> str:
 
 
 def parse_timestamp(text: str) -> float:
-    """Convert a timestamp made by `written` to seconds since 1970."""
+    """Convert a timestamp made by `format_timestamp` to seconds since 1970."""
     return datetime.fromisoformat(text).timestamp()

@@ -376,7 +376,7 @@ def _balance(terms: Sequence[float], counts: Sequence[float], tolerance: float =
 
 
 def _newton_multiplier(terms: Sequence[float], counts: Sequence[float]) -> float | None:
-    """Return the x of `_balanced`; None if Newton's method takes long or digits would be lost."""
+    """Return the x of `_balance`; None if Newton's method takes long or digits would be lost."""
     cells = list(zip(terms, counts, strict=True))
     reach = max(max(terms), -min(terms))
     x, is_close = _first_x(terms, counts), False

@@ -31,7 +31,7 @@ def exact_difference(difference: float) -> Difference:
 
 
 def mean_difference(values: Sequence[float], max_error: float = 0.0) -> Difference:
-    """Return the mean of two or more values with Student's interval; for `most`, see `standard_error`."""
+    """Return the mean of two or more values with Student's interval; for `max_error`, see `standard_error`."""
     mean, count = fmean(values), len(values)
     error = standard_error(variance(values, mean) / count, count, count - 1, max_error)
     return _with_interval(mean, error, count - 1)

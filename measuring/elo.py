@@ -82,7 +82,7 @@ def normalised_elo_of_counts(counts: Sequence[int]) -> EloDifference | None:
 
 
 def _normalised_elo(units: int, mean: float, variance: float, games_per_unit: int) -> EloDifference | None:
-    """Return normalised Elo from the mean and variance of the scores of units of `games` games each."""
+    """Return normalised Elo from the mean and variance of the scores of units of `games_per_unit` games each."""
     if not (spread := math.sqrt(games_per_unit * variance)):
         return None
     elo = NORMALISED_ELO_SCALE * (mean - 0.5) / spread

@@ -18,9 +18,9 @@ class ExpectedLength(NamedTuple):
 def variance_of_equal_bots(seats: int, own_seats: int = 1) -> float:
     """Return the variance of a side's score in one match if all seat orders are equally likely.
 
-    The side has `own` of `seats` seats. Its score is the share of pairs, one seat of its own and one other, in which
-    its own is ahead. The variance is that of U / (k m). Source: H. B. Mann, D. R. Whitney, On a test of whether one of
-    two random variables is stochastically larger than the other (1947).
+    The side has `own_seats` of `seats` seats. Its score is the share of pairs, one seat of its own and one other, in
+    which its own is ahead. The variance is that of U / (k m). Source: H. B. Mann, D. R. Whitney, On a test of whether
+    one of two random variables is stochastically larger than the other (1947).
     """
     return (seats + 1) / (12 * own_seats * (seats - own_seats))
 

@@ -48,7 +48,9 @@ class Forecast(Struct, frozen=True, kw_only=True):
 def forecast(
     test_class: type[SequentialTest], hypotheses: Hypotheses, pilot: Sequence[float], max_pairs: int, seed: str
 ) -> Forecast:
-    """Forecast tests of at most `most` pairs from two or more pilot scores. Raises `UsageFault` as the tests do."""
+    """Forecast tests of at most `max_pairs` pairs from two or more pilot scores. Raises `UsageFault` as the tests
+    do.
+    """
     drawn = _pools_of_results(hypotheses, pilot) if test_class is Pentanomial else _pools_of_adjusted(hypotheses, pilot)
     h0, h1 = (
         _simulate(test_class, hypotheses, pool, holds, max_pairs, Random(f"{seed}/{holds}"))  # noqa: S311 -- drawn to be repeated

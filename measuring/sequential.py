@@ -191,8 +191,8 @@ def mean_llr(
     """Return the log likelihood ratio of the mean `other` to the mean `null`, with the most likely distribution for
     each.
 
-    Both means lie between the smallest and the largest value. numba can compile the function unchanged; `solve` is
-    `multiplier`, compiled if this function is.
+    Both means lie between the smallest and the largest value. numba can compile the function unchanged;
+    `solve_multiplier` is that of constrained_multinomial.py, compiled if this function is.
     """
     x0 = solve_multiplier([value - mean0 for value in values], counts)
     x1 = solve_multiplier([value - mean1 for value in values], counts)

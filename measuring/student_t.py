@@ -56,8 +56,9 @@ def standard_error(squared_error: float, count: int, df: float, max_error: float
     """Return the standard error of a mean of `count` values from its square.
 
     If all values are equal, different ones may have been missed: with 95 % confidence, less than 1 - 0.05^(1/n) of all.
-    Each of these is assumed to be off by `most`, and the error is chosen so that the interval reaches that far. Source:
-    J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all right? Interpreting zero numerators (1983).
+    Each of these is assumed to be off by `max_error`, and the error is chosen so that the interval reaches that far.
+    Source: J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all right? Interpreting zero numerators
+    (1983).
     """
     error = math.sqrt(squared_error)
     return error if error >= _MIN_STANDARD_ERROR else max_error * (1 - 0.05 ** (1 / count)) / t_critical(df)

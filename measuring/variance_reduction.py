@@ -79,7 +79,9 @@ def _add_up(parts: Iterable[_Sums]) -> _Sums:
 
 
 def _group_units(strata: Strata, rng: Random) -> dict[Stratum, list[_Sums]]:
-    """Group the units of each stratum at random into about `_GROUPS` groups, whose draws vary like those of units."""
+    """Group the units of each stratum at random into about `_BOOTSTRAP_GROUPS` groups, whose draws vary like those of
+    units.
+    """
     total = sum(map(len, strata.values()))
     grouped = {}
     for key, units in strata.items():

@@ -22,12 +22,12 @@ def escape_unprintable(text: str, *, lines: bool = False) -> str:
 
 
 def truncate(text: str, max_chars: int) -> str:
-    """Cut a text to `most` characters, followed by the number of those cut off."""
+    """Cut a text to `max_chars` characters, followed by the number of those cut off."""
     return text if len(text) <= max_chars else f"{text[:max_chars]}... ({len(text) - max_chars} characters more)"
 
 
 def printable_json(text: str) -> str:
-    """Escape in JSON text what `printable` escapes; a JSON parser reads the same values."""
+    """Escape in JSON text what `escape_unprintable` escapes; a JSON parser reads the same values."""
 
     def escape(found: re.Match[str]) -> str:
         char = found[0]
@@ -51,7 +51,7 @@ def _escape(char: str) -> str:
 
 
 def short_repr(value: Any, max_chars: int = 40) -> str:
-    """Return the `repr` of an untrusted value, for a message: printable and cut to `most` characters."""
+    """Return the `repr` of an untrusted value, for a message: printable and cut to `max_chars` characters."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists

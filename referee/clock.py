@@ -57,8 +57,8 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
     def press(self, seat: int, now: float, waited_s: float = 0.0, round_trip_s: float = 0.0) -> TimeBanks:
         """Return the clock after an accepted move of a seat: its bank stops, loses the time used and gains the
-        increment. If the bank does not run, nothing changes. Lag compensation covers the seconds that the move `waited`
-        to be read, and a round trip of up to 0.1 s.
+        increment. If the bank does not run, nothing changes. Lag compensation covers the seconds that the move
+        `waited_s` to be read, and a round trip of up to 0.1 s.
         """
         running = self.running
         if seat not in running:
@@ -89,8 +89,9 @@ class TimeBanks(Struct, frozen=True, gc=False):
         )
 
     def delay_start(self, seat: int, sent_after: float, written_at: float) -> TimeBanks:
-        """Return the clock with the turn of `seat` starting at `until`, because its message was sent late. Nothing
-        changes unless its bank has been running since between `after` and `until`. It counts as lag compensation.
+        """Return the clock with the turn of `seat` starting at `written_at`, because its message was sent late. Nothing
+        changes unless its bank has been running since between `sent_after` and `written_at`. It counts as lag
+        compensation.
         """
         since = self.running.get(seat)
         if since is None or not sent_after < since < written_at:

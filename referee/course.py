@@ -34,9 +34,9 @@ class Payoff(NamedTuple):
 
 
 class Course(Struct, frozen=True, gc=False):
-    """A match up to some event, as an immutable value. `begin` sets it up. `play`, `leave` and `go_on` (while something
-    is `due`) each return the next course and the event, until the match is `over`. Moves of a simultaneous round are
-    `sealed` until all seats have chosen: neither state nor digest has them before.
+    """A match up to some event, as an immutable value. `begin` sets it up. `play`, `drop_out` and `play_due` (while
+    something is `is_due`) each return the next course and the event, until the match is `is_over`. Moves of a
+    simultaneous round are `sealed` until all seats have chosen: neither state nor digest has them before.
     """
 
     game: Game[Any, Any]

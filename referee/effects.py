@@ -18,8 +18,8 @@ class SeatReady(Struct, frozen=True, gc=False):
 
 
 class MoveReceived(Struct, frozen=True, gc=False):
-    """A seat answers the turn of `ply`. In seconds, `round_trip` is the round trip of its connection and `waited` the
-    time that the move lay unread (None: unknown).
+    """A seat answers the turn of `ply`. In seconds, `round_trip_s` is the round trip of its connection and `waited_s`
+    the time that the move lay unread (None: unknown).
     """
 
     seat: int
@@ -66,7 +66,7 @@ class DeadlineReached(Struct, frozen=True, gc=False):
 
 
 class SendDelay(Struct, frozen=True, gc=False):
-    """A message for a seat was written only at `until`, although due after `after`."""
+    """A message for a seat was written only at `written_at`, although due after `sent_after`."""
 
     seat: int
     sent_after: float
@@ -74,7 +74,7 @@ class SendDelay(Struct, frozen=True, gc=False):
 
 
 class Pause(Struct, frozen=True, gc=False):
-    """The match stood still for `by` seconds until now, with its clocks, because its lines could not be stored."""
+    """The match stood still for `pause_s` seconds until now, with its clocks, because its lines could not be stored."""
 
     pause_s: float
 
@@ -121,7 +121,7 @@ class ReleaseSeat(Struct, frozen=True, gc=False):
 
 
 class SetDeadline(Struct, frozen=True, gc=False):
-    """Send `Expired` at this time; None: cancel the deadline."""
+    """Send `DeadlineReached` at this time; None: cancel the deadline."""
 
     time: float | None
 

@@ -66,7 +66,7 @@ def make_result(
     finished: str,
     thinking_times: Sequence[tuple[int, int]],
 ) -> Result:
-    """Return the result of a match whose course is over; `thought` is the value of `thinking`."""
+    """Return the result of a match whose course is over; `thinking_times` are those of each seat."""
     noted = [(None, None)] * len(players) if course.reason == VOID else thinking_times
     reasons = [course.seat_reason(seat) for seat in range(len(players))]
     pool = rating_pool(header, course.game, course.reason)

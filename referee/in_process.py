@@ -32,7 +32,7 @@ class InProcessPlayers(Protocol):
 
     def play(self, header: Header, seed: bytes, observer: MatchObserver | None = None) -> ClosedMatch:
         """Play the match of a header whose seats name these bots, as its referee. `seed` is the one that the header
-        commits to. Time spent in `told` is taken off no clock.
+        commits to. Time spent in `observer` is taken off no clock.
         """
 
     def play_on(
@@ -43,12 +43,12 @@ class InProcessPlayers(Protocol):
         events: Sequence[MatchEvent],
         observer: MatchObserver | None = None,
     ) -> ClosedMatch:
-        """Play on the match of a header from a given standing, starting with some events (`acts`). Thinking takes no
+        """Play on the match of a header from a given standing, starting with some `events`. Thinking takes no
         time.
 
-        The events passed to `told`, and the lines returned, start with the acts. `seed` is the one that the `end`
-        reveals; the dice are those of the standing. Bots join as after a restart of their programs: their first turn
-        has all events so far.
+        The events passed to `observer`, and the lines returned, start with these events. `seed` is the one that the
+        `end` reveals; the dice are those of the standing. Bots join as after a restart of their programs: their first
+        turn has all events so far.
         """
 
     def join_seat(self, bot: str, seed: str) -> SeatPlayer:
@@ -61,7 +61,7 @@ class CannotEstimate(UsageFault):
 
 class MoveEvaluation(NamedTuple):
     """The estimated value of a move and of the move that the search prefers: expected results for the seat, -1 to 1.
-    `error` is the standard error of the difference; 0 if the two moves are the same.
+    `standard_error` is the standard error of the difference; 0 if the two moves are the same.
     """
 
     value: float
@@ -72,7 +72,7 @@ class MoveEvaluation(NamedTuple):
 
 class MoveEvaluator(Protocol):
     """An estimator of the moves of one match. The entry point makes it from the game, the number of simulations per
-    move and a seed, from which all randomness derives. It raises `NoEstimate` for a game that it does not know and
+    move and a seed, from which all randomness derives. It raises `CannotEstimate` for a game that it does not know and
     `UsageFault` for a number of simulations out of range.
     """
 

@@ -59,8 +59,8 @@ class MatchTimeouts:
 
 
 class Match:
-    """One match under a header, from `open` (or `resume` after a restart) to `Finish`. If `older` can fetch recorded
-    events, only the latest stay in memory.
+    """One match under a header, from `start_match` (or `resume` after a restart) to `FinishMatch`. If `older` can fetch
+    recorded events, only the latest stay in memory.
     """
 
     def __init__(
@@ -455,8 +455,8 @@ class Match:
 
     def _ask_next(self, now: float, line: Ply | None = None, *, round_continues: bool = False) -> list[Effect]:
         """Ask the next seats to move, or finish. After a move, `line` is its line, which already has the clocks. A
-        round that `goes_on` without a seat keeps showing the clocks from its start: newer ones would reveal who has
-        chosen.
+        round that `round_continues` without a seat keeps showing the clocks from its start: newer ones would reveal who
+        has chosen.
         """
         standing = self.standing
         course = standing.current_course

@@ -81,7 +81,9 @@ def unpack(data: bytes, name: str) -> bytes:
 
 
 def iter_unpacked(data: bytes, name: str) -> Iterator[bytes]:
-    """Yield the bytes of `unpack` in chunks of at most `AT_ONCE` bytes. Raises `BadRecord`, maybe after some chunks."""
+    """Yield the bytes of `unpack` in chunks of at most `CHUNK_BYTES` bytes. Raises `BadRecord`, maybe after some
+    chunks.
+    """
     if len(data) > MAX_RECORD_BYTES:
         raise BadRecord(f"{name} has more than {MAX_RECORD_BYTES} bytes: a match record is smaller")
     packed = (data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES))
@@ -134,7 +136,7 @@ def read_record(data: bytes, name: str) -> Record:
 
 
 def read_record_in_steps(data: bytes, name: str) -> Generator[None, None, Record]:
-    """Parse a record as `read` does, yielding between steps that take bounded time and memory."""
+    """Parse a record as `read_record` does, yielding between steps that take bounded time and memory."""
     feeds, end = 0, b""
     for piece in iter_unpacked(data, name):  # a first pass, because a damaged file may unpack to anything
         feeds, end = feeds + piece.count(LINE_FEED), piece[-1:] or end

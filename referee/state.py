@@ -23,13 +23,13 @@ from referee.record import MAX_INFO_BYTES, info_bytes
 MAX_EVENTS_IN_MEMORY, TRIMMED_EVENT_COUNT = 256, 128
 """Above the first number of events in memory, a match keeps only the second, if it can fetch older ones."""
 MAX_EVENT_BYTES_IN_MEMORY, TRIMMED_EVENT_BYTES = 32 * 1024, 16 * 1024
-"""The limits of the same kind in bytes of JSON, which are counted every `LOOK_EVERY` events."""
+"""The limits of the same kind in bytes of JSON, which are counted every `EVENTS_PER_SIZE_CHECK` events."""
 EVENTS_PER_SIZE_CHECK = 64
 
 _encode = msgspec.json.Encoder().encode
 
 OlderEvents = Callable[[Event, int], list[Event]]
-"""`older(event, most)` returns the last `most` events before this one, or fewer if a message has no room for them."""
+"""A function that returns the last events before an event, at most a number of them or those that fit in a message."""
 
 
 class Phase(enum.IntEnum):
@@ -66,10 +66,10 @@ class MatchStanding(Struct, gc=False):
     events_shown: int = 0
     """The number of events that watchers have been sent."""
     events: list[Event] = []
-    """The latest events; all of them, unless there is `older`."""
+    """The latest events; all of them, unless there is `load_older`."""
     events_measured: int = 0
     event_bytes: int = 0
-    """The approximate bytes of the events when they were last counted, at the number of events `looked_at`."""
+    """The approximate bytes of the events when they were last counted, at the number of events `events_measured`."""
     events_dropped: int = 0
     """The number of events before those in memory."""
     moves_dropped: Mapping[int, int] = {}
@@ -119,7 +119,7 @@ class MatchStanding(Struct, gc=False):
         self.disconnected_since = {other: since for other, since in self.disconnected_since.items() if other != seat}
 
     def shift_times(self, pause_s: float, now: float) -> None:
-        """Shift all times by a pause of `by` seconds that ends now."""
+        """Shift all times by a pause of `pause_s` seconds that ends now."""
         self.disconnected_since = {seat: min(since + pause_s, now) for seat, since in self.disconnected_since.items()}
         if self.wait_until is not None:
             self.wait_until += pause_s
@@ -128,7 +128,7 @@ class MatchStanding(Struct, gc=False):
 
     def deadline(self, away_limit_s: float) -> float | None:
         """Return when the wait for seats ends, or in play when a bank is empty or a seat has been disconnected for too
-        long. `away` is the limit in seconds for a disconnected seat; 0: no limit. None: there is no deadline.
+        long. `away_limit_s` is the limit in seconds for a disconnected seat; 0: no limit. None: there is no deadline.
         """
         if self.wait_until is not None:
             return self.wait_until
@@ -267,7 +267,7 @@ class MatchStanding(Struct, gc=False):
         return branch
 
     def snapshot(self) -> Snapshot:
-        """Return a snapshot for `restored`, after dropping old events if there are too many."""
+        """Return a snapshot for `restore_snapshot`, after dropping old events if there are too many."""
         events = len(self.events)
         if events > self.events_measured + EVENTS_PER_SIZE_CHECK:
             self.trim_events()

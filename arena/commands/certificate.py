@@ -22,7 +22,7 @@ def set_up_encryption(
     settings: ServerSettings, reloaders: Sequence[Callable[[], None]], manager: ServiceManager
 ) -> Encryption | None:
     """Return the configured TLS, or None without a certificate, and install the handler of SIGHUP. SIGHUP reloads the
-    certificate, then calls `others`; `manager` is notified of the reload.
+    certificate, then calls `reloaders`; `manager` is notified of the reload.
 
     A certificate that clients reject or that expires soon is logged now and once a day. Raises `CertificateFault`.
     """

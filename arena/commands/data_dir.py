@@ -26,7 +26,7 @@ def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
     """Lock a data folder, make it private to its owner, and yield the URL of its database. Say so if it was open to
     others.
 
-    Raises `Locked`, `ArenaFault`, `StoreError`.
+    Raises `DataFolderInUse`, `ArenaFault`, `StoreError`.
     """
     where = database_url(db, data)
     found, ours = open_database_url(where), False
@@ -52,7 +52,7 @@ def find_free_data_dir(data: Path) -> Path:
 @contextmanager
 def exclusive_database(where: str, data: Path, advice: str = "stop them") -> Iterator[Database]:
     """Yield the database while no other process uses the data folder and no node runs. Raises `DatabaseNotFound`, and
-    `Locked`, which tells the user what to do about the nodes: `otherwise`.
+    `DataFolderInUse`, which tells the user what to do about the nodes: `advice`.
     """
     found = open_database_url(where)
     if found.revision() is None:
@@ -64,7 +64,9 @@ def exclusive_database(where: str, data: Path, advice: str = "stop them") -> Ite
 
 
 def refuse_beside_nodes(database: Database, advice: str, timeout_s: float = 0.0) -> None:
-    """Raise `Locked` if nodes are alive for longer than `within` seconds; `otherwise` tells the user what to do."""
+    """Raise `DataFolderInUse` if nodes are alive for longer than `timeout_s` seconds; `advice` tells the user what to
+    do.
+    """
     until = time.monotonic() + timeout_s
     with closing(Reader(database, database.create_reading_engine())) as reader:
         while names := reader.read(live_nodes):

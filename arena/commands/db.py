@@ -137,7 +137,9 @@ def _print_archive_folders(files: Sequence[Archive]) -> None:
 
 
 def copy(source: str, to: str) -> None:
-    """Copy an arena to an empty database and check the copy: ratings, records, everything. Raises `Unsound`."""
+    """Copy an arena to an empty database and check the copy: ratings, records, everything. Raises
+    `InconsistentDatabase`.
+    """
     arrived = open_database_url(to)
     with _progress() as progress:
         rows = copy_database(open_database_url(source), arrived)
@@ -251,7 +253,9 @@ def _size(size: int) -> str:
 
 
 def check(where: str, *, quick: bool = False) -> None:
-    """Print what is inconsistent, and raise `Unsound` if anything is. `quick` skips refereeing the matches again."""
+    """Print what is inconsistent, and raise `InconsistentDatabase` if anything is. `quick` skips refereeing the matches
+    again.
+    """
     looking = partial(check_match, quick=quick)
     with closing(Store.open(where, create=False)) as store, _progress() as progress:
         complaints = list(store.iterate(check_database, looking, progress))
@@ -285,8 +289,8 @@ def check_match(
     quick: bool = False,
     is_pending: bool = False,
 ) -> Iterator[str]:
-    """Yield what is wrong with a match's record, and where its result, ratings and luck differ from it. `waits` says
-    whether the match still waits to be rated.
+    """Yield what is wrong with a match's record, and where its result, ratings and luck differ from it. `is_pending`
+    says whether the match still waits to be rated.
     """
     try:
         record = record_reader.read_record(body, "the record")

@@ -27,7 +27,7 @@ class Ports(NamedTuple):
 
 @contextlib.contextmanager
 def bind_ports(settings: ServerSettings, inherited: InheritedSockets | None = None) -> Iterator[Ports]:
-    """Bind a server's ports, reusing the inherited sockets `handed`, and close them on exit. Call it before the data
+    """Bind a server's ports, reusing the inherited sockets `inherited`, and close them on exit. Call it before the data
     folder is created.
 
     Raises `PortFault`.
@@ -48,7 +48,7 @@ def bind_ports(settings: ServerSettings, inherited: InheritedSockets | None = No
 
 
 def access(settings: ServerSettings, file_budget: FileBudget, page: list[socket.socket], operator: str) -> Access:
-    """Return the admission rules for a server that may open `files`. `operator` is the operator's token."""
+    """Return the admission rules for a server that may open `file_budget`. `operator` is the operator's token."""
     return Access(
         bounds=ConnectionBounds(
             connections=file_budget.connections,

@@ -127,7 +127,7 @@ def iter_matches(reader: Reader, search: Search, limit: int | None = None) -> It
 
 
 def resolve_match_id(where: str, target: str) -> str:
-    """Return the id of a match, resolving `LATEST`. Raises `UsageFault` if there is no match yet."""
+    """Return the id of a match, resolving `LATEST_WORD`. Raises `UsageFault` if there is no match yet."""
     if target != LATEST_WORD:
         return target
     with closing(Reader.open(where)) as reader:

@@ -31,7 +31,7 @@ UNLIMITED_COLUMNS = 100_000
 
 
 def terminal_columns() -> int:
-    """Return the width of the terminal on standard output, or `ENDLESS` if it is no terminal."""
+    """Return the width of the terminal on standard output, or `UNLIMITED_COLUMNS` if it is no terminal."""
     return screen_size()[0] if sys.stdout.isatty() else UNLIMITED_COLUMNS
 
 
@@ -49,8 +49,8 @@ def format_table(
     left_columns: Iterable[int] = (),
     width: int,
 ) -> str:
-    """Format rows below their headers, aligned right except for the columns in `left`. Column `elastic` is aligned left
-    and wraps to keep the table within `width`.
+    """Format rows below their headers, aligned right except for the columns in `left_columns`. Column `wrapped_column`
+    is aligned left and wraps to keep the table within `width`.
     """
     from rich.table import Table
 

@@ -360,7 +360,7 @@ def _status(arena: Arena) -> str:
 
 
 async def _open_private_socket(account: str, arena: Arena, *, operators: bool = False) -> str:
-    """Open an unencrypted loopback socket for `whom`, and return its URL."""
+    """Open an unencrypted loopback socket for `account`, and return its URL."""
     (listening,) = bind_sockets(HOST, 0)
     await arena.host.listener.add_socket(listening, account, operators_only=operators)
     return f"ws://{HOST}:{port_of([listening])}"

@@ -47,8 +47,8 @@ def ask_server_or_run(
 ) -> T | L:
     """Send a request to the server and return its answer; if no server runs, return the result of `local` on the store.
 
-    With `alone`, lock the data folder for a local change; with `create`, create a missing database. Raises `Fault`, and
-    `Locked` if another process holds the data folder.
+    With `exclusive`, lock the data folder for a local change; with `create`, create a missing database. Raises `Fault`,
+    and `DataFolderInUse` if another process holds the data folder.
     """
     try:
         return run_on_server(open_database_url(where), data, request, answer)

@@ -30,7 +30,7 @@ _CLOCK = "seconds and increment, like 60+0.5"
 
 
 class Setting(NamedTuple):
-    """The description of a setting: its `help`, what it `takes` in words, and the limits of its value. `many` marks a
+    """The description of a setting: its `help`, the form of its value in words, and the limits of it. `is_list` marks a
     comma-separated list, which is a repeatable option on the command line.
     """
 

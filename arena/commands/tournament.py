@@ -133,7 +133,7 @@ class TournamentRun(NamedTuple):
         """Play matches and yield their reports in the given order. The caller may stop at any time. Raises
         `ArenaFault`.
 
-        `hold` gets reports of matches that finish before their turn.
+        `on_early` gets reports of matches that finish before their turn.
         """
         with announce_warmups(self.job.logs) as enough:
             for reports in play_matches(self.job, matches, self.workers, self.pending(), on_early):

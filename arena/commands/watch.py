@@ -130,7 +130,7 @@ async def _wait_for_match(pool: SpectatorPool, url: str, previous: str) -> tuple
 
 
 async def _show(spectator: Spectator, match: str) -> None:
-    """Show one match to its end. Raises `NotUnderWay`."""
+    """Show one match to its end. Raises `MatchNotRunning`."""
     await spectator.send(Watch(match=match))
     display: MatchDisplay | None = None
     while True:
@@ -214,14 +214,14 @@ class Spectator:
         return self._wire.close_code is not None
 
     async def send(self, message: FromClient) -> None:
-        """Send a message. Raises `Lost`."""
+        """Send a message. Raises `ConnectionLost`."""
         try:
             await self._wire.send(MSGPACK.encode(message))
         except ConnectionClosed as exc:
             raise self._lost() from exc
 
     async def receive(self) -> FromServer:
-        """Return the next message. Raises `Lost`, and `ArenaFault` if it can't be decoded."""
+        """Return the next message. Raises `ConnectionLost`, and `ArenaFault` if it can't be decoded."""
         while True:
             try:
                 message = MSGPACK.decode_server(await self._wire.recv())
@@ -231,7 +231,7 @@ class Spectator:
                 return message
 
     async def list(self) -> Listing:
-        """Return the listing of bots and matches. Raises as `hear` does."""
+        """Return the listing of bots and matches. Raises as `receive` does."""
         await self.send(List())
         while not isinstance(listing := await self.receive(), Listing):
             pass
@@ -251,13 +251,13 @@ class SpectatorPool:
         self._spectators: dict[str, Spectator] = {}
 
     async def get(self, url: str) -> Spectator:
-        """Return the spectator at a URL, connecting if needed. Raises as `spectating` does."""
+        """Return the spectator at a URL, connecting if needed. Raises as `connect_spectator` does."""
         if url not in self._spectators or self._spectators[url].is_lost:
             self._spectators[url] = await self._stack.enter_async_context(connect_spectator(url))
         return self._spectators[url]
 
     async def reconnect(self, url: str) -> None:
-        """Reconnect to a URL, retrying for `PATIENCE` seconds. Raises as `spectating` does."""
+        """Reconnect to a URL, retrying for `RECONNECT_TIMEOUT_S` seconds. Raises as `connect_spectator` does."""
         backoff, until = (
             Backoff(MIN_RETRY_DELAY_S, POLL_INTERVAL_S),
             asyncio.get_running_loop().time() + RECONNECT_TIMEOUT_S,

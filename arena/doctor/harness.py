@@ -190,7 +190,7 @@ class Opponent:
 
 
 class BotUnderTest:
-    """Runs a command as its author would, each time with a new name and token; calls `happened` when it ends."""
+    """Runs a command as its author would, each time with a new name and token; calls `on_ended` when it ends."""
 
     def __init__(self, command: Sequence[str], port: int, game: str, log: Path, on_ended: Callable[[], None]) -> None:
         self.crash: Crash | None = None
@@ -380,7 +380,9 @@ class Harness:
     async def expect(
         self, kind: str, *, by: str = FROM_BOT, since: int, timeout_s: float, failure: str, **fields: Any
     ) -> RecordedMessage:
-        """Return the first matching message since a mark. Raises `Failed` with `instead` without one or on a crash."""
+        """Return the first matching message since a mark. Raises `CaseFailed` with `instead` without one or on a
+        crash.
+        """
         found = await self._until(lambda: self.find_message(kind, by=by, since=since, **fields), timeout_s)
         if found is None:
             raise CaseFailed(failure)
@@ -409,7 +411,7 @@ class Harness:
         self.tcp_proxy.fall_silent()
 
     async def undo_faults(self) -> None:
-        """Undo all faults and end the bot's match. Raises `Failed` if the bot's process fails because of that."""
+        """Undo all faults and end the bot's match. Raises `CaseFailed` if the bot's process fails because of that."""
         self.websocket_proxy.reset()
         self.tcp_proxy.closes_new_connections = False
         self._holds = False
@@ -434,7 +436,7 @@ class Harness:
             await opponent.close()
 
     async def _until(self, found: Callable[[], T | None], timeout_s: float) -> T | None:
-        """Wait like the proxy's `until`; raises `Failed` if the bot's process ends in the meantime."""
+        """Wait like the proxy's `until`; raises `CaseFailed` if the bot's process ends in the meantime."""
 
         def look() -> tuple[T | None] | None:
             it = found()

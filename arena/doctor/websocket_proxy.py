@@ -125,7 +125,7 @@ class WebSocketProxy:
             await self._server.wait_closed()
 
     async def until(self, found: Callable[[], T | None], timeout_s: float) -> T | None:
-        """Call `found` after each event until it returns something, and return that; None after `within` seconds."""
+        """Call `found` after each event until it returns something, and return that; None after `timeout_s` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 while (it := found()) is None:

@@ -17,8 +17,8 @@ from protocol.messages import End, FromServer, Start, Turn
 BATCH_SIZE = 32
 """Spectators served in one turn of the event loop. That takes half a millisecond, and as long again in the kernel."""
 MIN_BATCH_INTERVAL_S = 0.003
-"""Minimum seconds between two batches. The pause is also at least `REST` times as long as the batch took: the kernel
-takes several times as long again, and playing bots should keep nine tenths of the time however many watch.
+"""Minimum seconds between two batches. The pause is also at least `IDLE_RATIO` times as long as the batch took: the
+kernel takes several times as long again, and playing bots should keep nine tenths of the time however many watch.
 """
 IDLE_RATIO = 40
 MAX_QUEUED_MESSAGES, MAX_MERGED_EVENTS = 64, 256
@@ -100,7 +100,7 @@ class Audience:
         """The messages that are in no round yet, and the number of those before them."""
         self._sent_count = 0
         self._has_newcomers = False
-        """True if a spectator joined after the last message in `_shown`, which must then not be replaced."""
+        """True if a spectator joined after the last message in `_queued`, which must then not be replaced."""
         self._is_sending = False
 
     @property

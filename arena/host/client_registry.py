@@ -52,7 +52,9 @@ class ClientRegistry:
         """The time at which `_listing` was made, in seconds of the event loop."""
 
     def add_session(self, session: ClientSession) -> list[str]:
-        """Register a bot's session, closing its older one. Return its running matches, which `resume` gives back."""
+        """Register a bot's session, closing its older one. Return its running matches, which `restore_seats` gives
+        back.
+        """
         assert session.bot is not None
         older = self.sessions.get(session.key)
         if older is not None:
@@ -137,7 +139,9 @@ class ClientRegistry:
         self.handler.on_seat_released(runner, seat)
 
     def _report_delay(self, session: ClientSession, sent_after: float, written_at: float) -> None:
-        """Report to a bot's matches that what it was sent after `before` was only written at `written` (loop time)."""
+        """Report to a bot's matches that what it was sent after `sent_after` was only written at `written_at` (loop
+        time).
+        """
         if self.sessions.get(session.key) is session:
             for runner, seat in list(self._seats_by_bot.get(session.key, {}).values()):
                 runner.receive(SendDelay(seat, sent_after, written_at))
@@ -192,7 +196,7 @@ class ClientRegistry:
         return self._loop.time()
 
     def get_listing(self) -> EncodedMessages:
-        """Return the listing of bots and matches. It is made at most once in `KEPT` seconds."""
+        """Return the listing of bots and matches. It is made at most once in `LISTING_CACHE_TTL_S` seconds."""
         now = self._loop.time()
         if self._listing_made_at is None or now - self._listing_made_at >= LISTING_CACHE_TTL_S:
             self._listing, self._listing_made_at = EncodedMessages([self._make_listing()]), now

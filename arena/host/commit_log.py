@@ -46,7 +46,9 @@ _decode = msgspec.msgpack.Decoder(list[JournalEntry]).decode
 
 
 class CommitLog:
-    """The two log files in a folder of journals, used alternately. Existing logs are emptied, so call `mend` before."""
+    """The two log files in a folder of journals, used alternately. Existing logs are emptied, so call
+    `restore_journals` before.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -184,7 +186,9 @@ def _read_groups(path: Path) -> Iterator[_Group]:
 
 
 def _write_entries(folder: Path, entries: dict[str, list[JournalEntry]], *, truncate: bool = False) -> None:
-    """Write logged entries to their journals and sync; `cut` truncates each after its last entry. Raise `OSError`."""
+    """Write logged entries to their journals and sync; `truncate` truncates each after its last entry. Raise
+    `OSError`.
+    """
     for match, of_it in entries.items():
         path = journal_path(folder, match)
         try:

@@ -51,9 +51,9 @@ log = logging.getLogger("arena.events")
 
 
 class EventLog:
-    """Logs events, keeps recent failures, counts finished matches, and records incidents with `note`.
+    """Logs events, keeps recent failures, counts finished matches, and records incidents with `record_incident`.
 
-    `note` may raise `ArenaFault`. `now` is a clock in seconds.
+    `record_incident` may raise `ArenaFault`. `now` is a clock in seconds.
     """
 
     def __init__(
@@ -92,7 +92,9 @@ class EventLog:
     def log_disconnected(
         self, bot: str, address: str, close_info: CloseInfo, last_fault: str, running_matches: int
     ) -> None:
-        """Log that a bot's connection ended with `playing` matches running. `last_fault` is its last bad message."""
+        """Log that a bot's connection ended with `running_matches` matches running. `last_fault` is its last bad
+        message.
+        """
         trouble = describe_trouble(close_info, last_fault, running_matches)
         if trouble is not None:
             self._add_failure(bot, trouble)
@@ -172,7 +174,7 @@ class EventLog:
         self._write(level, "ended", text, reasons=[seat.reason for seat in result.seats], **fields)
 
     def count_ended_within(self, seconds: float) -> int:
-        """Return how many matches ended in the last `seconds`, up to an hour, in steps of `BUCKET`."""
+        """Return how many matches ended in the last `seconds`, up to an hour, in steps of `BUCKET_S`."""
         first = (self._now() - seconds) // BUCKET_S
         return sum(count for bucket, count in self._ended_counts if bucket > first)
 

@@ -67,7 +67,7 @@ class AuthFailed(BotFault):
 class FinishedMatch:
     """A finished match that `HostHandler.finalize` stores.
 
-    `finalize` calls `tell` once, and `forget` after the match is stored.
+    `finalize` calls `send_end` once, and `remove_journal` after the match is stored.
     """
 
     def __init__(self, runner: MatchRunner, journal: Journal, send_end: Callable[[Ratings | None], None]) -> None:

@@ -80,8 +80,8 @@ class MatchHost:
     """Runs matches between connected clients, on behalf of its `handler`.
 
     `restore` resumes the matches in the journal, and `listener` accepts connections. `disconnect` leaves running
-    matches in the journal; `drain` waits until finished ones are stored. `operate` serves connections of operators,
-    whom `access` admits. With `meters`, moves are measured.
+    matches in the journal; `drain` waits until finished ones are stored. `serve_operator` serves connections of
+    operators, whom `access` admits. With `meters`, moves are measured.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class MatchHost:
         self._weighing = BackgroundTasks()
 
     def call_before_flush(self, hook: Callable[[], None]) -> None:
-        """Call `look` before records and frames are written, in each turn of the event loop that writes any."""
+        """Call `hook` before records and frames are written, in each turn of the event loop that writes any."""
 
         def commit() -> None:
             hook()

@@ -50,7 +50,7 @@ class JournalFault(ArenaFault):
 class Journal:
     """The folder of journals, created if needed. With `synced`, a commit log syncs each line before it counts.
 
-    At most `most` journals are open at once. Raises `JournalFault`.
+    At most `max_open` journals are open at once. Raises `JournalFault`.
     """
 
     def __init__(self, folder: Path, *, synced: bool = False, max_open: int | None = None) -> None:
@@ -187,7 +187,7 @@ class MatchJournal:
         return JournalFault(f"the journal {self._path} can't be synced: {getattr(exc, 'strerror', None) or exc}")
 
     def _truncate(self) -> None:
-        with contextlib.suppress(OSError):  # data beyond `size` is never read
+        with contextlib.suppress(OSError):  # data beyond `size_bytes` is never read
             os.ftruncate(self._file, self.size_bytes)
 
     def read_record_lines(self) -> list[bytes]:
@@ -202,7 +202,8 @@ class MatchJournal:
         return [line for line in data.splitlines(keepends=True) if is_public(line)]
 
     def read_events_before(self, event: Event, max_events: int) -> list[Event]:
-        """Return up to `most` events that were recorded before this one, as many of the latest as fit into a message.
+        """Return up to `max_events` events that were recorded before this one, as many of the latest as fit into a
+        message.
 
         If the journal can't be read, log that and return none: these events only help a client.
         """
@@ -240,7 +241,7 @@ class MatchJournal:
         yield rest
 
     def close(self) -> None:
-        """Close the file; it stays in the folder until `Journal.forget`."""
+        """Close the file; it stays in the folder until `Journal.remove`."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

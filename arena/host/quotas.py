@@ -62,7 +62,8 @@ class Quota:
 class DailyQuota(Quota):
     """An amount per day: half is available at once, and the other half returns steadily over the day.
 
-    An address is never charged more than it may take at once, so no wait exceeds a day. Amounts in `hold` also count.
+    An address is never charged more than it may take at once, so no wait exceeds a day. Amounts set with `set_held`
+    also count.
     """
 
     def __init__(self, total: float, each: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -112,7 +113,7 @@ class DailyQuota(Quota):
 
 
 class QuotaLimits(Struct, frozen=True, kw_only=True):
-    """Limits in total and per address (`_each`).
+    """Limits in total and per address (`_split_publication`).
 
     `matches` counts running matches, `memory` is bytes for matches and seeks, `stored` is bytes of records and journals
     in a day. `match_bytes` limits the record of a match whose config is no preset.
@@ -178,7 +179,7 @@ class Quotas:
     def split_bytes(self, match: str, size: int, info_bytes: Mapping[int, int]) -> dict[str, float]:
         """Split the `size` bytes of a match among its addresses.
 
-        Each seat pays for what it has `said` (bytes by seat); all seats share the rest.
+        Each seat pays for what it has `info_bytes` (bytes by seat); all seats share the rest.
         """
         charge = self._charges.get(match)
         if charge is None or not charge.payers:
@@ -196,7 +197,7 @@ class Quotas:
             self.stored.take(address, (size + ROW_BYTES) * part / whole if whole else 0)
 
     def charge_seek(self, address: str, config_bytes: int, *, refund: bool = False) -> None:
-        """Charge an address for a new seek or, with `back`, refund a withdrawn one."""
+        """Charge an address for a new seek or, with `refund`, refund a withdrawn one."""
         if address not in self._exempt:
             weight = SEEK_BYTES + config_bytes
             self.memory.take(address, -weight if refund else weight)

@@ -35,7 +35,7 @@ class Recordable(Protocol):
         """Write the lines and return their offset in the journal; None if they can't be written now, or need not."""
 
     def on_recorded(self, waited_s: float = 0.0) -> None:
-        """Continue after the lines were recorded, which held the match up for `held` seconds."""
+        """Continue after the lines were recorded, which held the match up for `waited_s` seconds."""
 
     def on_record_failed(self, offset: int, exc: BaseException) -> None:
         """Handle a failure to commit the lines at offset `at`."""
@@ -66,7 +66,7 @@ class Recorder:
         """Seconds that each sync of the log took."""
 
     def enqueue(self, match: Recordable) -> None:
-        """Queue a match to be recorded; `recorded` or `unrecorded` is called afterwards."""
+        """Queue a match to be recorded; `on_recorded` or `on_record_failed` is called afterwards."""
         self._waiting.append(match)
         self._end_soon()
 

@@ -83,7 +83,7 @@ class Backlog:
         self.events.append(event)
 
     def note_lost(self, seat: int, peer: Peer, current_peer: Peer | None) -> bool:
-        """Note that a connection has gone. Return whether it was the one that is `seated`."""
+        """Note that a connection has gone. Return whether it was the one that is `current_peer`."""
         if seat in self.returned_seats and self.returned_seats[seat][0] is peer:
             del self.returned_seats[seat]
         if current_peer is not peer:
@@ -95,11 +95,12 @@ class Backlog:
 class MatchRunner:
     """A match with its journal, its seats and its spectators.
 
-    `finish` is called once, when the match is over; `release` for each seat that leaves before. The `recorder` writes
-    what an event has to record at the end of the turn of the event loop. Until then nothing of it is sent, and what
-    arrives waits in a backlog. While recording fails, the clocks stand still, and it is tried again every
+    `on_finished` is called once, when the match is over; `on_released` for each seat that leaves before. The `recorder`
+    writes what an event has to record at the end of the turn of the event loop. Until then nothing of it is sent, and
+    what arrives waits in a backlog. While recording fails, the clocks stand still, and it is tried again every
     `retry_delay_s`; `held(id, reason)` is called with the reason, and with None when the match continues. A match whose
-    config is no preset is called off when its journal exceeds `most_bytes`. Expired clocks go through the queue `due`.
+    config is no preset is called off when its journal exceeds `max_journal_bytes`. Expired clocks go through the queue
+    `due`.
     """
 
     def __init__(
@@ -360,7 +361,7 @@ class MatchRunner:
     def is_absent(self, seat: int) -> bool:
         """Return whether a seat dropped out without a word and before its first move.
 
-        A seat that the host declared `Absent` does not count: its bot was invited and had not asked for the match.
+        A seat that the host declared `NoShow` does not count: its bot was invited and had not asked for the match.
         """
         return seat not in self._absent_seats and self._match.standing.was_absent(seat)
 
@@ -369,7 +370,7 @@ class MatchRunner:
         return self._match.standing.stayed_to_end(seat)
 
     def result(self, finished_at: str) -> Result:
-        """Return the result of a finished match; `finished` is the time of its end."""
+        """Return the result of a finished match; `finished_at` is the time of its end."""
         return self._match.result(finished_at)
 
     def close_record(self, result: Result) -> ClosedMatch:

@@ -21,7 +21,7 @@ from machine.event_loop import BackgroundTasks
 ACCEPT_BATCH_SIZE = 8
 """Connections accepted in one turn of the event loop."""
 PEEK_BYTES = 8192
-"""Bytes of a new connection that `look` gets before the handshake."""
+"""Bytes of a new connection that `inspect_start` gets before the handshake."""
 EXHAUSTION_ERRNOS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 log = logging.getLogger("arena.network.acceptor")
@@ -30,9 +30,9 @@ log = logging.getLogger("arena.network.acceptor")
 class Acceptor:
     """Accepts connections on some sockets until `close`. It replaces the event loop's own server.
 
-    `arrive(peer)` returns a slot for a connection, or None to refuse it. `wire(place)` returns its asyncio protocol,
-    which has that slot as `place` and, after the handshake, a `transport`. If `look(start, place)` is given, it gets
-    the first bytes before the handshake.
+    `take_slot(peer)` returns a slot for a connection, or None to refuse it. `wire(place)` returns its asyncio protocol,
+    which has that slot as `place` and, after the handshake, a `transport`. If `inspect_start(start, place)` is given,
+    it gets the first bytes before the handshake.
     """
 
     def __init__(

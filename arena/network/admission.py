@@ -48,7 +48,7 @@ class Access(Struct, frozen=True, kw_only=True):
     """The rules for who may connect.
 
     `proxies` are trusted to report their clients' addresses. Web pages of `origins` and the arena's own `page` may
-    connect. `operator` is the operator's token, None if no operator may connect.
+    connect. `operator_token` is the operator's token, None if no operator may connect.
     """
 
     bounds: ConnectionBounds = ConnectionBounds()
@@ -59,7 +59,9 @@ class Access(Struct, frozen=True, kw_only=True):
 
 
 class ConnectionRequest(Struct, frozen=True, kw_only=True):
-    """A connection's HTTP request and the hosts that it is between. `header(name)` returns all values of a header."""
+    """A connection's HTTP request and the hosts that it is between. `get_headers(name)` returns all values of a
+    header.
+    """
 
     method: str
     get_headers: Callable[[str], list[str]]
@@ -88,7 +90,7 @@ class HttpRefusal(Struct, frozen=True):
 
 
 class Admission:
-    """Admits connections. Calls `refused(address, why)` for each request that it refuses."""
+    """Admits connections. Calls `on_refused(address, why)` for each request that it refuses."""
 
     def __init__(self, access: Access, on_refused: Callable[[str, str], None] = lambda address, why: None) -> None:
         self._on_refused = on_refused
@@ -106,8 +108,9 @@ class Admission:
     ) -> ConnectionSlot | None:
         """Return a slot for a connection just accepted, or None to drop it without an answer, which costs least.
 
-        `address` is given if it is known without the request. A socket for `operators` has no rate limit: otherwise any
-        user of the machine could keep the operator out. Until `recognize` sees the token, it is a stranger's.
+        `address` is given if it is known without the request. A socket for `operators_only` has no rate limit:
+        otherwise any user of the machine could keep the operator out. Until `recognize_operator` sees the token, it is
+        a stranger's.
         """
         address = address or address_of(peer)
         if operators_only:

@@ -66,7 +66,7 @@ def bind_sockets(
     """Return a listening socket for each address of the host; port 0 means any free port.
 
     With `shared`, other processes of this user may listen on the same port, and the kernel distributes the connections.
-    Raise `PortFault`; if the port is in use, the message suggests `otherwise`.
+    Raise `PortFault`; if the port is in use, the message suggests `advice`.
     """
     try:
         return _bind_sockets(host, port, shared)

@@ -32,7 +32,9 @@ from protocol.codec import Frame
 BINARY, TEXT, CONT, PONG = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
 CONNECTING_STATE, OPEN_STATE = State.CONNECTING, State.OPEN
 MAX_WRITE_BUFFER_BYTES, MAX_TOTAL_WRITE_BUFFER_BYTES = 4 * 1024 * 1024, 256 * 1024 * 1024
-"""Bytes that one client and all may leave unread. Beyond the total, clients above `FAIR_SHARE` are cut off."""
+"""Bytes that one client and all may leave unread. Beyond the total, clients above `SOFT_WRITE_BUFFER_BYTES` are cut
+off.
+"""
 SOFT_WRITE_BUFFER_BYTES = 256 * 1024
 STALL_THRESHOLD_S = 0.01
 """Pauses of the event loop below this many seconds are not checked for late frames."""
@@ -145,7 +147,7 @@ class Connection(ServerConnection):
         """The parts received so far of a fragmented message."""
         self._is_partial_text = False
         self._early_messages: deque[Frame] = deque()
-        """Messages that arrived before `deliver`. At `MOST_EARLY` of them reading stops until then."""
+        """Messages that arrived before `deliver_messages`. At `MAX_EARLY_MESSAGES` of them reading stops until then."""
         self._first_arrived: asyncio.Future[None] = self.loop.create_future()
         self._receive: Callable[[Frame], bool] | None = None
         self._awaited: Collection[object] = ()

@@ -59,7 +59,9 @@ class ConnectionLimits:
 
 
 class ConnectionSlot:
-    """The slot of one connection. It is waiting until `enter`; `seat` counts it as one of its address's connections."""
+    """The slot of one connection. It is waiting until `end_waiting`; `try_seat` counts it as one of its address's
+    connections.
+    """
 
     def __init__(self, limits: ConnectionLimits, address: str, *, is_proxy: bool) -> None:
         self.address = address

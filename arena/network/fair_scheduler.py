@@ -59,7 +59,9 @@ class CpuBudget:
         self._is_scheduled = False
 
     def charge(self, work_s: float, now: float, fine_s: float = 0.0) -> None:
-        """Charge `worked` seconds that ended at `now`. `fined` seconds are not charged to the budget of all clients."""
+        """Charge `work_s` seconds that ended at `now`. `fine_s` seconds are not charged to the budget of all
+        clients.
+        """
         budget: CpuBudget | None = self
         while budget is not None:
             seconds = work_s if budget.parent is None else work_s + fine_s
@@ -127,7 +129,9 @@ class FairScheduler:
         """Bytes received from clients, and bytes of messages sent to them."""
 
     def open_budget(self, address: str) -> CpuBudget:
-        """Return the budget of a new connection from an address, "" while that is unknown. Call `close` at its end."""
+        """Return the budget of a new connection from an address, "" while that is unknown. Call `remove_connection` at
+        its end.
+        """
         above = self._add_connection(address) if address else self._total_budget
         return CpuBudget(
             self._loop, IDLE_PER_BUSY_CLIENT, DEBT_TOLERANCE_S, above, self.clock, self.throttle_stats["connection"]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 MAX_FLUSH_BATCH = 64
-"""Calls of `end_soon` after which a flush comes at once: in a long turn, the first need not wait for the last."""
+"""Calls of `schedule_flush` after which a flush comes at once: in a long turn, the first need not wait for the last."""
 
 log = logging.getLogger("arena.network.flusher")
 
@@ -21,9 +21,10 @@ class Flushable(Protocol):
 
 
 class Flusher:
-    """Flushes registered connections when the event loop's turn ends, or after `MOST` calls of `end_soon`.
+    """Flushes registered connections when the event loop's turn ends, or after `MAX_FLUSH_BATCH` calls of
+    `schedule_flush`.
 
-    `before` is called first, and what it sends is flushed as well.
+    `before_flush` is called first, and what it sends is flushed as well.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -48,7 +49,7 @@ class Flusher:
             self.schedule_flush()
 
     def schedule_flush(self) -> None:
-        """Have `before` called and everything flushed at the end of the turn."""
+        """Have `before_flush` called and everything flushed at the end of the turn."""
         self._put_off_count += 1
         if self._queued_at is None:
             self._queued_at = self._loop.time()

@@ -55,7 +55,7 @@ class BoundedHttpProtocol(H11Protocol):
 
 
 class HttpServer(uvicorn.Server):
-    """Serves an ASGI application on listening sockets until `leave` is called."""
+    """Serves an ASGI application on listening sockets until `stop` is called."""
 
     def __init__(
         self,

@@ -38,9 +38,10 @@ log = logging.getLogger("arena.network.listener")
 
 
 class Listener:
-    """Accepts connections until `close`. Each runs `handle(connection, codec)`; an operator's `operate(connection)`.
+    """Accepts connections until `close`. Each runs `serve_client(connection, codec)`; an operator's
+    `serve_operator(connection)`.
 
-    `GET /healthz` returns 200 while the event loop runs; `GET /readyz` returns 503 if `unready` gives a reason.
+    `GET /healthz` returns 200 while the event loop runs; `GET /readyz` returns 503 if `unready_reason` gives a reason.
     """
 
     def __init__(

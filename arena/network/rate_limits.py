@@ -13,7 +13,8 @@ FAILURE_TTL_S = 3600.0
 
 
 class FailureBackoff:
-    """Failures by key. The first `free` cost nothing; then each doubles the wait, from `first` to `longest` seconds.
+    """Failures by key. The first `free_failures` cost nothing; then each doubles the wait, from `first_wait_s` to
+    `max_wait_s` seconds.
 
     A key without failures for an hour after its wait is forgotten.
     """

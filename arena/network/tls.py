@@ -27,7 +27,9 @@ log = logging.getLogger("arena.network.tls")
 
 
 class TlsMismatchLog:
-    """Logs clients that use TLS where they should not, or the reverse, each at most once in `SAID_EVERY` seconds."""
+    """Logs clients that use TLS where they should not, or the reverse, each at most once in `WARNING_INTERVAL_S`
+    seconds.
+    """
 
     def __init__(self) -> None:
         self._warning_limit = TokenBucket(1, 1 / WARNING_INTERVAL_S)

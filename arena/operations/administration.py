@@ -103,7 +103,7 @@ def _ladder_handlers(arena: Arena) -> Iterator[OperationHandler]:
     store = arena.store
 
     decision_lock = asyncio.Lock()
-    """Serializes decisions about ratings on this node; `DecidedMeanwhile` detects those on others."""
+    """Serializes decisions about ratings on this node; `RatingDecisionsChanged` detects those on others."""
 
     async def annul(request: Annul, tell: SendEvent) -> AnnulmentOutcome:
         async with decision_lock:

@@ -87,7 +87,7 @@ async def measure_lag(lag_histogram: Histogram) -> None:
 
 
 def _restrict_to_path(app: ASGIApp) -> ASGIApp:
-    """Restrict an app to `PATH` and, on loopback, to host names of this machine."""
+    """Restrict an app to `METRICS_PATH` and, on loopback, to host names of this machine."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if misdirection_reason(Headers(scope=scope).get("host", ""), scope["server"][0]) is not None:

@@ -41,7 +41,7 @@ class AuditLog(Protocol):
 
 
 class Channel:
-    """Serves operators' connections with some operations, and records changes in the audit log `actions`."""
+    """Serves operators' connections with some operations, and records changes in the audit log `audit_log`."""
 
     def __init__(self, handlers: OperationHandlers, audit_log: AuditLog) -> None:
         self._operations = handlers

@@ -74,7 +74,7 @@ class OperatorConnection:
         event_type: type[Any] = dict,
         on_event: Callable[[Any], None] = lambda _: None,
     ) -> T:
-        """Send a request and return its answer, passing the events before it to `tell`.
+        """Send a request and return its answer, passing the events before it to `on_event`.
 
         Raise the server's error: `UsageFault` if the request is wrong, else `ArenaFault`.
         """
@@ -140,7 +140,7 @@ async def connect_to_url(
 async def connect_to_folder(folder: Path, database: Database | None = None) -> AsyncIterator[OperatorConnection]:
     """Connect to the server that runs on a data folder and, if a `database` is given, has that open.
 
-    Raise as `connected` does.
+    Raise as `connect_to_url` does.
     """
     where = f"on {folder}"
     found = credentials.running_credentials(folder)

@@ -43,7 +43,8 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class OperationHandler(NamedTuple):
     """An operation of the server. `perform(request, tell)` does it and returns the answer, a struct or JSON value.
 
-    It may raise `Fault`. With `while_heard` it is cancelled when its operator disconnects; any other runs to its end.
+    It may raise `Fault`. With `cancel_on_disconnect` it is cancelled when its operator disconnects; any other runs to
+    its end.
     """
 
     request: type[Request]

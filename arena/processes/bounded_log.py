@@ -14,7 +14,7 @@ _READ_CHUNK_BYTES = 64 * 1024
 
 
 class BoundedLog:
-    """Writes the data from `pipe` to a file of at most `most` bytes; a full file is renamed to `FILE.1`.
+    """Writes the data from `pipe` to a file of at most `max_bytes` bytes; a full file is renamed to `FILE.1`.
 
     Data that cannot be written, as on a full disk, is dropped, so that the program never blocks.
     """

@@ -1,7 +1,7 @@
 """The specification of a bot's launch, and the messages between the arena and the keeper of the process.
 
-The arena sends a `LaunchSpec` as a line of JSON, later perhaps `TERMINATE`, and closes its side at the end. The keeper
-answers `STARTED`, or `FAILED` with an errno. A sandbox sends `LISTENING` with a socket.
+The arena sends a `LaunchSpec` as a line of JSON, later perhaps `TERMINATE_MESSAGE`, and closes its side at the end. The
+keeper answers `STARTED_MESSAGE`, or `FAILED_MESSAGE` with an errno. A sandbox sends `LISTENING_MESSAGE` with a socket.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ ENV_ALLOWLIST_PREFIXES = ("LC_", "NUMBA_", "OMP_", "PYTHON")
 
 
 def allowed_environment(environ: Mapping[str, str], extra_names: Sequence[str] = ()) -> dict[str, str]:
-    """Return the variables that every bot gets, and those in `more`. Raises `UsageFault` for one that is not set."""
+    """Return the variables that every bot gets, and those in `extra_names`. Raises `UsageFault` for one that is not
+    set.
+    """
     for name in extra_names:
         if name not in environ:
             raise UsageFault(f"--pass-env {name}: there is no such variable in the environment")

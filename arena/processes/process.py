@@ -65,7 +65,7 @@ class BotProcess:
     """A bot's process, which can be started again after it has ended.
 
     Its output is appended to a file, which is rotated if the specification has a `largest_log`. A keeper runs it, which
-    ends as it does, and kills it when this process is gone. If its sandbox sends a socket, `listen` makes the arena
+    ends as it does, and kills it when this process is gone. If its sandbox sends a socket, `on_socket` makes the arena
     listen on it, and returns a function to stop.
     """
 
@@ -97,7 +97,9 @@ class BotProcess:
         self.crashes = 0
 
     async def start(self) -> None:
-        """Run the program, unless `stop` was called. Raises `NoProgram`, and `ArenaFault` if the log is unwritable."""
+        """Run the program, unless `stop` was called. Raises `ProgramNotFound`, and `ArenaFault` if the log is
+        unwritable.
+        """
         if self._stopping:
             return
         with os_errors_as(ArenaFault, f"the log {self.log} can't be written"):
@@ -173,7 +175,7 @@ class BotProcess:
         return True
 
     async def stop(self, exit_timeout_s: float) -> None:
-        """Stop the process: wait `leave_within` seconds for it to exit, then terminate it, then kill it."""
+        """Stop the process: wait `exit_timeout_s` seconds for it to exit, then terminate it, then kill it."""
         self._stopping = True
         process = self._process
         if process is None or process.returncode is not None:
@@ -224,7 +226,7 @@ async def _read_answer(line: socket.socket, wanted: bytes) -> tuple[bytes, list[
 
 
 async def wait_for_exit(process: asyncio.subprocess.Process, timeout_s: float) -> bool:
-    """Wait for a process to end, for `within` seconds at most, and return whether it has."""
+    """Wait for a process to end, for `timeout_s` seconds at most, and return whether it has."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(timeout_s):
             await process.wait()

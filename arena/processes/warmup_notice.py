@@ -53,7 +53,7 @@ def _watch_logs(logs: Path, before: dict[Path, int], enough: threading.Event) ->
 
 
 def _find_warmup_line(log: Path, offset: int) -> str | None:
-    """Return the line in which a bot says that it warms up, after the first `begins` bytes of its log."""
+    """Return the line in which a bot says that it warms up, after the first `offset` bytes of its log."""
     try:
         with log.open("rb") as file:
             file.seek(offset)

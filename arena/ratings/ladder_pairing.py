@@ -32,8 +32,8 @@ _NEGLIGIBLE_UPSET = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Seeker:
-    """A bot on the ladder: its rating, how often it met each other bot, and when its seek began (`since`, in seconds).
-    `key` is the caller's own. `spent` are bots that it meets only if there is no other.
+    """A bot on the ladder: its rating, how often it met each other bot, and when its seek began (`seeking_since`, in
+    seconds). `key` is the caller's own. `spent` are bots that it meets only if there is no other.
     """
 
     bot: str

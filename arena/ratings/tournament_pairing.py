@@ -83,8 +83,8 @@ def swiss(
     paired: bool = False,
 ) -> list[Pairing]:
     """Schedule the next round of two-seat matches: equal scores meet, rematches are avoided, seats are balanced.
-    `scores` are the points so far; the caller decides what a bye counts (see `byes`). With an odd number of bots, the
-    lowest among those with the fewest byes has a bye.
+    `scores` are the points so far; the caller decides what a bye counts (see `count_byes`). With an odd number of bots,
+    the lowest among those with the fewest byes has a bye.
     """
     _check_enough(bots, 2, "a swiss tournament")
     number = max((pairing.round for pairing in played), default=-1) + 1

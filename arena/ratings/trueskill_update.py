@@ -136,7 +136,7 @@ class _NeighbourDifference:
 def update(players: Sequence[PlayerSkill], draws: Sequence[bool], weights: ResultWeights) -> list[tuple[float, float]]:
     """Return the ratings (mu, sigma) after a match of players in a row, the best first. `draws` has for each two
     neighbours whether they drew. Raises `FloatingPointError` if the probability of the result vanishes in the precision
-    of `weighing`.
+    of `weights`.
     """
     places = [_PlayerBelief(player) for player in players]
     links = [

@@ -98,8 +98,8 @@ def grade_match(
     """Return the grades of a match, and its luck.
 
     With `sims`, moves of unsolved games are estimated with this many simulations each. With `seat`, only its moves are
-    graded. `told` gets the moves as an iterator while they are graded, for progress; `keeping` caches estimates. Raises
-    `UsageFault` if the game has no grader, `BadRecord` as `replay` does.
+    graded. `on_moves` gets the moves as an iterator while they are graded, for progress; `open_cache` caches estimates.
+    Raises `UsageFault` if the game has no grader, `BadRecord` as `replay` does.
     """
     header = record.header
     lines = replay(record)
@@ -225,7 +225,7 @@ def position_costs(
 ) -> list[Costs]:
     """Return the losses of a bot in some matches, by game; games without a grader are left out. Each record comes with
     the bot's seat, because the bot may have had another name. Unsolved games are estimated with `sims` simulations per
-    move; `keeping` caches estimates. `told` gets the grades of each match.
+    move; `open_cache` caches estimates. `on_grades` gets the grades of each match.
     """
     found: defaultdict[str, list[Grades]] = defaultdict(list)
     for record, seat in records:

@@ -26,8 +26,8 @@ CLOCK_TOLERANCE_MS = 1
 
 
 def verify_record(record: Record, *, awaits_rating: bool = False) -> None:
-    """Replay the match and compare everything with the record. Raises `BadRecord`, naming the ply. A match that `waits`
-    to be rated may have no ratings yet.
+    """Replay the match and compare everything with the record. Raises `BadRecord`, naming the ply. A match that
+    `awaits_rating` to be rated may have no ratings yet.
     """
     header, footer = record.header, record.footer
     course, last = _replay_to_end(record)

@@ -80,8 +80,8 @@ class BotResolver:
             make_in_process_spec("bot", what)
 
     def resolve(self, header: Header, seat: int, current_names: Sequence[str] | None = None) -> Lineup:
-        """Return the bots that play the match of a header on. `called` are the current names of its bots, if some were
-        renamed. Raises `UsageFault` for a seat without a program.
+        """Return the bots that play the match of a header on. `current_names` are the current names of its bots, if
+        some were renamed. Raises `UsageFault` for a seat without a program.
         """
         origin = None if header.tournament is None else self._origin(header.tournament)
         names = [each.bot for each in header.seats]

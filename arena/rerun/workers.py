@@ -40,8 +40,8 @@ class RerunTask(NamedTuple):
     """A seat of a record for the `new` bots to take, and the range of continuations to play.
 
     The `old` bots play on after the recorded move; if None, the new ones do. `seeds` has for each seat the seeds from
-    which the recorded bot's randomness may derive; the last is the fallback. In the `known` seats, the programs are
-    believed to be the recorded bots'.
+    which the recorded bot's randomness may derive; the last is the fallback. In the `known_seats` seats, the programs
+    are believed to be the recorded bots'.
     """
 
     name: str

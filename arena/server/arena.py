@@ -73,8 +73,8 @@ class Arena(HostHandler):
     """An arena server. Its `host` resumes the matches of the journal and listens; `close` leaves running ones in it.
 
     Matches that do not count for the ladder of bots use `slow_clock` if a seat asks for it. A disconnected seat drops
-    out after `away` seconds; with 0, when its clock runs out. `operations` are the handlers of operator requests, and
-    `access` says who may send them. `meters` measure moves, and `work_clock` measures the work that clients cause.
+    out after `away` seconds; with 0, when its clock runs out. `make_operations` are the handlers of operator requests,
+    and `access` says who may send them. `meters` measure moves, and `work_clock` measures the work that clients cause.
     """
 
     def __init__(

@@ -60,7 +60,7 @@ class AssignedMatches:
         make_header: Callable[[], tuple[Header, bytes]],
         wait_s: float,
     ) -> ClosedMatch:
-        """Play a match and return it when it is over. `made` returns its header and seed when it starts.
+        """Play a match and return it when it is over. `make_header` returns its header and seed when it starts.
 
         A bot that does not connect within `wait` seconds loses. A repeated request joins the match in progress. Raises
         `JournalFault`, whatever `check` raises, and `UsageFault` if the id belongs to another tournament or the ladder.

@@ -38,7 +38,9 @@ RATE_BURST_MATCHES = 100
 
 
 class MatchRate:
-    """The rate limit of ladder matches per bot: `an_hour` (0: no limit), with a burst of `BURST` after a pause."""
+    """The rate limit of ladder matches per bot: `per_hour` (0: no limit), with a burst of `RATE_BURST_MATCHES` after a
+    pause.
+    """
 
     def __init__(self, per_hour: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = TokenBucket(min(RATE_BURST_MATCHES, per_hour), per_hour / 3600) if per_hour else None
@@ -64,7 +66,7 @@ MAX_PLAYING_SAMPLE = 128
 
 
 class PoolMembers:
-    """Bots by the kind of ladder match that each sought last. `plays` says whether a bot is in a match."""
+    """Bots by the kind of ladder match that each sought last. `is_playing` says whether a bot is in a match."""
 
     def __init__(self, is_playing: Callable[[str], bool], rng: Random) -> None:
         self._plays = is_playing
@@ -119,13 +121,13 @@ def named_opponents(seek: Seek) -> list[str]:
 class Matchmaker:
     """Pairs active seeks in periodic rounds until `close`.
 
-    `begin` starts a match of seeks that fit. `bots` has ratings, past encounters and rating permissions. `plays(bot)`
-    says whether a bot is in a match. `rate` limits the ladder matches of each bot. While `held()` is true, pairing
-    pauses.
+    `begin` starts a match of seeks that fit. `bots` has ratings, past encounters and rating permissions.
+    `is_playing(bot)` says whether a bot is in a match. `rate` limits the ladder matches of each bot. While
+    `is_paused()` is true, pairing pauses.
 
-    `most(bot)` is the number of matches that may start for a bot; call `again` when it rises from 0. `chance` draws
-    among open seeks. `sated(bot, other)` says whether a bot may take no more open seeks of another. `count(sought,
-    back)` is called for each seek that becomes active, or with `back` ends.
+    `capacity(bot)` is the number of matches that may start for a bot; call `reschedule` when it rises from 0. `rng`
+    draws among open seeks. `is_at_open_limit(bot, other)` says whether a bot may take no more open seeks of another.
+    `on_seek_changed(sought, back)` is called for each seek that becomes active, or with `back` ends.
     """
 
     def __init__(

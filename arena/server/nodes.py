@@ -82,7 +82,7 @@ class NodeTimeouts:
 
 
 class SingleNode:
-    """An arena with a single server. `Nodes` overrides this for several nodes."""
+    """An arena with a single server. `ClusterView` overrides this for several nodes."""
 
     url: str | None = None
     """The URL where clients connect to this node, if there are several."""
@@ -143,11 +143,12 @@ class SingleNode:
 
 
 class ClusterView(SingleNode):
-    """The nodes of an arena as seen by the one with this `number` and `url`. `run`, `listen` and `hear` never end.
+    """The nodes of an arena as seen by the one with this `number` and `url`. `run`, `listen` and `read_when_woken`
+    never end.
 
-    Callbacks: `changed` when another node may pair a game; `heard` with each announcement, or None if some were missed;
-    `taken` when another process has this node's name; `warn` and `warn_of_clock` with a warning for the operator, or
-    None.
+    Callbacks: `on_changed` when another node may pair a game; `on_announcement` with each announcement, or None if some
+    were missed; `on_name_taken` when another process has this node's name; `on_warning` and `on_clock_warning` with a
+    warning for the operator, or None.
     """
 
     def __init__(
@@ -468,8 +469,8 @@ class ClusterView(SingleNode):
             await asyncio.sleep(MIN_READ_INTERVAL_S)
 
     async def read_announcements(self) -> None:
-        """Read new announcements and call `heard` for each; the first call reports that anything may have changed.
-        Raises `StoreError`.
+        """Read new announcements and call `on_announcement` for each; the first call reports that anything may have
+        changed. Raises `StoreError`.
         """
         if self._position is None:
             self._position = await self._store.read(last_announcement)

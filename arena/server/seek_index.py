@@ -112,8 +112,8 @@ SeeksByBot = dict[str, dict[str, ActiveSeek]]
 
 
 class SeekIndex:
-    """The active seeks. Queries take constant time, except `partner`. `count(sought, back)` is called for each seek
-    that becomes active, or with `back` ends.
+    """The active seeks. Queries take constant time, except `find_partner`. `on_seek_changed(sought, back)` is called
+    for each seek that becomes active, or with `back` ends.
     """
 
     def __init__(self, on_seek_changed: Callable[[ActiveSeek, bool], None]) -> None:
@@ -178,7 +178,7 @@ class SeekIndex:
 
     def find_partner(self, seek: ActiveSeek, is_free: Callable[[str], object]) -> ActiveSeek | None:
         """Return a two-seat seek that this one names or that names its bot, the oldest of its bot; or None. If several
-        bots name it, prefer the first that is `free`; each may be tested.
+        bots name it, prefer the first that is `is_free`; each may be tested.
         """
         bot, spec = seek.key, seek.spec
         for opponent in seek.opponents:

@@ -16,8 +16,8 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class StallGuard:
-    """Detects stalls of the process: `look` runs before anything is sent, and periodically in `run`. If more than
-    `MOST` seconds have passed since the last look, `stalled` is called with them. It must not return.
+    """Detects stalls of the process: `check` runs before anything is sent, and periodically in `run`. If more than
+    `MAX_STALL_S` seconds have passed since the last look, `on_stall` is called with them. It must not return.
     """
 
     def __init__(self, on_stall: Callable[[float], None]) -> None:
@@ -25,7 +25,7 @@ class StallGuard:
         self._last_check = time.clock_gettime(_CLOCK)
 
     def check(self) -> None:
-        """Call `stalled` if the process was suspended for too long."""
+        """Call `on_stall` if the process was suspended for too long."""
         now = time.clock_gettime(_CLOCK)
         if now - self._last_check > MAX_STALL_S:
             self._stalled(now - self._last_check)

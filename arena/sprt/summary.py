@@ -57,7 +57,7 @@ def format_one_unit(findings: Findings) -> str:
 
 
 def format_expected_length(question: Question, seats: int, own_seats: int) -> str | None:
-    """Return the expected length of a test on raw results, or None; the first bot has `own` of the seats."""
+    """Return the expected length of a test on raw results, or None; the first bot has `own_seats` of the seats."""
     if question.value is not None or question.hypotheses is None:
         return None
     least = MIN_UNITS * seats if seats > 2 else 0

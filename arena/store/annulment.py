@@ -50,8 +50,8 @@ class AnnulmentPlan:
     time.
 
     Reads alone compute the new ratings; each `advance` extends them to matches stored meanwhile. `save` writes them,
-    and raises `DecidedMeanwhile` if other matches were annulled or a season began since. Raises `UsageFault` for an
-    unknown match or bot, and for a match that was never rated.
+    and raises `RatingDecisionsChanged` if other matches were annulled or a season began since. Raises `UsageFault` for
+    an unknown match or bot, and for a match that was never rated.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class AnnulmentPlan:
         return 0 if self._rebuild is None else self._rebuild.advance(connection)
 
     def save(self, connection: Connection) -> AnnulmentOutcome:
-        """Write the change and all ratings that follow from it. Raises `DecidedMeanwhile`."""
+        """Write the change and all ratings that follow from it. Raises `RatingDecisionsChanged`."""
         if self._rebuild is not None:
             record_decision(connection, self._version)
             summaries.remove_matches(connection, self._numbers)

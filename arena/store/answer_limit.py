@@ -37,8 +37,8 @@ def of_server(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> Databa
 
 
 class AnswerLimit:
-    """Decides when a session that does not answer is closed. Thread-safe. A limit with a `process` hurries when that
-    does.
+    """Decides when a session that does not answer is closed. Thread-safe. A limit with a `process_limit` hurries when
+    that does.
     """
 
     def __init__(

@@ -90,7 +90,7 @@ def plan_archive(folder: Path, records: Sequence[OldRecord]) -> NewArchive | Non
 
 def write_archive(new: NewArchive) -> int:
     """Write an archive file, sync it, and compare it with what was to be written. Return its size in bytes. The caller
-    holds `changing`. Raises `ArenaFault`.
+    holds `lock_archives`. Raises `ArenaFault`.
     """
     path = new.path
     try:

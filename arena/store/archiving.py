@@ -148,8 +148,8 @@ def move_records(
 def move_all(
     store: Store, old: OldRecordFilter, folder: Path, on_transaction: Callable[[float], None] = lambda seconds: None
 ) -> ArchivingTotals:
-    """Move all old records into archive files of a folder. `rest` is called after each transaction with the seconds it
-    took. Raises `ArenaFault`; what is already moved stays moved.
+    """Move all old records into archive files of a folder. `on_transaction` is called after each transaction with the
+    seconds it took. Raises `ArenaFault`; what is already moved stays moved.
     """
     moved, place, before = ArchivingTotals(), ScanPosition(), None
     while place != before:

@@ -27,8 +27,8 @@ class DataFolderInUse(ArenaFault):
 
 @contextmanager
 def lock(folder: Path) -> Iterator[None]:
-    """Lock a data folder, creating it if needed. The lock ends with the process. Raises `Locked`, which names the
-    holder. Files that are created inside the block are accessible only to this user.
+    """Lock a data folder, creating it if needed. The lock ends with the process. Raises `DataFolderInUse`, which names
+    the holder. Files that are created inside the block are accessible only to this user.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)

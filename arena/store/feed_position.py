@@ -39,7 +39,7 @@ def feed_range(connection: Connection, node: int = 0) -> tuple[int, int]:
 def match_ends_between(
     connection: Connection, position: int, last: int, limit: int, node: int = 0
 ) -> list[tuple[int, str]]:
-    """Return up to `most` (number, id) pairs of ladder matches after `position` up to `last`, in order."""
+    """Return up to `limit` (number, id) pairs of ladder matches after `position` up to `last`, in order."""
     number = matches.c.number
     query = select(number, matches.c.id).where(number > position, number <= last, _concerns(node))
     return [(at, match) for at, match in connection.execute(query.order_by(number).limit(limit))]

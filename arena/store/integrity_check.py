@@ -41,7 +41,7 @@ class RecordCheck(Protocol):
         *,
         is_pending: bool = False,
     ) -> Iterable[str]:
-        """Yield a line per problem. A match that `waits` is not rated yet."""
+        """Yield a line per problem. A match that `is_pending` is not rated yet."""
 
 
 class _StoredMatch(NamedTuple):
@@ -60,7 +60,9 @@ def check_database(
     check_record: RecordCheck = lambda result, ratings, luck, record, is_pending=False: (),
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Iterator[str]:
-    """Yield a line per problem. `look` compares results with records; `progress` gets matches checked and in all."""
+    """Yield a line per problem. `check_record` compares results with records; `progress` gets matches checked and in
+    all.
+    """
     for what, part in (
         ("the file", _check_file(connection)),
         ("the views", views.find_problems(connection)),
@@ -214,7 +216,7 @@ def _check_match(
         try:
             body = result_queries.record_of(connection, result.match)
         except result_queries.RecordRemoved:
-            return  # `_archives` reports the missing file once
+            return  # `_check_archives` reports the missing file once
     if body is None:
         if rows[0].record_bytes is not None or moved is not None:
             yield f"match {result.match} has no record"

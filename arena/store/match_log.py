@@ -201,8 +201,8 @@ def prove_inclusion(connection: Connection, match: str) -> InclusionProof | None
 
 
 def prove_consistency(connection: Connection, size: int, head_size: int | None = None) -> ConsistencyProof:
-    """Return a proof that the log, now or with `of` entries, extends the log with `size` entries. Raises `UsageFault`
-    if the log never had that size, and `DamagedLog`.
+    """Return a proof that the log, now or with `head_size` entries, extends the log with `size` entries. Raises
+    `UsageFault` if the log never had that size, and `DamagedLog`.
     """
     head = log_head(connection, head_size)
     if head is None or not 1 <= size <= head.size:

@@ -49,7 +49,7 @@ def read_page(
     after: str | None,
     limit: int,
 ) -> Page[R]:
-    """Run a query from the cursor `after` on, and return a page of its rows converted by `make`. Raises `UsageFault`.
+    """Run a query from the cursor `after` on, and return a page of its rows converted by `to_row`. Raises `UsageFault`.
 
     `place` maps the columns that define the order to their types. The query gets the last row's values of these,
     `start` (true on the first page) and a `limit` one above the page's. Each of its rows has the `total`.

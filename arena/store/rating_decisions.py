@@ -27,7 +27,7 @@ def decisions_version(connection: Connection) -> int:
 
 
 def record_decision(connection: Connection, expected_version: int | None = None) -> None:
-    """Count a decision. Raises `DecidedMeanwhile` if others were made since `expected_version`."""
+    """Count a decision. Raises `RatingDecisionsChanged` if others were made since `expected_version`."""
     if expected_version not in (None, decisions_version(connection)):
         raise RatingDecisionsChanged
     execute(connection, _INCREMENT)

@@ -41,8 +41,8 @@ class SeatCorrection(NamedTuple):
 class RatingRebuild:
     """Rates the matches of some or all pools again, from a match number on, and collects corrections.
 
-    It only reads until `save`; each `advance` includes matches stored meanwhile. `pools_of` overrides the pools of
-    matches by number; None means unrated.
+    It only reads until `save`; each `advance` includes matches stored meanwhile. `pool_overrides` overrides the pools
+    of matches by number; None means unrated.
     """
 
     def __init__(

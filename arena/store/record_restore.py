@@ -27,7 +27,7 @@ def restore_records(connection: Connection, bodies: Mapping[str, bytes]) -> None
 
 
 def is_record_broken(connection: Connection, match: str, check_record: RecordCheck) -> bool:
-    """Return whether a match's record is missing, or is wrong according to `look`."""
+    """Return whether a match's record is missing, or is wrong according to `check_record`."""
     try:
         body = record_of(connection, match)
         return body is None or find_complaint(connection, match, body, check_record) is not None
@@ -36,7 +36,7 @@ def is_record_broken(connection: Connection, match: str, check_record: RecordChe
 
 
 def find_complaint(connection: Connection, match: str, body: bytes, check_record: RecordCheck) -> str | None:
-    """Return the first problem that `look` finds when it compares a record with its match's result, or None."""
+    """Return the first problem that `check_record` finds when it compares a record with its match's result, or None."""
     stored = result_with_seats(connection, match)
     assert stored is not None  # matches are never deleted
     return next(iter(check_record(*as_recorded(*stored), None, body)), None)

@@ -95,7 +95,7 @@ def all_bots(connection: Connection) -> list[RegisteredBot]:
 def roster_page(
     connection: Connection, search: str = "", *, after: str | None = None, limit: int = 200
 ) -> Page[RosterRow]:
-    """Return a page of the bots whose names contain `find`, each with its latest incident."""
+    """Return a page of the bots whose names contain `search`, each with its latest incident."""
     given = {"find": fold_name(search)}
     return read_page(connection, _ROSTER, given, {"key": str}, _roster_row, after=after, limit=limit)
 

@@ -19,7 +19,7 @@ STEADY_DAYS = 1.0
 """After a step, the operator has this long to notice that the clock is wrong."""
 DAY_S = 86400.0
 NOW_SQL = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
-"""SQL for the server's time, in the format of `utc`."""
+"""SQL for the server's time, in the format of `utc_now`."""
 _LAST_READING = "SELECT looked, steady_since FROM retention_clock"
 _STORE_READING = """INSERT INTO retention_clock (id, looked, steady_since) VALUES (1, :looked, :steady_since)
 ON CONFLICT (id) DO UPDATE SET looked = excluded.looked, steady_since = excluded.steady_since"""

@@ -65,7 +65,7 @@ def _short_text(max_characters: int) -> TypeEngine[str]:
 
 
 def _partial(name: str, *columns: str | TextClause, where: str) -> Index:
-    """Return a partial index, effective on PostgreSQL only after `index_some_on_postgresql`."""
+    """Return a partial index, effective on PostgreSQL only after `enable_partial_indexes_on_postgresql`."""
     return Index(name, *columns, sqlite_where=text(where))
 
 

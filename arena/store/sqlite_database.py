@@ -118,7 +118,7 @@ class SqliteDatabase(Database):
         return self._connect(checkpoint=checkpoint)
 
     def _connect(self, *, wal: bool = True, checkpoint: bool = True) -> Engine:
-        """Return an engine. Without `log`, a file that is not ours yet gets no WAL: commits go to the file itself."""
+        """Return an engine. Without `wal`, a file that is not ours yet gets no WAL: commits go to the file itself."""
 
         def prepare(raw: Any) -> None:
             raw.isolation_level = None

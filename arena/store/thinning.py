@@ -116,7 +116,7 @@ def remove_records(connection: Connection, cutoffs: RemovalCutoffs) -> RemovalTo
 
 class RecordsOfBot:
     """Removes the records of a bot's matches, tournaments included, oldest first. Records in archive files only lose
-    their references; `leave_out_removed` then purges the files.
+    their references; `purge_removed_records` then purges the files.
     """
 
     def __init__(self, bot: str) -> None:

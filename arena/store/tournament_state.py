@@ -26,7 +26,7 @@ def open_tournament(
     """Return the id and seed of the tournament with these arguments (canonical JSON without the seed).
 
     With a seed, take that tournament, finished or not. Without one, take the newest unfinished one, or start one with a
-    random seed. The dice of a new one follow from `chance` (canonical JSON) and the seed, or else from its id.
+    random seed. The dice of a new one follow from `dice_arguments` (canonical JSON) and the seed, or else from its id.
     """
     if seed is None:
         unfinished = connection.execute(
@@ -127,7 +127,7 @@ class StoredTournament(NamedTuple):
 def find_similar_tournaments(
     connection: Connection, arguments: str, ignored: Collection[str]
 ) -> list[StoredTournament]:
-    """Return stored tournaments whose arguments are the same except for those named in `but`, newest first."""
+    """Return stored tournaments whose arguments are the same except for those named in `ignored`, newest first."""
     played = func.count(matches.c.number)
     columns = [tournaments.c[name] for name in ("id", "seed", "arguments", "finished")]
     query = (
@@ -198,7 +198,7 @@ def drop_pending(connection: Connection, matches: Sequence[str]) -> None:
 def find_pending_problems(
     connection: Connection, check_record: Callable[[Result, tuple[()], MatchLuck | None, bytes], Iterable[str]]
 ) -> Iterator[str]:
-    """Yield a line per problem with waiting matches. `look` compares a result with its record."""
+    """Yield a line per problem with waiting matches. `check_record` compares a result with its record."""
     known = select(matches.c.id).where(matches.c.id == awaiting.c.match).exists().label("known")
     for row in connection.execute(select(awaiting, known).order_by(awaiting.c.match)):
         if row.known:

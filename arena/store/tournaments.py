@@ -155,7 +155,7 @@ def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str
 
 
 def _best_paid(rows: Sequence[Any]) -> list[str]:
-    """Return the bots with the highest mean payoff of a tournament, from rows of `_PAID`."""
+    """Return the bots with the highest mean payoff of a tournament, from rows of `_PAYOFFS_BY_PAIR`."""
     matches = [
         MatchPayoffs(((row.name, TotalPayoff(float(row.total), int(row.rounds))), (row.rival, None))) for row in rows
     ]
@@ -177,7 +177,7 @@ MAX_CACHED_STANDINGS = 64
 
 
 def tournament_table(connection: Connection, name: str, cache: StandingsCache) -> TournamentTable | None:
-    """Return a tournament with its table of all participants, or None. `known` is the cache."""
+    """Return a tournament with its table of all participants, or None. `cache` is the cache."""
     row = execute(connection, _SELECT_TOURNAMENT, {"id": name, "limit": 1}).one_or_none()
     if row is None:
         return None

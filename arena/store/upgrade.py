@@ -42,7 +42,7 @@ def upgrade_database(database: Database, backup: Path | None = None) -> tuple[st
 
 
 def migrate(engine: Engine, rebuild: Callable[[Connection], object] = lambda connection: None) -> None:
-    """Run the missing migrations and `then` in one writing transaction."""
+    """Run the missing migrations and `rebuild` in one writing transaction."""
     from alembic import command
     from alembic.config import Config
 

@@ -99,7 +99,7 @@ def _parse_contestant(word: str, known: Sequence[str], defaults: Mapping[str, st
 
 
 def _contestant_of_path(name: str, path: str, suffix: str, *, in_process: bool) -> Contestant:
-    """Return the bot in a file; `more` is what follows in the word: `:CLASS` or settings."""
+    """Return the bot in a file; `suffix` is what follows in the word: `:CLASS` or settings."""
     if not in_process:
         return Contestant(name, make_startable([path]))
     spec = _spec_of_file(name, [f"{path}{suffix}"])

@@ -50,9 +50,9 @@ def play_matches(
 ) -> Iterator[Sequence[MatchReport]]:
     """Yield the reports of the matches, each once, in the order given. The caller may stop at any time.
 
-    `early` are reports of matches that were played before. `hold` receives reports that arrive before their turn.
-    Raises `ArenaFault` when a bot cannot go on, after all reports that can be yielded, and what `WorkerPool.run`
-    raises.
+    `early_reports` are reports of matches that were played before. `on_early_reports` receives reports that arrive
+    before their turn. Raises `ArenaFault` when a bot cannot go on, after all reports that can be yielded, and what
+    `WorkerPool.run` raises.
     """
     waiting = {place_of(report.result): report for report in early_reports}
     missing = [match for match in matches if match.place not in waiting]

@@ -28,7 +28,7 @@ def check_bots(contestants: Sequence[Contestant], game: Game[Any, Any], *, stric
 
 
 class InProcessHost:
-    """The bots of a job, kept from match to match. The constructor raises `UsageFault` like `check`."""
+    """The bots of a job, kept from match to match. The constructor raises `UsageFault` like `check_bots`."""
 
     def __init__(self, job: MatchJob) -> None:
         self._job = job
@@ -61,9 +61,9 @@ def make_players(
     *,
     strict: bool,
 ) -> InProcessPlayers:
-    """Make bots that play in this process; `say` receives messages for a bot's author, with the bot's name.
+    """Make bots that play in this process; `on_message` receives messages for a bot's author, with the bot's name.
 
-    Raises `UsageFault` for a bot that cannot be made or does not play the game, as defined by `InProcess`.
+    Raises `UsageFault` for a bot that cannot be made or does not play the game, as defined by `InProcessPlayers`.
     """
     offers = entry_points(group=PLAYERS)
     if not offers:

@@ -27,7 +27,7 @@ def default_concurrency(bots: int) -> int:
 def check_size(
     rules: Game[Any, Any], format_: str, bot_count: int, rounds: int, *, paired: bool, max_matches: int = MAX_MATCHES
 ) -> None:
-    """Raise `UsageFault` unless there are enough bots for a match and at most `most` matches."""
+    """Raise `UsageFault` unless there are enough bots for a match and at most `max_matches` matches."""
     game, seats = rules.name, rules.seats
     if seats != 2 and format_ in TWO_SEAT_FORMATS:
         raise UsageFault(f"{TWO_SEAT_FORMATS[format_]} is for two seats: {game} has {seats} under this config")

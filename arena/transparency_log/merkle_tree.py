@@ -32,7 +32,7 @@ def peak_positions(size: int) -> list[tuple[int, int]]:
 
 
 class IncrementalTree:
-    """A tree to append leaves to. It starts from the size of a tree and the hashes of its `peaks`."""
+    """A tree to append leaves to. It starts from the size of a tree and the hashes of its `peak_positions`."""
 
     def __init__(self, size: int, hashes: Sequence[bytes]) -> None:
         self.size = size

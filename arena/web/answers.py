@@ -41,7 +41,7 @@ Pieces = Iterator[bytes | None]
 
 class StreamedAnswer(NamedTuple):
     """An answer produced in pieces. `source` identifies its content for the entity tag, if it may be long. It needs
-    `held` bytes of memory while it is produced.
+    `held_bytes` bytes of memory while it is produced.
     """
 
     pieces: Pieces

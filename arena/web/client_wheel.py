@@ -103,7 +103,9 @@ def _metadata() -> str:
 
 
 def find_contents() -> set[Path]:
-    """Return the modules reachable by imports from `ENTRIES`, and the data files in their packages, such as maps."""
+    """Return the modules reachable by imports from `ENTRY_MODULES`, and the data files in their packages, such as
+    maps.
+    """
     modules: set[Path] = set()
     waiting = [*ENTRY_MODULES]
     while waiting:

@@ -1,7 +1,7 @@
 """Grades a match in a process of its own, because solving its map or estimating its moves takes long: `python -m
 arena.web.grader NAME WANTED`, the latter as JSON.
 
-It reads the record from standard input and writes a `Graded`, or a `Refused` if the match can't be graded.
+It reads the record from standard input and writes a `GradedMatch`, or a `Refused` if the match can't be graded.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def offline_page(record: Record) -> bytes:
 def offline_page_in_pieces(record: Record, grade: Callable[[Record], Grades | None]) -> Iterator[bytes]:
     """Yield the file in pieces, keeping only one ply of the match in memory.
 
-    `graded` computes the grades.
+    `grade` computes the grades.
     The nonce for its scripts and styles is a hash of the match, so the same match gives the same bytes.
     """
     match = ReplayedMatch(record)

@@ -1,6 +1,6 @@
 """The pages' process beside a server, `python -m arena.web.process`.
 
-It reads a `WebServerConfig` from standard input as a line of JSON, and perhaps `RELOAD` later. It ends when its
+It reads a `WebServerConfig` from standard input as a line of JSON, and perhaps `RELOAD_LINE` later. It ends when its
 standard input is closed, so it never outlives the server.
 """
 

@@ -1,4 +1,6 @@
-"""The messages that a server sends to the pages' process on its standard input: a `WebServerConfig`, and `RELOAD`."""
+"""The messages that a server sends to the pages' process on its standard input: a `WebServerConfig`, and
+`RELOAD_LINE`.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def scale_of(bots: Sequence[RatedBot]) -> StrengthScale:
     """Return the scale of a pool: who moves at random is the weakest, whatever that is worth there.
 
     Where luck decides much, all ratings are near each other, and words by rating alone would call everybody medium. So
-    words are as far apart as there is room up to the strongest, within `MIN_STEP` and `STEP`.
+    words are as far apart as there is room up to the strongest, within `MIN_STEP` and `RATING_STEP`.
     """
     known = [bot for bot in bots if bot.played >= MIN_RATED_MATCHES]
     random_mus = [bot.mu for bot in known if bot.bot in RANDOM_BOTS]

@@ -18,7 +18,7 @@ RETRY_AFTER_S = 5
 
 
 class FairTaskQueue:
-    """A fair queue with `at_once` running tasks, and at most `per_address` and `waiting` (in all) waiting ones."""
+    """A fair queue with `threads` running tasks, `max_waiting_per_address` and `max_waiting` limit the waiting ones."""
 
     def __init__(self, threads: int, max_waiting_per_address: int, max_waiting: int) -> None:
         self._free = threads

@@ -48,8 +48,8 @@ from arena.host.timeouts import HostTimeouts
 from referee.match import MatchTimeouts
 ready = MatchTimeouts(ready_timeout_s=MatchTimeouts().ready_timeout_s / {haste})
 serve.HostTimeouts = partial(HostTimeouts, match=ready)
-rate_limits.FORGOTTEN_AFTER /= {haste}
-for name in ("FIRST", "LONGEST", "LONGEST_OF_ADDRESS"):
+rate_limits.FAILURE_TTL_S /= {haste}
+for name in ("FIRST_PAUSE_S", "MAX_PAUSE_S", "MAX_ADDRESS_PAUSE_S"):
     setattr(playban, name, getattr(playban, name) / {haste})
 cli.main()
 """

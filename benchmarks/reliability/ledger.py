@@ -227,7 +227,7 @@ class RandomPlayer:
 
 
 async def finish_matches(players: list[RandomPlayer], data: Path) -> list[str]:
-    """Let all running matches end, within `SETTLED` seconds."""
+    """Let all running matches end, within `SETTLE_TIMEOUT_S` seconds."""
     for player in players:
         player.seeking = False
     async with asyncio.timeout(SETTLE_TIMEOUT_S):

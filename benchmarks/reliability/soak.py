@@ -62,7 +62,7 @@ MAX_KIB_PER_MATCH = 0.5
 
 
 class ServerSample(NamedTuple):
-    """A measurement `at` seconds after the server's start; `held` is in the order of `COUNTED`."""
+    """A measurement `at` seconds after the server's start; `held` is in the order of `MEASURE_NAMES`."""
 
     at: float
     held: tuple[float, ...]

@@ -29,7 +29,7 @@ from rig import TIMEOUT_S, parse_options
 TESTS = Path(__file__).parents[2] / "tests"
 EMPTY_FINDINGS: tuple[Any, ...] = ([], False, None)
 ALLOWED_FINDINGS = {"arena", "processes", "scratch"}
-"""The things that a bot may have in its sandbox too; the last two up to the limits in `WORST`."""
+"""The things that a bot may have in its sandbox too; the last two up to the limits in `FINDING_LIMITS`."""
 FINDING_LIMITS = {"processes": 300, "scratch": 64}
 
 

@@ -45,7 +45,7 @@ class PageClient:
         self._page = page
 
     def fetch(self, *path: str, **query: Any) -> Any:
-        """Return the decoded answer of the API at a path. Raises `NoPage`, with the page's message if it has one."""
+        """Return the decoded answer of the API at a path. Raises `PageError`, with the page's message if it has one."""
         if self._page is None:
             self._page = self._find_page()
         given = {key: value for key, value in query.items() if value is not None}
@@ -74,7 +74,7 @@ class PageClient:
 
 
 def _get(url: str, timeout_s: float) -> tuple[int, bytes, Mapping[str, str]]:
-    """Return status, body and headers, whatever the status. Raises `NoPage`."""
+    """Return status, body and headers, whatever the status. Raises `PageError`."""
     try:
         told = fetch(
             url, MAX_ANSWER_BYTES, timeout_s, headers={"Accept": "application/json"}, proxies=not is_loopback(url)

@@ -178,7 +178,7 @@ def find_matches(page: PageClient, limit: int, **conditions: str | None) -> Foun
 
 
 def read_replay(page: PageClient, match: str, from_ply: int) -> Replay:
-    """Return a finished match from a ply on. Raises `NoPage`."""
+    """Return a finished match from a ply on. Raises `PageError`."""
     told = page.fetch("matches", match)
     header, footer = told["header"], told["footer"]
     try:
@@ -218,7 +218,7 @@ def _has_note(sealed: dict[str, Any]) -> bool:
 
 
 def read_grades(page: PageClient, match: str) -> GradesAnswer:
-    """Return the grades of a match's moves. Raises `NoPage`, also if the game is not solved."""
+    """Return the grades of a match's moves. Raises `PageError`, also if the game is not solved."""
     told = page.fetch("matches", match, "grades")
     worst = sorted((move for move in told["moves"] if move["gave_away"] > 0), key=lambda move: -move["gave_away"])
     return GradesAnswer(

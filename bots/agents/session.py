@@ -21,7 +21,7 @@ CLOSE_TIMEOUT_S = 1.5
 
 
 class AgentSession(ClientBase):
-    """One agent's link to the arena. `play` keeps the connection; `do` carries out decisions."""
+    """One agent's link to the arena. `play` keeps the connection; `perform` carries out decisions."""
 
     def __init__(self, name: str, settings: Settings, token: str) -> None:
         self.protocol = AgentProtocol(name, token, settings.url, os.urandom(16).hex())
@@ -37,7 +37,7 @@ class AgentSession(ClientBase):
 
     @property
     def is_settled(self) -> bool:
-        """True once all matches under way are known, or an attempt to connect failed, which `trouble` then explains."""
+        """True once all matches under way are known, or an attempt to connect failed, which `status` then explains."""
         here = self.protocol.connected and not self.protocol.awaited
         return here or self.is_refused or self._first.down_since is not None
 
@@ -46,7 +46,7 @@ class AgentSession(ClientBase):
         self._run_step(lambda: [*effects])
 
     async def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait until `done` holds, at most `seconds`. Return whether it holds."""
+        """Wait until `condition` holds, at most `timeout_s`. Return whether it holds."""
         try:
             async with asyncio.timeout(timeout_s):
                 while not condition():
@@ -56,7 +56,7 @@ class AgentSession(ClientBase):
         return True
 
     async def keep_connection(self) -> None:
-        """Keep the connection until `leave`, or until the arena refuses it, which `trouble` then explains."""
+        """Keep the connection until `close`, or until the arena refuses it, which `status` then explains."""
         try:
             await self.play()
         except Fault as fault:

@@ -89,7 +89,7 @@ class AgentMatch:
 
 
 class AgentProtocol(ClientProtocol):
-    """The protocol of one agent under `name`. The results are in `seek`, `refused`, `match` and `listing`."""
+    """The protocol of one agent under `name`. The results are in `seek`, `seek_refusal`, `match` and `listing`."""
 
     def __init__(self, name: str, token: str, url: str, seed: str) -> None:
         self.connected = False
@@ -162,7 +162,7 @@ class AgentProtocol(ClientProtocol):
         return [messages.List()]
 
     def move(self, choice: Choice) -> list[Effect]:
-        """Answer the open turn. Raises `NoMove` for what can't be sent."""
+        """Answer the open turn. Raises `UnsendableMove` for what can't be sent."""
         match = self.current_match
         assert match is not None
         assert match.open_choice is not None

@@ -105,7 +105,7 @@ class Contest:
 
     def lost_positions(self, heaps: Sequence[int]) -> dict[Heaps, int]:
         """Return the lost positions that have a move and heaps no larger than those given, each with the number of
-        orders in which `start: p-position` deals it. Raises `TooLarge`.
+        orders in which `start: p-position` deals it. Raises `GameTooLarge`.
         """
         bounds = sorted(heaps)
         few = comb(bounds[-1] + len(bounds), len(bounds)) <= MAX_STARTS and sum(bounds) <= MAX_PLIES

@@ -84,7 +84,7 @@ CHANCELESS_SEARCHES = ("minimax", "negamax", "alphabeta", "alphabeta+table")
 
 def compare_searches(rules: Game[Any, Any], root: Any, depth: int | None, evaluate: Evaluate) -> SearchComparison:
     """Run every search on `root`, `depth` plies deep. Without a depth, search the whole game if its tree has at most
-    `MOST_NODES`, else the most plies that stay within that.
+    `MAX_NODES`, else the most plies that stay within that.
     """
     extent = measure_extent(
         rules, root, DEFAULT_MAX_DEPTH if depth is None else depth, MAX_DEPTH if depth else MAX_NODES
@@ -119,7 +119,7 @@ class TreeExtent(NamedTuple):
 
 
 def measure_extent(rules: Game[Any, Any], root: Any, plies: int, max_nodes: int) -> TreeExtent:
-    """Count the tree level by level until `plies` levels are counted or it has more than `most` nodes.
+    """Count the tree level by level until `plies` levels are counted or it has more than `max_nodes` nodes.
 
     Equal positions of a level are expanded once and counted with the number of paths to them.
     """

@@ -1,4 +1,4 @@
-"""Opens a WebSocket to the arena. Raises `Away` if trying again may help, `Refused` if it can't."""
+"""Opens a WebSocket to the arena. Raises `ArenaUnreachable` if trying again may help, `ArenaRefused` if it can't."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ class _SameHostConnect(open_websocket):
 
 
 async def connect(url: str, timeouts: ClientTimeouts) -> ClientConnection:
-    """Open a connection to the arena at `url`. Raises `Away`, `Refused`; `UsageFault` for a bad URL or proxy."""
+    """Open a connection to the arena at `url`. Raises `ArenaUnreachable`, `ArenaRefused`; `UsageFault` for a bad URL or
+    proxy.
+    """
     try:
         return await _SameHostConnect(
             url,

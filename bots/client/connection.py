@@ -111,8 +111,8 @@ class NodeConnection:
         return max(0.0, min(seconds, self.down_since + self._patience - self._clock()))
 
     def _report_down(self, reason: str, activity: str = "trying again") -> None:
-        """Report why the bot is not connected, and `so` what it does: at once, then at intervals. Stop when patience
-        ends.
+        """Report why the bot is not connected, and `activity` what it does: at once, then at intervals. Stop when
+        patience ends.
 
         Patience does not end while another node is connected.
         """

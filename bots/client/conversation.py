@@ -84,14 +84,14 @@ class Conversation(ClientProtocol):
         """The games that the bot still has to warm up for. The first is in progress."""
         self._seeks_made = 0
         self._held_games: set[str] = set()
-        """Games that were refused and are not sought until their `SeekLater` is due."""
+        """Games that were refused and are not sought until their `ScheduleSeek` is due."""
         self._backoffs: defaultdict[str, Backoff] = defaultdict(lambda: Backoff(FIRST_SEEK_DELAY_S, MAX_SEEK_DELAY_S))
         """The backoff of each game's seeks."""
         self._listing_interval_s = first_look_delay_s
         self._listing_scheduled = False
-        """True if a `LookLater` is due."""
+        """True if a `ScheduleListing` is due."""
         self._match_began = False
-        """True if a match began since the last `LookLater`."""
+        """True if a match began since the last `ScheduleListing`."""
         self._reports_listing = False
         """True if the next listing has to be reported."""
         self._failed_in_a_row = 0
@@ -140,12 +140,12 @@ class Conversation(ClientProtocol):
         return effects
 
     def retry_seek(self, game: str) -> list[Effect]:
-        """Seek the game again: its `SeekLater` is due."""
+        """Seek the game again: its `ScheduleSeek` is due."""
         self._held_games.discard(game)
         return self._seek_or_stop()
 
     def request_listing(self) -> list[Effect]:
-        """Request a listing, unless a match began meanwhile: the `LookLater` is due."""
+        """Request a listing, unless a match began meanwhile: the `ScheduleListing` is due."""
         self._listing_scheduled = False
         if not self._seeks:
             return []

@@ -16,7 +16,7 @@ MAX_NODES = 32
 def find_refusal(url: str, given_url: str, hosts: tuple[str, ...]) -> str | None:
     """Return why a URL that an arena names is not followed; None if it is.
 
-    `first` is the URL that the user gave, `hosts` are other hosts that the user allows. TLS is never given up.
+    `given_url` is the URL that the user gave, `hosts` are other hosts that the user allows. TLS is never given up.
     """
     try:
         check_url(url)

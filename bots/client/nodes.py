@@ -52,7 +52,7 @@ class CloseConnection:
 
 
 RoutedEffect = Effect | SendTo | Connect | CloseConnection
-"""An effect to perform. A message is wrapped in a `To` that names its connection."""
+"""An effect to perform. A message is wrapped in a `SendTo` that names its connection."""
 
 
 @dataclass(slots=True)
@@ -76,8 +76,8 @@ class _RoutedSeek:
 
 
 class NodeRouter:
-    """Lets `talk` use all nodes of an arena as if they were one. `first` is the given URL; with `stays` it is the only
-    one. Others are on the same host or on `hosts`.
+    """Lets `talk` use all nodes of an arena as if they were one. `url` is the given URL; with `single_node` it is the
+    only one. Others are on the same host or on `hosts`.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class NodeRouter:
         return self._protocol.describe_end(code)
 
     def handle_failed_attempt(self, node: _Node) -> list[RoutedEffect]:
-        """Count another failed try. After `TRIES`, other nodes get the requests to this one."""
+        """Count another failed try. After `MAX_ATTEMPTS`, other nodes get the requests to this one."""
         node.failures += 1
         if node.failures < MAX_ATTEMPTS:
             return []

@@ -38,7 +38,7 @@ def format_welcome(bot: str, url: str, resumed: Sequence[str]) -> str:
 
 
 def format_close(url: str, code: int, reason: str) -> str:
-    """Return the line for a closed connection. `said` is the arena's reason, or empty."""
+    """Return the line for a closed connection. `reason` is the arena's reason, or empty."""
     if reason:
         return f"the arena at {url} says: {reason}"
     return (

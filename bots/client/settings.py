@@ -268,7 +268,9 @@ def read_choice(bot: str, key: str, text: str, choices: Sequence[Name]) -> Name:
 
 
 def read_integer(bot: str, key: str, value: object, max_value: int) -> int | None:
-    """Return an integer setting from 1 to `most`, given as text or number; None if not given. Raises `UsageFault`."""
+    """Return an integer setting from 1 to `max_value`, given as text or number; None if not given. Raises
+    `UsageFault`.
+    """
     if value is None:
         return None
     try:

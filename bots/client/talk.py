@@ -13,7 +13,7 @@ from protocol.messages import FromClient, FromServer
 
 @dataclass(frozen=True, slots=True)
 class PrintLine:
-    """A line for the author; `trouble` goes to standard error."""
+    """A line for the author; `is_error` goes to standard error."""
 
     line: str
     is_error: bool = False

@@ -26,7 +26,7 @@ SLOW_NOTICE_DELAY_S = 1.0
 
 
 def warm_up(bot: Bot, game: Game[Any, Any] | None) -> None:
-    """Call the bot's `warm_up`, if it has one, inside `warming_up`."""
+    """Call the bot's `warm_up`, if it has one, inside `warm_up_once`."""
     work = type(bot).warm_up
     if work is not Bot.warm_up:
         with warm_up_once(bot.name, game, work):
@@ -36,9 +36,10 @@ def warm_up(bot: Bot, game: Game[Any, Any] | None) -> None:
 @contextlib.contextmanager
 def warm_up_once(name: str, game: Game[Any, Any] | None, work: Callable[..., object]) -> Iterator[None]:
     """Run the body, which calls `work` to warm up for the game. Of this user's processes that start the same work
-    together, the first runs alone for up to `PATIENCE`; the others then run in parallel and find its compiled code.
+    together, the first runs alone for up to `LOCK_TIMEOUT_S`; the others then run in parallel and find its compiled
+    code.
 
-    If all that takes longer than `SLOW`, a line on standard error says so.
+    If all that takes longer than `SLOW_NOTICE_DELAY_S`, a line on standard error says so.
     """
     what = "" if game is None else f" for {game.name}"
     line = f"{name}{WARMUP_SUFFIX}{what}; the first time code may be compiled, which takes up to half a minute…"
@@ -79,7 +80,7 @@ def _hold_lock(path: Path) -> Iterator[None]:
 def _take_lock(file: int) -> None:
     """Take the lock exclusively if it is free; else wait for it and share it with all who waited.
 
-    After `PATIENCE` it gives up. The lock ends with the file or the process.
+    After `LOCK_TIMEOUT_S` it gives up. The lock ends with the file or the process.
     """
     patient_until = time.monotonic() + LOCK_TIMEOUT_S
     shared = False

@@ -67,7 +67,7 @@ class RunningWork:
 
 @dataclass(frozen=True, slots=True)
 class WorkResult:
-    """The outcome of a piece of work: a move to send, or none. `trouble` is a message for the author, `details` the
+    """The outcome of a piece of work: a move to send, or none. `message` is a message for the author, `details` the
     traceback.
     """
 
@@ -89,7 +89,7 @@ MAX_INTEGER = 2**64 - 1
 
 
 def do_work(bot: Bot, work: Work) -> WorkResult:
-    """Do the work. Any exception of the author's code becomes a `trouble` and costs this match, not the others."""
+    """Do the work. Any exception of the author's code becomes the `message` and costs this match, not the others."""
     try:
         if type(work) is Choose:
             if work.rejected is not None:
@@ -124,7 +124,7 @@ class UnsendableMove(Fault):
 
 
 def read_choice(turn: Turn, choice: Any) -> tuple[Move, str | None]:
-    """Return what `choose` returned as a message, and the left-out parts of its `info`. Raises `NoMove`."""
+    """Return what `choose` returned as a message, and the left-out parts of its `info`. Raises `UnsendableMove`."""
     info: dict[str, Any] | None = None
     move, left_out = choice, None
     if isinstance(choice, Choice):
@@ -247,7 +247,7 @@ class WorkerThreads:
         return [*self._by_thread.values()]
 
     def submit(self, work: Work) -> None:
-        """Queue the work; `done` is called with its outcome, in the thinking thread."""
+        """Queue the work; `on_result` is called with its outcome, in the thinking thread."""
         with self._lock:
             self.unfinished_work.append(work)
             begin = len(self.unfinished_work) > self._threads

@@ -36,7 +36,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header
 
 @contextmanager
 def exit_on_interrupt(message: Callable[[], str]) -> Iterator[None]:
-    """End the program on Ctrl-C or SIGTERM in the body with the line that `told` returns. Raises `SystemExit`."""
+    """End the program on Ctrl-C or SIGTERM in the body with the line that `message` returns. Raises `SystemExit`."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

@@ -142,7 +142,9 @@ class PipedProgram:
         self._write()
 
     def read_line(self, deadline: float) -> bytes:
-        """Return the next line that it writes, until a time of `time.monotonic`. Raises `Gone`, `Unusable`."""
+        """Return the next line that it writes, until a time of `time.monotonic`. Raises `ProgramExited`,
+        `UnusableAnswer`.
+        """
         while (length := self._output.find(b"\n")) < 0:
             if len(self._output) > MAX_LINE_BYTES:
                 raise UnusableAnswer(f"wrote a line of more than {MAX_LINE_BYTES} bytes")
@@ -152,7 +154,7 @@ class PipedProgram:
         return line
 
     def discard_output(self) -> bytes:
-        """Return and discard what it has written since the last line was read. Raises `Unusable`."""
+        """Return and discard what it has written since the last line was read. Raises `UnusableAnswer`."""
         with contextlib.suppress(BlockingIOError):
             self._read()
         written = bytes(self._output)
@@ -207,7 +209,7 @@ class PipedProgram:
         self._process.stdin.close()
 
     def kill(self, timeout_s: float = 0.0) -> None:
-        """Kill it and everything it started, unless it exits within `after` seconds."""
+        """Kill it and everything it started, unless it exits within `timeout_s` seconds."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout_s)
         self._keeper_socket.close()
@@ -274,7 +276,7 @@ def parse_answer(line: bytes, turn: Turn, on_discarded: Callable[[str], None] = 
     descriptions of `info` that is discarded.
 
     A line is a move as in `legal`, or a message `move` or `resign` of the protocol; of `move` only the field `move` is
-    required. Raises `Passed` for another turn's move, `Unusable` for anything else, `GiveUp` for `resign`.
+    required. Raises `StaleAnswer` for another turn's move, `UnusableAnswer` for anything else, `GiveUp` for `resign`.
     """
     line = line.removeprefix(codecs.BOM_UTF8)
     if not line.strip():
@@ -298,7 +300,7 @@ def parse_answer(line: bytes, turn: Turn, on_discarded: Callable[[str], None] = 
 def _move_with_odd_numbers(line: bytes, turn: Turn) -> Any:
     """Return a message `move` whose `info` has numbers that cannot be stored, as NaN and 5,000 digits; else None.
 
-    Many libraries write them. The move stands without them. Raises `Unusable` for a line that
+    Many libraries write them. The move stands without them. Raises `UnusableAnswer` for a line that
     has them anywhere else.
     """
     try:

@@ -139,8 +139,8 @@ def play_trial(
     value: str,
     on_game_played: Callable[[], object] = lambda: None,
 ) -> TrialResult:
-    """Play all games; `played` is called after each. No tuning plays these starts, unless its seed is like `trial/…`.
-    `value` names the value function that measures luck, or is `none`.
+    """Play all games; `on_game_played` is called after each. No tuning plays these starts, unless its seed is like
+    `trial/…`. `value` names the value function that measures luck, or is `none`.
     """
     found: list[list[ScoreAndLuck]] = []
     for seat, (first, second) in enumerate((sides, sides[::-1])):

@@ -160,6 +160,6 @@ class Lockstep:
 
 
 def _check_equal(what: str, batch: Any, reference: Any, tolerance: float = 0) -> None:
-    """Raise `Disagreement` unless both are equal, or numbers less than `within` apart."""
+    """Raise `Disagreement` unless both are equal, or numbers less than `tolerance` apart."""
     if abs(batch - reference) >= tolerance if tolerance else batch != reference:
         raise Disagreement(f"{what}: {batch} in the batch, {reference} by the reference rules")

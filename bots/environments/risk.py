@@ -110,7 +110,7 @@ def _max_units(rules: Campaign) -> int:
 
 @cache
 def _log_shares(max_units: int) -> Vector:
-    """Return the logarithm of each number of units up to `most`, divided by that of `most`."""
+    """Return the logarithm of each number of units up to `max_units`, divided by that of `max_units`."""
     logs = np.log1p(np.arange(max_units + 1))
     shares: Vector = (logs / logs[-1]).astype(np.float32)
     return shares

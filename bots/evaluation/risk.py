@@ -27,7 +27,7 @@ def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[flo
 
 
 def unam(rules: Game[Any, Any], state: Any, seat: int) -> float:
-    """Return `score` divided by its bound on this map. For bounded Risk only."""
+    """Return `unam_score` divided by its bound on this map. For bounded Risk only."""
     return unam_score(rules, state, seat) / unam_bound(rules.map, rules.max_troops)  # type: ignore[attr-defined]
 
 

@@ -45,5 +45,5 @@ def open_line_difference(state: Grid, seat: int) -> int:
 
 
 def lines_share(rules: Game[Any, Any], state: Grid, seat: int) -> float:
-    """Return `lines` divided by 9, so that it lies between −1 and 1."""
+    """Return `open_line_difference` divided by 9, so that it lies between −1 and 1."""
     return open_line_difference(state, seat) / 9

@@ -184,7 +184,7 @@ class LocalClient:
     ) -> list[tuple[float, FromClient]]:
         """Send the bot a message. Return its answers, each with the seconds that it had thought until then.
 
-        Code that runs for longer than `within` seconds is interrupted and answers nothing.
+        Code that runs for longer than `timeout_s` seconds is interrupted and answers nothing.
         """
         said: list[tuple[float, FromClient]] = []
         thought_for = 0.0

@@ -199,7 +199,7 @@ def _pickle_arguments(arguments: tuple[Any, ...]) -> bytes:
 @lru_cache(maxsize=1)
 def _unpickle_table(packed: bytes) -> _Table:
     """Return the table of a worker process, cached from batch to batch."""
-    bots, game, config, clock, raises, entrants = pickle.loads(packed)  # noqa: S301  by this program's own `_packed`
+    bots, game, config, clock, raises, entrants = pickle.loads(packed)  # noqa: S301  by this program's own `_pickle_arguments`
     table = _Table(bots, game, config, clock, raises=raises, entrants=entrants)
     table.warm_up()
     return table

@@ -93,7 +93,7 @@ def evaluation_name(game: str, name: str | None) -> str:
 
 
 def load_evaluation_for(game: str, name: str | None) -> Evaluate:
-    """Return the evaluation that `name_for` chooses."""
+    """Return the evaluation that `evaluation_name` chooses."""
     return load_evaluation(game, evaluation_name(game, name))
 
 

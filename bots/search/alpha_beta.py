@@ -54,7 +54,7 @@ def alphabeta(
     """Search by alpha-beta, fail-soft: the returned value may lie outside the window and is then a bound.
 
     Moves that caused cutoffs elsewhere are tried first. With a `table`, transpositions are not searched twice. Raises
-    `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
+    `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     return _AlphaBetaSearch(SearchTree(rules, root, evaluate=evaluate, limit=limit), table, chance=False).search(
         root, depth

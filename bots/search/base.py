@@ -45,7 +45,7 @@ class ChanceNotSupported(Fault):
 
 
 class LimitReached(Exception):
-    """A search used up the time or the nodes of its `Limit`."""
+    """A search used up the time or the nodes of its `SearchLimit`."""
 
 
 class SearchLimit:
@@ -151,7 +151,7 @@ class SearchTree(Generic[S, M]):
         return self._opinion * self._evaluate(self.rules, state, self.seat or 0)
 
     def only_outcome(self, state: S, move: M) -> S:
-        """Return the only outcome of a move. Raises `HasChance` if there are several."""
+        """Return the only outcome of a move. Raises `ChanceNotSupported` if there are several."""
         outcomes = self.rules.outcomes(state, move)
         if len(outcomes) > 1:
             raise ChanceNotSupported(self.rules.name)

@@ -17,7 +17,7 @@ def minimax(
 ) -> SearchResult[M]:
     """Search by minimax: MAX takes the greatest value, MIN the least.
 
-    Raises `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
+    Raises `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     return _search(SearchTree(rules, root, evaluate=evaluate, limit=limit), root, depth, chance=False)
 
@@ -32,7 +32,7 @@ def negamax(
 ) -> SearchResult[M]:
     """Search by negamax, minimax with one rule for both sides: a state's value for MIN is minus its value for MAX.
 
-    Raises `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
+    Raises `ChanceNotSupported` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     tree = SearchTree(rules, root, evaluate=evaluate, limit=limit)
 

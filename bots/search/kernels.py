@@ -21,7 +21,7 @@ _KERNEL_PATHS = {
     "risk-campaign": "bots.search.risk.campaign_kernel:CampaignKernel",
 }
 _ONE_PLY_GAMES = {"risk-campaign"}
-"""The games whose kernel is also a `OnePly`."""
+"""The games whose kernel is also a `OnePlyKernel`."""
 _UCT_PATHS = {
     "risk-duel": "bots.search.risk.duel_uct:DuelUct",
     "risk-campaign": "bots.search.risk.campaign_uct:CampaignUct",
@@ -90,8 +90,8 @@ class Kernel(TimedSearch, Protocol):
     ) -> SearchResult[Any]:
         """Return the best move by iterative deepening up to `depth` within `limit`; always a legal one.
 
-        `settings` are an instance of `settings_of` the game. If they draw random moves, `below(n)` returns a random
-        number from 0 to n − 1, as in `Game.sample`.
+        `settings` are an instance of `settings_class_of` the game. If they draw random moves, `below(n)` returns a
+        random number from 0 to n − 1, as in `Game.sample`.
         """
 
     def perft(self, position: Any, depth: int) -> int:
@@ -139,7 +139,7 @@ def one_ply_for(rules: Game[Any, Any]) -> OnePlyKernel | None:
 
 
 def uct_for(rules: Game[Any, Any]) -> TreeSearch:
-    """Return the Monte Carlo tree search of one of the games in `WITH_UCT`."""
+    """Return the Monte Carlo tree search of one of the games in `UCT_GAMES`."""
     search: TreeSearch = resolve_name(_UCT_PATHS[rules.name])(rules)
     return search
 

@@ -47,7 +47,7 @@ class TuningNotSaved(ArenaFault):
 
 
 def save_tuning(tuning: Tuning, path: Path) -> None:
-    """Write the tuning to its file atomically. Raises `NotKept`."""
+    """Write the tuning to its file atomically. Raises `TuningNotSaved`."""
     text = f"# {format_command(tuning)}\n{tomli_w.dumps(_make_document(tuning), multiline_strings=True)}"
     try:
         with replacing_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
@@ -63,7 +63,8 @@ def save_tuning(tuning: Tuning, path: Path) -> None:
 def lock_tuning(path: Path) -> Iterator[None]:
     """Lock the file against other processes that would tune it.
 
-    Raises `ArenaFault` if another process holds the lock, `NotKept` if the file can't be locked. Windows has no lock.
+    Raises `ArenaFault` if another process holds the lock, `TuningNotSaved` if the file can't be locked. Windows has no
+    lock.
     """
     with contextlib.ExitStack() as held:
         try:

@@ -42,8 +42,9 @@ SCORE_DECIMALS = 4
 class Setup(NamedTuple):
     """The common parameters of a tuning's games: the game, and how a move is searched.
 
-    `settings` are an instance of `settings_of` the game. `config` is the game's config in JSON. One of `depth` and
-    `nodes` is given; with `depth` None only `nodes` limits the search. `evaluation` is the one whose weights are tuned.
+    `settings` are an instance of `settings_class_of` the game. `config` is the game's config in JSON. One of `depth`
+    and `nodes` is given; with `depth` None only `nodes` limits the search. `evaluation` is the one whose weights are
+    tuned.
     """
 
     game: str
@@ -111,7 +112,7 @@ def check_setup(setup: Setup) -> Game[Any, Any]:
 
 
 def play_all(setup: Setup, games: Sequence[GameSpec], version: str) -> list[float]:
-    """Return the score of every game. Raises `ArenaFault` for another version, `UsageFault` as `check` does."""
+    """Return the score of every game. Raises `ArenaFault` for another version, `UsageFault` as `check_setup` does."""
     _check_version(version)
     return [play(setup, seats).score for seats in games]
 
@@ -145,7 +146,7 @@ def _check_version(version: str) -> None:
 
 
 def play(setup: Setup, spec: GameSpec, second_setup: Setup | None = None) -> FinishedGame:
-    """Play one game. Seat 1 may have its own search, that of `second`. Raises `UsageFault` as `check` does."""
+    """Play one game. Seat 1 may have its own search, that of `second`. Raises `UsageFault` as `check_setup` does."""
     rules = rules_and_kernel(setup)[0]
     setups = setup, second_setup or setup
     kernels = [rules_and_kernel(each)[1] for each in setups]
@@ -193,7 +194,7 @@ def rules_and_kernel(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
     """Return the rules and the search, cached for the last few setups. Each thread has its own, as a search is not
     thread-safe.
 
-    Raises `UsageFault` as `check` does.
+    Raises `UsageFault` as `check_setup` does.
     """
     return _thread_cache.last(setup)
 

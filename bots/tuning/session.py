@@ -61,7 +61,7 @@ class Tuner:
         return monotonic() - self._began
 
     def run(self, pool: WorkerPool) -> None:
-        """Play to the end. On any error or interrupt other than `NotKept`, save the games played so far."""
+        """Play to the end. On any error or interrupt other than `TuningNotSaved`, save the games played so far."""
         self._began = monotonic()
         self._save()
         try:

@@ -77,7 +77,7 @@ class FlatValues:
         return float(self._values[sum(digit * weight for digit, weight in zip(digits, self._weights, strict=True))])
 
     def arrays(self, places: Sequence[int]) -> tuple[Any, list[int]]:
-        """Return the values and the weights of territories at these places, as in `Table.flat`."""
+        """Return the values and the weights of territories at these places, as in `Table.arrays`."""
         return self._values, [self._weights[place] for place in places]
 
 
@@ -260,5 +260,5 @@ def grader_of(game: Duel) -> Grader:
 
 
 def can_grade(game: Duel) -> bool:
-    """Return whether `judge_of` works here without a table from `arena-bot solve`."""
+    """Return whether `grader_of` works here without a table from `arena-bot solve`."""
     return HAS_NUMBA and is_solved_on_demand(game.map, game.max_troops)

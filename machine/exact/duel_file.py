@@ -43,7 +43,7 @@ def place_of(shape: Shape, folder: Path) -> Path:
 
 
 def write_mapped(path: Path, shape: Shape, stats: SolvingStats, heads: Any, values: Any) -> None:
-    """Write values, scaled so that a win is `ONE`. Raises `OSError`."""
+    """Write values, scaled so that a win is `WIN_VALUE`. Raises `OSError`."""
     parts = [
         heads,
         *(values[first : first + _WRITE_CHUNK_VALUES] for first in range(0, len(values), _WRITE_CHUNK_VALUES)),

@@ -19,7 +19,7 @@ REINFORCEMENT_KIND, ATTACK_KIND, EQUAL_ATTACK_KIND = 0, 1, 2
 MOVE_SIZE = 6
 """Integers of an encoded move.
 
-They are its kind (one of the three above), its index in `masks_of`, the spot that it leads to and the bit of the
+They are its kind (one of the three above), its index in `build_masks`, the spot that it leads to and the bit of the
 territory it takes; for an attack also the spot after a failure, and the bit of the territory which that frees.
 """
 
@@ -83,7 +83,7 @@ def number_rows(heads: Any, spots: Any, cap: int, weights: Any, digits: Any) -> 
 
 
 def build_masks(shape: Shape) -> Any:
-    """Return a mask for each move on a map, in the order of `moves_of`, and for each set of territories held.
+    """Return a mask for each move on a map, in the order of `fill_moves`, and for each set of territories held.
 
     It is 0 if the side that holds them can make the move, else minus infinity: a flat array of 64-bit floats.
     """
@@ -102,8 +102,8 @@ def build_masks(shape: Shape) -> Any:
 def fill_moves(number: int, cap: int, ends: Any, spots: Any, scratch: Any, moves: Any) -> int:
     """Fill `moves` with the moves of a row, and return the number of integers written.
 
-    `ends` lists each border in both directions, as source and target. `room` is scratch space of two integers for each
-    territory.
+    `ends` lists each border in both directions, as source and target. `scratch` is scratch space of two integers for
+    each territory.
     """
     weight = 1
     for k in range(0, len(scratch), 2):

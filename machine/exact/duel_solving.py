@@ -56,8 +56,8 @@ class SolvingProgress(NamedTuple):
 
 
 def solve_mapped(shape: Shape, folder: Path, jobs: int, on_sweep: Callable[[SolvingProgress], None]) -> Path:
-    """Solve `shape` with `jobs` threads, write its table to `folder` and return its path; `told` is called after each
-    sweep.
+    """Solve `shape` with `jobs` threads, write its table to `folder` and return its path; `on_sweep` is called after
+    each sweep.
 
     If the process ends early, the work done is kept and continued by the next call. Raises `UsageFault` if another
     process is solving the table, and `ArenaFault` if the folder cannot hold it.
@@ -137,7 +137,7 @@ class DuelSolver:
     def _prove(self) -> int:
         """Return a proven error margin.
 
-        The proof is a sweep that leaves no margin wider than all were at first. If one reaches `WIDEST`, it has
+        The proof is a sweep that leaves no margin wider than all were at first. If one reaches `MAX_MARGIN`, it has
         overflowed, and a larger initial margin is tried.
         """
         margins = self.margins.reshape(-1, self._boards)

@@ -23,13 +23,15 @@ MAX_MARGIN = (1 << 16) - 1
 _WIN_SHARE = float(WIN_PROBABILITY.numerator)
 _LOSS_SHARE = float(WIN_PROBABILITY.denominator - WIN_PROBABILITY.numerator)
 _TOTAL_SHARE = float(WIN_PROBABILITY.denominator)
-"""An attack wins `_WON` of `_ALL` times and loses `_LOST`: whole numbers, so that rounding happens only once."""
+"""An attack wins `_WIN_SHARE` of `_TOTAL_SHARE` times and loses `_LOSS_SHARE`: whole numbers, so that rounding happens
+only once.
+"""
 SCRATCH_ROWS = 4
 """Scratch rows for each thread behind the table, in which symmetries are applied."""
 
 
 class RowMoves(NamedTuple):
-    """The inputs of `moves_of`, with the masks of `masks_of` and the arrays of `BoardRows`."""
+    """The inputs of `moves_of`, with the masks of `build_masks` and the arrays of `BoardRows`."""
 
     cap: int
     ends: Any
@@ -103,7 +105,7 @@ def sweep(
 ) -> int:
     """Recompute the boards of rows `first` to `last` in place from the values so far, and return the largest change.
 
-    `SPARE` scratch rows begin at `spare`. `room` and `moves` are as in `moves_of`; `best` has room for a row.
+    `SCRATCH_ROWS` scratch rows begin at `spare`. `room` and `moves` are as in `moves_of`; `best` has room for a row.
     """
     cap, ends, masks, heads, spots, holders = row_moves
     boards = len(best)
@@ -196,7 +198,7 @@ def sweep_bounds(
 ) -> int:
     """Recompute the margins of rows in place from the values and margins so far, and return the widest.
 
-    A margin of `WIDEST` has overflowed and is no bound, nor is anything computed from it. The arguments are as in
+    A margin of `MAX_MARGIN` has overflowed and is no bound, nor is anything computed from it. The arguments are as in
     `sweep`; `low` and `high` have room for a row.
     """
     cap, ends, masks, heads, spots, holders = row_moves

@@ -125,7 +125,7 @@ def _format_key(rules: Poker, key: Knowledge) -> str:
 
 
 def _round_probabilities(chances: Sequence[Number]) -> list[int]:
-    """Round probabilities to whole parts that sum to `PARTS`; the largest takes the remainder."""
+    """Round probabilities to whole parts that sum to `PROBABILITY_UNITS`; the largest takes the remainder."""
     parts = [round(PROBABILITY_UNITS * float(chance)) for chance in chances]
     parts[parts.index(max(parts))] += PROBABILITY_UNITS - sum(parts)
     return parts

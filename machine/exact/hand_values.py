@@ -47,8 +47,8 @@ def grader_of(game: Poker) -> Grader:
 def move_values(game: str) -> Mapping[Knowledge, MoveValues]:
     """Return the average winnings in chips of each move, for every decision of a seat.
 
-    A move that the opponent makes with at most probability `NEVER` is no evidence about its card: beliefs do not
-    change.
+    A move that the opponent makes with at most probability `MAX_NEGLIGIBLE_PROBABILITY` is no evidence about its card:
+    beliefs do not change.
     """
     strategy = equilibrium_of(game)
     return {

@@ -29,7 +29,7 @@ EXTORTION_FACTOR = 2
 
 
 class MemoryOne(NamedTuple):
-    """The probability to cooperate in the first round, and after each of `RESULTS`: CC, CD, DC, DD."""
+    """The probability to cooperate in the first round, and after each of `ROUND_RESULTS`: CC, CD, DC, DD."""
 
     first: Fraction
     after: tuple[Fraction, Fraction, Fraction, Fraction]
@@ -102,7 +102,9 @@ def extortion(
 
 
 def strategies(payoffs: Payoffs = AXELROD_PAYOFFS) -> dict[str, MemoryOne]:
-    """Return the named strategies of seat 0; `generous` and `extort` only if both seats are in a prisoner's dilemma."""
+    """Return the named strategies of seat 0; `generous_tit_for_tat` and `extortion` only if both seats are in a
+    prisoner's dilemma.
+    """
     found = {
         "always-cooperate": ALWAYS_COOPERATE,
         "always-defect": ALWAYS_DEFECT,

@@ -202,8 +202,8 @@ def spread_chunks(
 ) -> Iterator[tuple[int, Sequence[R]]]:
     """Yield the results of all items once, in chunks as they complete, each with the number of its first item from 0.
 
-    `work` returns a result for each item of a chunk. Chunks grow to about `CHUNK_SECONDS`, or to `most` items; near the
-    end they shrink, so that all workers finish together. Raises the exceptions of `WorkerPool.run`.
+    `work` returns a result for each item of a chunk. Chunks grow to about `CHUNK_DURATION_S`, or to `max_chunk_items`
+    items; near the end they shrink, so that all workers finish together. Raises the exceptions of `WorkerPool.run`.
     """
     starts: list[int] = []
     length = 1

@@ -16,11 +16,11 @@ SHARE_NAMES = ("territories", "units", "reach")
 """The quantities of which a seat has a share; `reach` is troops times borders of their territory."""
 
 Rows = list[list[float]]
-"""A number by seat, for each of `SHARES`."""
+"""A number by seat, for each of `SHARE_NAMES`."""
 
 
 class ShareValue(ValueFunction):
-    """A value function of shares; `constants` are, for each of `SHARES`, the points always and in an open game."""
+    """A value function of shares; `constants` are, for each of `SHARE_NAMES`, the points always and in an open game."""
 
     def __init__(self, name: str, game: Campaign, constants: Sequence[tuple[float, float]]) -> None:
         self.name = name

@@ -1,7 +1,7 @@
 """The registry of games, by name. A new game is one new file and one line here.
 
 base.py is the contract of a game, simultaneous.py that of games in which several seats move at once. poker.py is
-what both pokers share, parsing.py reads configs and moves. `rules_of` shares the rules of equal configs.
+what both pokers share, parsing.py reads configs and moves. `shared_game` shares the rules of equal configs.
 
 Evaluation, search kernels and exact graders have registries of their own: bots.evaluation, bots.search.kernels,
 machine.exact.graders. Code that serves, plays or searches games knows no particular game.
@@ -64,7 +64,7 @@ def config_keys(name: str) -> tuple[str, ...]:
 
 
 def shared_game(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
-    """Return a game as `load` does, but shared among all matches with the same config while they last. Rules never
+    """Return a game as `load_game` does, but shared among all matches with the same config while they last. Rules never
     change, so a large map is read and held only once. Raises `UnknownGame` or `BadConfig`.
     """
     key = game, _pack(config)

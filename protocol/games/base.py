@@ -91,7 +91,7 @@ class Game(ABC, Generic[S, M]):
         """
 
     def sample_move(self, state: S, draw_below: Callable[[int], int]) -> M:
-        """Return a uniformly random legal move, listed or not. `below(n)` draws a number from 0 to n − 1."""
+        """Return a uniformly random legal move, listed or not. `draw_below(n)` draws a number from 0 to n − 1."""
         moves = self.legal_moves(state)
         return moves[draw_below(len(moves))]
 

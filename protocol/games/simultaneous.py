@@ -13,9 +13,9 @@ from protocol.messages import Event
 
 
 class SimultaneousGame(Game[S, M]):
-    """A game of rounds: every seat of `movers` chooses; then `resolve` plays the round. In the encoded state, `to_move`
-    is the list of these seats, or null once the game is over. `apply`, which plays one move of one seat, is not
-    supported.
+    """A game of rounds: every seat of `movers` chooses; then `resolve_round` plays the round. In the encoded state,
+    `to_move` is the list of these seats, or null once the game is over. `apply`, which plays one move of one seat, is
+    not supported.
     """
 
     @abstractmethod

@@ -61,7 +61,7 @@ class File(Struct, frozen=True):
 class StreamedRecord(Struct, frozen=True):
     """The answer to a request for a match, as pieces of encoded bytes of the operation's answer type.
 
-    `of` distinguishes answers from the same record in their entity tags; `file` is the name of a download.
+    `variant` distinguishes answers from the same record in their entity tags; `file` is the name of a download.
     """
 
     pieces: Pieces
@@ -79,12 +79,12 @@ class StreamedRecord(Struct, frozen=True):
 
 
 class Operation:
-    """A path of the API and the function that answers it, `do`. Its name and docstring describe the operation.
+    """A path of the API and the function that answers it, `handler`. Its name and docstring describe the operation.
 
-    `do` takes an `ApiRequest` of its query type and returns a value that is encoded as JSON, or a `File` of type
+    `handler` takes an `ApiRequest` of its query type and returns a value that is encoded as JSON, or a `File` of type
     `media`. An operation with the answer type `Annotated[InPieces, …]` streams an answer of the annotated type.
     `example` is a path below `PREFIX`, by default `path`. A `slow` operation may take seconds: such requests run one at
-    a time, and only while the visitor waits. `solving` returns the record and the grades to make in the grading
+    a time, and only while the visitor waits. `grade_request` returns the record and the grades to make in the grading
     process, or None if none are needed.
     """
 

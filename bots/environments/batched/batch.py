@@ -94,7 +94,7 @@ class Batch(ABC, Generic[S]):
 
     @abstractmethod
     def _flatten(self, position: S) -> Numbers:
-        """Return a position in the flat form that `_place` takes."""
+        """Return a position in the flat form that `_set_states` takes."""
 
     @abstractmethod
     def _set_states(self, games: Numbers, flat: Numbers) -> None: ...

@@ -20,7 +20,7 @@ TURN, OVER, PLY, CELLS = range(4)
 
 
 class _SmallBatch(RowBatch[Any]):
-    """The common part of both games: a state is a row of `TURN`, `OVER`, `AT`, and heaps or cells."""
+    """The common part of both games: a state is a row of `TURN`, `OVER`, `PLY`, and heaps or cells."""
 
     columns = (TURN, OVER)
 

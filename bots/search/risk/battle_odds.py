@@ -16,9 +16,9 @@ MAX_TABLE_UNITS = 80
 """The most units of either side in the table. Larger battles are scaled down to it."""
 _ROW_LENGTH = 3 * (MAX_TABLE_UNITS + 1)
 SUFFICIENT_OFFSET = (MAX_TABLE_UNITS + 1) * _ROW_LENGTH
-"""Where the last part of the table begins: by number of defenders, the attackers that are `enough`."""
+"""Where the last part of the table begins: by number of defenders, the attackers that suffice."""
 SUFFICIENT_PROBABILITY = 0.9
-"""The probability of winning with `enough` attackers."""
+"""The probability of winning with sufficient attackers."""
 
 
 @cache
@@ -26,7 +26,8 @@ def odds_table(dice: bool) -> Any:
     """Return, by attackers and defenders: the probability of winning, the mean attackers left after a win, and the mean
     defenders left after a loss.
 
-    From `NEED` on it holds the fewest attackers that win with probability `ENOUGH`, at most `EDGE`.
+    From `SUFFICIENT_OFFSET` on it holds the fewest attackers that win with probability `SUFFICIENT_PROBABILITY`, at
+    most `MAX_TABLE_UNITS`.
     """
     table = [0.0] * (SUFFICIENT_OFFSET + MAX_TABLE_UNITS + 1)
     for attackers in range(MAX_TABLE_UNITS + 1):
@@ -77,7 +78,9 @@ def look_up_odds(odds: Any, attackers: int, defenders: int) -> tuple[float, floa
 
 @compiled
 def find_sufficient(odds: Any, max_units: int, defenders: int) -> int:
-    """Return the fewest of `most` units that win with probability `ENOUGH`; `most` if too few or beyond the table."""
+    """Return the fewest of `most` units that win with probability `SUFFICIENT_PROBABILITY`; `most` if too few or beyond
+    the table.
+    """
     if defenders > MAX_TABLE_UNITS:
         return max_units
     return min(max_units, int(odds[SUFFICIENT_OFFSET + defenders]))
@@ -98,7 +101,7 @@ _ROUND_PROBABILITIES = tuple(
 
 
 def floats_needed(units: int) -> int:
-    """Return the floats that `throw` needs at most with `units` units on the map."""
+    """Return the floats that `write_results` needs at most with `units` units on the map."""
     return 4 * units + 3
 
 
@@ -135,13 +138,13 @@ def write_probabilities(chances: Any, begin: int, attackers: int, defenders: int
 
 @compiled
 def units_left(result: int, attackers: int) -> int:
-    """Return what the result at an index of `results` leaves: attackers if positive, defenders if negative."""
+    """Return what the result at an index of the probabilities leaves: attackers if positive, defenders if negative."""
     return attackers - result if result < attackers else attackers - result - 1
 
 
 @compiled
 def fight_without_dice(attackers: int, defenders: int) -> int:
-    """Return what a battle without dice leaves, as `left_after` does: the larger army wins with the difference."""
+    """Return what a battle without dice leaves, as `units_left` does: the larger army wins with the difference."""
     return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)
 
 
@@ -166,7 +169,9 @@ def write_mean_results(chances: Any, begin: int, attackers: int, defenders: int)
 
 @compiled
 def write_all_results(chances: Any, begin: int, attackers: int, defenders: int) -> int:
-    """Write all `results`, the likeliest first, so that a search that can cut off early does so sooner."""
+    """Write the probabilities of all results, the likeliest first, so that a search that can cut off early does so
+    sooner.
+    """
     write_probabilities(chances, begin, attackers, defenders)
     count = attackers + defenders
     for i in range(count):
@@ -186,7 +191,9 @@ NO_DICE_MODE, MEANS_MODE, DICE_MODE = range(3)
 
 @compiled
 def write_results(chances: Any, begin: int, attackers: int, defenders: int, battle_mode: int) -> int:
-    """Write a battle's results from `begin` on: all probabilities, then all `left_after`. Return their number."""
+    """Write a battle's results from `begin` on: all probabilities, then the `units_left` of each. Return their
+    number.
+    """
     if battle_mode == MEANS_MODE:
         return write_mean_results(chances, begin, attackers, defenders)
     if battle_mode == DICE_MODE:

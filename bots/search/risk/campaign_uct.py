@@ -59,7 +59,9 @@ HORIZON: turns of a playout after the seat's own. The others belong to the estim
 seat's fractions of units and income. TEMPO: the factor for the seat to move. INNER: the weight of a unit without enemy
 neighbours."""
 POLICY_OF_SEAT, PATH, CANDIDATES = 2, 8, 72
-"""Slots of `work`: KINDS + seat a seat's policy; from CHOSEN on a simulation's nodes, from LISTED on the candidates."""
+"""Slots of `work`: POLICY_OF_SEAT + seat a seat's policy; from PATH on a simulation's nodes, from CANDIDATES on the
+candidates.
+"""
 MAX_DEPTH = CANDIDATES - PATH
 DISCOUNT_PER_TURN = 0.01
 """The fraction that each playout turn takes off a value. Without it a certain win could be put off for ever."""
@@ -96,7 +98,9 @@ PARAMS_BY_DRAFT = {"classic": UctParams(), "territories": UctParams(army=1.0, in
 def list_candidates(
     board: Any, field: Any, odds: Any, weights: Any, params: Any, work: Any, priors: Any, path: Any
 ) -> int:
-    """Write the decisions in this position to `work` from LISTED on, with their priors. Return how many there are."""
+    """Write the decisions in this position to `work` from CANDIDATES on, with their priors. Return how many there
+    are.
+    """
     seat, worth = field[TURN], unit_weight(board, field)
     count, top, drafting = 0, 0.0, field[DRAFTING]
     if drafting:
@@ -387,7 +391,7 @@ class CampaignUct:
 
     @cached_property
     def _arrays(self) -> tuple[Any, ...]:
-        """Tree, totals, `work`, priors, and the array in which `select` looks up children."""
+        """Tree, totals, `work`, priors, and the array in which `select_candidate` looks up children."""
         decisions = 2 * len(self.raid.board)
         return *uct_tree.make_arrays(), zeros(CANDIDATES + decisions), zeros(decisions, float), zeros(decisions)
 

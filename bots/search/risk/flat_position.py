@@ -1,4 +1,5 @@
-"""A Risk map and a position on it as flat arrays. `put` and `peek` keep the sums that an evaluation needs.
+"""A Risk map and a position on it as flat arrays. `set_cell` and `evaluate_change` keep the sums that an evaluation
+needs.
 
 Everything is seen from MAX's side, the seat that searches: every other owner is an enemy. All sums are integers, so
 undoing a move restores them exactly and no value depends on the path to it.
@@ -23,21 +24,25 @@ NO_EVALUATION, FEATURES, UNAM = 0, 1, 2
 MODES = {"none": NO_EVALUATION, "features": FEATURES, "unam": UNAM}
 
 FIRST_CELL, CELL_LENGTH = 24, 4
-"""A territory's cell is ROWS + WIDTH * index, in `board` and `state` alike. Everywhere it stands for the territory."""
+"""A territory's cell is FIRST_CELL + CELL_LENGTH * index, in `board` and `state` alike. Everywhere it stands for the
+territory.
+"""
 
-# board[cell]: where its neighbours begin in `board`; +1: where they end; +2: UNIT // their number; +3: its index.
+# board[cell]: where its neighbours begin in `board`; +1: where they end; +2: SHARE_UNIT // their number; +3: its index.
 BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
 TERRITORY_COUNT, SHARES, WALK = 0, 1, 2
-"""Slots of `board`. TERRITORIES is the number of territories; board[board[SHARES] + n] is UNIT // n, for n enemies; at
-WALK begin the pairs of cells of `unam`. From slot 4 on the header belongs to the game."""
+"""Slots of `board`. TERRITORY_COUNT is the number of territories; board[board[SHARES] + n] is SHARE_UNIT // n, for n
+enemies; at WALK begin the pairs of cells of `evaluate_unam`. From slot 4 on the header belongs to the game.
+"""
 
 # state[cell]: its owner; +1: troops. If it is MAX's, +2: enemy neighbours; +3: the sum of its shares against them.
 OWNER, TROOPS, ENEMY_COUNT, ENEMY_SHARES = 0, 1, 2, 3
 SEAT, MODE, FREE_COUNT, UNITS, STRENGTH, EXPOSED, TERRITORIES_OF_SEAT = range(7)
 TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
-"""Slots of `state`. SEAT is MAX, EMPTY the number of free territories, UNITS all troops. STRENGTH and EXPOSED are the
-sums behind the third and fourth feature. state[OWNED + seat] and state[ARMY + seat] are a seat's territories and
-troops."""
+"""Slots of `state`. SEAT is MAX, FREE_COUNT the number of free territories, UNITS all troops. STRENGTH and EXPOSED are
+the sums behind the third and fourth feature. state[TERRITORIES_OF_SEAT + seat] and state[TROOPS_OF_SEAT + seat] are a
+seat's territories and troops.
+"""
 
 SHARE_BITS = 27
 SHARE_UNIT = reduce(lcm, range(1, 23))
@@ -45,7 +50,9 @@ SHARE_UNIT = reduce(lcm, range(1, 23))
 SAFE_STRENGTH = SHARE_UNIT << SHARE_BITS
 """The strength of a territory without enemy neighbours."""
 VALUE_WITHOUT_TERRITORY, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED, PER_POINT = range(7)
-"""Slots of `scale`. LOWEST is MAX's value without a territory, PER_POINT the value of a point of `unam`."""
+"""Slots of `scale`. VALUE_WITHOUT_TERRITORY is MAX's value without a territory, PER_POINT the value of a point of
+`evaluate_unam`.
+"""
 
 
 def cell_of(territory: int) -> int:
@@ -74,7 +81,7 @@ def board_values(board: Board) -> list[int]:
 def scale_values(board: Board, weights: Sequence[float], opinion: float, max_troops: int = 0) -> list[float]:
     """Return the factors that turn sums into a value, for `floats`.
 
-    `weights` are those of the four features, `opinion` is the value of an evaluation of 1. Only `unam` needs
+    `weights` are those of the four features, `opinion` is the value of an evaluation of 1. Only `evaluate_unam` needs
     `max_troops`.
     """
     stretch = opinion * FEATURES_BOUND
@@ -220,9 +227,9 @@ def make_state(board: Any, position: Any, seat: int, mode: int) -> Any:
 
 @compiled
 def evaluate_change(board: Any, state: Any, scale: Any, at: int, owner: int, troops: int) -> float:
-    """Return what `estimate` would return after `put` with the same arguments, and leave the state unchanged.
+    """Return what `evaluate` would return after `set_cell` with the same arguments, and leave the state unchanged.
 
-    It repeats `_draw_borders` and `estimate` without writing: nine in ten positions of a search are leaves.
+    It repeats `_update_border_sums` and `evaluate` without writing: nine in ten positions of a search are leaves.
     """
     was, before = state[at], state[at + 1]
     if state[MODE] != FEATURES:

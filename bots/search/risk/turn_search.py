@@ -60,10 +60,11 @@ the units. An attack across a border is twice the border's index in `board`, plu
 MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
     FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
 )
-"""Slots of `work`. ME is MAX, MODE the evaluation, SEARCH the number of an alpha-beta search, else 0. PLIES is the
-greatest number of plies, FIRST the move to try first at the root, −1 for none. KEPT is where saved positions begin, one
-a ply; LISTS the moves, MOST of a ply; PLACES what the draft rule places at the root, by territory index. SPLITS is the
-number of best sites that also get split drafts. From WIDE on: by turn the limit of drafts, then the limit of attacks.
+"""Slots of `work`. ME is MAX, MODE the evaluation, SEARCH_NUMBER the number of an alpha-beta search, else 0. MAX_PLIES
+is the greatest number of plies, ROOT_MOVE the move to try first at the root, −1 for none. SAVED is where saved
+positions begin, one a ply; LISTS the moves, MAX_MOVES of a ply; RULE_DRAFT what the draft rule places at the root, by
+territory index. SPLIT_COUNT is the number of best sites that also get split drafts. From WIDTHS on: by turn the limit
+of drafts, then the limit of attacks.
 """
 WIDTH_COUNT = 4
 """Turns with their own limits of moves. Later turns have the last one's."""
@@ -72,7 +73,7 @@ SLOT_COUNT = WIDTHS + 2 * WIDTH_COUNT
 MAX_MOVES = 64
 """The greatest number of moves of a position."""
 GAINS = MAX_PLAYERS
-"""Where the gains of moves begin in `scores`, MOST of a ply, behind a float a seat."""
+"""Where the gains of moves begin in `scores`, MAX_MOVES of a ply, behind a float a seat."""
 MIN_PROBABILITY = 0.001
 """Results with a lower probability are ignored."""
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}

@@ -32,7 +32,7 @@ _WEIGHTS_FORM = "four numbers from 0 up, or six from 0 to 10 of outlook, like 1,
 def read_weights(
     bot: str, text: str, evaluation: str = "features", *, strict: bool = False
 ) -> Mapping[str, tuple[float, ...]]:
-    """Return the weights of each game in `WEIGHED` that has the evaluation.
+    """Return the weights of each game in `WEIGHTED_GAMES` that has the evaluation.
 
     `text` is a list of numbers (`1,2,3,4` or `1/2/3/4`), a name, or `@FILE`, a tuning. Numbers and files hold for both
     games. `equal` gives the default weights; so do weights of another evaluation, unless `strict`. Raises `UsageFault`,

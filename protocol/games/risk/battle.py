@@ -27,7 +27,7 @@ alone.
 def roll_battle(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:
     """Return the attackers and defenders left after a battle, one of them 0, and the dice of each round. The dice
     alternate between attacker and defender, in the order of the draws (purpose "attack"). A long battle lists only its
-    first `MOST_ROUNDS`.
+    first `MAX_LISTED_ROUNDS`.
     """
     rolls: list[list[int]] = []
     while attackers and defenders:

@@ -36,7 +36,7 @@ def pressure_draft(
 def territories_by_pressure(
     neighbours: Sequence[Sequence[int]], owner: Sequence[int], troops: Sequence[int], seat: int
 ) -> dict[int, float]:
-    """Return the seat's territories with the pressure on each (see `draft_rule`), highest first, then by index."""
+    """Return the seat's territories with the pressure on each (see `pressure_draft`), highest first, then by index."""
     own = [at for at, held in enumerate(owner) if held == seat]
     pressure = {at: sum(troops[to] for to in neighbours[at] if owner[to] != seat) / troops[at] for at in own}
     return {at: pressure[at] for at in sorted(own, key=lambda at: (-pressure[at], at))}

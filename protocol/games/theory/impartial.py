@@ -170,7 +170,7 @@ def _walsh_hadamard(row: Sequence[int]) -> list[int]:
 
 def reachable_positions(heaps: Iterable[int], rule: HeapRule) -> set[Heaps] | None:
     """Return every position (sorted heaps) that play can reach, including the first. None if there are more than
-    `MOST_POSITIONS`, or if their moves are too many to enumerate within seconds.
+    `MAX_POSITIONS`, or if their moves are too many to enumerate within seconds.
     """
     first = tuple(sorted(heaps))
     if prod(map(rule.min_reachable_heaps, first)) > MAX_POSITIONS * factorial(len(first)):
