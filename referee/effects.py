@@ -127,7 +127,7 @@ class SetDeadline(Struct, frozen=True, gc=False):
 
 
 class FinishMatch(Struct, frozen=True, gc=False):
-    """The match is over: store `result()`, then send `farewell()` to every seat that was not released."""
+    """The match is over: store `result()`, then send `end_message()` to every seat that was not released."""
 
 
 MatchEvent = (

@@ -56,7 +56,7 @@ class InProcessPlayers(Protocol):
 
 
 class CannotEstimate(UsageFault):
-    """This appraiser cannot estimate the moves of the game."""
+    """This evaluator cannot estimate the moves of the game."""
 
 
 class MoveEvaluation(NamedTuple):

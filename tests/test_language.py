@@ -67,6 +67,11 @@ CREW = "class WorkerPool:\n    pass\n\ndef start({}: WorkerPool) -> None:\n    p
             "an odd word, 'so many': ROWS: Rows, so many.",
             'ROWS = 1\n"""Many rows."""',
         ),
+        (
+            'ROWS = 1\n"""Rows, at most `MOST`."""',
+            "a name in backquotes exists: MOST",
+            'ROWS = 1\n"""Rows, at most `ROWS`, or `x - 1` of them."""',
+        ),
         (CREW.format("crew"), f"{NAMED}: crew: WorkerPool", CREW.format("pool")),
         (CREW.format("found"), f"{NAMED}: found: WorkerPool", CREW.format("parent")),
     ],

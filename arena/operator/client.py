@@ -56,7 +56,7 @@ class NoServerAnswer(ArenaFault):
 class OperatorConnection:
     """A connection to a server. Requests may run concurrently; each raises `NoServerAnswer` if the connection is lost.
 
-    `by` tells the audit log where the requests come from.
+    `origin` tells the audit log where the requests come from.
     """
 
     def __init__(self, connection: ClientConnection, server_name: str, origin: str = COMMAND_LINE_ORIGIN) -> None:
@@ -157,7 +157,7 @@ async def connect_to_folder(folder: Path, database: Database | None = None) -> A
 
 
 def ask_server(data: Path, request: Request, answer: type[T], database: Database | None = None) -> T:
-    """Ask the server of a data folder from synchronous code. Raise as `Operator.ask` does."""
+    """Ask the server of a data folder from synchronous code. Raise as `OperatorConnection.ask` does."""
 
     async def ask() -> T:
         async with connect_to_folder(data, database) as operator:

@@ -132,7 +132,7 @@ def grade_match(
 
 
 def can_estimate(game: str) -> bool:
-    """Return whether an installed appraiser can estimate moves of this game."""
+    """Return whether an installed evaluator can estimate moves of this game."""
     return any(offer.load().supports(game) for offer in entry_points(group=APPRAISERS))
 
 

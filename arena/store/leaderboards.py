@@ -1,7 +1,7 @@
 """Leaderboards in pages, and the results of one bot by pool, opponent, seat, version and ending.
 
-Bot names match in any case. The pool `GAME/unrated` stands for unrated matches. Pages have 1 to `MOST_ROWS` rows. An
-invalid limit, order or cursor raises `UsageFault`.
+Bot names match in any case. The pool `GAME/unrated` stands for unrated matches. Pages have 1 to `MAX_PAGE_ROWS` rows.
+An invalid limit, order or cursor raises `UsageFault`.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ async def connect_server(request: AdminRequest) -> AsyncIterator[OperatorConnect
 
 
 async def ask(admin_request: AdminRequest, request: Request, answer: type[T]) -> T:
-    """Send one request and return the server's answer. Raises the errors of `Operator.ask` and `connect_server`."""
+    """Send one request and return the server's answer. Raises the errors of `OperatorConnection.ask` and
+    `connect_server`.
+    """
     async with connect_server(admin_request) as operator:
         return await operator.ask(request, answer)
