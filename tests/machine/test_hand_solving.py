@@ -144,8 +144,8 @@ def test_perfect_plays_leduc_where_neither_numpy_nor_numba_is() -> None:
 
 def test_plain_python_solves_as_compiled_code_does() -> None:
     program = (
-        "from machine.exact.hand_solving import *; from machine.exact.hand_strategies import hand_of\n"
-        "rules, start = hand_of('leduc'); solver = Solver(rules, start); solver.run(5)\n"
+        "from machine.exact.hand_solving import *; from machine.exact.hand_strategies import single_hand\n"
+        "rules, start = single_hand('leduc'); solver = Solver(rules, start); solver.run(5)\n"
         "print(float(exploitability(rules, start, solver.strategy())))\n"
     )
     command = [sys.executable, "-c", program]
