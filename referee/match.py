@@ -143,7 +143,7 @@ class Match:
         self.standing.followers |= {seat}
 
     def set_watched(self, *, is_watched: bool) -> None:
-        """Turn `Show` effects on or off: they are needed while there are watchers."""
+        """Turn `SendToWatchers` effects on or off: they are needed while there are watchers."""
         self._watched = is_watched
 
     def seek_of(self, seat: int) -> str | None:

@@ -383,7 +383,7 @@ class Connection(ServerConnection):
         self.send_framed(make_frame(frame))
 
     def send_framed(self, data: bytes) -> None:
-        """Send bytes made by `framed`."""
+        """Send bytes made by `make_frame`."""
         protocol = self.protocol
         if protocol._state is OPEN_STATE:
             size = len(data)

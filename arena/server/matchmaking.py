@@ -127,7 +127,7 @@ class Matchmaker:
 
     `capacity(bot)` is the number of matches that may start for a bot; call `reschedule` when it rises from 0. `rng`
     draws among open seeks. `is_at_open_limit(bot, other)` says whether a bot may take no more open seeks of another.
-    `on_seek_changed(sought, back)` is called for each seek that becomes active, or with `back` ends.
+    `on_seek_changed(seek, True)` is called for each seek that ends, with False for each that becomes active.
     """
 
     def __init__(

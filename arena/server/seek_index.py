@@ -112,8 +112,8 @@ SeeksByBot = dict[str, dict[str, ActiveSeek]]
 
 
 class SeekIndex:
-    """The active seeks. Queries take constant time, except `find_partner`. `on_seek_changed(sought, back)` is called
-    for each seek that becomes active, or with `back` ends.
+    """The active seeks. Queries take constant time, except `find_partner`. `on_seek_changed(seek, True)` is
+    called for each seek that ends, with False for each that becomes active.
     """
 
     def __init__(self, on_seek_changed: Callable[[ActiveSeek, bool], None]) -> None:

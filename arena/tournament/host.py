@@ -75,7 +75,7 @@ class TournamentHost(HostHandler):
     """A host for the matches of a job: call `open`, then `play` for each match, then `close`.
 
     Bots are started for the first match; their logs are in `folder`, which no other host uses. A bot that keeps matches
-    waiting for `connect_timeout` seconds is killed. The constructor raises `ArenaFault`.
+    waiting for `connect_timeout_s` seconds is killed. The constructor raises `ArenaFault`.
     """
 
     def __init__(self, job: MatchJob, folder: Path) -> None:

@@ -81,7 +81,7 @@ class RemoteClient:
         threading.Thread(target=self._loop.run_forever, name="operator", daemon=True).start()
 
     def ask(self, request: PlayRequest) -> PlayReply:
-        """Send a request and return the reply. Raises the errors of `OperatorConnection.ask` and `connected`."""
+        """Send a request and return the reply. Raises the errors of `OperatorConnection.ask` and `connect_to_url`."""
         return asyncio.run_coroutine_threadsafe(self._ask(request), self._loop).result()
 
     def close(self) -> None:

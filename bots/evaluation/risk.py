@@ -21,7 +21,7 @@ FEATURES_BOUND = 0.999
 
 
 def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = EQUAL_WEIGHTS) -> float:
-    """Return the weighted mean of the four features of `measure`, mapped from 0 … 1 to −1 … 1."""
+    """Return the weighted mean of the four features of `measure_features`, mapped from 0 … 1 to −1 … 1."""
     mean = sum(weight * feature for weight, feature in zip(weights, measure_features(rules, state, seat), strict=True))
     return FEATURES_BOUND * (2 * mean / (sum(weights) or 1.0) - 1)
 

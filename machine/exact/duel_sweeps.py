@@ -31,7 +31,7 @@ SCRATCH_ROWS = 4
 
 
 class RowMoves(NamedTuple):
-    """The inputs of `moves_of`, with the masks of `build_masks` and the arrays of `BoardRows`."""
+    """The inputs of `fill_moves`, with the masks of `build_masks` and the arrays of `BoardRows`."""
 
     cap: int
     ends: Any
@@ -105,7 +105,8 @@ def sweep(
 ) -> int:
     """Recompute the boards of rows `first` to `last` in place from the values so far, and return the largest change.
 
-    `SCRATCH_ROWS` scratch rows begin at `spare`. `room` and `moves` are as in `moves_of`; `best` has room for a row.
+    `SCRATCH_ROWS` scratch rows begin at `spare`. `room` and `moves` are the `scratch` and `moves` of `fill_moves`;
+    `best` has room for a row.
     """
     cap, ends, masks, heads, spots, holders = row_moves
     boards = len(best)

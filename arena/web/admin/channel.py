@@ -15,7 +15,9 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def connect_server(request: AdminRequest) -> AsyncIterator[OperatorConnection]:
-    """Connect to the server with the session's token. A refused token ends the session. Raises as `connected` does."""
+    """Connect to the server with the session's token. A refused token ends the session. Raises as `connect_to_url`
+    does.
+    """
     client = request.request.client
     by = f"admin page, from {client.host if client else 'nowhere'}"
     try:

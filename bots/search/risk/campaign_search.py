@@ -167,7 +167,7 @@ def turn_key(board: Any, play: Any, keys: Any, ply: int) -> int:
 
 @compiled
 def set_cell_and_key(board: Any, state: Any, play: Any, keys: Any, at: int, owner: int, troops: int) -> None:
-    """Set a cell with `put` and update the search key."""
+    """Set a cell with `set_cell` and update the search key."""
     play[KEY] ^= cell_key(board, state, keys, at)
     set_cell(board, state, at, owner, troops)
     play[KEY] ^= cell_key(board, state, keys, at)
@@ -305,7 +305,7 @@ def make_move(board: Any, state: Any, play: Any, keys: Any, move: int, size: int
 
 @compiled
 def write_battle(board: Any, state: Any, play: Any, chances: Any, begin: int, move: int) -> tuple[int, int]:
-    """Return the units that a move sends and its number of results; `throw` writes them to `chances` from `room` on."""
+    """Return the units that a move sends and its number of results, which are written to `chances` from `begin` on."""
     if move == board[BORDER_COUNT]:
         chances[begin], chances[begin + 1] = 1.0, 0.0
         return 0, 1
