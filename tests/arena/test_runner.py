@@ -66,7 +66,7 @@ async def test_seats_that_follow_are_shown_one_turn_which_is_encoded_once(tmp_pa
             super().__init__()
             self.seat = seat
 
-        def show(self, told: EncodedMessages) -> None:
+        def send_shared(self, told: EncodedMessages) -> None:
             shown.append((self.seat, told))
             super().send_shared(told)
 

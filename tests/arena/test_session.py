@@ -160,10 +160,10 @@ async def test_of_those_that_do_not_read_the_greedy_are_dropped_when_all_togethe
         for session in sessions:
             session.connection.send_frame(bytes(8192))
         await asyncio.sleep(0)
-    assert 256 * 1024 < served.arena.host.listener._budget.unread < 1024 * 1024
+    assert 256 * 1024 < served.arena.host.listener._scheduler.unread_bytes < 1024 * 1024
     for watcher in watchers:
         watcher.wire.transport.abort()
-    await turns_until(lambda: served.arena.host.listener._budget.unread == 0)
+    await turns_until(lambda: served.arena.host.listener._scheduler.unread_bytes == 0)
 
 
 async def test_a_client_that_does_not_read_is_answered_when_it_does(serve: Any) -> None:

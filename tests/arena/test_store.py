@@ -421,7 +421,7 @@ def test_an_older_schema_is_upgraded_and_keeps_its_rows(
     )
     monkeypatch.setattr("arena.store.upgrade.MIGRATIONS_FOLDER", later)
     for module in ("database", "upgrade"):
-        monkeypatch.setattr(f"arena.store.{module}.REVISIONS", (*SCHEMA_REVISIONS, "9999"))
+        monkeypatch.setattr(f"arena.store.{module}.SCHEMA_REVISIONS", (*SCHEMA_REVISIONS, "9999"))
     assert upgrade_database(store.database) == (SCHEMA_REVISIONS[-1], "9999")
     assert asked(store.database, "SELECT DISTINCT nickname FROM bots") == [{"nickname": None}]
     upgraded = Store.open(store.database)
