@@ -28,7 +28,9 @@ Without a limit, a player could choose moves that take minutes.
 
 
 class ChanceEvent(Struct, frozen=True, kw_only=True):
-    """The luck of one move's dice for each seat; `seat` made the move, −1 for a deal and for a round of all seats."""
+    """The luck that the dice of one event gave each seat. `seat` is the seat that moved, −1 for a deal or a
+    simultaneous round.
+    """
 
     ply: int
     seat: int

@@ -52,9 +52,8 @@ class WeightedPair(NamedTuple):
 
 
 class MeanPayoff(Struct, frozen=True, kw_only=True):
-    """The mean over `opponents` of the mean payoff of all rounds against each, by `PairPayoffs.weight`, and its 95 %
-    interval, None where no opponent was met twice. Opponents are taken as given: it says what more matches against
-    them would change.
+    """The mean payoff per round over `opponents`, weighted by `PairPayoffs.weight`, and its 95 % interval. The interval
+    is None if no opponent was met twice. It covers more matches against the same opponents, not against others.
     """
 
     mean: float

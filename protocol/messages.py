@@ -110,8 +110,10 @@ class Player(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The result of a match for one seat. The ratings are there if it was rated before `end` was sent. In games whose
-    result is a payoff, `payoff` is its mean a round over `rounds`.
+    """The result of a match for one seat.
+
+    The ratings are present if the match was rated before `end` was sent. If payoffs are the result, `payoff` is the
+    seat's mean payoff per round, over this number of `rounds`.
     """
 
     bot: str
@@ -135,7 +137,7 @@ class Info(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """The limits of this server for this connection."""
+    """The server's limits for this connection."""
 
     max_message: int
     strikes: int
@@ -156,10 +158,11 @@ class ListedSeek(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ListedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A connected bot in a listing: the number of its matches, its seeks, and how long the ladder's pace delays them.
+    """A connected bot in a listing: its number of matches, its seeks, and `pace_s`, the seconds until the ladder's rate
+    limit lets it begin another match.
 
-    `display` is the player's display name; `person` says that the name is a person's. The bot has been warming up for
-    the games of `warming` for `warming_s` seconds.
+    `display` is the display name of the player. `person` is true if the name is a person's. The bot has been preparing
+    for the games of `warming` for `warming_s` seconds.
     """
 
     bot: str
@@ -288,7 +291,7 @@ class Unwatch(FromClient, frozen=True, kw_only=True):
 
 
 class List(FromClient, frozen=True, kw_only=True):
-    """Ask which bots are connected and which matches are under way."""
+    """Request the connected bots and the matches in progress."""
 
 
 class Welcome(FromServer, frozen=True, kw_only=True):
@@ -387,8 +390,8 @@ class End(FromServer, frozen=True, kw_only=True):
 
 
 class Listing(FromServer, frozen=True, kw_only=True):
-    """The answer to `list`: the connected bots and the matches under way, as many as there is room for. Other nodes of
-    the arena, whose URLs are `elsewhere`, have others.
+    """The answer to `list`: connected bots and matches in progress, as many as fit in the message. Other nodes of the
+    arena, at the URLs `elsewhere`, list their own.
     """
 
     bots: list[ListedBot]

@@ -32,7 +32,7 @@ _Nonce = Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")]
 
 
 class RecordedSeat(Struct, frozen=True, kw_only=True):
-    """The bot of a seat, and its version."""
+    """The bot in a seat."""
 
     bot: str
     version: str = ""
@@ -43,7 +43,7 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="typ
 
 
 class Header(Line, frozen=True, kw_only=True):
-    """The facts of a match that were fixed before the first event."""
+    """The facts that are fixed before the first event."""
 
     format: int
     version: str

@@ -9,10 +9,10 @@ from msgspec import Struct
 
 
 class SeatResult(Struct, frozen=True, kw_only=True):
-    """The result of one seat. `rank` 1 is best, equal ranks are a tie; `reason` as in docs/protocol.md.
+    """The result of one seat. `rank` 1 is best, and equal ranks are a tie. `reason` is as in docs/protocol.md.
 
-    `moves` were accepted, `thought_ms` was taken off its clock; None where the match was called off, or of before that
-    was noted.
+    `moves` is the number of accepted moves, and `thought_ms` the time taken off the seat's clock. Both are None if the
+    match is void or older than these fields.
     """
 
     bot: str
@@ -75,7 +75,7 @@ class SeatRating(Struct, frozen=True, kw_only=True):
 
 
 class Ratings(Struct, frozen=True, kw_only=True):
-    """The rating of a match: every number that the computation used, so that anyone can repeat it."""
+    """The rating of a match, with every number that the computation used, so that anyone can repeat it."""
 
     pool: str
     mu: float

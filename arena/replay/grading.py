@@ -47,7 +47,7 @@ class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Mark(Struct, frozen=True, kw_only=True):
-    """A seat's moves, and what one gave away on average; None if it made none."""
+    """A seat's number of graded moves, and its mean loss per move; None without moves."""
 
     seat: int
     bot: str

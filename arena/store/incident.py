@@ -6,7 +6,9 @@ from msgspec import Struct
 
 
 class Incident(Struct, frozen=True, kw_only=True):
-    """A problem and its time: `code` is that of an error or of a close, or a match's reason, `text` a sentence."""
+    """A problem of a bot's connection, and its time. `code` is an error code, a close code or the reason of a match's
+    end. `text` is a sentence.
+    """
 
     at: str
     code: str

@@ -253,7 +253,7 @@ class BotRow(Struct, frozen=True, kw_only=True):
 
     bot: str
     display: str | None
-    """The player's display name; None if there is only the name."""
+    """The display name of the player; None without one."""
     created: str
     seen: str | None
     approved: bool
@@ -291,8 +291,10 @@ class HistoryPoint(Struct, frozen=True, kw_only=True):
 
 
 class OpponentRow(Struct, frozen=True, kw_only=True):
-    """A bot's results against an opponent. The better rank wins; `share` counts a draw as half a win. In games whose
-    result is a payoff, `payoff` is its mean a round in rated matches.
+    """A bot's results against one opponent. A match is a win if the bot's rank is better. `share` counts a draw as half
+    a win.
+
+    `payoff` is the mean per round of rated matches, in games whose result is a payoff.
     """
 
     opponent: str
@@ -305,7 +307,7 @@ class OpponentRow(Struct, frozen=True, kw_only=True):
 
 
 class SeatRow(Struct, frozen=True, kw_only=True):
-    """A bot's results in a seat (0 moves first)."""
+    """A bot's results in a seat. Seat 0 moves first."""
 
     seat: int
     played: int
@@ -316,7 +318,7 @@ class SeatRow(Struct, frozen=True, kw_only=True):
 
 
 class VersionRow(Struct, frozen=True, kw_only=True):
-    """The results of a version of a bot; `match` is its last and ended at `finished`."""
+    """The results of a version of a bot. `match` is its last match, which ended at `finished`."""
 
     version: str
     played: int
@@ -337,7 +339,9 @@ class EndingMatch(Struct, frozen=True, kw_only=True):
 
 
 class Ending(Struct, frozen=True, kw_only=True):
-    """The number of a bot's matches with an outcome and its reason; `latest` are the last few, newest first."""
+    """The number of a bot's matches that ended with this outcome and reason. `reason` is that of its seat. `latest` has
+    the latest such matches, newest first.
+    """
 
     outcome: str
     reason: str

@@ -35,8 +35,8 @@ _SUMS_SQL = "json_array(matches, rounds, total, squares, products, rest_squares,
 
 
 class PoolPayoff(MeanPayoff, frozen=True, kw_only=True):
-    """A bot's mean payoff in a pool, over `rounds` in all. It is `ranked` if its rounds and opponents are enough for a
-    rank; bots that are not stand below those that are.
+    """A bot's payoff in a pool, over `rounds` rounds. `ranked` is true if its rounds and opponents are enough for a
+    rank; other bots are listed below.
     """
 
     rounds: int

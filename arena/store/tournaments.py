@@ -110,8 +110,10 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
 
 
 class TournamentTable(TournamentRow, frozen=True, kw_only=True):
-    """A tournament with its table and the share of points of each bot (first key) against each other one. In games
-    whose result is a payoff, it has the payoffs too. All values are as in `arena tournament`.
+    """A tournament with its table and head-to-head scores, as `arena tournament` shows them.
+
+    `head_to_head` maps a bot, then an opponent, to the bot's share of points. `payoffs` has the mean payoffs in the
+    same form, in games whose result is a payoff.
     """
 
     ranked_by: str

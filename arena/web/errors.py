@@ -25,7 +25,7 @@ class NotFound(UsageFault):
 
 
 class Complaint(Struct, frozen=True, kw_only=True):
-    """A mistake, explained in a sentence for people."""
+    """The error, as a sentence for people."""
 
     message: str
 

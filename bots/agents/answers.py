@@ -29,7 +29,7 @@ class Answer(Protocol):
 
 
 class AgentPlayer(Struct, frozen=True, kw_only=True):
-    """The player of a seat, and the seconds that are left on its clock."""
+    """A player in a seat, and the seconds left on its clock."""
 
     seat: int
     bot: str
@@ -37,7 +37,7 @@ class AgentPlayer(Struct, frozen=True, kw_only=True):
 
 
 class MatchNow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A match as its agent sees it. `happened` has the events since the last call, `position` the state as sent."""
+    """A match from the agent's view."""
 
     match: str
     game: str

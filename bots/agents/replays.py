@@ -50,7 +50,7 @@ class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ReplayPly(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A ply and its events: `move` with the result of its dice, and the info that the bot sent with it."""
+    """The move or event at a ply, with its result and the bot's own comment."""
 
     ply: int
     happened: str
@@ -87,7 +87,7 @@ class Replay(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class GradedMove(Struct, frozen=True, kw_only=True):
-    """A move that gave something away: in expectation, of the results 1 and −1, or in the `unit`."""
+    """A move that gave something away, in expected results from −1 to +1 or in a unit."""
 
     ply: int
     bot: str
@@ -97,7 +97,7 @@ class GradedMove(Struct, frozen=True, kw_only=True):
 
 
 class SeatGrade(Struct, frozen=True, kw_only=True):
-    """The mean that a bot's moves gave away; None if it made none."""
+    """The mean loss of a bot's moves; None without moves."""
 
     bot: str
     moves: int

@@ -187,7 +187,7 @@ class GameRow(Struct, frozen=True, kw_only=True):
 
 
 def games(request: ApiRequest[Query]) -> Rows[GameRow]:
-    """List the games, each with the configs on which matches are rated."""
+    """List the games, each with the configs under which matches are rated."""
     return Rows(rows=[GameRow(game=name, presets=_presets(name)) for name in NAMES])
 
 
@@ -200,7 +200,7 @@ def _presets(name: str) -> list[PresetRow]:
 
 
 def pools(request: ApiRequest[OfGame]) -> Rows[PoolRow]:
-    """List the pools in which matches were rated."""
+    """List the pools with rated matches."""
     if request.query.game is not None:
         game_class(request.query.game)
     return Rows(
@@ -212,7 +212,7 @@ def pools(request: ApiRequest[OfGame]) -> Rows[PoolRow]:
 
 
 def leaderboard(request: ApiRequest[BoardQuery]) -> Leaderboard:
-    """Return the leaderboard of a pool, as `arena leaderboard --json` has it, with ranks and the last ratings."""
+    """Return the leaderboard of a pool, as in `arena leaderboard --json`, with ranks and recent ratings."""
     game, preset = request.path["game"], request.path["preset"]
     pool, reader = f"{game}/{preset}", request.site.reader
     page = reader.read(leaderboard_page, pool, **msgspec.structs.asdict(request.query))
@@ -227,7 +227,7 @@ def bots(request: ApiRequest[BotsQuery]) -> Page[BotRow]:
 
 
 def bot(request: ApiRequest[Query]) -> Profile:
-    """Return a bot: its versions, and its place in every pool."""
+    """Return a bot with its versions and its standing in every pool."""
     return lookups.require_profile(request.site.reader, request.path["bot"])
 
 
@@ -266,7 +266,7 @@ def _check_pool(request: ApiRequest[Any]) -> None:
 
 
 def incidents(request: ApiRequest[Query]) -> Rows[Incident]:
-    """List the latest incidents of a bot's connections that the bot caused, the newest first, at most 20."""
+    """List the latest problems of a bot's connections that the bot caused, newest first, at most 20."""
     rows = request.site.reader.read(latest_incidents, request.path["bot"])
     if not rows:
         _check_bot(request)
@@ -274,7 +274,7 @@ def incidents(request: ApiRequest[Query]) -> Rows[Incident]:
 
 
 def history(request: ApiRequest[OfPool]) -> Rows[HistoryPoint]:
-    """List a bot's rating in a pool over time, at most some 300 points."""
+    """Return a bot's rating in a pool over time, in at most about 300 points."""
     return _of_bot(request, rating_history)
 
 
@@ -289,17 +289,17 @@ def seats(request: ApiRequest[OfPool]) -> Rows[SeatRow]:
 
 
 def versions(request: ApiRequest[PagedOfPool]) -> Page[VersionRow]:
-    """List the results of each version of a bot, the one that played last first."""
+    """List the results of each version of a bot, last played first."""
     return _page_of_bot(request, versions_page)
 
 
 def endings(request: ApiRequest[OfPool]) -> Rows[Ending]:
-    """Count a bot's matches by outcome and reason, with the latest of each."""
+    """Count how a bot's matches ended, by outcome and reason, with the latest matches of each."""
     return _of_bot(request, endings_of)
 
 
 def matches(request: ApiRequest[MatchesQuery]) -> Page[Result]:
-    """List finished matches, the newest first, as `arena matches --json` has them."""
+    """List finished matches, newest first, as in `arena matches --json`."""
     query, reader = request.query, request.site.reader
     if query.game is not None:
         game_class(query.game)
@@ -316,7 +316,7 @@ def matches(request: ApiRequest[MatchesQuery]) -> Page[Result]:
 
 
 def result(request: ApiRequest[Query]) -> Result:
-    """Return the result of a match: its row among the matches."""
+    """Return the result of a match, as in the list of matches."""
     return _result(request)
 
 
@@ -341,7 +341,7 @@ def _record(request: ApiRequest[Any]) -> bytes:
 
 
 def match(request: ApiRequest[Query]) -> Annotated[StreamedRecord, Document]:
-    """Return a match with the state after every event, as `arena replay show --json` has it, without luck."""
+    """Return a match with the state after every event, as in `arena replay show --json`, without luck."""
     stored = result(request)
     data = _record(request)
 
@@ -353,7 +353,7 @@ def match(request: ApiRequest[Query]) -> Annotated[StreamedRecord, Document]:
 
 
 def grades(request: ApiRequest[GradesQuery]) -> Grades:
-    """Grade each move of a solved game, and the luck of its dice, as `arena replay grade --json` has it."""
+    """Return what each move gave away, if the game is solved, and the luck, as in `arena replay grade --json`."""
     given = request.grades
     if isinstance(given, Grades):
         return given
@@ -379,19 +379,19 @@ def solve_request(request: ApiRequest[Query]) -> tuple[bytes, GradeRequest] | No
 
 
 def packed(request: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
-    """Return the record of a match in its stored, compressed form, as a file to save."""
+    """Download the record of a match in its stored form, gzipped."""
     name, data = request.path["match"], _record(request)
     return StreamedRecord(split(data), name, data, file=f"{name}.jsonl.gz")
 
 
 def unpacked(request: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
-    """Return the record of a match as JSON lines, as a file to save."""
+    """Download the record of a match as JSON lines."""
     name, data = request.path["match"], _record(request)
     return StreamedRecord(record_reader.iter_unpacked(data, name), name, data, file=f"{name}.jsonl")
 
 
 def whole(request: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
-    """Return a match as one HTML file that plays offline, to save."""
+    """Download a match as one HTML file that plays offline."""
     name, data, given = request.path["match"], _record(request), request.grades
 
     def pieces() -> Pieces:
@@ -402,22 +402,22 @@ def whole(request: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
 
 
 def tournaments(request: ApiRequest[Paged]) -> Page[TournamentRow]:
-    """List the tournaments, the newest first."""
+    """List the tournaments, newest first."""
     return request.site.reader.read(tournaments_page, **msgspec.structs.asdict(request.query))
 
 
 def tournament(request: ApiRequest[Query]) -> TournamentTable:
-    """Return a tournament with its table and its head-to-head results."""
+    """Return a tournament with its table and head-to-head scores."""
     return lookups.find_tournament(request.site, request.path["tournament"])
 
 
 def log(request: ApiRequest[Paged]) -> Page[LogEntry]:
-    """Return the log of results from the first match on, in the order in which they were stored."""
+    """List the entries of the log, one per match, in the order of storage."""
     return request.site.reader.read(log_page, **msgspec.structs.asdict(request.query))
 
 
 def head(request: ApiRequest[Query]) -> SignedTreeHead:
-    """Return the signed size and root of the log."""
+    """Return the signed head of the log."""
     found = request.site.reader.read(log_head)
     if found is None:
         raise NotFound("no match was stored yet: the log begins with the first")
@@ -425,12 +425,12 @@ def head(request: ApiRequest[Query]) -> SignedTreeHead:
 
 
 def consistency(request: ApiRequest[ConsistencyQuery]) -> ConsistencyProof:
-    """Prove that the log only grew since it had `size` entries."""
+    """Prove that the log extends its first `size` entries."""
     return request.site.reader.read(prove_consistency, request.query.size, request.query.of)
 
 
 def proof(request: ApiRequest[Query]) -> InclusionProof:
-    """Prove that a match with this last digest is in the log."""
+    """Prove that a match is in the log, with its last digest."""
     found = request.site.reader.read(prove_inclusion, request.path["match"])
     if found is None:
         raise _no_match(request.path["match"])
