@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any
 
-from bots.environments.lockstep import Difference, Lockstep, ThrowCounts
+from bots.environments.lockstep import Disagreement, Lockstep, ThrowCounts
 from machine.compiled import HAS_NUMBA
 from protocol.games.risk.battle import round_odds
 
@@ -72,7 +72,7 @@ def compare_rules(game: str, playouts: int, seed: int) -> float:
         both = Lockstep(game, config, min(BATCH_SIZE, wanted), seed, luck)
         try:
             both.run(wanted)
-        except Difference as difference:
+        except Disagreement as difference:
             sys.exit(f"{game} under {config}, after {both.playouts} playouts: {difference}")
         print(f"  {both.playouts:,} under {json.dumps(config)}, luck {luck}", flush=True)
         played, steps = played + both.playouts, steps + both.steps

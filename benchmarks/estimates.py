@@ -33,10 +33,10 @@ def _print_line(sims: int, pair: tuple[str, str]) -> None:
     for played in play_all(pair, "risk-duel", range(MATCHES), config=CONFIG):
         lines = replay(played.record)
         _, begun = next(lines)
-        judge, appraiser = grader_of(begun.game), UctMoveEvaluator(begun.game, sims, played.seed)
+        judge, evaluator = grader_of(begun.game), UctMoveEvaluator(begun.game, sims, played.seed)
         for move in iter_moves(begun, lines):
             verdict, began = judge(move.before, move.move), time.perf_counter()
-            found = appraiser.evaluate_move(move.before, move.move, move.event.ply)
+            found = evaluator.evaluate_move(move.before, move.move, move.event.ply)
             seconds += time.perf_counter() - began
             exact[move.event.seat].append(verdict.best_value - verdict.value)
             estimated[move.event.seat].append(found.best_value - found.value)

@@ -36,7 +36,7 @@ Points = tuple[tuple[float, ...], tuple[float, ...]]
 """The points of a match by seat, as played and adjusted for luck."""
 
 
-class Row(NamedTuple):
+class SelfPlayRow(NamedTuple):
     """A bot that plays itself under a config."""
 
     game: str
@@ -45,7 +45,7 @@ class Row(NamedTuple):
     raw: bool
 
 
-def play_row(row: Row, seeds: Sequence[int]) -> list[tuple[Points, float]]:
+def play_row(row: SelfPlayRow, seeds: Sequence[int]) -> list[tuple[Points, float]]:
     """Play matches. Return the points of each, with its processor time in seconds."""
     rules = load_game(row.game, row.config)
     value = NoLuck.name if row.raw else value_names(rules)[0]
@@ -60,11 +60,11 @@ def play_row(row: Row, seeds: Sequence[int]) -> list[tuple[Points, float]]:
     return found
 
 
-def _format_estimate(found: Estimate | None) -> str:
+def _format_estimate(estimate: Estimate | None) -> str:
     """Return how far a seat is above half the points, with its 95 % interval."""
-    if found is None:
+    if estimate is None:
         return ""
-    mean, low, high = (share - 0.5 for share in (found.mean, found.low, found.high))
+    mean, low, high = (share - 0.5 for share in (estimate.mean, estimate.low, estimate.high))
     return f"{mean:+.4f} ({low:+.4f} to {high:+.4f})"
 
 
@@ -101,7 +101,7 @@ def main() -> None:
                 print(ROW_FORMAT.format(preset, "exact", "", 0, f"{worth:+.4f}", "", ""), flush=True)
             for bot in (told.bot or BOTS) if told.matches else ():
                 played = dict(
-                    spread(crew, partial(play_row, Row(game.name, config, bot, told.no_luck_adjustment)), seeds)
+                    spread(crew, partial(play_row, SelfPlayRow(game.name, config, bot, told.no_luck_adjustment)), seeds)
                 )
                 seconds = fmean(spent for _, spent in played.values())
                 for seat in range(rules.seats):

@@ -22,7 +22,7 @@ from pathlib import Path
 from random import Random
 
 from arena.ratings.ladder_pairing import Seeker, group_seekers, information_gain
-from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, Standing, rate, skill_overlap
+from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, RatingStanding, rate, skill_overlap
 
 POOL = "nim/classic"
 MEASURED_COUNTS = (5, 10, 20, 50, 100)
@@ -44,7 +44,7 @@ class Entrant:
     strength: float
     seconds: float
     comes_and_goes: bool
-    standing: Standing = field(default_factory=Standing)
+    standing: RatingStanding = field(default_factory=RatingStanding)
     met: Counter[str] = field(default_factory=Counter)
 
     def seeker(self, since: float = 0.0) -> Seeker:
@@ -60,9 +60,9 @@ def pair_randomly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeke
     return list(zip(mixed[::2], mixed[1::2], strict=False))
 
 
-def match_quality(a: Rating, b: Rating) -> float:
+def match_quality(first: Rating, second: Rating) -> float:
     """Return TrueSkill's match quality (Herbrich, Minka, Graepel: TrueSkill, NIPS 2006, equation 7)."""
-    return math.sqrt(2 * BETA**2 / (2 * BETA**2 + a.sigma**2 + b.sigma**2)) * skill_overlap(a, b)
+    return math.sqrt(2 * BETA**2 / (2 * BETA**2 + first.sigma**2 + second.sigma**2)) * skill_overlap(first, second)
 
 
 def pair_as_formerly(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], rng: Random) -> list[Pair]:
@@ -96,7 +96,7 @@ OPTIMAL_ROUNDS = "best"
 """The most informative pairs of all, in rounds in which every bot plays."""
 
 
-class Ladder:
+class SimulatedLadder:
     """A ladder with its bots, and measurements after each number of matches per bot in `MEASURED_COUNTS`."""
 
     def __init__(self, count: int, rng: Random, spread: float = 1.0) -> None:
@@ -124,7 +124,7 @@ class Ladder:
         won = self.rng.random() < (1 + math.erf(apart / math.sqrt(2))) / 2
         rated = rate(POOL, [one.standing, other.standing], ["", ""], [1, 2] if won else [2, 1]).seats
         for bot, rating in ((one, rated[0]), (other, rated[1])):
-            bot.standing = Standing(rating.mu_after, rating.sigma_after, bot.standing.matches + 1)
+            bot.standing = RatingStanding(rating.mu_after, rating.sigma_after, bot.standing.matches + 1)
         self.matches += 1
         if self.matches == self._next_measured_match():
             self.measurements[MEASURED_COUNTS[len(self.measurements)]] = self._measure()
@@ -148,7 +148,7 @@ def kendall_tau(strengths: Sequence[float], ratings: Sequence[float]) -> float:
     return sum(1 if (a - c) * (b - d) > 0 else -1 for (a, b), (c, d) in pairs) / len(pairs)
 
 
-def play_in_time(ladder: Ladder, pairing: Pairing) -> None:
+def play_in_time(ladder: SimulatedLadder, pairing: Pairing) -> None:
     """Play in simulated time. A free bot seeks, and a match takes as long as its slower bot."""
     order = itertools.count()
     waiting: dict[str, float] = {}
@@ -183,12 +183,12 @@ def play_in_time(ladder: Ladder, pairing: Pairing) -> None:
                 heapq.heappush(events, (now + ABSENCE_S, next(order), (name,)))
 
 
-def is_present(bot: Entrant, now: float) -> bool:
+def is_present(entrant: Entrant, now: float) -> bool:
     """Return whether a bot is present at a time, so that it seeks again after its match."""
-    return not bot.comes_and_goes or now % (PRESENCE_S + ABSENCE_S) < PRESENCE_S
+    return not entrant.comes_and_goes or now % (PRESENCE_S + ABSENCE_S) < PRESENCE_S
 
 
-def play_random_rounds(ladder: Ladder) -> None:
+def play_random_rounds(ladder: SimulatedLadder) -> None:
     """Play rounds of random pairs."""
     while not ladder.is_over:
         names = ladder.rng.sample(list(ladder.bots), len(ladder.bots))
@@ -199,7 +199,7 @@ def play_random_rounds(ladder: Ladder) -> None:
                 ladder.play(one, other)
 
 
-def play_optimal_rounds(ladder: Ladder) -> None:
+def play_optimal_rounds(ladder: SimulatedLadder) -> None:
     """Play rounds of the most informative pairs."""
     while not ladder.is_over:
         pairs = sorted(
@@ -215,9 +215,9 @@ def play_optimal_rounds(ladder: Ladder) -> None:
                 ladder.play(one.bot, other.bot)
 
 
-def play_ladder(count: int, kind: str, seed: int, spread: float) -> Ladder:
+def play_ladder(count: int, kind: str, seed: int, spread: float) -> SimulatedLadder:
     """Play a ladder of `count` bots with one kind of pairing. `spread` scales the prior's deviation of strengths."""
-    ladder = Ladder(count, Random(f"{count}/{seed}"), spread)
+    ladder = SimulatedLadder(count, Random(f"{count}/{seed}"), spread)
     if kind == OPTIMAL_ROUNDS:
         play_optimal_rounds(ladder)
     elif kind == RANDOM_ROUNDS:

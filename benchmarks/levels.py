@@ -21,7 +21,7 @@ from random import Random
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from arena.ratings.rating_system import BETA, Standing, rate
+from arena.ratings.rating_system import BETA, RatingStanding, rate
 from bots.client.bot import Bot
 from bots.playing.matches import Played, play_all
 from bots.reference.level_bot import Level, Mixture, find_mixture
@@ -45,7 +45,7 @@ class RoundRobin(NamedTuple):
 
     scores: Mapping[tuple[int, int], Sequence[float]]
     """By pair, the first player's score in each round of both seats, adjusted for luck if `less_luck`."""
-    standings: Sequence[Standing]
+    standings: Sequence[RatingStanding]
     less_luck: bool
 
 
@@ -60,7 +60,7 @@ def play_rounds(
     matches: dict[tuple[int, int], Iterator[Played]] = {
         (one, other): play_all([players[one], players[other]], game, seeds, config=config) for one, other in seatings
     }
-    standings = [Standing()] * len(players)
+    standings = [RatingStanding()] * len(players)
     scores: dict[tuple[int, int], list[float]] = {}
     for _ in range(rounds):
         for one, other in itertools.combinations(range(len(players)), 2):

@@ -25,7 +25,7 @@ MATCH_COUNTS = {"nim": 400, "risk-duel": 60}
 ROW_FORMAT = "{:<10}{:<30}{:<11}{:>10}{:>8}{:>10}{:>8}"
 
 
-class Speed(NamedTuple):
+class MatchSpeed(NamedTuple):
     """The speed of matches, by wall clock and processor time."""
 
     a_second: float
@@ -47,24 +47,24 @@ def main() -> None:
             print(ROW_FORMAT.format(game, " ".join(bots), how, *figures), flush=True)
 
 
-def play_in_process(game: str, bots: Sequence[str], matches: int) -> Speed:
+def play_in_process(game: str, bots: Sequence[str], matches: int) -> MatchSpeed:
     """Measure from the end of the first match on."""
     playing = play_all(bots, game, range(matches + 1))
     next(playing)
     began, before = time.perf_counter(), time.process_time()
     for _ in playing:
         pass
-    return Speed(matches / (time.perf_counter() - began), 1000 * (time.process_time() - before) / matches)
+    return MatchSpeed(matches / (time.perf_counter() - began), 1000 * (time.process_time() - before) / matches)
 
 
-def play_as_processes(game: str, bots: Sequence[str], matches: int) -> Speed:
+def play_as_processes(game: str, bots: Sequence[str], matches: int) -> MatchSpeed:
     """Measure from the first start to the last end, less the processor time of a tournament of one match."""
     run_tournament(game, bots, 1)  # warm up whatever is compiled or solved once
     alone, _ = run_tournament(game, bots, 1)
     spent, results = run_tournament(game, bots, 1 + matches)
     began = min(datetime.fromisoformat(result["started"]) for result in results)
     ended = max(datetime.fromisoformat(result["finished"]) for result in results)
-    return Speed(len(results) / (ended - began).total_seconds(), 1000 * (spent - alone) / matches)
+    return MatchSpeed(len(results) / (ended - began).total_seconds(), 1000 * (spent - alone) / matches)
 
 
 def run_tournament(game: str, bots: Sequence[str], matches: int) -> tuple[float, list[dict[str, str]]]:

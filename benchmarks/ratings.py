@@ -6,7 +6,7 @@ import time
 from random import Random
 
 from arena.ratings import rating_system
-from arena.ratings.rating_system import Standing
+from arena.ratings.rating_system import RatingStanding
 
 SEAT_COUNT = 6
 REPETITIONS = 5
@@ -14,9 +14,9 @@ REPETITIONS = 5
 
 def main() -> None:
     chooser = Random(1)
-    newcomers = [Standing()] * SEAT_COUNT
-    different = [Standing(chooser.uniform(10, 40), chooser.uniform(1, 8), 5) for _ in range(SEAT_COUNT)]
-    apart = [Standing(20 * seat, 1 + seat / 10, 50) for seat in range(SEAT_COUNT)]
+    newcomers = [RatingStanding()] * SEAT_COUNT
+    different = [RatingStanding(chooser.uniform(10, 40), chooser.uniform(1, 8), 5) for _ in range(SEAT_COUNT)]
+    apart = [RatingStanding(20 * seat, 1 + seat / 10, 50) for seat in range(SEAT_COUNT)]
     show("two seats, decided", newcomers[:2], [1, 2])
     show("six seats, decided", different, [1, 2, 3, 4, 5, 6])
     show("six newcomers, tied", newcomers, [1] * SEAT_COUNT)
@@ -26,7 +26,7 @@ def main() -> None:
     show("six different ones, settled and far apart, tied", apart, [1] * SEAT_COUNT)
 
 
-def show(what: str, standings: list[Standing], ranks: list[int]) -> None:
+def show(what: str, standings: list[RatingStanding], ranks: list[int]) -> None:
     seconds = []
     for _ in range(REPETITIONS):
         start = time.process_time()

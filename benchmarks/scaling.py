@@ -56,7 +56,7 @@ MOVES: dict[str, Callable[[int], dict[str, int]]] = {
 _TURN, _PLY, _LEGAL = b"\xa4type\xa4turn", b"\xa3ply", b"\xa5legal"
 
 
-class Bot(asyncio.Protocol):
+class PreparedBot(asyncio.Protocol):
     """A bot that answers each turn with a move prepared in advance, and reads only the ply of the turn."""
 
     def __init__(self, name: str, game: str, opponent: str, pace: float, plies: list[float]) -> None:
@@ -146,7 +146,7 @@ def _read_ply(payload: bytes) -> int:
     return kind if kind < 128 else int.from_bytes(payload[at + 1 : at + (2 if kind == 0xCC else 3)])
 
 
-def _return_bot(bot: Bot) -> Bot:
+def _return_bot(bot: PreparedBot) -> PreparedBot:
     return bot
 
 
@@ -172,7 +172,7 @@ class Load(NamedTuple):
         plies: list[float] = []
         for number in range(self.pairs):
             names = [f"{self.game}-{number}-{seat}" for seat in (0, 1)]
-            pair = [Bot(names[seat], self.game, names[1 - seat], self.pace, plies) for seat in (0, 1)]
+            pair = [PreparedBot(names[seat], self.game, names[1 - seat], self.pace, plies) for seat in (0, 1)]
             pair[0].opponent, pair[1].opponent = pair[1], pair[0]
             for bot in pair:
                 await loop.create_connection(partial(_return_bot, bot), "127.0.0.1", self.port)

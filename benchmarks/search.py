@@ -45,7 +45,7 @@ RISK_ROW_FORMAT = "{:<12}{:<34}{:>14}{:>9}"
 SHARE_ROW_FORMAT = "{:>6}{:>18}{:>12}{:>8}{:>16}{:>12}{:>8}{:>10}{:>11}"
 
 
-class Speed(NamedTuple):
+class SearchSpeed(NamedTuple):
     nodes: int
     seconds: float
 
@@ -105,14 +105,14 @@ def print_risk_speeds() -> None:
     print(RISK_ROW_FORMAT.format("evaluation", "search", "nodes/s", "faster"))
     for name, (nodes, seconds) in json.loads(plain.stdout).items():
         generic = measure_generic(name)
-        rows = {"generic": generic, "kernel, plain Python": Speed(nodes, seconds)}
+        rows = {"generic": generic, "kernel, plain Python": SearchSpeed(nodes, seconds)}
         if HAS_NUMBA:
             rows["kernel, numba"] = measure_kernel(name, 7)
         for search, speed in rows.items():
             print(RISK_ROW_FORMAT.format(name, search, f"{speed.rate:,.0f}", f"{speed.rate / generic.rate:.1f}x"))
 
 
-def measure_kernel(name: str, depth: int) -> Speed:
+def measure_kernel(name: str, depth: int) -> SearchSpeed:
     kernel = DuelSearch(AFRICA)
     kernel.warm_up()
     positions = [make_risk_position(plies) for plies in SPEED_PLIES]
@@ -121,16 +121,16 @@ def measure_kernel(name: str, depth: int) -> Speed:
         for position in positions:
             options: dict[str, Any] = {"algorithm": "expectiminimax", "evaluation": name}
             nodes += kernel.search(position, depth=depth, limit=SearchLimit(), **options).nodes
-    return Speed(nodes, time.process_time() - begin)
+    return SearchSpeed(nodes, time.process_time() - begin)
 
 
-def measure_generic(name: str) -> Speed:
+def measure_generic(name: str) -> SearchSpeed:
     positions = [make_risk_position(plies) for plies in SPEED_PLIES]
     nodes, begin = 0, time.process_time()
     while time.process_time() < begin + MIN_MEASURED_S:
         for position in positions:
             nodes += expectiminimax(AFRICA, position, depth=3, evaluate=load_evaluation("risk-duel", name)).nodes
-    return Speed(nodes, time.process_time() - begin)
+    return SearchSpeed(nodes, time.process_time() - begin)
 
 
 def make_risk_position(plies: int) -> Position:

@@ -122,7 +122,7 @@ class _Load:
         self._missing = connections
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._moved_at: dict[object, float] = {}
-        """By match, when the unanswered move was sent."""
+        """The time when the unanswered move of each match was sent."""
 
     async def wait_until_complete(self) -> None:
         """Wait until all are connected: clients that play already would slow down those that connect."""
@@ -417,7 +417,7 @@ async def _serve_arena(options: argparse.Namespace) -> None:
     from arena.host.handler import FinishedMatch, Identity
     from arena.host.journal import Journal
     from arena.host.meters import Meters
-    from arena.host.session import Session
+    from arena.host.session import ClientSession
     from arena.network.admission import Access
     from arena.network.binding import bind_sockets, port_of
     from arena.network.connection_limits import ConnectionBounds
@@ -441,7 +441,7 @@ async def _serve_arena(options: argparse.Namespace) -> None:
         async def authenticate(self, hello: Hello, address: str) -> Identity:
             return Identity(hello.bot)
 
-        def connected(self, session: Session) -> None:
+        def connected(self, session: ClientSession) -> None:
             super().on_connected(session)
             asyncio.get_running_loop().call_soon(self.pair, pairs[session.key])
 

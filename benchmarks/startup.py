@@ -28,7 +28,7 @@ MATCH_COUNT = 20
 KIB_PER_MIB = 1024
 
 
-class Start(NamedTuple):
+class StartupTimes(NamedTuple):
     """Seconds until it was ready; MiB of the server and the web process then, and the peaks of both."""
 
     seconds: float
@@ -38,7 +38,7 @@ class Start(NamedTuple):
     page_most: float
 
 
-def measure_start(folder: Path) -> Start:
+def measure_start(folder: Path) -> StartupTimes:
     told = folder / "notify"
     told.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices:
@@ -60,7 +60,7 @@ def measure_start(folder: Path) -> Start:
             page = int(_children(server.pid)[0])
             ready = _memory_mib(server.pid, "VmRSS"), _memory_mib(page, "VmRSS")
             _play_matches(f"ws://127.0.0.1:{ports[0]}")
-            return Start(seconds, *ready, _memory_mib(server.pid, "VmHWM"), _memory_mib(page, "VmHWM"))
+            return StartupTimes(seconds, *ready, _memory_mib(server.pid, "VmHWM"), _memory_mib(page, "VmHWM"))
         finally:
             server.terminate()
             server.wait()
@@ -120,7 +120,7 @@ def main() -> None:
         print(f"{'matches':>9}{'s':>7}{'server':>8}{'page':>7}{'most':>7}{'page':>7}  MiB")
         for size in sizes:
             found = [measure_start(folder / str(size)) for _ in range(options.times)]
-            median = Start(*(statistics.median(column) for column in zip(*found, strict=True)))
+            median = StartupTimes(*(statistics.median(column) for column in zip(*found, strict=True)))
             print(
                 f"{size:9}{median.seconds:7.2f}{median.server:8.1f}{median.page:7.1f}"
                 f"{median.server_most:7.1f}{median.page_most:7.1f}",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bots import mistakes
 
-mistakes.tell_in_a_line()
+mistakes.report_faults_in_a_line()
 mistakes.check_hidden(("machine", "protocol"))
 
 try:
@@ -38,7 +38,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    """What is imported when it is asked for: to define a bot, or to search, takes neither sockets nor a referee."""
+    """Import a public name on first use: defining a bot, or searching, needs neither sockets nor a referee."""
     if name in _LATER:
         if name != "run":
             mistakes.check_hidden(("measuring", "referee"))

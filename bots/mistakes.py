@@ -1,4 +1,4 @@
-"""What a program is told that uses the library wrongly: a line each, in the place of a traceback or of silence.
+"""Messages to programs that use the library wrongly: a line each, in place of a traceback or of silence.
 
 Python alone is imported here: the other packages may be hidden by files that have their names.
 """
@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 """The folder of our packages."""
 PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
-_made = False
-"""Whether this process has made a bot."""
+_has_made_bot = False
+"""True once this process has made a bot."""
 
 
 class Hidden(ImportError):
@@ -31,7 +31,7 @@ class Hidden(ImportError):
 
 
 def check_hidden(packages: Iterable[str]) -> None:
-    """Raises `Hidden` where Python finds something else by the name of one of our packages."""
+    """Raise `Hidden` if Python finds something else by the name of one of our packages."""
     for name in packages:
         spec = importlib.util.find_spec(name)
         origin = spec.origin if spec is not None else None
@@ -44,7 +44,7 @@ def check_hidden(packages: Iterable[str]) -> None:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Raises `Hidden` where an import inside fails over a file of the author's that has another module's name."""
+    """Raise `Hidden` if an import inside fails over a file of the author's that has another module's name."""
     try:
         yield
     except (ImportError, AttributeError) as exc:
@@ -71,23 +71,23 @@ def _modules_of(exc: BaseException) -> Iterator[tuple[str, str]]:
 
 
 def _is_beside(file: str) -> bool:
-    """Whether a file lies in the folder of the program that runs."""
+    """Return whether a file lies in the folder of the program that runs."""
     return Path(file).is_file() and Path(file).resolve().parent == Path(sys.argv[0] or ".").resolve().parent
 
 
-def tell_in_a_line() -> None:
+def report_faults_in_a_line() -> None:
     """Have a program that a fault ends print that fault alone, with its own line; what else ends it, as ever."""
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = _excepthook
 
 
 def _excepthook(kind: type[BaseException], exc: BaseException, trace: TracebackType | None) -> None:
-    fault = exc if isinstance(exc, (Hidden, *_classes("Fault"))) else None
-    if fault is None or _interactive():
+    fault = exc if isinstance(exc, (Hidden, *_find_error_classes("Fault"))) else None
+    if fault is None or _is_interactive():
         sys.__excepthook__(kind, exc, trace)
         return
-    _say(f"{_place(trace)}: {fault}")
-    usage = isinstance(fault, (Hidden, *_classes("UsageFault"), *_classes("BotFault")))
+    _say(f"{_last_own_line(trace)}: {fault}")
+    usage = isinstance(fault, (Hidden, *_find_error_classes("UsageFault"), *_find_error_classes("BotFault")))
     raise SystemExit(2 if usage else 1)
 
 
@@ -101,15 +101,15 @@ def _say(text: str) -> None:
     print(text if display is None else display.escape_unprintable(text, lines=True), file=sys.stderr)  # noqa: T201
 
 
-def _classes(name: str) -> tuple[type, ...]:
-    """The class of protocol/errors.py called so, if that is imported."""
+def _find_error_classes(name: str) -> tuple[type, ...]:
+    """Return the class of protocol/errors.py with this name, if that module is imported."""
     errors = sys.modules.get("protocol.errors")
     return () if errors is None else (getattr(errors, name),)
 
 
-def _place(trace: TracebackType | None) -> str:
-    """`mine.py, line 6`: where the author's own code was last."""
-    found = program()
+def _last_own_line(trace: TracebackType | None) -> str:
+    """Return the last place in the author's own code, as `mine.py, line 6`."""
+    found = program_name()
     while trace is not None:
         code = trace.tb_frame.f_code
         if str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0] not in (
@@ -123,35 +123,35 @@ def _place(trace: TracebackType | None) -> str:
 
 
 def is_library(file: str) -> bool:
-    """Whether a file of Python is one of our packages, of another library or of Python, and not an author's own."""
+    """Return whether a Python file belongs to our packages, another library or Python, and not to the author."""
     folders = (*(str(ROOT / name) + os.sep for name in PACKAGES), *_LIBRARIES)
     return file.startswith((*folders, "<"))
 
 
-def program() -> str:
-    """The name of the file that Python runs."""
+def program_name() -> str:
+    """Return the name of the file that Python runs."""
     return Path(sys.argv[0]).name or "python"
 
 
-def _interactive() -> bool:
+def _is_interactive() -> bool:
     return hasattr(sys, "ps1") or bool(sys.flags.interactive)
 
 
-def call_of(cls: type) -> str:
-    """How a bot of a class is made, as an author writes it."""
+def constructor_call(cls: type) -> str:
+    """Return the expression that makes a bot of a class, as an author writes it."""
     return f'{cls.__name__}("{cls.__name__.lower()}")'
 
 
-def lacking(cls: type, method: str, form: str) -> str:
-    """What to say of a class that lacks a method: which of its own may be meant for it."""
+def missing_method_message(cls: type, method: str, form: str) -> str:
+    """Return the message for a class that lacks a method, with the name of its own that may be meant."""
     own = [name for each in cls.__mro__ if each.__module__.partition(".")[0] not in PACKAGES for name in vars(each)]
     near = get_close_matches(method, [name for name in own if not name.startswith("__")], n=1)
     rest = f"rename {near[0]} to {method}" if near else f"write {form}"
     return f"{cls.__name__} has no method {method}: {rest}"
 
 
-def not_called_so(method: Callable[..., object]) -> str:
-    """What is wrong with a method that is called with one argument and whose answer is not waited for; else ""."""
+def call_mistake(method: Callable[..., object]) -> str:
+    """Return why a method cannot be called with one argument and without `await`; empty if it can."""
     if inspect.iscoroutinefunction(method):
         return "is async, and nobody awaits it"
     try:
@@ -163,10 +163,10 @@ def not_called_so(method: Callable[..., object]) -> str:
     return ""
 
 
-def bot_made() -> None:
+def note_bot_made() -> None:
     """A bot is there: the program has not forgotten its own."""
-    global _made
-    _made = True
+    global _has_made_bot
+    _has_made_bot = True
 
 
 def expect_run(cls: type, base: type) -> None:
@@ -178,16 +178,16 @@ def expect_run(cls: type, base: type) -> None:
 
 def _tell_never_run(base: type) -> None:
     main = sys.modules["__main__"]
-    if _made or _interactive() or hasattr(sys, "last_type"):
+    if _has_made_bot or _is_interactive() or hasattr(sys, "last_type"):
         return
     if hasattr(main, "__file__"):  # Python takes it away at the end of the file: somebody ended the program before
         return
     own = [value for value in vars(main).values() if is_own(value, base)]  # not those of programs that were loaded
     if own:
-        what = f"{own[-1].__name__} but never runs it: end it with run({call_of(own[-1])})"
-        _say(f"{program()} defines {what}")
+        what = f"{own[-1].__name__} but never runs it: end it with run({constructor_call(own[-1])})"
+        _say(f"{program_name()} defines {what}")
 
 
 def is_own(value: object, base: type) -> bool:
-    """Whether a value is a class of `base` that the program itself defines."""
+    """Return whether a value is a class of `base` that the program itself defines."""
     return isinstance(value, type) and issubclass(value, base) and value.__module__ == "__main__"

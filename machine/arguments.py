@@ -48,7 +48,7 @@ def read_days(text: str, key: str) -> int:
 
 
 def read_value(text: str) -> Any:
-    """Return the content of a file (`@my.toml`), or the value as `read_text` parses it. Raises `UsageFault`."""
+    """Return the content of a file (`@my.toml`), or the value as `parse_value` parses it. Raises `UsageFault`."""
     return read_file(text[1:]) if text.startswith("@") else parse_value(text)
 
 

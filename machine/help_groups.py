@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-OTHER = "Options"
+OPTIONS_HEADING = "Options"
 """The heading of arguments and options without a group."""
 
 
@@ -59,9 +59,9 @@ def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
     sections: dict[str, list[tuple[str, str]]] = {}
     for parameter in command.get_params(ctx):
         if (row := parameter.get_help_record(ctx)) is not None:
-            default = "Arguments" if parameter.param_type_name == "argument" else OTHER
+            default = "Arguments" if parameter.param_type_name == "argument" else OPTIONS_HEADING
             sections.setdefault(_heading(parameter, default), []).append(row)
-    last = sections.pop(OTHER, None)
-    for heading, rows in [*sections.items(), *([(OTHER, last)] if last else [])]:
+    last = sections.pop(OPTIONS_HEADING, None)
+    for heading, rows in [*sections.items(), *([(OPTIONS_HEADING, last)] if last else [])]:
         with formatter.section(heading):
             formatter.write_dl(rows)

@@ -105,10 +105,10 @@ class _Problem(NamedTuple):
             square += chance * offset * offset
         return mean, math.sqrt(square)
 
-    def chances(self, known: _Stationary) -> list[float]:
+    def chances(self, stationary: _Stationary) -> list[float]:
         total = sum(self.counts)
-        terms = self.terms(known.rms)
-        return [count / total / (1 + known.x * term) for term, count in zip(terms, self.counts, strict=True)]
+        terms = self.terms(stationary.rms)
+        return [count / total / (1 + stationary.x * term) for term, count in zip(terms, self.counts, strict=True)]
 
     def lost(self, chances: Sequence[float]) -> float:
         total, cells = sum(self.counts), zip(self.counts, chances, strict=True)
@@ -179,7 +179,7 @@ class _Problem(NamedTuple):
             x, rms = x + step[0], rms * math.exp(step[1])
         return None
 
-    def is_global(self, known: _Stationary) -> bool:
+    def is_global(self, stationary: _Stationary) -> bool:
         """Return whether it is certain that no solution is likelier than this one. False leaves it open.
 
         On the tangent at any root mean square, at least the sum of count * log(1 + x * term) is lost, whatever the x.
@@ -187,9 +187,9 @@ class _Problem(NamedTuple):
         logarithm of the root mean square.
         """
         most = self.offsets[-1]
-        if -known.x * most <= 1:
+        if -stationary.x * most <= 1:
             return True  # as every summand is convex
-        return self.least_curvature(known.x, (self.least_rms(), most)) >= 0
+        return self.least_curvature(stationary.x, (self.least_rms(), most)) >= 0
 
     def least_curvature(self, x: float, bounds: tuple[float, float]) -> float:
         """Return a lower bound of the second derivative of that sum between two root mean squares, for x below 0."""
@@ -220,14 +220,14 @@ class _Problem(NamedTuple):
         low = rms * rms / high
         return self.root((math.log(low), math.log(rms / low)), (math.log(high), math.log(rms / high))).chances
 
-    def from_below(self, known: _Stationary | None) -> list[float]:
+    def from_below(self, stationary: _Stationary | None) -> list[float]:
         """Return the likeliest chances if the observed mean is below what is required: of several peaks the highest.
 
         Peaks are looked for cell by cell. The best solution loses no more than any candidate does. So a cell is skipped
         if all its candidates lose more than one that is known.
         """
         grids = [_Grid(self, bounds) for bounds in self.ranges()]
-        chances = grids[-1].peak(0, _GRID_CELLS).chances if known is None else self.chances(known)
+        chances = grids[-1].peak(0, _GRID_CELLS).chances if stationary is None else self.chances(stationary)
         peaks = [(self.lost(chances), chances)]
         rms = self.moments(chances)[1]
         width = _GRID_CELLS // _COARSE_CELLS

@@ -11,13 +11,13 @@ from protocol.games.poker import Poker, PokerState
 def classifier_of(game: Poker) -> Any:
     """Return a function that classifies the states of a poker game."""
 
-    def classify(table: PokerState) -> Mapping[str, str]:
-        card, _, _ = game.information_set(table, table.seat)
-        asked = "check or bet" if table.paid[0] == table.paid[1] else "answer a bet"
+    def classify(state: PokerState) -> Mapping[str, str]:
+        card, _, _ = game.information_set(state, state.seat)
+        asked = "check or bet" if state.paid[0] == state.paid[1] else "answer a bet"
         found = {"to decide": asked, "own card": "" if card is None else game.ranks_of_cards[card]}
         if len(game.stakes) > 1:
             found["public card"] = (
-                "not dealt" if table.public is None else game.ranks_of_cards[game.rank_of(table.public)]
+                "not dealt" if state.public is None else game.ranks_of_cards[game.rank_of(state.public)]
             )
         return found
 

@@ -56,7 +56,7 @@ class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
     """Return the luck in a record, measured by a value function, by the one of that name, or by the best available.
 
-    Raises `UsageFault` like `value_of`, and `BadRecord` like `replay`.
+    Raises `UsageFault` like `load_value`, and `BadRecord` like `replay`.
     """
     lines = replay(record)
     _, course = next(lines)

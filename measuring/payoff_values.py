@@ -24,8 +24,8 @@ def poker_values(game: Poker) -> ValueFactories:
 def _hand_values(game: Poker) -> ValueFunction:
     worth = hand_value_function(game.name)
 
-    def values_by_seat(table: PokerState) -> tuple[float, ...]:
-        one = table.chips[0] + float(worth(table))
+    def values_by_seat(state: PokerState) -> tuple[float, ...]:
+        one = state.chips[0] + float(worth(state))
         return one, -one
 
     return PositionValue("equilibrium", values_by_seat, CHIPS_UNIT)

@@ -12,8 +12,8 @@ from msgspec import Struct
 from measuring.student_t import satterthwaite, student_cdf, t_critical
 
 MAX_WEIGHT_ROUNDS = 200
-"""An opponent weighs as many rounds as were played against it, and no more than these. Below the limit nobody moves a
-mean by choosing when to leave: the payoffs of rounds that are stopped at will add up, on the average, to the mean of a
+"""An opponent weighs as many rounds as were played against it, up to this limit. Below the limit, choosing when to
+leave does not move a mean: the payoffs of rounds that are stopped at will add up, on the average, to the mean of a
 round times the rounds played (A. Wald, On cumulative sums of random variables, 1944). So the limit is the length of the
 longest match of a preset. It is no more, as one opponent that is met all day is not to weigh more than the others.
 """
@@ -27,9 +27,10 @@ class TotalPayoff(NamedTuple):
 
 
 class PairPayoffs(NamedTuple):
-    """What a bot was paid against one opponent: in so many units (matches, or the matches of one start) the mean of all
-    rounds, and the sum of the squares by which units differ from it. Of a unit that paid `total` in `rounds` that is
-    (total - mean · rounds), divided by the mean number of rounds of a unit. `rounds` are those of all units.
+    """A bot's payoffs against one opponent in `units` (matches, or the matches of one start) of `rounds` in all.
+
+    `mean` is over all rounds. `squares` is the sum of the squared differences of units from it: for a unit that paid
+    `total` in `rounds`, (total - mean · rounds) / (mean number of rounds of a unit).
     """
 
     units: int
@@ -73,7 +74,7 @@ def mean_of_rounds(units: Sequence[TotalPayoff]) -> list[float]:
 
 
 def pair_payoffs(payoffs: Sequence[float], rounds: int) -> PairPayoffs:
-    """Return those of units with these values, one at least, of so many rounds in all."""
+    """Return the summary of units with these payoffs (at least one) and `rounds` rounds in all."""
     mean = fmean(payoffs)
     return PairPayoffs(len(payoffs), mean, math.fsum((payoff - mean) ** 2 for payoff in payoffs), rounds)
 

@@ -284,7 +284,7 @@ class RealValued(SequentialTest):
     def _decide(self) -> Verdict | None:
         if self.pairs < MIN_UNITS:
             return None
-        # The other ratio takes time in the number of pairs, and can't be more than its bound.
+            # The other ratio takes time in the number of pairs, and can't be more than its bound.
         normal, most = self._normal_llr(), max_empirical_llr(self.pairs, self._sum, *self._means)
         return self._accept(math.copysign(min(abs(normal), most), normal)) and super()._decide()
 

@@ -43,7 +43,7 @@ _SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__sub
 
 Frame = bytes | str
 MAX_DIGITS = 4300
-"""Of an integer that Python reads (`sys.int_info`); it takes longer the more there are."""
+"""Digits of an integer that Python reads (`sys.int_info`). More digits take longer."""
 
 MAX_FAST_PATH_BYTES = 2 * MAX_MAP
 """A msgpack frame up to this many bytes can exceed no limit except that of depth: a map entry takes two bytes."""
@@ -215,7 +215,7 @@ CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
 
 
 class UnusableInfo(NamedTuple):
-    """In place of the `info` of a move: why it is none that can be kept."""
+    """The reason why the `info` of a move cannot be stored, in its place."""
 
     why: str
 
@@ -321,5 +321,5 @@ def read_info(info: Any) -> Info | None:
         raise MalformedMessage(f"info: {info.why}")
     if type(info) is not dict:
         raise MalformedMessage(f"info is {short_repr(info)}: a map")
-    read: Info = _convert(info, Info, "info")
-    return read
+    checked_info: Info = _convert(info, Info, "info")
+    return checked_info

@@ -42,7 +42,7 @@ PLAIN_LETTERS = {
     "Ŧ": "T",
 }
 """Latin letters that are not made of a plain one and marks, as `identity.js` has them, which a test compares."""
-_PLAIN = {ord(letter): plain for letter, plain in PLAIN_LETTERS.items()}
+_PLAIN_LETTER_TABLE = {ord(letter): plain for letter, plain in PLAIN_LETTERS.items()}
 
 
 def normalize_display(text: str) -> str:
@@ -54,7 +54,7 @@ def normalize_display(text: str) -> str:
 
 
 def is_display_name(name: str) -> bool:
-    """Whether a name may stand beside that of a bot, as it is."""
+    """Return whether a text is a display name in its stored form."""
     if not 1 <= len(name) <= MAX_DISPLAY_LENGTH or re.match(TEXT_PATTERN, name) is None:
         return False
     if name != " ".join(name.split()):
@@ -86,7 +86,7 @@ def display_taken(display: str, bot: str, taken: Collection[str]) -> str:
 
 def nearest_bot_name(text: str) -> str:
     """Return the name for a bot that comes nearest to what somebody is called; empty where no letter of it can stay."""
-    plain = unicodedata.normalize("NFKD", text.translate(_PLAIN))
+    plain = unicodedata.normalize("NFKD", text.translate(_PLAIN_LETTER_TABLE))
     unmarked = "".join(character for character in plain if not unicodedata.category(character).startswith("M"))
     dashed = re.sub(r"\s+", "-", unmarked.strip())
     return re.sub(r"[^A-Za-z0-9._-]", "", dashed).lstrip("._-")[:MAX_NAME_LENGTH]

@@ -24,7 +24,7 @@ SeatPlayer = Callable[[FromServer], Sequence[FromClient]]
 
 class InProcessPlayers(Protocol):
     """Bots that play without processes of their own. The entry point makes them from their specs, the game, a callback
-    `say(bot, line)` for what the author must know, and the flag `strict`.
+    `on_message(bot, line)` for what the author must know, and the flag `strict`.
     """
 
     failed_bots: Mapping[str, str]
@@ -56,7 +56,7 @@ class InProcessPlayers(Protocol):
 
 
 class CannotEstimate(UsageFault):
-    """This appraiser cannot estimate the moves of the game."""
+    """This evaluator cannot estimate the moves of the game."""
 
 
 class MoveEvaluation(NamedTuple):

@@ -110,16 +110,16 @@ class Match:
         self.standing.trim_events()
         return recalled
 
-    def resume(self, recalled: JournalSummary, now: float) -> list[Effect]:
+    def resume(self, summary: JournalSummary, now: float) -> list[Effect]:
         """Go on with a recalled match. Clocks stand still until every seat is back or time is up."""
         self.standing.disconnected_since = dict.fromkeys(range(self.game.seats), now)
         self.standing.wait_until = now + self._timeouts.return_timeout_s
-        effects: list[Effect] = [ReleaseSeat(seat) for seat in recalled.released_seats]
-        if recalled.deal is not None:
-            effects.append(self._append_event(recalled.deal, now))
-        if recalled.begun:
+        effects: list[Effect] = [ReleaseSeat(seat) for seat in summary.released_seats]
+        if summary.deal is not None:
+            effects.append(self._append_event(summary.deal, now))
+        if summary.begun:
             effects += self._finish_interrupted_event(now)
-        if recalled.is_void:
+        if summary.is_void:
             _recorded, *finish = self._call_off(Abort(), now)
             return [*(effect for effect in effects if type(effect) is ReleaseSeat), *finish]
         return effects if self.standing.phase is Phase.OVER else [*effects, SetDeadline(self.standing.wait_until)]
@@ -312,9 +312,9 @@ class Match:
         return effects if strikes < MAX_STRIKES else effects + self._remove_seat(seat, ILLEGAL, now)
 
     def _needs_both(self, *seats: int) -> bool:
-        """Whether the match is called off by seats that leave without a move.
+        """Return whether the match is called off if these seats leave without a move.
 
-        One with people is, as a page may have failed. Where more than two play, the others go on once it has begun.
+        One with people is, as a page may have failed. With more than two seats, the others go on once it has begun.
         """
         pool, standing = self.header.pool, self.standing
         if pool is None or not is_people_pool(pool) or any(seat in standing.events_before_last_move for seat in seats):

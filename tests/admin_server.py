@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from admin_client import AdminClient
-from arena.store.actions import Action, actions_page
+from arena.store.actions import AuditEntry, actions_page
 from arena.store.registry import RegisteredBot, all_bots
 from arena.store.store import Reader
 from in_process import Hosted, hosting
@@ -43,7 +43,7 @@ class AdminServer:
     async def bots(self) -> dict[str, RegisteredBot]:
         return {bot.name: bot for bot in await self.read(all_bots)}
 
-    async def actions(self) -> list[Action]:
+    async def actions(self) -> list[AuditEntry]:
         """The newest first."""
         return (await self.read(actions_page, limit=500)).rows
 

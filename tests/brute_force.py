@@ -15,7 +15,7 @@ from arena.store.leaderboards import (
     VersionRow,
 )
 from arena.store.match_search import Search
-from arena.store.result_queries import DRAWN, LOST, OUTCOMES, VOIDED, WON
+from arena.store.result_queries import DRAWN, LOST, OUTCOMES, VOID_OUTCOME, WON
 from protocol.names import fold_name
 from protocol.reasons import VOID
 from referee.result import Ratings, Result, SeatRating
@@ -121,7 +121,7 @@ class BruteForce:
 def outcome(result: Result, seat: int) -> str:
     """What a match was for a seat."""
     if result.reason == VOID:
-        return VOIDED
+        return VOID_OUTCOME
     ranks = [other.rank for other in result.seats]
     return LOST if ranks[seat] != 1 else WON if ranks.count(1) == 1 else DRAWN
 

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any
 
 from arena.host.journal import Journal
-from arena.host.session import Session
+from arena.host.session import ClientSession
 from arena.network.connection import Connection
 from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
@@ -93,7 +93,7 @@ class CountingArena(Arena):
 
     counts: Counts
 
-    def on_connected(self, session: Session) -> None:
+    def on_connected(self, session: ClientSession) -> None:
         super().on_connected(session)
         self.counts.begin()
 

@@ -238,7 +238,7 @@ def _as_in_a_process(stops: list[asyncio.Event]) -> Iterator[None]:
 
 async def _serve_page(page: PageProcess) -> str:
     """Serve the page that a process of its own would serve, until this is cancelled."""
-    order = page._order
+    order = page._config
     assert order.certificate is None, "only a page in a process of its own is encrypted"
     sockets = [socket.socket(fileno=socket.dup(descriptor)) for descriptor in order.descriptors]
     with contextlib.closing(Reader.open(order.where)) as reader, contextlib.ExitStack() as stack:

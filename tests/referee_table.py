@@ -391,7 +391,7 @@ class Table:
         if result.pool is not None:
             ranks = [seat.rank for seat in result.seats]
             versions = [seat.version for seat in result.seats]
-            ratings = rating_system.rate(result.pool, [rating_system.Standing()] * len(ranks), versions, ranks)
+            ratings = rating_system.rate(result.pool, [rating_system.RatingStanding()] * len(ranks), versions, ranks)
         lines = [line for line in map(write_line, self.lines) if is_public(line)]
         return records.pack_record(lines, self.match.footer(result, ratings))
 

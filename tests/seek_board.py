@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, cast
 
-from arena.host.session import Session
+from arena.host.session import ClientSession
 from arena.server.bot_cache import BotCache
 from arena.server.matchmaking import Matchmaker, MatchRate
 from arena.server.seek_index import ActiveSeek, agreed_spec
@@ -69,7 +69,7 @@ class SeekBoard:
         self.add(bot, Seek(id=ref, game=game, open=True, presets=[*presets]))
 
     def add(self, bot: str, seek: Seek, *, person: bool = False) -> None:
-        session = cast(Session, Bot(bot, person=person))
+        session = cast(ClientSession, Bot(bot, person=person))
         self.seeks.add(session, seek, None if seek.open else load_game(seek.game, seek.config))
 
     async def until(self, matches: int) -> list[tuple[str, ...]]:

@@ -169,8 +169,8 @@ def _fetch_online_bots(data: Path, database: Database) -> dict[str, BotStatus]:
     return {fold_name(bot.bot): bot for bot in found.bots}
 
 
-def _bot_as_json(bot: RegisteredBot, online: BotStatus | None) -> dict[str, object]:
-    connection = None if online is None else {name: getattr(online, name) for name in _CONNECTION_FIELDS}
+def _bot_as_json(bot: RegisteredBot, status: BotStatus | None) -> dict[str, object]:
+    connection = None if status is None else {name: getattr(status, name) for name in _CONNECTION_FIELDS}
     return {
         "bot": bot.name,
         "display": bot.display,

@@ -188,15 +188,15 @@ def _format_toml_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _check(key: str, given: SourcedValue) -> None:
+def _check(key: str, sourced: SourcedValue) -> None:
     kind, setting = SETTINGS[key]
-    value = given.value
+    value = sourced.value
     if type(value) is not kind or (setting.choices and value not in setting.choices):
         said = _format_toml_value(value) if isinstance(value, bool) else short_repr(value, MAX_SHOWN_CHARACTERS)
         right = list_choices(setting.choices) if setting.choices else setting.value_form
-        raise UsageFault(f"{given.name} is {said}: it is {right}")
+        raise UsageFault(f"{sourced.name} is {said}: it is {right}")
     if isinstance(value, int) and not setting.minimum <= value <= setting.maximum:
-        raise UsageFault(f"{given.name} is {short_repr(value)}: it is {setting.value_form}")
+        raise UsageFault(f"{sourced.name} is {short_repr(value)}: it is {setting.value_form}")
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, SourcedValue]:

@@ -236,12 +236,12 @@ def _records(count: int, size: int) -> str:
     return f"{format_count(count, 'record', 'records')}, {_size(size)},"
 
 
-def _removed(store: Store, keep: Retention) -> RemovalTotals:
-    return remove_all(store, remove_records, store.read(find_removable, keep))
+def _removed(store: Store, retention: Retention) -> RemovalTotals:
+    return remove_all(store, remove_records, store.read(find_removable, retention))
 
 
-def _format_removed(removed: RemovalTotals) -> str:
-    return f"{format_count(removed.records, 'record', 'records')} removed, {_size(removed.bytes)}"
+def _format_removed(totals: RemovalTotals) -> str:
+    return f"{format_count(totals.records, 'record', 'records')} removed, {_size(totals.bytes)}"
 
 
 def _size(size: int) -> str:

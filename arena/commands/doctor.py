@@ -85,12 +85,12 @@ async def _examine(
     return examined
 
 
-def _format_case(one: ExaminedCase) -> str:
+def _format_case(examined: ExaminedCase) -> str:
     """Return the report of a case: the verdict, what was done, what the bot did and should do, and what to read."""
-    case, finding = one.case, one.finding
-    lines = [f"{finding.verdict:<{_INDENT}}{case.done} ({case.name}, {one.seconds:.1f} s)"]
+    case, finding = examined.case, examined.finding
+    lines = [f"{finding.verdict:<{_INDENT}}{case.done} ({case.name}, {examined.seconds:.1f} s)"]
     lines += _wrapped("did", finding.did)
-    lines += _wrapped("should", one.should)
+    lines += _wrapped("should", examined.should)
     if finding.verdict != PASSED_VERDICT:
         lines += _wrapped("see", f"{_DOCUMENT}#{case.see}")
     return "\n".join(lines)
@@ -111,14 +111,14 @@ def _summary(examined: Sequence[ExaminedCase]) -> str:
     )
 
 
-def _as_json(one: ExaminedCase) -> dict[str, object]:
-    case, finding = one.case, one.finding
+def _as_json(examined: ExaminedCase) -> dict[str, object]:
+    case, finding = examined.case, examined.finding
     return {
         "case": case.name,
         "done": case.done,
         "verdict": finding.verdict,
         "did": finding.did,
-        "should": one.should,
+        "should": examined.should,
         "see": f"{_DOCUMENT}#{case.see}",
-        "seconds": round(one.seconds, 3),
+        "seconds": round(examined.seconds, 3),
     }

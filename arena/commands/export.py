@@ -22,8 +22,8 @@ from arena.store.export_rows import (
     SEAT_COLUMNS,
     TEXT_TYPE,
     TIME_TYPE,
-    Batch,
     Columns,
+    ExportBatch,
     export_matches,
 )
 from arena.store.store import Reader
@@ -54,7 +54,7 @@ def export(where: str, to: Path, form: str, selection: Selection, *, plies: bool
     say(f"{to}: {', '.join(format_count(count, SINGULARS[name], name) for name, count in counts.items())}, as {form}")
 
 
-def _write_tables(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) -> dict[str, int]:
+def _write_tables(folder: Path, form: str, batches: Iterator[ExportBatch], *, plies: bool) -> dict[str, int]:
     """Write the tables, and return the number of rows of each."""
     tables = {"matches": MATCH_COLUMNS, "seats": SEAT_COLUMNS} | ({"plies": PLY_COLUMNS} if plies else {})
     counts = dict.fromkeys(tables, 0)

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 
 from msgspec.structs import replace
 
-from arena.commands.kept_estimates import EstimateCache
+from arena.commands.kept_estimates import EstimateFile
 from arena.commands.output import format_table, print_document, print_line, terminal_columns
 from arena.commands.progress import track_progress
 from arena.commands.replay import load, read, read_stored_record
@@ -64,7 +64,7 @@ def grade(
             sims=DEFAULT_SIMULATIONS if sims is None else sims,
             with_luck=False,
             on_moves=told,
-            open_cache=EstimateCache,
+            open_cache=EstimateFile,
         )
     report = replace(report, luck=luck)
     if to_json:
@@ -115,7 +115,7 @@ def grade_bot(
                 records,
                 DEFAULT_SIMULATIONS if sims is None else sims,
                 on_grades=graded.append,
-                open_cache=EstimateCache,
+                open_cache=EstimateFile,
             )
     if removed:
         without = format_count(len(removed), f"match of {bot} has", f"matches of {bot} have")
@@ -169,25 +169,25 @@ def describe_estimate(estimate: str | None, noise: float | None) -> str:
     return f"{estimate}" + ("" if noise is None else f"; a single loss under {noise:.3f} is noise")
 
 
-def print_summary(report: Grades) -> None:
+def print_summary(grades: Grades) -> None:
     """Print the summary of all moves, wrapped to the width of the terminal if there is one."""
     console = Console(width=terminal_columns())
-    luck = luck_by_move(report.luck)
-    if report.unit:
-        console.print(f"values are what the seat is expected to win of the hand, in {report.unit}")
+    luck = luck_by_move(grades.luck)
+    if grades.unit:
+        console.print(f"values are what the seat is expected to win of the hand, in {grades.unit}")
     else:
         console.print(SCALE)
         if luck:
             console.print("luck is in points, 0 to 1: half as much")
-    if report.estimate:
-        console.print(f"estimate: {describe_estimate(report.estimate, report.noise)}")
-    unit = f" {report.unit}" if report.unit else ""
-    for mark in report.seats:
+    if grades.estimate:
+        console.print(f"estimate: {describe_estimate(grades.estimate, grades.noise)}")
+    unit = f" {grades.unit}" if grades.unit else ""
+    for mark in grades.seats:
         told = "no moves" if mark.mean is None else f"{format_count(mark.moves, 'move', 'moves')}, each gave away"
         mean = "" if mark.mean is None else f" {mark.mean:z.4f}{unit} on average"
         console.print(f"seat {mark.seat}  {mark.bot}: {told}{mean}")
-    if report.luck and report.luck.events:
-        console.print(summarise_luck(report.luck, [mark.bot for mark in report.seats]))
+    if grades.luck and grades.luck.events:
+        console.print(summarise_luck(grades.luck, [mark.bot for mark in grades.seats]))
 
 
 class MoveTable:
@@ -252,8 +252,8 @@ def _print_worst(bot: str, graded: Iterable[Grades], many: int) -> None:
     say(f"`arena replay show {found[0][1].match} --boards` shows the match of the first")
 
 
-def _unit(report: Grades) -> list[str]:
-    return [report.unit] if report.unit else []
+def _unit(grades: Grades) -> list[str]:
+    return [grades.unit] if grades.unit else []
 
 
 def _check_worst(worst: int | None, *, to_json: bool) -> None:

@@ -17,7 +17,7 @@ MAX_CACHE_BYTES = 64 * 1024 * 1024
 """Maximum size of the cache; estimates of the matches graded longest ago are dropped first."""
 
 
-class EstimateCache:
+class EstimateFile:
     """The cached estimates of a match's moves, for this method and version of the code. Write errors are ignored."""
 
     def __init__(self, record: Record, estimate: str) -> None:
@@ -38,12 +38,12 @@ class EstimateCache:
         """Return the cached estimate of the move at a ply, or None."""
         return self._moves.get(ply)
 
-    def add(self, move: Graded) -> None:
+    def add(self, graded: Graded) -> None:
         """Add a move to the cache."""
-        self._moves[move.ply] = move
+        self._moves[graded.ply] = graded
         with suppress(OSError), self._file.open("ab") as file:
-            file.write(_line(move))
+            file.write(_line(graded))
 
 
-def _line(move: Graded) -> bytes:
-    return msgspec.json.encode(move) + b"\n"
+def _line(graded: Graded) -> bytes:
+    return msgspec.json.encode(graded) + b"\n"

@@ -79,8 +79,8 @@ def _payoff_board(pool: str, rows: list[LeaderboardRow], unit: str) -> str:
     return "\n".join(lines)
 
 
-def _payoff_cells(found: MeanPayoff) -> tuple[object, ...]:
-    return score_format.format_payoff(found.mean), score_format.format_payoff_interval(found), found.opponents
+def _payoff_cells(payoff: MeanPayoff) -> tuple[object, ...]:
+    return score_format.format_payoff(payoff.mean), score_format.format_payoff_interval(payoff), payoff.opponents
 
 
 def _display_name(pool: str, row: LeaderboardRow) -> str:

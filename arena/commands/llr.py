@@ -45,19 +45,19 @@ def run(
     say("undecided" if found.verdict is None else f"{found.verdict} is accepted")
 
 
-def _fields(found: CountFindings) -> dict[str, object]:
-    return {name: getattr(found, name) for name in found.__struct_fields__}
+def _fields(findings: CountFindings) -> dict[str, object]:
+    return {name: getattr(findings, name) for name in findings.__struct_fields__}
 
 
 def _format_count(number: int, word: str) -> str:
     return f"{number:,} {word if number == 1 else f'{word}s'}"
 
 
-def _format_elo(found: EloDifference, score: float) -> str:
+def _format_elo(difference: EloDifference, score: float) -> str:
     """Format an Elo difference with two digits, as other engine testers do; infinite ends are shown as such."""
     all_or_nothing = "+inf" if score > 0.5 else "-inf"
     elo, low, high = (
         end if value is None else f"{value:+z.2f}"
-        for value, end in ((found.elo, all_or_nothing), (found.low, "-inf"), (found.high, "+inf"))
+        for value, end in ((difference.elo, all_or_nothing), (difference.low, "-inf"), (difference.high, "+inf"))
     )
     return f"{elo} ({low} to {high})"

@@ -35,7 +35,7 @@ log = logging.getLogger("arena.node")
 
 
 async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
-    """The store of a node; who had its name is given the time in which the database finds that it is gone, or hangs.
+    """Open the store of a node. If another process had its name, wait until the database finds it gone or hung.
 
     Raises `NodeTaken`, and as `Store.open` does.
     """

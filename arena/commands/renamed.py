@@ -1,4 +1,4 @@
-"""The former names of options and settings, each with its present name: whoever uses one is told the other."""
+"""The former names of options and settings, each with its present name, for the line that refuses the former one."""
 
 from __future__ import annotations
 

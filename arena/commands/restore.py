@@ -44,16 +44,18 @@ def restore(where: str, ids: Sequence[str], backup: Path) -> None:
         say(f"nothing to restore, the record is there and verifies: {list_first(whole)}")
 
 
-def _read_backup_record(store: Store, copy: Reader, match: str) -> bytes:
+def _read_backup_record(store: Store, backup_reader: Reader, match: str) -> bytes:
     """Return a match's record from the backup, checked against the result in the store."""
     try:
-        body = copy.read(record_of, match)
+        body = backup_reader.read(record_of, match)
     except RecordRemoved as exc:
         raise ArenaFault(
-            f"{copy.database} has no record of match {match} either, it was removed: try an older one"
+            f"{backup_reader.database} has no record of match {match} either, it was removed: try an older one"
         ) from exc
     if body is None:
-        raise UsageFault(f"there is no match {match!r} with a record in {copy.database}: try another backup")
+        raise UsageFault(f"there is no match {match!r} with a record in {backup_reader.database}: try another backup")
     if complaint := store.read(find_complaint, match, body, check_match):
-        raise BadRecord(f"the record of match {match} in {copy.database} is not that of its result: {complaint}")
+        raise BadRecord(
+            f"the record of match {match} in {backup_reader.database} is not that of its result: {complaint}"
+        )
     return body

@@ -24,7 +24,7 @@ def run_on_server(database: Database, data: Path, request: Request, answer: type
     """Send a request to the server that uses this database, found by its data folder or by the folder of the database
     file.
 
-    Raises `NoServer` and the errors of `asked`.
+    Raises `NoServer` and the errors of `ask_server`.
     """
     try:
         return ask_server(data, request, answer, database)

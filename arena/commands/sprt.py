@@ -24,7 +24,7 @@ from arena.commands.tournament import TournamentRun, tournament_run
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_any_format, read_sets
 from arena.commands.tournament_report import print_uncontested_losses
 from arena.ratings.tournament_pairing import TEST_FORMAT
-from arena.sprt.evidence import Evidence, Question, Sample
+from arena.sprt.evidence import Evidence, Question, TestedMatch
 from arena.sprt.hypotheses import hypotheses_of
 from arena.sprt.summary import find_warnings, format_conclusion, format_expected_length, format_joint_conclusion
 from arena.store.answer_limit import of_server
@@ -201,7 +201,7 @@ def _sides(setup: TournamentSetup) -> tuple[list[str], list[str]]:
     return names[:own], names[own:]
 
 
-def read_samples(store: Store, plan: Plan, value: str | None = None) -> Iterable[Sample]:
+def read_samples(store: Store, plan: Plan, value: str | None = None) -> Iterable[TestedMatch]:
     """Return the matches already played, which are the first of the schedule."""
     results = plan.with_plan_names(store.read(tournament_results, plan.id))
     if plan.rules.seats == 2 or value is None:
@@ -210,7 +210,7 @@ def read_samples(store: Store, plan: Plan, value: str | None = None) -> Iterable
         lucks = luck_of_records(store, (one.match for one in results if one.reason != VOID), value)
     for result in results:
         luck = lucks.get(result.match)
-        yield Sample(result, None if luck is None else luck.by_seat)
+        yield TestedMatch(result, None if luck is None else luck.by_seat)
 
 
 def play_on(run: TournamentRun, evidence: Evidence) -> None:
@@ -235,7 +235,7 @@ def _take_reports(evidence: Evidence, reports: Iterable[MatchReport]) -> list[Ma
     for report in reports:
         if evidence.verdict is not None:
             break
-        evidence.add_matches([Sample(report.result, None if report.luck is None else report.luck.by_seat)])
+        evidence.add_matches([TestedMatch(report.result, None if report.luck is None else report.luck.by_seat)])
         needed.append(report)
     return needed
 

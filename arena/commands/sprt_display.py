@@ -121,8 +121,8 @@ def _describe_assumptions(findings: Findings) -> str:
     return "valid whenever you stop, if bots stay as they are"
 
 
-def _row(what: str, found: Comparison) -> Text:
+def _row(what: str, comparison: Comparison) -> Text:
     return Text(
-        f"{what:<15} {score_format.format_score_with_interval(found)}  "
-        f"{score_format.format_elo_with_interval(found)}  better {score_format.format_superiority(found)}"
+        f"{what:<15} {score_format.format_score_with_interval(comparison)}  "
+        f"{score_format.format_elo_with_interval(comparison)}  better {score_format.format_superiority(comparison)}"
     )

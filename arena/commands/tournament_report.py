@@ -144,14 +144,14 @@ class Report:
             )
 
 
-def _mean_payoff(found: MeanPayoff) -> str:
-    return f"{found.mean:z.2f}"
+def _mean_payoff(payoff: MeanPayoff) -> str:
+    return f"{payoff.mean:z.2f}"
 
 
-def _format_payoff_interval(found: MeanPayoff) -> str:
-    if found.low is None or found.high is None:
-        return f"{_mean_payoff(found)}\n"
-    return f"{_mean_payoff(found)}\n±{(found.high - found.low) / 2:.2f}"
+def _format_payoff_interval(payoff: MeanPayoff) -> str:
+    if payoff.low is None or payoff.high is None:
+        return f"{_mean_payoff(payoff)}\n"
+    return f"{_mean_payoff(payoff)}\n±{(payoff.high - payoff.low) / 2:.2f}"
 
 
 def _format_place(row: TableRow) -> str:
@@ -236,22 +236,22 @@ def _duel_table(duels: Iterable[tuple[str, str, HeadToHead]]) -> Table:
     return table
 
 
-def _comparison_cells(found: Comparison) -> tuple[str, ...]:
+def _comparison_cells(comparison: Comparison) -> tuple[str, ...]:
     return (
-        format_score(found.score),
-        format_interval(found),
-        format_elo(found),
-        format_elo_interval(found),
-        format_superiority(found),
+        format_score(comparison.score),
+        format_interval(comparison),
+        format_elo(comparison),
+        format_elo_interval(comparison),
+        format_superiority(comparison),
     )
 
 
 def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToHead]]) -> Iterator[tuple[str, Table]]:
     """Yield cross tables of scores, with half the interval below each; then of luck-adjusted scores, if known."""
 
-    def spread(found: Comparison) -> str:
-        half = f"{(found.high - found.low) / 2:.2f}"
-        return f"{found.score:z.2f}\n±{half.removeprefix('0')}"
+    def spread(comparison: Comparison) -> str:
+        half = f"{(comparison.high - comparison.low) / 2:.2f}"
+        return f"{comparison.score:z.2f}\n±{half.removeprefix('0')}"
 
     shares = {bot: {other: duel.score for other, duel in theirs.items()} for bot, theirs in duels.items()}
     yield "share of points", _make_cross_table(names, shares, spread)

@@ -108,7 +108,7 @@ def run(options: TryOptions) -> None:
         clock=told,
         started=utc_now(),
     )
-    shown = MatchDisplay(header, rules, people, quiet=options.quiet, pace=pace)
+    shown = TrialDisplay(header, rules, people, quiet=options.quiet, pace=pace)
     specs = [replace(bot.spec, seed=f"{seed}/{bot.name}") for bot in bots if bot.spec is not None]
     with shown.capture_prints(), _locate_faults(_files(bots)):
         closed = make_players(specs, rules, shown.note, strict=True).play(header, dice, shown)
@@ -139,7 +139,7 @@ def _locate_faults(files: Sequence[Path]) -> Iterator[None]:
         raise
 
 
-class MatchDisplay:
+class TrialDisplay:
     """Shows a match as it is played, in place on a terminal, else as lines; what bots print appears below the board.
 
     A person who plays at this terminal sees their own hidden information; two people see only what both may see.

@@ -113,13 +113,13 @@ async def _watch(url: str, named: str | None, follow: bool) -> None:
             named = match = None
 
 
-async def _wait_for_match(nodes: SpectatorPool, url: str, previous: str) -> tuple[Spectator, str]:
+async def _wait_for_match(pool: SpectatorPool, url: str, previous: str) -> tuple[Spectator, str]:
     """Wait for a running match other than `previous`, and return its spectator and id. The node at `url` is asked
     first.
     """
     said = False
     while True:
-        here, *others = [found async for found in nodes.listings(url)]
+        here, *others = [found async for found in pool.listings(url)]
         for spectator, listing in (here, *others):
             found = next((one.match for one in listing.matches if one.match != previous), None)
             if found is not None:
@@ -134,7 +134,7 @@ async def _wait_for_match(nodes: SpectatorPool, url: str, previous: str) -> tupl
 async def _show(spectator: Spectator, match: str) -> None:
     """Show one match to its end. Raises `MatchNotRunning`."""
     await spectator.send(Watch(match=match))
-    shown: MatchDisplay | None = None
+    display: MatchDisplay | None = None
     while True:
         message = await spectator.receive()
         if isinstance(message, Error) and message.ref == match:
@@ -143,11 +143,11 @@ async def _show(spectator: Spectator, match: str) -> None:
         if getattr(message, "match", None) != match:
             continue
         if isinstance(message, Start):
-            shown = shown or MatchDisplay(message)
-        elif isinstance(message, Turn) and shown is not None:
-            shown.show_turn(message)
-        elif isinstance(message, End) and shown is not None:
-            shown.show_end(message)
+            display = display or MatchDisplay(message)
+        elif isinstance(message, Turn) and display is not None:
+            display.show_turn(message)
+        elif isinstance(message, End) and display is not None:
+            display.show_end(message)
             await spectator.send(Unwatch(match=match))
             return
 

@@ -73,7 +73,7 @@ class PageProcess:
     """The process that serves the pages at `address`. Its sockets stay open here: visitors wait while it restarts."""
 
     def __init__(self, config: WebServerConfig, address: tuple[str, int]) -> None:
-        self._order = config
+        self._config = config
         self._address = address
         self._process: Process | None = None
 
@@ -85,13 +85,13 @@ class PageProcess:
         """Run the process once and return in words how it ended. It is killed if it hangs or if this is cancelled."""
         try:
             process = await asyncio.create_subprocess_exec(
-                *_COMMAND, stdin=PIPE, pass_fds=self._order.descriptors, preexec_fn=leave_process_group
+                *_COMMAND, stdin=PIPE, pass_fds=self._config.descriptors, preexec_fn=leave_process_group
             )
         except OSError as exc:
             return f"can't be started: {exc.strerror}"
         self._process = process
         try:
-            self._say(self._order.encode())
+            self._say(self._config.encode())
             await run_until_first(process.wait(), self._wait_for_silence())
             code = process.returncode
         finally:
@@ -111,7 +111,7 @@ class PageProcess:
     async def _is_answering(self) -> bool:
         """Return whether the process answers at all now."""
         encryption = None
-        if self._order.certificate is not None:  # the name in the certificate does not matter here
+        if self._config.certificate is not None:  # the name in the certificate does not matter here
             encryption = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             encryption.check_hostname = False
             encryption.verify_mode = ssl.CERT_NONE

@@ -14,7 +14,7 @@ from arena.doctor.harness import CaseFailed, Harness, run_harness
 from arena.doctor.timeouts import DoctorTimeouts
 from arena.doctor.websocket_proxy import FROM_ARENA, FROM_PROXY, Message
 from arena.processes.process import BotCrashed
-from protocol.close_codes import SUPERSEDED, TOO_MANY
+from protocol.close_codes import SUPERSEDED, TOO_MANY_CONNECTIONS
 from protocol.error_codes import ILLEGAL_MOVE
 from protocol.messages import MAX_STRIKES
 
@@ -242,7 +242,7 @@ async def _check_hang_up(harness: Harness) -> Finding:
 
 async def _check_full_arena(harness: Harness) -> Finding:
     match, mark = await _start_waiting(harness)
-    harness.websocket_proxy.closes_with = TOO_MANY
+    harness.websocket_proxy.closes_with = TOO_MANY_CONNECTIONS
     return await _expect_backoff(
         harness, match, mark, lambda: len([*harness.find_messages("opened", by=FROM_PROXY, since=mark)])
     )

@@ -123,7 +123,7 @@ class Opponent:
         self.welcomed = asyncio.Event()
         self._name = name
         self._token = secrets.token_urlsafe(24)
-        self._relay = proxy
+        self._proxy = proxy
         self._connection: ClientConnection | None = None
         self._playing = asyncio.create_task(self._play())
 
@@ -157,7 +157,7 @@ class Opponent:
     async def _play(self) -> None:
         while True:
             with contextlib.suppress(OSError, ConnectionClosed, InvalidHandshake):
-                async with connect_to(self._relay.arena, Subprotocol(MSGPACK.subprotocol)) as self._connection:
+                async with connect_to(self._proxy.arena, Subprotocol(MSGPACK.subprotocol)) as self._connection:
                     await self._send(type="hello", bot=self._name, token=self._token, slots=MAX_SLOTS)
                     while True:
                         await self._receive(msgspec.msgpack.decode(await self._connection.recv(decode=False)))
@@ -178,7 +178,7 @@ class Opponent:
             case "end":
                 self.matches.discard(message["match"])
                 self.held_turns.pop(message["match"], None)
-        self._relay.wake()
+        self._proxy.wake()
 
     async def _move(self, turn: Message) -> None:
         await self._send(type="move", match=turn["match"], ply=turn["ply"], move=turn["legal"][0])

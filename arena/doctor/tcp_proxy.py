@@ -65,7 +65,7 @@ class TcpProxy:
         self.cut()
         await asyncio.gather(*self._connection_tasks)
 
-    async def forward(self, link: ProxiedTcpConnection, data: bytes, to: asyncio.StreamWriter) -> None:
+    async def forward(self, connection: ProxiedTcpConnection, data: bytes, to: asyncio.StreamWriter) -> None:
         """Pass data on."""
         to.write(data)
         await to.drain()
@@ -96,14 +96,14 @@ class TcpProxy:
             far_writer.close()
 
     async def _forward_all(
-        self, link: ProxiedTcpConnection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, connection: ProxiedTcpConnection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         try:
             while data := await reader.read(_READ_CHUNK_BYTES):
-                if not await link.wait_to_pass():
+                if not await connection.wait_to_pass():
                     return
-                await self.forward(link, data, writer)
-            if await link.wait_to_pass():
+                await self.forward(connection, data, writer)
+            if await connection.wait_to_pass():
                 writer.write_eof()
         except (OSError, RuntimeError):  # uvloop raises `RuntimeError` if the other side has ended meanwhile
-            link.cut()
+            connection.cut()

@@ -7,7 +7,7 @@ from typing import Any
 
 from arena.host.client_registry import ClientRegistry
 from arena.host.handler import NotAllowed, NotRunning, Unavailable
-from arena.host.session import Session
+from arena.host.session import ClientSession
 from protocol import error_codes
 from protocol.errors import MalformedMessage
 from protocol.games import NAMES
@@ -21,7 +21,7 @@ RESIGN_COST_S = 0.0013
 """Seconds charged to a client that resigns: the arena's work for a match from seek to storage, without its plies."""
 
 
-def handle_message(clients: ClientRegistry, session: Session, message: ClientMessage) -> None:
+def handle_message(clients: ClientRegistry, session: ClientSession, message: ClientMessage) -> None:
     """Handle a message from a client; seeks go to `clients.handler`. Raise `BotFault` if the client may not do it."""
     action = _MESSAGE_HANDLERS.get(type(message))
     if action is None:
@@ -30,11 +30,11 @@ def handle_message(clients: ClientRegistry, session: Session, message: ClientMes
         action(clients, session, message)
 
 
-def _refuse_second_hello(clients: ClientRegistry, session: Session, message: Hello) -> None:
+def _refuse_second_hello(clients: ClientRegistry, session: ClientSession, message: Hello) -> None:
     raise MalformedMessage("hello: send it once, as the first message of a connection")
 
 
-def _handle_ready(clients: ClientRegistry, session: Session, message: Ready) -> None:
+def _handle_ready(clients: ClientRegistry, session: ClientSession, message: Ready) -> None:
     """Mark a seat as ready. A `ready` for a match that has just ended is ignored."""
     place = clients.find_seat(session, message.match) if session.bot is not None else None
     if place is None:
@@ -49,7 +49,7 @@ def _handle_ready(clients: ClientRegistry, session: Session, message: Ready) -> 
     runner.receive(SeatReady(seat, bytes.fromhex(message.nonce or "")))
 
 
-def _handle_move(clients: ClientRegistry, session: Session, message: Move) -> None:
+def _handle_move(clients: ClientRegistry, session: ClientSession, message: Move) -> None:
     place = clients.find_seat(session, message.match)
     if place is None:
         require_bot(session)
@@ -62,7 +62,7 @@ def _handle_move(clients: ClientRegistry, session: Session, message: Move) -> No
     )
 
 
-def _handle_resign(clients: ClientRegistry, session: Session, message: Resign) -> None:
+def _handle_resign(clients: ClientRegistry, session: ClientSession, message: Resign) -> None:
     """Resign for a seat, or report that its program failed. A resignation from a match that is over is ignored."""
     require_bot(session)
     place = clients.find_seat(session, message.match)
@@ -74,7 +74,7 @@ def _handle_resign(clients: ClientRegistry, session: Session, message: Resign) -
         runner.receive(Resignation(seat, failed=message.failure is not None))
 
 
-def _handle_watch(clients: ClientRegistry, session: Session, message: Watch) -> None:
+def _handle_watch(clients: ClientRegistry, session: ClientSession, message: Watch) -> None:
     """Subscribe to one match, or to the starts and ends of all matches."""
     if message.match == EVERY_MATCH:
         clients.subscribers[session] = None
@@ -89,14 +89,14 @@ def _handle_watch(clients: ClientRegistry, session: Session, message: Watch) -> 
         raise NotRunning(message.match)
 
 
-def _handle_unwatch(clients: ClientRegistry, session: Session, message: Unwatch) -> None:
+def _handle_unwatch(clients: ClientRegistry, session: ClientSession, message: Unwatch) -> None:
     if message.match == EVERY_MATCH:
         clients.subscribers.pop(session, None)
     else:
         clients.unwatch(session, message.match)
 
 
-def _warming(clients: ClientRegistry, session: Session, message: Warming) -> None:
+def _warming(clients: ClientRegistry, session: ClientSession, message: Warming) -> None:
     """Note for which games of this arena a bot warms up, for who looks for an opponent."""
     require_bot(session)
     games = [game for game in dict.fromkeys(message.games) if game in NAMES]
@@ -105,18 +105,18 @@ def _warming(clients: ClientRegistry, session: Session, message: Warming) -> Non
     session.warming = games
 
 
-def _handle_list(clients: ClientRegistry, session: Session, message: List) -> None:
+def _handle_list(clients: ClientRegistry, session: ClientSession, message: List) -> None:
     session.send_shared(clients.get_listing())
 
 
-def require_bot(session: Session) -> str:
+def require_bot(session: ClientSession) -> str:
     """Return the folded name of a session's bot. Raise `NotAllowed` for a spectator."""
     if session.bot is None:
         raise NotAllowed("a spectator can only watch: connect with a bot's name to play")
     return session.key
 
 
-_MESSAGE_HANDLERS: dict[type[ClientMessage], Callable[[ClientRegistry, Session, Any], None]] = {
+_MESSAGE_HANDLERS: dict[type[ClientMessage], Callable[[ClientRegistry, ClientSession, Any], None]] = {
     Hello: _refuse_second_hello,
     Ready: _handle_ready,
     Move: _handle_move,

@@ -11,7 +11,7 @@ from arena.host.broadcast import Broadcaster, EncodedMessages, Peer
 from arena.host.handler import HostHandler
 from arena.host.quotas import Quotas
 from arena.host.runner import MatchRunner
-from arena.host.session import Session
+from arena.host.session import ClientSession
 from protocol.close_codes import NOT_AUTHENTICATED, SUPERSEDED
 from protocol.error_codes import AUTH_FAILED
 from protocol.messages import Error, ListedBot, Listing
@@ -35,7 +35,7 @@ class ClientRegistry:
         self.quotas = quotas
         """The quotas per address, charged for seats."""
         self._loop = asyncio.get_running_loop()
-        self.sessions: dict[str, Session] = {}
+        self.sessions: dict[str, ClientSession] = {}
         """The sessions of connected bots, by folded name."""
         self.runners: dict[str, MatchRunner] = {}
         """The running matches, newest last."""
@@ -51,7 +51,7 @@ class ClientRegistry:
         self._listing_made_at: float | None = None
         """The time at which `_listing` was made, in seconds of the event loop."""
 
-    def add_session(self, session: Session) -> list[str]:
+    def add_session(self, session: ClientSession) -> list[str]:
         """Register a bot's session, closing its older one. Return its running matches, which `restore_seats` gives
         back.
         """
@@ -65,13 +65,13 @@ class ClientRegistry:
         self.handler.on_connected(session)
         return list(self._seats_by_bot.get(session.key, ()))
 
-    def restore_seats(self, session: Session) -> None:
+    def restore_seats(self, session: ClientSession) -> None:
         """Hand a newly connected bot its seats in running matches, one in each of its scheduler turns."""
         places = list(self._seats_by_bot.get(session.key, {}).values())
         if places:
             session.connection.run_in_turns(self._restore_seats(session, places))
 
-    def _restore_seats(self, session: Session, seats: list[tuple[MatchRunner, int]]) -> Iterator[None]:
+    def _restore_seats(self, session: ClientSession, seats: list[tuple[MatchRunner, int]]) -> Iterator[None]:
         for runner, seat in seats:
             if self.sessions.get(session.key) is not session:
                 return
@@ -82,7 +82,7 @@ class ClientRegistry:
                 runner.return_seat(seat, session, follow=session.follow)
             yield
 
-    def remove_session(self, session: Session) -> None:
+    def remove_session(self, session: ClientSession) -> None:
         """Remove a closed connection. Its matches continue; its seats are vacated step by step."""
         self.subscribers.pop(session, None)
         watched = list(self._watched_by_client.pop(session, {}).values())
@@ -138,7 +138,7 @@ class ClientRegistry:
             del self._seats_by_bot[bot]
         self.handler.on_seat_released(runner, seat)
 
-    def _report_delay(self, session: Session, sent_after: float, written_at: float) -> None:
+    def _report_delay(self, session: ClientSession, sent_after: float, written_at: float) -> None:
         """Report to a bot's matches that what it was sent after `sent_after` was only written at `written_at` (loop
         time).
         """
@@ -154,7 +154,7 @@ class ClientRegistry:
     def is_online(self, bot: str) -> bool:
         return fold_name(bot) in self.sessions
 
-    def session_of(self, bot: str) -> Session | None:
+    def session_of(self, bot: str) -> ClientSession | None:
         """Return the session of a connected bot, None for any other."""
         return self.sessions.get(fold_name(bot))
 
@@ -186,7 +186,7 @@ class ClientRegistry:
         while self.runners if bot is None else self.matches_with(bot):
             await self._match_removed.wait()
 
-    def find_seat(self, session: Session, match: str) -> tuple[MatchRunner, int] | None:
+    def find_seat(self, session: ClientSession, match: str) -> tuple[MatchRunner, int] | None:
         """Return a running match in which a client's bot plays, and its seat there."""
         playing = self._seats_by_bot.get(session.key)
         return None if playing is None else playing.get(match)
@@ -226,18 +226,18 @@ class ClientRegistry:
             elsewhere=self.handler.other_hosts(),
         )
 
-    def watch(self, session: Session, runner: MatchRunner) -> None:
+    def watch(self, session: ClientSession, runner: MatchRunner) -> None:
         """Send a client the state of a match, and its turns from now on."""
         self._watched_by_client.setdefault(session, {})[runner.id] = runner
         runner.watch(session)
 
-    def unwatch(self, session: Session, match: str) -> None:
+    def unwatch(self, session: ClientSession, match: str) -> None:
         runner = self._watched_by_client.get(session, {}).pop(match, None)
         if runner is not None:
             runner.unwatch(session)
 
 
-def _vacate(session: Session, watched: list[MatchRunner], seats: list[tuple[MatchRunner, int]]) -> Iterator[None]:
+def _vacate(session: ClientSession, watched: list[MatchRunner], seats: list[tuple[MatchRunner, int]]) -> Iterator[None]:
     """Remove a disconnected client from what it watched and from its seats, a few in each piece."""
     for number, runner in enumerate(watched, 1):
         runner.unwatch(session)

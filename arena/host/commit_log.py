@@ -30,7 +30,7 @@ _GROUP_HEADER = struct.Struct("<QII")
 log = logging.getLogger("arena.host.commit_log")
 
 
-class Entry(NamedTuple):
+class JournalEntry(NamedTuple):
     """Data appended to the journal of a match, with its offset."""
 
     match: str
@@ -38,11 +38,11 @@ class Entry(NamedTuple):
     data: bytes
 
 
-_Group = tuple[int, list[Entry]]
+_Group = tuple[int, list[JournalEntry]]
 """The number of a group, and the entries that were synced together."""
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[Entry]).decode
+_decode = msgspec.msgpack.Decoder(list[JournalEntry]).decode
 
 
 class CommitLog:
@@ -66,7 +66,7 @@ class CommitLog:
         self._lock = threading.Lock()
         flush_to_disk(folder)
 
-    def commit(self, entries: Sequence[Entry]) -> None:
+    def commit(self, entries: Sequence[JournalEntry]) -> None:
         """Write entries to disk, all or none; raise `OSError` if none. Blocks; may be called in any thread."""
         with self._lock:
             self._commit(entries)
@@ -75,7 +75,7 @@ class CommitLog:
             ):
                 self._start_emptying()
 
-    def _commit(self, entries: Sequence[Entry]) -> None:
+    def _commit(self, entries: Sequence[JournalEntry]) -> None:
         payload = _encode(entries)
         group = _GROUP_HEADER.pack(self._next_group_number, len(payload), zlib.crc32(payload)) + payload
         file = self._files[self._current]
@@ -166,9 +166,9 @@ def _remove_logs(folder: Path, paths: Iterable[Path]) -> None:
         flush_to_disk(folder)
 
 
-def _entries_by_match(groups: Iterable[_Group]) -> dict[str, list[Entry]]:
+def _entries_by_match(groups: Iterable[_Group]) -> dict[str, list[JournalEntry]]:
     """Return, by match, the logged entries since its journal began."""
-    found: dict[str, list[Entry]] = {}
+    found: dict[str, list[JournalEntry]] = {}
     for _, entries in sorted(groups):
         for entry in entries:
             if entry.offset == 0:  # the journal was started again
@@ -189,7 +189,7 @@ def _read_groups(path: Path) -> Iterator[_Group]:
         at += _GROUP_HEADER.size + size
 
 
-def _write_entries(folder: Path, entries: dict[str, list[Entry]], *, truncate: bool = False) -> None:
+def _write_entries(folder: Path, entries: dict[str, list[JournalEntry]], *, truncate: bool = False) -> None:
     """Write logged entries to their journals and sync. `truncate` cuts each after its last entry. Raise `OSError`."""
     for match, of_it in entries.items():
         path = journal_path(folder, match)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from arena.host.journal import Journal, JournalFault
 from arena.host.runner import MatchRunner
-from arena.host.session import Session
+from arena.host.session import ClientSession
 from arena.ratings.rating_system import INITIAL
 from arena.store.incident import Incident
 from machine.log_output import log_fields
@@ -130,7 +130,7 @@ class HostHandler(ABC):
         """Identify a client. Raise `BotFault` for one that must stay out, `ArenaFault` if it can't be looked up."""
 
     @abstractmethod
-    def handle_message(self, session: Session, message: ClientMessage) -> None:
+    def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
         """Handle a seek, or another message that the host does not handle itself. Raise `BotFault`."""
 
     @abstractmethod
@@ -160,7 +160,7 @@ class HostHandler(ABC):
         """Return the URLs of the other hosts of this arena."""
         return []
 
-    def redirect_spectator(self, session: Session, match: str) -> None:
+    def redirect_spectator(self, session: ClientSession, match: str) -> None:
         """Tell a client which other host runs a match, if one does. The answer may come later."""
 
     def prepare_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
@@ -176,16 +176,16 @@ class HostHandler(ABC):
     def on_match_added(self, runner: MatchRunner) -> None:
         """Handle a match that is about to start, or to resume after a restart."""
 
-    def on_connected(self, session: Session) -> None:
+    def on_connected(self, session: ClientSession) -> None:
         """Handle a bot that has connected and is about to be welcomed."""
 
-    def on_disconnected(self, session: Session) -> None:
+    def on_disconnected(self, session: ClientSession) -> None:
         """Handle the end of a bot's connection, or its replacement by a newer one. The bot's matches continue."""
 
-    def on_seated(self, session: Session) -> None:
+    def on_seated(self, session: ClientSession) -> None:
         """Handle a connected bot's new seat in a match."""
 
-    def on_seat_ready(self, session: Session) -> None:
+    def on_seat_ready(self, session: ClientSession) -> None:
         """Handle a bot's report that it is ready for a match."""
 
     def on_capacity_available(self) -> None:

@@ -21,7 +21,7 @@ from arena.host.meters import MeasuredRunner, Meters
 from arena.host.quotas import QuotaLimits, Quotas
 from arena.host.recorder import Recorder
 from arena.host.runner import MatchRunner
-from arena.host.session import Session
+from arena.host.session import ClientSession
 from arena.host.timeouts import HostTimeouts
 from arena.host.work_queue import WorkQueue
 from arena.network.admission import Access, Admission
@@ -30,7 +30,7 @@ from arena.network.listener import Listener
 from arena.network.tls import Encryption
 from machine.event_loop import BackgroundTasks, run_until_first
 from machine.log_output import log_fields
-from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY
+from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY_CONNECTIONS
 from protocol.codec import Codec, Frame
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
 from protocol.games import NAMES
@@ -230,7 +230,7 @@ class MatchHost:
                     session.bot, connection.address, connection.close_info, session.last_fault, playing
                 )
 
-    async def _admit(self, connection: Connection, codec: Codec) -> Session | None:
+    async def _admit(self, connection: Connection, codec: Codec) -> ClientSession | None:
         """Return the session of a client that introduced itself in time. Return None if it was refused."""
         try:
             async with asyncio.timeout(self._timeouts.network.hello_timeout_s):
@@ -246,7 +246,7 @@ class MatchHost:
         finally:
             del self._waiting_since[connection]
 
-    async def _answer(self, connection: Connection, codec: Codec, frame: Frame) -> Session | None:
+    async def _answer(self, connection: Connection, codec: Codec, frame: Frame) -> ClientSession | None:
         """Answer a client's first frame with a welcome or a refusal; return its session as `_admit` does."""
         if not self._is_answering.is_set():
             await run_until_first(self._is_answering.wait(), connection.wait_closed())
@@ -261,7 +261,7 @@ class MatchHost:
                 connection.address, str(fault), None if hello is None else hello.bot, code=fault.code
             )
             if isinstance(fault, TooOften):
-                close_code = TOO_MANY
+                close_code = TOO_MANY_CONNECTIONS
             else:
                 close_code = NO_HELLO if isinstance(fault, MalformedMessage) else NOT_AUTHENTICATED
             _refuse(connection, codec, fault, close_code)
@@ -274,7 +274,7 @@ class MatchHost:
             return None
         bot = identity.bot
         acting = partial(handle_message, self.clients)
-        session = Session(
+        session = ClientSession(
             connection,
             codec,
             hello,

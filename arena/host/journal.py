@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from arena.host.commit_log import CommitLog, Entry, journal_path, restore_journals
+from arena.host.commit_log import CommitLog, JournalEntry, journal_path, restore_journals
 from machine.atomic_write import flush_to_disk
 from machine.log_output import log_fields
 from protocol.errors import ArenaFault, BadRecord, os_errors_as
@@ -50,7 +50,7 @@ class JournalFault(ArenaFault):
 class Journal:
     """The folder of journals, created if needed. With `synced`, a commit log syncs each line before it counts.
 
-    At most `most` journals are open at once. Raises `JournalFault`.
+    At most `max_open` journals are open at once. Raises `JournalFault`.
     """
 
     def __init__(self, folder: Path, *, synced: bool = False, max_open: int | None = None) -> None:
@@ -163,7 +163,7 @@ class MatchJournal:
         at = self.append(data)
         if self._log is not None:
             try:
-                self._log.commit([Entry(self._path.stem, at, data)])
+                self._log.commit([JournalEntry(self._path.stem, at, data)])
             except OSError as exc:
                 raise self.roll_back(at, exc) from exc
 
@@ -241,7 +241,7 @@ class MatchJournal:
         yield rest
 
     def close(self) -> None:
-        """Close the file; it stays in the folder until `Journal.forget`."""
+        """Close the file; it stays in the folder until `Journal.remove`."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

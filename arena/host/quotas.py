@@ -113,7 +113,7 @@ class DailyQuota(Quota):
 
 
 class QuotaLimits(Struct, frozen=True, kw_only=True):
-    """Limits in total and per address (`_each`).
+    """Limits in total and per address.
 
     `matches` counts running matches, `memory` is bytes for matches and seeks, `stored` is bytes of records and journals
     in a day. `match_bytes` limits the record of a match whose config is no preset.

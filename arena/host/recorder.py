@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from arena.host.commit_log import CommitLog, Entry
+from arena.host.commit_log import CommitLog, JournalEntry
 from machine.histogram import Histogram
 from machine.log_output import log_fields
 
@@ -43,7 +43,7 @@ class Recordable(Protocol):
 
 class _Written(NamedTuple):
     match: Recordable
-    entry: Entry
+    entry: JournalEntry
     since: float
     """The time of writing, in seconds of the event loop."""
 
@@ -82,7 +82,9 @@ class Recorder:
                     if self._log is None:
                         match.on_recorded()
                     else:
-                        self._written.append(_Written(match, Entry(match.id, at, match.lines), self._loop.time()))
+                        self._written.append(
+                            _Written(match, JournalEntry(match.id, at, match.lines), self._loop.time())
+                        )
                 except Exception:
                     log.exception("match %s could not be recorded", match.id, extra=log_fields(match=match.id))
         if self._written and not self._is_syncing:

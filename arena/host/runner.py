@@ -130,7 +130,7 @@ class MatchRunner:
         self._absent_seats: set[int] = set()
         self.audience = Audience(broadcaster or Broadcaster(), self.id)
         """Spectators and reporters. Add them with the runner's `watch` and `report_to`, which also ask for turns."""
-        self._spectator_view: EncodedMessages | None = None
+        self._spectator_messages: EncodedMessages | None = None
         """The view for new spectators, made for the first of them, and the time of its making."""
         self._view_made_at = 0.0
         self._view_sent_at: dict[Peer, float] = {}
@@ -196,10 +196,10 @@ class MatchRunner:
             on_begun()
             self.on_recorded(self._loop.time() - self._waiting_since)
 
-    def resume(self, recalled: JournalSummary) -> None:
+    def resume(self, summary: JournalSummary) -> None:
         """Continue a match that was replayed from its journal."""
         self._resumed_at_ply = self._match.ply
-        self._record_and_perform(self._match.resume(recalled, self._loop.time()))
+        self._record_and_perform(self._match.resume(summary, self._loop.time()))
         for seat, peer in enumerate(self._seats):
             if peer is not None:
                 self.receive(Reconnect(seat))
@@ -276,18 +276,18 @@ class MatchRunner:
         self._view_sent_at[peer] = now
         self.audience.add_spectator(peer)
         self._match.set_watched(is_watched=True)
-        if self._spectator_view is None or now - self._view_made_at >= SPECTATOR_VIEW_TTL_S:
+        if self._spectator_messages is None or now - self._view_made_at >= SPECTATOR_VIEW_TTL_S:
             view = self._match.spectator_turn(now)
-            self._spectator_view = EncodedMessages(
+            self._spectator_messages = EncodedMessages(
                 [self._match.start_message()] if view is None else [self._match.start_message(), view]
             )
             self._view_made_at = now
             self._loop.call_later(SPECTATOR_VIEW_TTL_S, self._forget_view)  # that of a long match is large
-        self._show(peer, self._spectator_view)
+        self._show(peer, self._spectator_messages)
 
     def _forget_view(self) -> None:
         if self._loop.time() - self._view_made_at >= SPECTATOR_VIEW_TTL_S:
-            self._spectator_view = None
+            self._spectator_messages = None
 
     def _explain_already_watching(self, peer: Peer) -> None:
         """Explain to a spectator, once, why a second `watch` has no answer: many take the `start` for a question."""
@@ -484,7 +484,7 @@ class MatchRunner:
                 self._send(peer, message)
 
     def _perform_effects(self, effects: list[Effect]) -> None:
-        self._spectator_view = None
+        self._spectator_messages = None
         for effect in effects:
             if type(effect) is WriteLine:
                 continue
@@ -512,11 +512,11 @@ class MatchRunner:
             if peer is not None:
                 self._show(peer, shown)
 
-    def _show(self, peer: Peer, shown: EncodedMessages) -> None:
+    def _show(self, peer: Peer, encoded: EncodedMessages) -> None:
         try:
-            peer.send_shared(shown)
+            peer.send_shared(encoded)
         except Exception:
-            self._log_send_error(shown.messages[-1])
+            self._log_send_error(encoded.messages[-1])
 
     def _send(self, peer: Peer, message: FromServer) -> None:
         try:

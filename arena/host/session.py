@@ -33,10 +33,10 @@ from protocol.names import fold_name
 _BAD_REJECTIONS = frozenset({NOT_YOUR_TURN, STALE_PLY, NO_SUCH_MATCH})
 
 
-Action = Callable[["Session", ClientMessage], None]
+Action = Callable[["ClientSession", ClientMessage], None]
 
 
-class Session:
+class ClientSession:
     """A client's connection after its `hello`. `bot` is None for a spectator; `key` is the folded name."""
 
     def __init__(

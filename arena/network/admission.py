@@ -79,7 +79,7 @@ class ConnectionRequest(Struct, frozen=True, kw_only=True):
         return [name.strip() for name in self.header_value("Sec-WebSocket-Protocol").split(",")]
 
 
-class Refusal(Struct, frozen=True):
+class HttpRefusal(Struct, frozen=True):
     """The HTTP response to a request that does not become a connection."""
 
     status: HTTPStatus
@@ -133,10 +133,12 @@ class Admission:
         known = (self._access.operator_token or "").encode()
         return bool(known) and hmac.compare_digest(token, known)
 
-    def check_request(self, request: ConnectionRequest, slot: ConnectionSlot) -> Refusal | None:
+    def check_request(self, request: ConnectionRequest, slot: ConnectionSlot) -> HttpRefusal | None:
         """Return why a request may not become a connection; None if it may, and its slot then has the right address."""
         if request.method != "GET":
-            return Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "GET is what there is, to open a WebSocket", {"Allow": "GET"})
+            return HttpRefusal(
+                HTTPStatus.METHOD_NOT_ALLOWED, "GET is what there is, to open a WebSocket", {"Allow": "GET"}
+            )
         if "websocket" not in request.header_value("Upgrade").lower():
             return self._refuse_browser(request)
         shared = self._proxies.trusts(request.peer)
@@ -151,7 +153,7 @@ class Admission:
             self._on_refused(address, refusal.text)
         return refusal
 
-    def _refuse_browser(self, request: ConnectionRequest) -> Refusal:
+    def _refuse_browser(self, request: ConnectionRequest) -> HttpRefusal:
         """Explain what this port is and where the web page is: in words for people, as a link for programs."""
         text = "this is the WebSocket port of a Bot Arena, for programs: there is no page here"
         headers = {"Upgrade": "websocket"}
@@ -160,32 +162,32 @@ class Admission:
             page = f"{self._access.page.origin_on(host)}/"
             text += f"; the pages are at {page}"
             headers["Link"] = f'<{page}>; rel="alternate"'
-        return Refusal(HTTPStatus.UPGRADE_REQUIRED, text, headers)
+        return HttpRefusal(HTTPStatus.UPGRADE_REQUIRED, text, headers)
 
-    def _check_origin(self, request: ConnectionRequest, shared: bool) -> Refusal | None:
+    def _check_origin(self, request: ConnectionRequest, shared: bool) -> HttpRefusal | None:
         """Refuse a foreign web page, an unknown host name or an unknown subprotocol; None if all are fine."""
         host, origin = request.header_value("Host"), request.header_value("Origin")
         wrong = None if shared else misdirection_reason(host, request.local)
         if wrong is not None:
-            return Refusal(HTTPStatus.MISDIRECTED_REQUEST, wrong)
+            return HttpRefusal(HTTPStatus.MISDIRECTED_REQUEST, wrong)
         if origin and OPERATOR_SUBPROTOCOL in request.offered_subprotocols:
-            return Refusal(
+            return HttpRefusal(
                 HTTPStatus.FORBIDDEN, f"{OPERATOR_SUBPROTOCOL} is for programs: web pages may not operate an arena"
             )
         if origin and not can_page_connect(origin, host, self._access.origins, self._access.page):
             text = f"pages of {short_repr(origin)} may not connect; the operator can allow them with --allow-origin"
-            return Refusal(HTTPStatus.FORBIDDEN, text)
+            return HttpRefusal(HTTPStatus.FORBIDDEN, text)
         known = {*CODECS} if self._access.operator_token is None else {*CODECS, OPERATOR_SUBPROTOCOL}
         if request.offered_subprotocols != [""] and not known & {*request.offered_subprotocols}:
             text = f"none of the subprotocols is supported: offer one of {', '.join(CODECS)}"
-            return Refusal(HTTPStatus.BAD_REQUEST, text)
+            return HttpRefusal(HTTPStatus.BAD_REQUEST, text)
         return None
 
-    def _check_operator(self, request: ConnectionRequest, address: str) -> Refusal | None:
+    def _check_operator(self, request: ConnectionRequest, address: str) -> HttpRefusal | None:
         """Refuse an operator without the right token; None if the token is right, or the client is no operator."""
         if OPERATOR_SUBPROTOCOL not in request.offered_subprotocols:
             text = f"this port is for operators only: offer the subprotocol {OPERATOR_SUBPROTOCOL}"
-            return Refusal(HTTPStatus.FORBIDDEN, text) if request.is_operators_only else None
+            return HttpRefusal(HTTPStatus.FORBIDDEN, text) if request.is_operators_only else None
         kind, _, token = request.header_value("Authorization").partition(" ")
         if kind.lower() == "bearer" and self._is_operator_token(token.encode(errors="surrogateescape")):
             return None  # even after failures from this address: 256 bits can't be guessed
@@ -193,14 +195,14 @@ class Admission:
         if wait and not request.is_operators_only:
             seconds = math.ceil(wait)
             text = f"too many wrong tokens came from {address}: try again in {seconds} s"
-            return Refusal(HTTPStatus.TOO_MANY_REQUESTS, text, {"Retry-After": str(seconds)})
+            return HttpRefusal(HTTPStatus.TOO_MANY_REQUESTS, text, {"Retry-After": str(seconds)})
         self._failures.add_failure(address, time.monotonic())
         text = "the operator's token is missing or wrong: it is the one that operator.json had when the server started"
-        return Refusal(HTTPStatus.UNAUTHORIZED, text, {"WWW-Authenticate": "Bearer"})
+        return HttpRefusal(HTTPStatus.UNAUTHORIZED, text, {"WWW-Authenticate": "Bearer"})
 
     def _check_limits(
         self, request: ConnectionRequest, address: str, slot: ConnectionSlot, shared: bool
-    ) -> Refusal | None:
+    ) -> HttpRefusal | None:
         """Refuse a connection beyond the limits; None if it was counted and may stay."""
         forwarded = request.get_headers(FORWARDED_FOR_HEADER)
         if forwarded and not shared and is_loopback(request.peer) and not self._has_warned_of_proxy:
@@ -212,4 +214,4 @@ class Admission:
         full = f"{address} connects too often" if wait else slot.try_seat(address)
         if full is None:
             return None
-        return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, full, {"Retry-After": str(RETRY_AFTER_S)})
+        return HttpRefusal(HTTPStatus.SERVICE_UNAVAILABLE, full, {"Retry-After": str(RETRY_AFTER_S)})

@@ -30,7 +30,7 @@ from protocol.codec import Frame
 
 # Looking an enum member up in its class costs as much as a call.
 BINARY, TEXT, CONT, PONG = Opcode.BINARY, Opcode.TEXT, Opcode.CONT, Opcode.PONG
-CONNECTING, OPEN = State.CONNECTING, State.OPEN
+CONNECTING_STATE, OPEN_STATE = State.CONNECTING, State.OPEN
 MAX_WRITE_BUFFER_BYTES, MAX_TOTAL_WRITE_BUFFER_BYTES = 4 * 1024 * 1024, 256 * 1024 * 1024
 """Bytes that one client and all may leave unread. Beyond the total, clients above `SOFT_WRITE_BUFFER_BYTES` are cut
 off.
@@ -240,7 +240,7 @@ class Connection(ServerConnection):
                 if not asked:
                     self._charge(now, self._clock(), ahead=True)
                 return
-        if self.protocol.state is CONNECTING and data.startswith(TLS_PREFIX):  # no HTTP request starts like this
+        if self.protocol.state is CONNECTING_STATE and data.startswith(TLS_PREFIX):  # no HTTP request starts like this
             self._tls_mismatch.log_unexpected_tls(self.slot.address)
             self.transport.abort()
             return
@@ -285,7 +285,11 @@ class Connection(ServerConnection):
     @property
     def _must_hold_input(self) -> bool:
         """True if input must wait because enough messages wait for their receiver already."""
-        return len(self._early_messages) >= MAX_EARLY_MESSAGES and self._receive is None and self.protocol.state is OPEN
+        return (
+            len(self._early_messages) >= MAX_EARLY_MESSAGES
+            and self._receive is None
+            and self.protocol.state is OPEN_STATE
+        )
 
     def _schedule_reading(self) -> None:
         """Schedule the processing of unread input, ahead of others if it is awaited. Reading pauses until then."""
@@ -360,7 +364,7 @@ class Connection(ServerConnection):
     @property
     def is_gone(self) -> bool:
         """True if the connection is closed or closing."""
-        return self.protocol.state is not OPEN
+        return self.protocol.state is not OPEN_STATE
 
     @property
     def close_info(self) -> CloseInfo:
@@ -379,9 +383,9 @@ class Connection(ServerConnection):
         self.send_framed(make_frame(frame))
 
     def send_framed(self, data: bytes) -> None:
-        """Send bytes made by `framed`."""
+        """Send bytes made by `make_frame`."""
         protocol = self.protocol
-        if protocol._state is OPEN:
+        if protocol._state is OPEN_STATE:
             size = len(data)
             self._pushed_bytes += size
             self._scheduler.sent_bytes += size
@@ -444,7 +448,7 @@ class Connection(ServerConnection):
 
     def start_close(self, code: int, reason: str) -> None:
         """Start the closing handshake; a peer that does not finish it in time is cut off."""
-        if self.protocol.state is not OPEN:
+        if self.protocol.state is not OPEN_STATE:
             return
         self.protocol.send_close(code, reason)
         self.send_data()

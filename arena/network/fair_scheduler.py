@@ -60,13 +60,13 @@ class CpuBudget:
 
     def charge(self, work_s: float, now: float, fine_s: float = 0.0) -> None:
         """Charge `work_s` seconds that ended at `now`. The root is not charged the `fine_s` seconds."""
-        account: CpuBudget | None = self
-        while account is not None:
-            seconds = work_s if account.parent is None else work_s + fine_s
-            rested = max(account._debt_free_at, now - work_s) + work_s + account._idle_ratio * seconds
-            account._debt_free_at = min(rested, now + MAX_DEBT_S)
-            account.throttled_until = account._debt_free_at - account._debt_tolerance_s
-            account = account.parent
+        budget: CpuBudget | None = self
+        while budget is not None:
+            seconds = work_s if budget.parent is None else work_s + fine_s
+            rested = max(budget._debt_free_at, now - work_s) + work_s + budget._idle_ratio * seconds
+            budget._debt_free_at = min(rested, now + MAX_DEBT_S)
+            budget.throttled_until = budget._debt_free_at - budget._debt_tolerance_s
+            budget = budget.parent
 
     def debt_s(self, now: float) -> float:
         """Return the outstanding debt in seconds."""

@@ -56,10 +56,10 @@ class ArenaCollector(Collector):
             yield family
 
 
-def _buckets(times: Histogram) -> list[tuple[str, float]]:
+def _buckets(histogram: Histogram) -> list[tuple[str, float]]:
     """Return the cumulative counts of a histogram's buckets."""
-    bounds = [*map(floatToGoString, times.bounds), "+Inf"]
-    return list(zip(bounds, accumulate(times.counts), strict=True))
+    bounds = [*map(floatToGoString, histogram.bounds), "+Inf"]
+    return list(zip(bounds, accumulate(histogram.counts), strict=True))
 
 
 @asynccontextmanager
@@ -78,12 +78,12 @@ async def serve_metrics(sources: MetricSources, sockets: list[socket.socket]) ->
         await serving
 
 
-async def measure_lag(lag: Histogram) -> None:
+async def measure_lag(lag_histogram: Histogram) -> None:
     """Measure the lag of the event loop, without end."""
     while True:
         due = perf_counter() + LAG_INTERVAL_S
         await asyncio.sleep(LAG_INTERVAL_S)
-        lag.observe(max(0.0, perf_counter() - due))
+        lag_histogram.observe(max(0.0, perf_counter() - due))
 
 
 def _restrict_to_path(app: ASGIApp) -> ASGIApp:

@@ -14,7 +14,7 @@ from arena.operator.status import BotStatus, MatchStatus, SeekStatus, ServerStat
 from machine.timestamps import utc_now
 
 if TYPE_CHECKING:
-    from arena.host.session import Session
+    from arena.host.session import ClientSession
     from arena.server.arena import Arena
     from arena.server.seek_index import ActiveSeek
 
@@ -60,7 +60,7 @@ def operations(arena: Arena) -> Iterator[OperationHandler]:
     yield OperationHandler(StatusRequest, status)
 
 
-def _bot_status(arena: Arena, session: Session) -> BotStatus:
+def _bot_status(arena: Arena, session: ClientSession) -> BotStatus:
     return BotStatus(
         bot=session.bot or "",
         version=session.version,

@@ -49,14 +49,14 @@ class TokenRefused(ArenaFault):
     """The server rejects the token."""
 
 
-class NoAnswer(ArenaFault):
+class NoServerAnswer(ArenaFault):
     """There is a server, but it does not answer."""
 
 
 class OperatorConnection:
-    """A connection to a server. Requests may run concurrently; each raises `NoAnswer` if the connection is lost.
+    """A connection to a server. Requests may run concurrently; each raises `NoServerAnswer` if the connection is lost.
 
-    `by` tells the audit log where the requests come from.
+    `origin` tells the audit log where the requests come from.
     """
 
     def __init__(self, connection: ClientConnection, server_name: str, origin: str = COMMAND_LINE_ORIGIN) -> None:
@@ -86,7 +86,7 @@ class OperatorConnection:
             while True:
                 reply = None if self._listening.done() and replies.empty() else await replies.get()
                 if reply is None:
-                    raise NoAnswer(
+                    raise NoServerAnswer(
                         f"the server {self._server_name} ended the connection before it answered: see its log"
                     )
                 if reply.fault is not None:
@@ -98,11 +98,11 @@ class OperatorConnection:
             del self._replies[number]
 
     def _convert(self, value: Any, type_: type[T]) -> T:
-        """Convert an answer or event. Raise `NoAnswer` if it does not have the expected type."""
+        """Convert an answer or event. Raise `NoServerAnswer` if it does not have the expected type."""
         try:
             return msgspec.convert(value, type=type_)
         except msgspec.ValidationError as exc:
-            raise NoAnswer(
+            raise NoServerAnswer(
                 f"the server {self._server_name} answers like another version: restart it with this version: {exc}"
             ) from exc
 
@@ -128,7 +128,7 @@ class OperatorConnection:
 async def connect_to_url(
     url: str, token: str, by: str = COMMAND_LINE_ORIGIN, timeouts: OperatorTimeouts | None = None
 ) -> AsyncIterator[OperatorConnection]:
-    """Connect to the server at a URL. Raise `NoServer`, `TokenRefused` or `NoAnswer`."""
+    """Connect to the server at a URL. Raise `NoServer`, `TokenRefused` or `NoServerAnswer`."""
     where = f"at {url}"
     async with contextlib.aclosing(
         OperatorConnection(await _connect(url, token, where, timeouts), where, by)
@@ -157,7 +157,7 @@ async def connect_to_folder(folder: Path, database: Database | None = None) -> A
 
 
 def ask_server(data: Path, request: Request, answer: type[T], database: Database | None = None) -> T:
-    """Ask the server of a data folder from synchronous code. Raise as `Operator.ask` does."""
+    """Ask the server of a data folder from synchronous code. Raise as `OperatorConnection.ask` does."""
 
     async def ask() -> T:
         async with connect_to_folder(data, database) as operator:
@@ -200,12 +200,14 @@ async def _connect(url: str, token: str, where: str, timeouts: OperatorTimeouts 
         said = escape_unprintable((exc.response.body or b"").decode(errors="replace").strip()) or "it says no more"
         if exc.response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS):
             raise TokenRefused(f"the server {where} refuses the operator's token: {said}") from exc
-        raise NoAnswer(f"the server {where} rejects operators: {said}") from exc
+        raise NoServerAnswer(f"the server {where} rejects operators: {said}") from exc
     except ConnectionRefusedError as exc:
         raise NoServer(f"no server runs {where}") from exc
     except TimeoutError as exc:
-        raise NoAnswer(
+        raise NoServerAnswer(
             f"the server {where} does not answer within {timeouts.connect_timeout_s:g} s: see its log"
         ) from exc
     except (OSError, InvalidHandshake, ValueError, EOFError) as exc:
-        raise NoAnswer(f"the server {where} does not answer like an arena: {escape_unprintable(str(exc))}") from exc
+        raise NoServerAnswer(
+            f"the server {where} does not answer like an arena: {escape_unprintable(str(exc))}"
+        ) from exc

@@ -120,10 +120,10 @@ def _result_information(difference: float) -> float:
 
 
 class _SeekerPool(NamedTuple):
-    """All bots on the ladder: those that seek now (`seeking_bots`, with their seeks in `queues`), and `all_bots`."""
+    """The bots on the ladder: `all_order` has all of them, `seeking_order` those that seek now, with seeks in `queues`."""
 
-    all_bots: _RatingOrder
-    seeking_bots: _RatingOrder
+    all_order: _RatingOrder
+    seeking_order: _RatingOrder
     queues: Mapping[str, Sequence[Seeker]]
     mean_played: float
     """The mean number of matches played."""
@@ -132,7 +132,7 @@ class _SeekerPool(NamedTuple):
         """Return a seeker with the bots that give most information; an empty tuple if it should wait."""
         anyone = waited >= 1
         group = [seeker]
-        near = self.seeking_bots.iter_near(
+        near = self.seeking_order.iter_near(
             seeker, lambda bot: bool(self.queues[bot]) and (anyone or bot not in seeker.avoided)
         )
         there = [self.queues[one.bot][0] for one in near]
@@ -141,7 +141,7 @@ class _SeekerPool(NamedTuple):
                 group.append(other)
         if len(group) < seats:
             return ()
-        hoped = self.all_bots.iter_near(seeker, lambda bot: anyone or bot not in seeker.avoided)
+        hoped = self.all_order.iter_near(seeker, lambda bot: anyone or bot not in seeker.avoided)
         best = nlargest(seats - 1, (information_gain(seeker, other) for other in hoped))
         worth = sum(information_gain(seeker, other) for other in group[1:])
         return tuple(group) if worth >= (1 - waited) * sum(best) else ()

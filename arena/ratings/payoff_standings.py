@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from arena.ratings.rank_ranges import Difference, RankRange, ranges_of_differences
+from arena.ratings.rank_ranges import RankDifference, RankRange, ranges_of_differences
 from arena.ratings.standings import MatchSample, PlayedMatch, TableRow, rounded, with_ranks
 from measuring.payoffs import (
     MeanPayoff,
@@ -99,7 +99,7 @@ class PayoffSummary:
         if not any(mean is not None and mean.low is not None for mean in self.means.values()):
             return ranges_of_differences(order, [])
         pairs = itertools.combinations(order, 2)
-        return ranges_of_differences(order, [Difference(self._p_value(*pair), *pair) for pair in pairs])
+        return ranges_of_differences(order, [RankDifference(self._p_value(*pair), *pair) for pair in pairs])
 
     def _p_value(self, one: str, other: str) -> float:
         """Return the p-value of the difference between the mean payoffs of two bots, paired where they met."""

@@ -34,7 +34,7 @@ class ScoredMatch(NamedTuple):
         return self._replace(points=(one - self.luck, other + self.luck))
 
 
-class Difference(NamedTuple):
+class RankDifference(NamedTuple):
     """The probability that two equal bots are so far apart, and which of the two scored better."""
 
     chance: float
@@ -84,11 +84,11 @@ def rank_ranges(bots: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted
     for one, other in itertools.combinations(bots, 2):
         chance, apart = _difference(one, other, of, adjusted=adjusted)
         if apart:
-            differences.append(Difference(chance, *((one, other) if apart > 0 else (other, one))))
+            differences.append(RankDifference(chance, *((one, other) if apart > 0 else (other, one))))
     return ranges_of_differences(bots, differences)
 
 
-def ranges_of_differences(bots: Sequence[str], differences: Iterable[Difference]) -> dict[str, RankRange]:
+def ranges_of_differences(bots: Sequence[str], differences: Iterable[RankDifference]) -> dict[str, RankRange]:
     """Return the ranks that each bot may have, by the differences of each two; two that are equal may have none."""
     left = len(bots) * (len(bots) - 1) // 2
     above, below = Counter[str](), Counter[str]()

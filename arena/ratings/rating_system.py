@@ -38,7 +38,7 @@ class Rating(NamedTuple):
     sigma: float
 
 
-class Standing(NamedTuple):
+class RatingStanding(NamedTuple):
     """A bot's state in a pool: its rating, its number of rated matches, and its last version."""
 
     mu: float = MU
@@ -56,7 +56,7 @@ def conservative_score(mu: float, sigma: float) -> float:
     return mu - 3 * sigma
 
 
-def standing_for_version(standing: Standing, version: str) -> Standing:
+def standing_for_version(standing: RatingStanding, version: str) -> RatingStanding:
     """Return the standing of a bot with `version`: a new version makes it slightly less certain."""
     if not version or version == standing.version:
         return standing
@@ -70,7 +70,7 @@ def game_of(pool: str) -> str:
     return pool.partition("/")[0]
 
 
-def rate(pool: str, standings: Sequence[Standing], versions: Sequence[str], ranks: Sequence[int]) -> Ratings:
+def rate(pool: str, standings: Sequence[RatingStanding], versions: Sequence[str], ranks: Sequence[int]) -> Ratings:
     """Return the ratings of the seats before and after a match, in seat order, with every number used. `sigma_before`
     includes what a new version added. Raises `UnknownGame`.
     """

@@ -269,13 +269,13 @@ def head_to_heads(names: Sequence[str], met: Iterable[MatchSample]) -> dict[str,
     return {bot: {other: theirs[other] for other in names if other in theirs} for bot, theirs in duels.items()}
 
 
-def _place_fields(others: int, score: Estimate, first: Estimate | None) -> dict[str, Place | Share]:
-    place, low, high = (1 + others * (1 - share) for share in (score.mean, score.high, score.low))
+def _place_fields(others: int, estimate: Estimate, first: Estimate | None) -> dict[str, Place | Share]:
+    place, low, high = (1 + others * (1 - share) for share in (estimate.mean, estimate.high, estimate.low))
     return {"place": Place(place=place, low=low, high=high)} | ({} if first is None else {"first": _share(first)})
 
 
-def _share(found: Estimate) -> Share:
-    return Share(score=found.mean, low=found.low, high=found.high)
+def _share(estimate: Estimate) -> Share:
+    return Share(score=estimate.mean, low=estimate.low, high=estimate.high)
 
 
 def _scored_matches(met: Iterable[MatchSample]) -> Iterator[ScoredMatch]:

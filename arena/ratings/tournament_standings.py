@@ -21,9 +21,8 @@ ADJUSTED, SCORE, PAYOFF = "adjusted", "score", "payoff"
 
 
 class TournamentStandings(Struct, frozen=True, kw_only=True):
-    """What came of a tournament's matches. `ranked_by` is `adjusted`, `score` or `payoff`, and the table is in the
-    order of it; `head_to_head` has the share of points of each bot (first key) against each other one, `payoffs` what
-    it was paid.
+    """The results of a tournament. The table is sorted by `ranked_by`: `adjusted`, `score` or `payoff`. `head_to_head`
+    has the share of points of each bot (first key) against each other one, `payoffs` what it was paid.
     """
 
     ranked_by: str

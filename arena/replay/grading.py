@@ -79,7 +79,7 @@ class EstimateCache(Protocol):
     def get(self, ply: int) -> Graded | None:
         """Return the move at a ply, if it is cached."""
 
-    def add(self, move: Graded) -> None:
+    def add(self, graded: Graded) -> None:
         """Add a move to the cache."""
 
 
@@ -133,7 +133,7 @@ def grade_match(
 
 
 def can_estimate(game: str) -> bool:
-    """Return whether an installed appraiser can estimate moves of this game."""
+    """Return whether an installed evaluator can estimate moves of this game."""
     return any(offer.load().supports(game) for offer in entry_points(group=APPRAISERS))
 
 
@@ -156,8 +156,8 @@ def _find_judge(
     offers = entry_points(group=APPRAISERS)
     if not offers:
         raise UsageFault(f"no installed package can estimate moves: none has an entry point in {APPRAISERS}")
-    appraiser: MoveEvaluator = next(iter(offers)).load()(game, sims, match)
-    return lambda moved: appraiser.evaluate_move(moved.before, moved.move, moved.event.ply), appraiser.description
+    evaluator: MoveEvaluator = next(iter(offers)).load()(game, sims, match)
+    return lambda moved: evaluator.evaluate_move(moved.before, moved.move, moved.event.ply), evaluator.description
 
 
 def _make_graded(

@@ -100,19 +100,19 @@ def make_document(record: Record) -> Document:
     )
 
 
-def iter_document_json(refereed: ReplayedMatch, annulled: str | None = None) -> Iterator[bytes]:
+def iter_document_json(replayed: ReplayedMatch, annulled: str | None = None) -> Iterator[bytes]:
     """Yield the document as JSON, one chunk per ply, so that it is never in memory as a whole."""
-    record = refereed.record
-    yield b'{"header":%b,"start":%b,"plies":[' % (_encode(record.header), _encode(refereed.start))
+    record = replayed.record
+    yield b'{"header":%b,"start":%b,"plies":[' % (_encode(record.header), _encode(replayed.start))
     comma = b""
-    for ply in refereed.plies():
+    for ply in replayed.plies():
         yield comma + _encode(ply)
         comma = b","
-    yield b'],"strikes":%b' % _encode(refereed.strikes)
-    if refereed.sealed:
-        yield b',"sealed":%b' % _encode(refereed.sealed)
+    yield b'],"strikes":%b' % _encode(replayed.strikes)
+    if replayed.sealed:
+        yield b',"sealed":%b' % _encode(replayed.sealed)
     yield b',"footer":%b' % _encode(record.footer)
-    for name, value in (("annulled", annulled), ("fault", refereed.fault)):
+    for name, value in (("annulled", annulled), ("fault", replayed.fault)):
         if value is not None:
             yield b',"%b":%b' % (name.encode(), _encode(value))
     yield b"}"

@@ -31,7 +31,7 @@ CONTINUATION_ID_PREFIX = "rerun-"
 """The prefix of the match ids of continuations."""
 
 
-class Action(NamedTuple):
+class SeatAction(NamedTuple):
     """The action of a seat: a move, or leaving for the reason `out`."""
 
     move: Any = None
@@ -46,8 +46,8 @@ class Fork(NamedTuple):
     header: Header
     seat: int
     standing: MatchStanding
-    recorded_action: Action
-    new_action: Action | None
+    recorded_action: SeatAction
+    new_action: SeatAction | None
     other_moves: tuple[MatchEvent, ...]
     """The other seats' choices in the same round; they stay the same in both branches."""
     strikes: int
@@ -157,9 +157,9 @@ class _SeatedBot:
         self._listener = listener
         self._leaving_action = next(filter(None, map(_leaving_action, said)), None)
         self._asked_ply = -1
-        self._action: Action | None = None
+        self._action: SeatAction | None = None
 
-    def act(self) -> Action | None:
+    def act(self) -> SeatAction | None:
         """Return its action at the current ply, asking only once; None if it is not its turn."""
         course = self._match.standing.current_course
         if course.is_over or not course.is_awaited(self._seat):
@@ -168,7 +168,7 @@ class _SeatedBot:
             self._asked_ply, self._action = course.ply, self._leaving_action or self._choose()
         return self._action
 
-    def _choose(self) -> Action:
+    def _choose(self) -> SeatAction:
         match, seat = self._match, self._seat
         standing, course = match.standing, match.standing.current_course
         clock_ms = standing.clock.milliseconds_left(0.0)
@@ -184,7 +184,7 @@ class _SeatedBot:
                     self._leaving_action = left
                     return left
             else:
-                return Action(out=FAILED)
+                return SeatAction(out=FAILED)
             try:
                 move = match.game.decode_move(word.move)
                 course.play(seat, move)
@@ -194,32 +194,32 @@ class _SeatedBot:
                     messages.reject_bad_move(match.id, course.ply, fault, self.strikes, clock_ms[seat])
                 )
             else:
-                return Action(move)
-        self._leaving_action = Action(out=ILLEGAL)
+                return SeatAction(move)
+        self._leaving_action = SeatAction(out=ILLEGAL)
         return self._leaving_action
 
 
-def _leaving_action(message: FromClient) -> Action | None:
+def _leaving_action(message: FromClient) -> SeatAction | None:
     if not isinstance(message, Resign):
         return None
-    return Action(out=RESIGNED if message.failure is None else FAILED)
+    return SeatAction(out=RESIGNED if message.failure is None else FAILED)
 
 
-def _action_in_line(game: Game[Any, Any], line: EventLine, seat: int) -> Action | None:
+def _action_in_line(game: Game[Any, Any], line: EventLine, seat: int) -> SeatAction | None:
     """Return the action of a seat in a line; None if the line has none."""
     if isinstance(line, Sealed):
-        return Action(game.decode_move(line.move)) if line.seat == seat else None
+        return SeatAction(game.decode_move(line.move)) if line.seat == seat else None
     if not isinstance(line, Ply) or line.event.seat != seat:
         return None
     event = line.event
-    return Action(game.decode_move(event.move)) if event.out is None else Action(out=event.out)
+    return SeatAction(game.decode_move(event.move)) if event.out is None else SeatAction(out=event.out)
 
 
-def _is_same_action(recorded: Action, made: Action | None) -> bool:
+def _is_same_action(recorded: SeatAction, new: SeatAction | None) -> bool:
     """Return whether both made the same move, or both left, which loses for any reason."""
-    if made is None or (recorded.out is None) != (made.out is None):
+    if new is None or (recorded.out is None) != (new.out is None):
         return False
-    return recorded.out is not None or recorded.move == made.move
+    return recorded.out is not None or recorded.move == new.move
 
 
 def _iter_other_moves(lines: Sequence[EventLine], seat: int) -> Iterator[MoveReceived]:
@@ -247,7 +247,12 @@ def play_continuation(
 
 
 def _play_branch(
-    fork: Fork, standing: MatchStanding, action: Action | None, secret: bytes, side: BranchPlayers, value: ValueFunction
+    fork: Fork,
+    standing: MatchStanding,
+    action: SeatAction | None,
+    secret: bytes,
+    branch: BranchPlayers,
+    value: ValueFunction,
 ) -> BranchOutcome:
     """Play a branch of the match on after the seat's action, with dice from this secret."""
     game, seat, before = fork.game, fork.seat, standing.current_course
@@ -256,7 +261,7 @@ def _play_branch(
     standing.events_sent = {}
     lines: list[tuple[Any, Any]] = []
     events = (*fork.other_moves, *_action_events(fork, action))
-    closed = side.players.play_on(header, secret, standing, events, lambda line, state: lines.append((line, state)))
+    closed = branch.players.play_on(header, secret, standing, events, lambda line, state: lines.append((line, state)))
     luck = luck_after(game, value, before.state, lines)
     ended = enumerate(closed.result.seats)
     forfeiting = [at for at, sat in ended if sat.reason in FORFEITS and at not in before.dropped_out]
@@ -264,11 +269,11 @@ def _play_branch(
         action is fork.recorded_action and action.out is not None
     ):  # the recorded bot forfeited, not the one that plays on
         forfeiting = [at for at in forfeiting if at != seat]
-    forfeits = tuple(side.bot if at == seat else header.seats[at].bot for at in forfeiting)
+    forfeits = tuple(branch.bot if at == seat else header.seats[at].bot for at in forfeiting)
     return BranchOutcome(_points(closed.result, seat, game), luck.total[seat], forfeits)
 
 
-def _action_events(fork: Fork, action: Action | None) -> Iterator[MatchEvent]:
+def _action_events(fork: Fork, action: SeatAction | None) -> Iterator[MatchEvent]:
     if action is None:
         return
     if action.out is None:

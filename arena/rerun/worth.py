@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from arena.rerun.fork import Action, Continuation, RecordAgreement
+from arena.rerun.fork import Continuation, RecordAgreement, SeatAction
 from measuring.differences import NO_DIFFERENCE, Difference, mean_difference, sum_differences
 from measuring.value_function import POINTS_UNIT, NoLuck, ValueFunction
 from protocol.games.base import Game
@@ -87,7 +87,7 @@ class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def describe_difference(
-    header: Header, seat: int, game: Game[Any, Any], followed: RecordAgreement, diverged: Mapping[str, int]
+    header: Header, seat: int, game: Game[Any, Any], agreement: RecordAgreement, diverged: Mapping[str, int]
 ) -> FirstDifference:
     """Describe how far a bot repeated the record of a header, and which other bots diverged."""
     found = FirstDifference(
@@ -95,10 +95,10 @@ def describe_difference(
         game=header.game,
         seat=seat,
         bot=header.seats[seat].bot,
-        moves=followed.moves,
-        same_chance=followed.has_recorded_randomness,
+        moves=agreement.moves,
+        same_chance=agreement.has_recorded_randomness,
     )
-    fork = followed.fork
+    fork = agreement.fork
     if fork is None:
         return found
     made = "plays on" if fork.new_action is None else _describe_action(fork.new_action, game)
@@ -112,7 +112,7 @@ def describe_difference(
     )
 
 
-def _describe_action(action: Action, game: Game[Any, Any]) -> str:
+def _describe_action(action: SeatAction, game: Game[Any, Any]) -> str:
     return game.notation(action.move) if action.out is None else f"leaves, {action.out}"
 
 

@@ -19,7 +19,7 @@ from arena.host.journal import Journal, JournalFault
 from arena.host.meters import Meters
 from arena.host.quotas import Quotas
 from arena.host.runner import MatchRunner
-from arena.host.session import Session
+from arena.host.session import ClientSession
 from arena.host.timeouts import HostTimeouts
 from arena.network.admission import Access
 from arena.network.tls import Encryption
@@ -265,10 +265,10 @@ class Arena(HostHandler):
         except ArenaFault as fault:
             log.warning("the history of %s can't be read now: %s", bot, fault)
 
-    def handle_message(self, session: Session, message: ClientMessage) -> None:
+    def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
         self.ladder.handle(session, message)
 
-    def on_connected(self, session: Session) -> None:
+    def on_connected(self, session: ClientSession) -> None:
         self._auth.last_seen.on_connected(session.key)
         if not self._bots.came(session.key):  # so many came meanwhile that it was forgotten again
             self.background.start(self._look_up(session.key))
@@ -276,15 +276,15 @@ class Arena(HostHandler):
         self.drain.notify(session)
         self.assigned.on_bots_changed()
 
-    def on_disconnected(self, session: Session) -> None:
+    def on_disconnected(self, session: ClientSession) -> None:
         self._auth.last_seen.on_disconnected(session.key)
         self._bots.left(session.key)
         self.ladder.seeks.withdraw_all(session.key)
 
-    def on_seated(self, session: Session) -> None:
+    def on_seated(self, session: ClientSession) -> None:
         self.ladder.on_seated(session)
 
-    def on_seat_ready(self, session: Session) -> None:
+    def on_seat_ready(self, session: ClientSession) -> None:
         self.ladder.on_seat_ready(session)
 
     def on_seat_released(self, runner: MatchRunner, seat: int) -> None:
@@ -311,10 +311,10 @@ class Arena(HostHandler):
     def other_hosts(self) -> list[str]:
         return self.nodes.other_urls()
 
-    def redirect_spectator(self, session: Session, match: str) -> None:
+    def redirect_spectator(self, session: ClientSession, match: str) -> None:
         self.background.start(self._find(session, match))
 
-    async def _find(self, session: Session, match: str) -> None:
+    async def _find(self, session: ClientSession, match: str) -> None:
         fault: BotFault = NotRunning(match)
         try:
             url = await self.nodes.url_of_match(match)

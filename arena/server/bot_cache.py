@@ -178,16 +178,16 @@ class BotCache:
             self._note_history(name, known, found)
         self._forget_absent()
 
-    def _note_history(self, name: str, known: _CachedBot, found: LadderBot) -> None:
-        known.has_history = True
+    def _note_history(self, name: str, cached: _CachedBot, ladder_bot: LadderBot) -> None:
+        cached.has_history = True
         totals: Counter[str] = Counter()
-        for pool, other, count in found.encounters:
+        for pool, other, count in ladder_bot.encounters:
             totals[pool] += count
             if other in self._bots:
-                met = max(count, known.encounter_counts[pool][other])
-                known.encounter_counts[pool][other] = self._bots[other].encounter_counts[pool][name] = met
-        known.encounters |= totals
-        self._note_meetings(name, found)
+                met = max(count, cached.encounter_counts[pool][other])
+                cached.encounter_counts[pool][other] = self._bots[other].encounter_counts[pool][name] = met
+        cached.encounters |= totals
+        self._note_meetings(name, ladder_bot)
 
     async def reload(self) -> None:
         """Reload ratings and rated matches of all cached bots after the operator changed them; matches in progress
@@ -203,14 +203,14 @@ class BotCache:
                 self._reset_ratings(name, await self._store.read(load_ladder_bot, name, history=True))
             self._done_renewal = doing
 
-    def _reset_ratings(self, name: str, facts: LadderBot) -> None:
+    def _reset_ratings(self, name: str, ladder_bot: LadderBot) -> None:
         known = self._bots.get(name)
         if known is None:  # forgotten meanwhile
             return
-        known.ratings = facts.ratings
+        known.ratings = ladder_bot.ratings
         known.rated_matches.clear()
         known.at_limit.clear()
-        self._note_meetings(name, facts)
+        self._note_meetings(name, ladder_bot)
         for header in self._under_way.values():
             for bot, other in _pairs(header.seats):
                 if bot == name:
@@ -319,8 +319,8 @@ class BotCache:
                 del self._playing[bot]
         return header
 
-    def _note_meetings(self, name: str, facts: LadderBot) -> None:
-        for match, pool, other, finished in facts.meetings:
+    def _note_meetings(self, name: str, ladder_bot: LadderBot) -> None:
+        for match, pool, other, finished in ladder_bot.meetings:
             if other in self._bots:
                 self._note_rated(name, other, pool, match, parse_timestamp(finished))
                 self._note_rated(other, name, pool, match, parse_timestamp(finished))

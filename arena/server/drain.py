@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable
 
 from arena.host.client_registry import ClientRegistry
-from arena.host.session import Session
+from arena.host.session import ClientSession
 from arena.server.warnings import Warnings
 from protocol.error_codes import UNAVAILABLE
 from protocol.errors import ArenaFault
@@ -63,7 +63,7 @@ class Drain:
         self._broadcast(DRAIN_CANCELLED_MESSAGE)
         return True
 
-    def notify(self, session: Session) -> None:
+    def notify(self, session: ClientSession) -> None:
         """Notify a bot that has just connected, after its welcome."""
         if self.is_draining:
             asyncio.get_running_loop().call_soon(session.send, Error(code=UNAVAILABLE, message=DRAINING_MESSAGE))

@@ -14,7 +14,7 @@ from arena.host.actions import require_bot
 from arena.host.handler import NotAllowed, OnAnotherNode, Unavailable
 from arena.host.host import MatchHost
 from arena.host.runner import MatchRunner
-from arena.host.session import Session
+from arena.host.session import ClientSession
 from arena.server.bot_cache import BotCache
 from arena.server.drain import Drain
 from arena.server.matchmaking import Begin, Matchmaker, MatchRate, named_opponents
@@ -75,7 +75,7 @@ class Ladder:
         )
         """The matchmaker with the active seeks."""
 
-    def handle(self, session: Session, message: ClientMessage) -> None:
+    def handle(self, session: ClientSession, message: ClientMessage) -> None:
         """Handle a seek or unseek message. Raises `BotFault`."""
         if isinstance(message, Seek):
             self._seek(session, message)
@@ -84,15 +84,15 @@ class Ladder:
                 self.seeks.withdraw(session.key, message.id)
             session.send(Unseeked(id=message.id))
 
-    def on_connected(self, session: Session) -> None:
+    def on_connected(self, session: ClientSession) -> None:
         """Note that a bot connected."""
         self._unknown.mark_known(session.key)
 
-    def on_seated(self, session: Session) -> None:
+    def on_seated(self, session: ClientSession) -> None:
         """Note that a connected bot got a seat in a match."""
         self._playbans.on_seated(session.key, session.connection.address)
 
-    def on_seat_ready(self, session: Session) -> None:
+    def on_seat_ready(self, session: ClientSession) -> None:
         """Note that a bot is ready in its match."""
         if self._playbans.on_ready(session.key):
             self.seeks.reschedule()
@@ -179,7 +179,7 @@ class Ladder:
             text = "this seek has ended, because the bot was assigned to a tournament match: seek again"
             seek.session.send(Error(code=error_codes.UNAVAILABLE, message=text, ref=seek.id))
 
-    def _seek(self, session: Session, message: Seek) -> None:
+    def _seek(self, session: ClientSession, message: Seek) -> None:
         """Validate a seek and make it active."""
         bot = require_bot(session)
         if self.seeks.has_seek(bot, message.id):

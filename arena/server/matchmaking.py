@@ -12,12 +12,12 @@ from itertools import islice
 from random import Random, SystemRandom
 from typing import Any
 
-from arena.host.session import Session
+from arena.host.session import ClientSession
 from arena.ratings import ladder_pairing
 from arena.server.bot_cache import BotCache
 from arena.server.seek_index import (
     ActiveSeek,
-    FairQueue,
+    FairSeekQueue,
     MatchSpec,
     SeekIndex,
     agreed_spec,
@@ -151,13 +151,13 @@ class Matchmaker:
         self._sated = is_at_open_limit
         self._waiting = SeekIndex(on_seek_changed)
         self._pool_members = PoolMembers(is_playing, self._chance)
-        self._new = FairQueue()
+        self._new = FairSeekQueue()
         """Seeks not examined yet. Among all others, no two that name each other could start a match."""
         self._postponed: dict[ActiveSeek, None] = {}
         """Seeks whose match could not start yet, although one names the other's bot."""
         self._waiting_for_similar: OrderedDict[ActiveSeek, None] = OrderedDict()
         """Examined seeks without named opponents, oldest first, that may not pair with open seeks yet."""
-        self._open_queues: defaultdict[str, FairQueue] = defaultdict(FairQueue)
+        self._open_queues: defaultdict[str, FairSeekQueue] = defaultdict(FairSeekQueue)
         """Seeks that may pair with open ones, by game; under "", those that name some of several opponents."""
         self._last_fill = 0.0
         """The time of the last round for these."""
@@ -168,7 +168,7 @@ class Matchmaker:
         self._due = 0.0
         self._loop = asyncio.get_running_loop()
 
-    def add(self, session: Session, message: Seek, game: Game[Any, Any] | None) -> None:
+    def add(self, session: ClientSession, message: Seek, game: Game[Any, Any] | None) -> None:
         """Add a bot's seek. `game` has the rules, or is None for an open seek."""
         assert session.bot is not None
         opponents = frozenset(map(fold_name, named_opponents(message)))
@@ -272,7 +272,7 @@ class Matchmaker:
         self._waiting_for_similar.pop(seek, None)
         self._wanted_with(seek).discard(seek)
 
-    def _wanted_with(self, seek: ActiveSeek) -> FairQueue:
+    def _wanted_with(self, seek: ActiveSeek) -> FairSeekQueue:
         return self._open_queues["" if seek.opponents else seek.spec.game]
 
     def _schedule(self, seconds: float) -> None:
@@ -317,7 +317,7 @@ class Matchmaker:
             due.append(next(iter(self._waiting_for_similar)).since + OPEN_FALLBACK_DELAY_S)
         return max(NEW_SEEK_DELAY_S, min(due) - now) if due else None
 
-    def _open_queues_with_candidates(self) -> Iterator[FairQueue]:
+    def _open_queues_with_candidates(self) -> Iterator[FairSeekQueue]:
         """Yield the queues that want open seeks or named opponents, and might find some."""
         return (turn for game, turn in self._open_queues.items() if turn and (not game or self._waiting.open(game)))
 

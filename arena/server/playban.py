@@ -18,7 +18,7 @@ time.
 """
 
 MAX_TRIED_BOTS = 1000
-"""Beyond so many, the bots that are offline and whose last match is longest ago have to show again that they come."""
+"""Beyond this many bots, those offline whose last match is oldest must prove again that they come to matches."""
 
 
 def pause_message(seconds: float) -> str:

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from arena.host.session import Session
+from arena.host.session import ClientSession
 from protocol.games.base import Game
 from protocol.pools import people_pool
 
@@ -80,7 +80,7 @@ class ActiveSeek:
     `private`: it only pairs with a seek that names its bot. `people_rated`: a person's match is rated among people.
     """
 
-    session: Session
+    session: ClientSession
     bot: str
     id: str
     spec: MatchSpec
@@ -218,7 +218,7 @@ def _first_that_takes(spec: MatchSpec, seeks: Mapping[str, ActiveSeek]) -> Activ
     return next((seek for seek in seeks.values() if seek.accepts(spec)), None)
 
 
-class FairQueue:
+class FairSeekQueue:
     """A queue of seeks that serves bots in turn, so that a bot with many seeks delays only itself."""
 
     def __init__(self) -> None:

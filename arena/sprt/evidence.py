@@ -36,7 +36,7 @@ class Question(Struct, frozen=True, kw_only=True):
     value: str | None
 
 
-class Sample(NamedTuple):
+class TestedMatch(NamedTuple):
     """A match of the test, and the luck of each seat in points; None if results are not adjusted."""
 
     result: Result
@@ -102,7 +102,7 @@ class Evidence:
         self.question = question
         self.sides = sides or ((bots[0],), (bots[1],))
         self.seats = sum(map(len, self.sides))
-        self.matches: list[Sample] = []
+        self.matches: list[TestedMatch] = []
         self._test = _make_test(question, self.seats)
         self._played: list[SideScore] = []
         self._left_out = 0
@@ -117,7 +117,7 @@ class Evidence:
         """The accepted hypothesis; None while there is none."""
         return None if self._test is None else self._test.verdict
 
-    def add_matches(self, samples: Iterable[Sample]) -> None:
+    def add_matches(self, samples: Iterable[TestedMatch]) -> None:
         """Add the matches that come next in the schedule."""
         for sample in samples:
             if self.verdict is None:
@@ -125,7 +125,7 @@ class Evidence:
                 if len(self.matches) % self.seats == 0:
                     self._add_pair(self.matches[-self.seats :])
 
-    def _add_pair(self, pair: Sequence[Sample]) -> None:
+    def _add_pair(self, pair: Sequence[TestedMatch]) -> None:
         if any(one.result.reason == VOID for one in pair):
             self._left_out += 1
             return

@@ -55,7 +55,7 @@ def _is_incomplete(result: Result | None, luck: Luck | None) -> bool:
 def forecast_by_value(
     pairs: Mapping[str, Sequence[float]], hypotheses: Hypotheses, max_pairs: int, seed: str
 ) -> list[TestForecast]:
-    """Forecast the test by each value, sorted by spread; `pairs` are adjusted (or `RAW_NAME`) pilot scores."""
+    """Return the test's forecast by each value, sorted by spread; `pairs` are adjusted (or `RAW_NAME`) pilot scores."""
     found = [
         TestForecast(
             value=value,

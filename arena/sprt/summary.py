@@ -30,7 +30,7 @@ def format_conclusion(bots: tuple[str, str], question: Question, findings: Findi
         )
         return f"{pairs} too few to say which of {bots[0]} and {bots[1]} is better: {bots[0]} {scores}"
     if question.hypotheses is None:
-        return score_format.comparison(*bots, best, scores)
+        return score_format.describe_comparison(*bots, best, scores)
     if findings.verdict is None:
         asked = _claim(bots, question.hypotheses, "h1").said
         return (

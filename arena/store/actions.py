@@ -23,7 +23,7 @@ SELECT *, (SELECT count(*) FROM actions) AS total FROM actions WHERE :start OR i
 """
 
 
-class Action(Struct, frozen=True, kw_only=True):
+class AuditEntry(Struct, frozen=True, kw_only=True):
     """An entry of the audit log. `do` is the request or its undoing, `concerns` are names of bots or matches, `more`
     counts the names that were not stored, and `fault` says why the action failed.
     """
@@ -54,7 +54,7 @@ def log_failure(connection: Connection, action: int, fault: str) -> None:
     connection.execute(update(actions).where(actions.c.id == action).values(fault=fault[:MAX_FAULT_CHARACTERS]))
 
 
-def actions_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[Action]:
+def actions_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[AuditEntry]:
     """Return a page of the audit log, newest first."""
     return read_page(connection, _PAGE, {}, {"id": int}, _action, after=after, limit=limit)
 
@@ -70,6 +70,6 @@ def rename_in_actions(connection: Connection, old: str, new: str) -> None:
             connection.execute(update(actions).where(actions.c.id == row.id).values(values))
 
 
-def _action(row: Row[Any]) -> Action:
+def _action(row: Row[Any]) -> AuditEntry:
     concerns = msgspec.json.decode(row.concerns, type=list[str])
-    return Action(at=row.at, by=row.by, do=row.do, concerns=concerns, more=row.more, fault=row.fault)
+    return AuditEntry(at=row.at, by=row.by, do=row.do, concerns=concerns, more=row.more, fault=row.fault)

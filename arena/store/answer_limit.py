@@ -24,11 +24,11 @@ class DatabaseTimeouts:
     stop_answer_timeout_s: float = 2.5
     """A statement may take this long in a process that is about to end."""
     stop_timeout_s: float = 7.5
-    """In a process that is about to end no statement is waited for any more after this time."""
+    """A process that is about to end stops waiting for statements after this time."""
 
 
 SERVER_STATEMENT_TIMEOUT_S = 20
-"""In a server a statement takes much less, and bots wait."""
+"""A statement of a server takes much less, and bots wait for it."""
 
 
 def of_server(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> DatabaseTimeouts:
@@ -37,19 +37,19 @@ def of_server(statement_timeout_s: float = SERVER_STATEMENT_TIMEOUT_S) -> Databa
 
 
 class AnswerLimit:
-    """Decides when a session that does not answer is closed. Thread-safe. A limit with a `process` hurries when that
-    does.
+    """Decides when a session that does not answer is closed. Thread-safe. A limit with a `process_limit` hurries when
+    that does.
     """
 
     def __init__(
         self,
         timeouts: DatabaseTimeouts,
         clock: Callable[[], float] = time.monotonic,
-        process: AnswerLimit | None = None,
+        process_limit: AnswerLimit | None = None,
     ) -> None:
         self.timeouts = timeouts
         self.clock = clock
-        self._process = process
+        self._process_limit = process_limit
         self.last_hang = float("-inf")
         """The time at which a session was last closed. Sessions that were opened before it may hang too and are
         replaced.
@@ -58,7 +58,7 @@ class AnswerLimit:
 
     @property
     def _stopping_since(self) -> float | None:
-        return self._hurried if self._process is None else self._process._stopping_since
+        return self._hurried if self._process_limit is None else self._process_limit._stopping_since
 
     def hurry(self) -> None:
         """Wait less from now on, for statements under way too: the process is about to end."""

@@ -47,7 +47,7 @@ class _QueuedStart(NamedTuple):
 
 
 class _QueuedMatch(NamedTuple):
-    finished: StorableMatch
+    match: StorableMatch
     future: asyncio.Future[Ratings | None]
     backoff: Backoff
     turn: int = 0
@@ -167,7 +167,7 @@ class AsyncStore:
 
     def _defer(self, queued: _QueuedMatch) -> None:
         """Queue the match for the next turn that none of its bots has taken, behind the batch being written."""
-        bots = [seat.bot for seat in queued.finished.result.seats]
+        bots = [seat.bot for seat in queued.match.result.seats]
         turn = 1 + max(self._turn, *(self._last_turns.get(bot, 0) for bot in bots))
         self._last_turns |= dict.fromkeys(bots, turn)
         bisect.insort(self._queued_matches, queued._replace(turn=turn), key=lambda waiting: waiting.turn)
@@ -186,7 +186,7 @@ class AsyncStore:
             batch = [] if begun and suspects else self._queued_matches[: 1 if suspects else MAX_BATCH]
             beginnings_alone = not batch
             self._turn = batch[-1].turn if batch else self._turn
-            beginning, over = [one.match for one in begun], [one.finished for one in batch]
+            beginning, over = [one.match for one in begun], [one.match for one in batch]
             at = time.perf_counter()
             try:
                 gone, rated = await self._run(partial(self._store.write, _begin_and_finish, beginning, over, self.node))
@@ -250,7 +250,7 @@ class AsyncStore:
         one = self._queued_matches.pop(0)
         if isinstance(exc, Fault) and not self._is_stopping.is_set():
             seconds = one.backoff.next_delay()
-            match = one.finished.result.match
+            match = one.match.result.match
             text = "match %s can't be stored; retrying in %g s: %s"
             log.error(text, match, seconds, exc, extra=log_fields(match=match))
             loop = asyncio.get_running_loop()

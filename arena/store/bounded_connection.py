@@ -19,7 +19,7 @@ CHECK_INTERVAL_S = 0.1
 """Seconds between two looks at the clock while an answer is waited for."""
 
 
-class NoAnswer(OperationalError):
+class NoDatabaseAnswer(OperationalError):
     """A session did not answer in time, and is closed."""
 
 
@@ -33,7 +33,7 @@ class BoundedConnection(Connection[Any]):
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         try:  # not as psycopg does it, which waits ten seconds more at an interruption
             return waiting.wait(_bounded(gen, self.limit), self.pgconn.socket, interval=CHECK_INTERVAL_S)
-        except NoAnswer:
+        except NoDatabaseAnswer:
             self.limit.last_hang = self.limit.clock()
             self.close()
             raise
@@ -65,7 +65,7 @@ class BoundedAsyncConnection(AsyncConnection[Any]):
 
 
 def _bounded(steps: Generator[Any, Any, Any], limit: AnswerLimit) -> Generator[Any, Any, Any]:
-    """Take the steps of an operation while something comes in time. Raises `NoAnswer`."""
+    """Take the steps of an operation while something comes in time. Raises `NoDatabaseAnswer`."""
     asked = limit.clock()
     try:
         state = next(steps)
@@ -75,7 +75,7 @@ def _bounded(steps: Generator[Any, Any, Any], limit: AnswerLimit) -> Generator[A
             if ready:
                 asked = now
             elif now > limit.deadline(asked):
-                raise NoAnswer(f"no answer for {now - asked:.0f} s: the session is closed")
+                raise NoDatabaseAnswer(f"no answer for {now - asked:.0f} s: the session is closed")
             state = steps.send(ready)
     except StopIteration as done:
         return done.value

@@ -56,7 +56,7 @@ BATCH_SIZE = 200
 """Matches per batch, limited because their records may be long."""
 
 
-class Batch(NamedTuple):
+class ExportBatch(NamedTuple):
     """Rows of some matches, of their seats, and their records as (number, id, data), all ordered by match number. A
     record's data is None if the record was removed or its file is missing.
     """
@@ -68,7 +68,7 @@ class Batch(NamedTuple):
 
 def export_matches(
     connection: Connection, search: Search, *, newest_first: bool = False, records: bool = False
-) -> Iterator[Batch]:
+) -> Iterator[ExportBatch]:
     """Yield the rows of all matches that fit, in batches in storage order, or reversed with `newest_first`. The list of
     matches is fixed at the start. With `records`, batches include their records.
     """
@@ -87,7 +87,7 @@ def export_matches(
             )[: 3 if records else 2]
         )
         ordered = [sorted((tuple(row) for row in rows), key=lambda row: rank[row[0]]) for rows in found]
-        yield Batch(ordered[0], ordered[1], _load_records(connection, ordered[2]) if records else [])
+        yield ExportBatch(ordered[0], ordered[1], _load_records(connection, ordered[2]) if records else [])
 
 
 def _load_records(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> list[tuple[int, str, bytes | None]]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Insert, Table, bindparam, func, insert, select
 
 from arena.ratings import rating_system
-from arena.ratings.rating_system import Standing
+from arena.ratings.rating_system import RatingStanding
 from arena.store import match_log, result_queries, summaries, tournament_state
 from arena.store.dialect import execute, is_postgresql, replace_nul
 from arena.store.luck_value import MatchLuck
@@ -35,7 +35,7 @@ class StorableMatch(NamedTuple):
 class Tally(NamedTuple):
     """A bot's standing in a pool, and its counts of rated wins, draws and losses."""
 
-    standing: Standing = Standing()
+    standing: RatingStanding = RatingStanding()
     wins: int = 0
     draws: int = 0
     losses: int = 0
@@ -135,7 +135,7 @@ def rate_match(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) 
         shared = ranks.count(seat.rank) > 1
         played, version = tally.standing.matches + 1, seat.version or tally.standing.version
         tallies[place] = Tally(
-            Standing(rating.mu_after, rating.sigma_after, played, version),
+            RatingStanding(rating.mu_after, rating.sigma_after, played, version),
             tally.wins + (seat.rank == 1 and not shared),
             tally.draws + (seat.rank == 1 and shared),
             tally.losses + (seat.rank != 1),
@@ -169,7 +169,7 @@ def load_tallies_before(connection: Connection, number: int) -> Tallies:
 def _tallies(rows: Iterable[Any]) -> Tallies:
     return {
         (row.bot, row.pool): Tally(
-            Standing(row.mu, row.sigma, row.matches, row.version), row.wins, row.draws, row.losses
+            RatingStanding(row.mu, row.sigma, row.matches, row.version), row.wins, row.draws, row.losses
         )
         for row in rows
     }
@@ -213,10 +213,10 @@ def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes
 
 
 def _seat_rows(
-    number: int, result: Result, rated: Ratings | None, ids: Sequence[int], tallies: Tallies
+    number: int, result: Result, match_ratings: Ratings | None, ids: Sequence[int], tallies: Tallies
 ) -> list[dict[str, Any]]:
     """Return the rows of a match's seats. `ids` are the bots' row ids; `tallies` include this match if it is rated."""
-    ratings = rated.seats if rated else [None] * len(result.seats)
+    ratings = match_ratings.seats if match_ratings else [None] * len(result.seats)
     return [
         {
             "match": number,
@@ -233,7 +233,7 @@ def _seat_rows(
             "tournament": result.tournament,
             "payoff": seat.payoff,
             "rounds": seat.rounds,
-            "played": tallies[bot, rated.pool].standing.matches if rated else None,
+            "played": tallies[bot, match_ratings.pool].standing.matches if match_ratings else None,
         }
         for place, (bot, seat, rating) in enumerate(zip(ids, result.seats, ratings, strict=True))
     ]

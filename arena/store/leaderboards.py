@@ -28,13 +28,13 @@ from protocol.pools import is_people_pool
 PAYOFF_SORT, SCORE_SORT = "payoff", "score"
 SORTS = (SCORE_SORT, PAYOFF_SORT, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
 """The possible orders of a leaderboard. `share` is the share of matches won, with draws as half wins."""
-_BELOW = "1e9"
+_UNRANKED_GAP_SQL = "1e9"
 """No payoff and no score is so large: bots that are not ranked come below those that are, and above those unpaid."""
 _SORT_EXPRESSIONS = {name: name for name in SORTS} | {
     "bot": "key",
     "played": "matches",
     "share": "(wins + CAST(draws AS float) / 2) / matches",
-    PAYOFF_SORT: f"coalesce(payoff - (1 - ranked) * {_BELOW}, mu - 3 * sigma - 2 * {_BELOW})",
+    PAYOFF_SORT: f"coalesce(payoff - (1 - ranked) * {_UNRANKED_GAP_SQL}, mu - 3 * sigma - 2 * {_UNRANKED_GAP_SQL})",
 }
 """The SQL expression that each order sorts by."""
 CURVE_POINTS = 20

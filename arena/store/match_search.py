@@ -34,7 +34,7 @@ SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE
     ) AS newest
 )) AS found ORDER BY found.value DESC LIMIT :limit
 """
-_NEWEST_UNGROUPED = """
+_NEWEST_UNGROUPED_SQL = """
 SELECT DISTINCT {number} FROM {rows} WHERE {same} AND {number} < :before AND {number} >= :least {further}
 ORDER BY 1 DESC LIMIT :limit
 """
@@ -200,7 +200,7 @@ def _queries(search: Search) -> tuple[str, str | None]:
     counting = "SELECT coalesce(sum(matches), 0) FROM {summary} WHERE {chosen}".format(**parts)
     if plain:
         parts |= (_ALL_MATCHES_INDEX if search.bot is None else _SEATS_INDEX)._asdict()
-    query = (_NEWEST_UNGROUPED if plain else _NEWEST_BY_GROUP).format(**parts)
+    query = (_NEWEST_UNGROUPED_SQL if plain else _NEWEST_BY_GROUP).format(**parts)
     return query, counting if search.opponent is None else None
 
 

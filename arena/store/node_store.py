@@ -22,7 +22,7 @@ UNLISTED_DELAY_S = 2
 _UPSERT_NODE = """INSERT INTO nodes (name, url) VALUES (%(name)s, '') ON CONFLICT (name) DO UPDATE SET url = nodes.url
 RETURNING id, holder, session"""
 """This statement locks the row until the transaction ends."""
-_OTHER = f"""SELECT coalesce(extract(epoch FROM clock_timestamp() - state_change)::float, 0) AS silent_s,
+_OTHER_SESSION_SQL = f"""SELECT coalesce(extract(epoch FROM clock_timestamp() - state_change)::float, 0) AS silent_s,
     wait_event_type IS DISTINCT FROM 'Lock' AS is_not_queued,
     %(unlisted)s + CASE WHEN state <> 'active' THEN %(lease)s
         ELSE coalesce(nullif(split_part(%(session)s, ' ', 3), '')::float, {SERVER_STATEMENT_TIMEOUT_S}) END AS longest_s
@@ -103,7 +103,7 @@ class NodeStore(Store):
             "lease": LEASE_S,
             "unlisted": UNLISTED_DELAY_S,
         }
-        other = raw.execute(_OTHER, words).fetchone()
+        other = raw.execute(_OTHER_SESSION_SQL, words).fetchone()
         if other is not None:
             silent_s, is_not_queued, longest_s = other
             if self._holder_number is None and not (is_not_queued and silent_s > longest_s):

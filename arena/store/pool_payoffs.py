@@ -27,7 +27,7 @@ MEAN_SQL = f"""CAST(round(CAST(
         sum(CAST({_WEIGHT} AS float) * total / rounds) / sum({_WEIGHT})
     AS numeric), {EQUAL_MEAN_DIGITS}) AS float)"""
 """Over opponents, of rows of `payoffs`, as `mean_payoff` has it."""
-RANKED = f"""CASE WHEN count(*) >= {MIN_RANKED_OPPONENTS} AND sum(rounds) >= {MIN_RANKED_ROUNDS}
+RANKED_SQL = f"""CASE WHEN count(*) >= {MIN_RANKED_OPPONENTS} AND sum(rounds) >= {MIN_RANKED_ROUNDS}
         AND max({_WEIGHT}) <= {MAX_RANKED_SHARE} * sum({_WEIGHT})
     THEN 1 ELSE 0 END"""
 """1 where such rows are enough for a rank, else 0, as `PoolPayoff.ranked` has it."""
@@ -46,7 +46,7 @@ class PoolPayoff(MeanPayoff, frozen=True, kw_only=True):
 def means_query(season: str) -> str:
     """Return the query for the bots with a payoff in :pool in a season: their means, and whether they are `ranked`."""
     which = _OF_POOL.format(pool=":pool", season=season)
-    return f"SELECT bot, {MEAN_SQL} AS payoff, {RANKED} AS ranked FROM payoffs WHERE {which} GROUP BY bot"
+    return f"SELECT bot, {MEAN_SQL} AS payoff, {RANKED_SQL} AS ranked FROM payoffs WHERE {which} GROUP BY bot"
 
 
 def pairs_query(bot: str, season: str, pool: str = ":pool") -> str:

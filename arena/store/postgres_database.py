@@ -45,7 +45,7 @@ _ALREADY_EXISTS_CODES = ("23505", "42P06", "42P07", "42710")
 _LOCK_FAILURES = ("55P03", "40P01")
 """SQLSTATE codes of statements that got no lock: they waited too long, or in a deadlock."""
 PROBE_TIMEOUT_S = 4.0
-"""For so long a new connection is asked whether the database works, which another one does not answer."""
+"""A new connection has this long to show that the database works, after another one did not answer."""
 TCP_USER_TIMEOUT_MS = 10_000
 """A connection is dropped when the server acknowledges nothing for this long."""
 KEEPALIVE_INTERVAL_S = 5
@@ -231,7 +231,7 @@ class PostgresDatabase(Database):
         """Return what `query` finds over a connection that is made for it, soon or not at all. Raises `StoreError`."""
         timeouts = replace(self.limit.timeouts, statement_timeout_s=PROBE_TIMEOUT_S, answer_timeout_s=1.0)
         asked = PostgresDatabase(self._url.render_as_string(hide_password=False), timeouts)
-        asked.limit = AnswerLimit(timeouts, process=self.limit)
+        asked.limit = AnswerLimit(timeouts, process_limit=self.limit)
         asked._names_lock_holders = False  # they are found in this way themselves
         engine = asked.create_reading_engine()
         try:
@@ -308,7 +308,7 @@ class PostgresDatabase(Database):
         return raw
 
     def _connection_words(self) -> dict[str, Any]:
-        """The parameters of every connection."""
+        """Return the parameters of every connection."""
         return {
             "application_name": "bot-arena",
             "connect_timeout": self.limit.connect_timeout_s(),

@@ -152,11 +152,11 @@ def _count_differences(connection: Connection, tallies: Tallies) -> int:
     )
 
 
-def _are_equal_tallies(a: Tally | None, b: Tally | None) -> bool:
-    if a is None or b is None:
+def _are_equal_tallies(first: Tally | None, second: Tally | None) -> bool:
+    if first is None or second is None:
         return False
-    counts = a.standing[2:] == b.standing[2:] and a[1:] == b[1:]
-    return counts and all(_is_same_value(x, y) for x, y in zip(a.standing[:2], b.standing[:2], strict=True))
+    counts = first.standing[2:] == second.standing[2:] and first[1:] == second[1:]
+    return counts and all(_is_same_value(x, y) for x, y in zip(first.standing[:2], second.standing[:2], strict=True))
 
 
 def _is_same_value(a: float | None, b: float) -> bool:

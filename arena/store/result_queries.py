@@ -11,7 +11,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Select, bindparam, func, select
 
 from arena.ratings import rating_system
-from arena.ratings.rating_system import Standing
+from arena.ratings.rating_system import RatingStanding
 from arena.ratings.tournament_pairing import start_name
 from arena.store.archive_file import ArchiveMissing
 from arena.store.archives import read_archived
@@ -27,8 +27,8 @@ from referee.result import Ratings, Result, SeatRating, SeatResult
 
 UNRATED_SUFFIX = "unrated"
 """The suffix of `GAME/unrated`, which stands in place of a pool for unrated matches."""
-WON, DRAWN, LOST, VOIDED = "won", "drawn", "lost", "void"
-OUTCOMES = (WON, DRAWN, LOST, VOIDED)
+WON, DRAWN, LOST, VOID_OUTCOME = "won", "drawn", "lost", "void"
+OUTCOMES = (WON, DRAWN, LOST, VOID_OUTCOME)
 """The outcomes of a match for a seat: sole first, shared first, not first, or called off."""
 MAX_IDS_PER_QUERY = 500
 _SEAT_COLUMNS = (
@@ -119,10 +119,12 @@ def standing_from_row(row: Any) -> dict[str, Any]:
     }
 
 
-def standings_of(connection: Connection, bot: str) -> dict[str, Standing]:
+def standings_of(connection: Connection, bot: str) -> dict[str, RatingStanding]:
     """Return a bot's standing in each pool where it is rated this season."""
     query = select(ratings).join(bots, bots.c.id == ratings.c.bot).where(bots.c.key == fold_name(bot))
-    return {row.pool: Standing(row.mu, row.sigma, row.matches, row.version) for row in connection.execute(query).all()}
+    return {
+        row.pool: RatingStanding(row.mu, row.sigma, row.matches, row.version) for row in connection.execute(query).all()
+    }
 
 
 class LadderBot(NamedTuple):
@@ -356,7 +358,7 @@ def pool_or_unrated(result: Result) -> str:
 def outcome_of(result: Result, seat: SeatResult) -> str:
     """Return the outcome of a match for one of its seats, one of `OUTCOMES`."""
     if result.reason == VOID:
-        return VOIDED
+        return VOID_OUTCOME
     if seat.rank != 1:
         return LOST
     return WON if [other.rank for other in result.seats].count(1) == 1 else DRAWN

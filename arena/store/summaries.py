@@ -96,7 +96,7 @@ def _better_value(table: str, column: str, better: str) -> str:
 
 
 def _for_numbers(statement: str) -> str:
-    """Return the statement for match numbers given by `among` in place of a range."""
+    """Return the statement for match numbers given by `numbers_parameter` in place of a range."""
     return statement.replace(_IN_RANGE, IN_NUMBERS_SQL)
 
 

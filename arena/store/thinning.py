@@ -22,17 +22,17 @@ MAX_RECORDS_PER_TRANSACTION, MAX_BYTES_PER_TRANSACTION = 64, MIB
 Count = Annotated[int, Meta(ge=0)]
 
 # As in the index matches_by_record: an annulled match counts as rated, since annulling can be undone.
-_FROM_RATED_OR_UNRATED = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
+_RATED_OR_UNRATED_ROWS_SQL = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
     AND (coalesce(pool, annulled) IS NULL) = :unrated"""
-_SUM_BYTES = f"SELECT coalesce(sum(record_bytes), 0) {_FROM_RATED_OR_UNRATED}"
+_SUM_BYTES = f"SELECT coalesce(sum(record_bytes), 0) {_RATED_OR_UNRATED_ROWS_SQL}"
 _NEWEST_BEYOND_LIMIT = f"""SELECT max(finished) FROM (
-        SELECT finished, sum(record_bytes) OVER (ORDER BY finished DESC) AS held {_FROM_RATED_OR_UNRATED}
+        SELECT finished, sum(record_bytes) OVER (ORDER BY finished DESC) AS held {_RATED_OR_UNRATED_ROWS_SQL}
     ) AS summed WHERE held > :most"""
 _OLDEST_RECORDS = (
-    f"SELECT number, record_bytes {_FROM_RATED_OR_UNRATED} AND finished <= :until ORDER BY finished LIMIT :most"
+    f"SELECT number, record_bytes {_RATED_OR_UNRATED_ROWS_SQL} AND finished <= :until ORDER BY finished LIMIT :most"
 )
 _COUNT = (
-    f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_FROM_RATED_OR_UNRATED} AND "
+    f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_RATED_OR_UNRATED_ROWS_SQL} AND "
     "finished <= :until"
 )
 _RECORDS_OF_BOT = """SELECT DISTINCT number, coalesce(record_bytes, 0) AS record_bytes

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from sqlalchemy import Connection
 
 from arena.store.dialect import execute, is_postgresql
-from arena.store.pool_payoffs import MEAN_SQL, RANKED
+from arena.store.pool_payoffs import MEAN_SQL, RANKED_SQL
 
 VIEWS_SCHEMA = "arena_views"
 """The schema of the views on PostgreSQL."""
@@ -61,7 +61,7 @@ FROM seats JOIN matches ON matches.number = seats.match JOIN bots ON bots.id = s
 _LADDER = f"""
 WITH paid AS (
     SELECT pool, bot, {MEAN_SQL} AS payoff,
-    {RANKED} AS ranked
+    {RANKED_SQL} AS ranked
     FROM payoffs WHERE tournament = '' AND season = (SELECT coalesce(max(first), 1) FROM seasons) GROUP BY pool, bot
 )
 SELECT ratings.pool,

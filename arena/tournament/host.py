@@ -29,7 +29,7 @@ from arena.host.handler import AuthFailed, FinishedMatch, HostHandler, Identity,
 from arena.host.host import MatchHost
 from arena.host.journal import Journal
 from arena.host.runner import MatchRunner
-from arena.host.session import Session
+from arena.host.session import ClientSession
 from arena.host.timeouts import HostTimeouts
 from arena.network.admission import Access
 from arena.network.connection_limits import ConnectionBounds
@@ -75,7 +75,7 @@ class TournamentHost(HostHandler):
     """A host for the matches of a job: call `open`, then `play` for each match, then `close`.
 
     Bots are started for the first match; their logs are in `folder`, which no other host uses. A bot that keeps matches
-    waiting for `connect_timeout` seconds is killed. The constructor raises `ArenaFault`.
+    waiting for `connect_timeout_s` seconds is killed. The constructor raises `ArenaFault`.
     """
 
     def __init__(self, job: MatchJob, folder: Path) -> None:
@@ -125,14 +125,14 @@ class TournamentHost(HostHandler):
         """Listen on a free port. Raises `ArenaFault`."""
         self._port = await self._host.listener.listen(HOST, 0)
 
-    async def play(self, match: Pairing) -> MatchReport | Aborted:
+    async def play(self, pairing: Pairing) -> MatchReport | Aborted:
         """Play a match, and return its report or why no more can be played."""
         try:
-            await self._wait_for_bots(match.seats)
+            await self._wait_for_bots(pairing.seats)
             self._finished = asyncio.get_running_loop().create_future()
-            header, seed = self._job.plan.header_of(match, utc_now(), self._host.clients.version_of)
+            header, seed = self._job.plan.header_of(pairing, utc_now(), self._host.clients.version_of)
             self._current_match = header.match
-            out = [seat for seat, name in enumerate(match.seats) if name in self._forfeiting]
+            out = [seat for seat, name in enumerate(pairing.seats) if name in self._forfeiting]
             self._host.start_match(header, seed, absent=out)  # the seats of these bots have lost
             closed = await self._finished
         except Fault as fault:
@@ -198,7 +198,7 @@ class TournamentHost(HostHandler):
             return since + min(RECONNECT_TIMEOUT_S, self._job.connect_timeout_s)
         return max(started, self._last_first_connection_at) + self._job.connect_timeout_s
 
-    def on_connected(self, session: Session) -> None:
+    def on_connected(self, session: ClientSession) -> None:
         self._slot_freed()
 
     def _slot_freed(self) -> None:
@@ -270,7 +270,7 @@ class TournamentHost(HostHandler):
             raise AuthFailed(f"{hello.bot} is not one of this tournament's bots, or that is not its token")
         return Identity(hello.bot)
 
-    def handle_message(self, session: Session, message: ClientMessage) -> None:
+    def handle_message(self, session: ClientSession, message: ClientMessage) -> None:
         """Refuse requests to seek, as matches are assigned; an unseek is acknowledged."""
         if isinstance(message, Unseek):
             session.send(Unseeked(id=message.id))

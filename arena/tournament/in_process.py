@@ -37,12 +37,12 @@ class InProcessHost:
         self._words: list[tuple[str, bytes]] = []
         self._players = make_players(specs, plan.rules, self._write_line, strict=job.strict)
 
-    def play(self, match: Pairing) -> MatchReport:
+    def play(self, pairing: Pairing) -> MatchReport:
         """Play a match. Raises `Fault` if a bot cannot go on."""
-        closed = self._players.play(*self._job.plan.header_of(match, utc_now(), lambda bot: ""))
+        closed = self._players.play(*self._job.plan.header_of(pairing, utc_now(), lambda bot: ""))
         words, self._words = tuple(self._words), []
         failing = self._players.failed_bots
-        absent = {seat: failing[bot] for seat, bot in enumerate(match.seats) if bot in failing}
+        absent = {seat: failing[bot] for seat, bot in enumerate(pairing.seats) if bot in failing}
         failures = {**closed.failures, **absent}
         return MatchReport(closed, failures=failures, output=words)
 

@@ -7,7 +7,7 @@ import threading
 import time
 from contextlib import AsyncExitStack
 
-from arena.operator.client import NoAnswer, NoServer, OperatorConnection, connect_to_folder, connect_to_url
+from arena.operator.client import NoServer, NoServerAnswer, OperatorConnection, connect_to_folder, connect_to_url
 from arena.ratings.tournament_pairing import Pairing
 from arena.tournament.job import Aborted, LocalServer, MatchJob, MatchReport, Server
 from arena.tournament.play_request import PlayReply, PlayRequest, find_no_shows
@@ -21,17 +21,17 @@ _client_by_run: dict[str, RemoteClient] = {}
 _clients_lock = threading.Lock()
 
 
-def play_match(server: Server, job: MatchJob, match: Pairing) -> MatchReport | Aborted:
+def play_match(server: Server, job: MatchJob, pairing: Pairing) -> MatchReport | Aborted:
     """Play a match on a server, which may restart meanwhile; return its report, or why no more can be played."""
     with _clients_lock:
         if job.key not in _client_by_run:
             _client_by_run[job.key] = RemoteClient(server)
         line = _client_by_run[job.key]
-    request, down_since = _make_request(job, match), 0.0
+    request, down_since = _make_request(job, pairing), 0.0
     while True:
         try:
             closed = line.ask(request).to_closed()
-        except (NoServer, NoAnswer) as fault:
+        except (NoServer, NoServerAnswer) as fault:
             down_since = down_since or time.monotonic()
             if time.monotonic() - down_since > job.connect_timeout_s:
                 return Aborted(fault)
@@ -49,17 +49,17 @@ def close_run(key: str) -> None:
         line.close()
 
 
-def _make_request(job: MatchJob, match: Pairing) -> PlayRequest:
-    header, seed = job.plan.header_of(match, "", lambda bot: "")
+def _make_request(job: MatchJob, pairing: Pairing) -> PlayRequest:
+    header, seed = job.plan.header_of(pairing, "", lambda bot: "")
     return PlayRequest(
         match=header.match,
         game=header.game,
         config=header.config,
-        bots=list(match.seats),
+        bots=list(pairing.seats),
         seed=seed.hex(),
         clock=header.clock,
         tournament=job.plan.id,
-        place=match.place,
+        place=pairing.place,
         pool=header.pool,
         wait_s=job.connect_timeout_s,
     )
@@ -81,7 +81,7 @@ class RemoteClient:
         threading.Thread(target=self._loop.run_forever, name="operator", daemon=True).start()
 
     def ask(self, request: PlayRequest) -> PlayReply:
-        """Send a request and return the reply. Raises the errors of `Operator.ask` and `connected`."""
+        """Send a request and return the reply. Raises the errors of `OperatorConnection.ask` and `connect_to_url`."""
         return asyncio.run_coroutine_threadsafe(self._ask(request), self._loop).result()
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class RemoteClient:
             operator = self._operator
         try:
             return await operator.ask(request, PlayReply)
-        except NoAnswer:
+        except NoServerAnswer:
             if self._operator is operator:
                 self._operator = None
                 await self._held.aclose()

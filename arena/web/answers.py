@@ -126,22 +126,22 @@ class _StreamingResponse(Response):
 
     def __init__(
         self,
-        serving: AnswerScheduler,
+        scheduler: AnswerScheduler,
         address: str,
-        long: StreamedAnswer,
+        streamed: StreamedAnswer,
         tag: str = "",
         made: bytes = b"",
         head: Response | None = None,
     ) -> None:
         super().__init__()
-        self._serving, self._address, self._head = serving, address, head
-        self._long, self._tag, self._made = long, tag, made
+        self._scheduler, self._address, self._head = scheduler, address, head
+        self._streamed, self._tag, self._made = streamed, tag, made
         self._more, self._begun = True, False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         task = asyncio.current_task()
         assert task is not None
-        place = self._serving.enter(self._address, self._long.held_bytes, task.cancel)
+        place = self._scheduler.enter(self._address, self._streamed.held_bytes, task.cancel)
         try:
             await self._answer(Request(scope, receive), send)
         except asyncio.CancelledError:
@@ -152,10 +152,10 @@ class _StreamingResponse(Response):
         except ClientDisconnect:
             pass
         finally:
-            self._serving.leave(self._address, place)
+            self._scheduler.leave(self._address, place)
 
     async def _answer(self, request: Request, send: Send) -> None:
-        long, head, begin = self._long, self._head, self._made
+        long, head, begin = self._streamed, self._head, self._made
         if head is None:
             while self._more and not (self._tag and len(begin) > STREAMING_THRESHOLD_BYTES):
                 begin += await self._next(request, long.pieces)
@@ -182,7 +182,7 @@ class _StreamingResponse(Response):
     async def _next(self, request: Request, pieces: Pieces) -> bytes:
         """Return the bytes produced in the next turn. Raises `ClientDisconnect`."""
         turn = partial(_produce_step, pieces)
-        piece, self._more = await self._serving.long.run(
+        piece, self._more = await self._scheduler.long.run(
             self._address, turn, request.is_disconnected, is_continuation=True
         )
         return piece

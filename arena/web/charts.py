@@ -22,7 +22,7 @@ MIN_PAYOFF_SPAN = 0.1
 """Minimum span of a scale of payoffs per round."""
 
 
-class Scale(NamedTuple):
+class AxisScale(NamedTuple):
     """A scale for values from `low` to `high`, drawn over `size` units, with round `ticks`."""
 
     low: float
@@ -46,17 +46,17 @@ class Scale(NamedTuple):
 
 def make_scale(
     values: Iterable[float], size: float, min_span: float = MIN_RATING_SPAN, steps: int = TICK_STEPS
-) -> Scale:
+) -> AxisScale:
     """Return a scale from tick to tick that contains all values (0 if there are none) and spans at least `min_span`."""
     low, high = _widen_range(list(values) or [0.0, min_span], min_span)
     step = _step((high - low) / steps)
     # Without the tolerance, 0.3 / 0.1 < 3 and 1.1 / 0.1 > 11 would add a tick beyond the ends.
     first, last = math.floor(low / step + _ROUNDING_TOLERANCE), math.ceil(high / step - _ROUNDING_TOLERANCE)
     marks = tuple(round(at * step, 9) for at in range(first, last + 1))
-    return Scale(marks[0], marks[-1], size, marks)
+    return AxisScale(marks[0], marks[-1], size, marks)
 
 
-def payoff_scale(found: Iterable[MeanPayoff | None], size: float) -> Scale:
+def payoff_scale(found: Iterable[MeanPayoff | None], size: float) -> AxisScale:
     """Return a scale that contains these means and their intervals."""
     known = [each for each in found if each is not None]
     ends = [end for each in known for end in (each.low, each.mean, each.high) if end is not None]
@@ -76,7 +76,7 @@ def _step(min_step: float) -> float:
     return next(step * magnitude for step in ROUND_STEPS if step * magnitude >= min_step * (1 - _ROUNDING_TOLERANCE))
 
 
-def integer_scale(low: int, high: int, size: float) -> Scale:
+def integer_scale(low: int, high: int, size: float) -> AxisScale:
     """Return a scale between two whole numbers, whose ticks are its ends and some round numbers between."""
     high = max(high, low + 1)
     span = high - low
@@ -84,7 +84,7 @@ def integer_scale(low: int, high: int, size: float) -> Scale:
     between = [
         at for at in range(low - low % step + step, high, step) if min(high - at, at - low) >= MIN_LABEL_GAP * span
     ]
-    return Scale(low, high, size, (low, *between, high))
+    return AxisScale(low, high, size, (low, *between, high))
 
 
 def svg_points(points: Iterable[tuple[float, float]]) -> str:
@@ -102,8 +102,8 @@ def sparkline_points(values: Sequence[float], width: float, height: float) -> st
 class RatingCurve(NamedTuple):
     """A rating over the number of matches, in a box of `x_scale.size` by `y_scale.size`: its mean and its band."""
 
-    x_scale: Scale
-    y_scale: Scale
+    x_scale: AxisScale
+    y_scale: AxisScale
     mean: str
     band: str
 

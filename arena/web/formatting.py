@@ -11,7 +11,7 @@ import msgspec
 from jinja2.utils import htmlsafe_json_dumps
 
 from arena.ratings.tournament_pairing import TEST_FORMAT
-from arena.store.result_queries import DRAWN, LOST, VOIDED, WON, outcome_of, pool_or_unrated
+from arena.store.result_queries import DRAWN, LOST, VOID_OUTCOME, WON, outcome_of, pool_or_unrated
 from machine.arguments import read_clock
 from measuring.payoffs import MeanPayoff
 from measuring.share_intervals import ShareInterval
@@ -47,7 +47,7 @@ _LEAVING_WORDS = {
 }
 """Words for how a seat left a match early."""
 _FORMAT_WORDS = {"round-robin": "round robin", "swiss": "Swiss system", TEST_FORMAT: "test of two bots"}
-OUTCOME_WORDS = {WON: "won", DRAWN: "drawn", LOST: "lost", VOIDED: "called off"}
+OUTCOME_WORDS = {WON: "won", DRAWN: "drawn", LOST: "lost", VOID_OUTCOME: "called off"}
 
 
 def segment(text: object) -> str:
@@ -81,11 +81,11 @@ def payoff(value: float) -> str:
     return decimal(value, 3 if abs(value) < 1000 else 1)
 
 
-def payoff_interval(found: MeanPayoff) -> str:
+def payoff_interval(mean_payoff: MeanPayoff) -> str:
     """Format the 95 % interval of a mean payoff; empty text if there is none."""
-    if found.low is None or found.high is None:
+    if mean_payoff.low is None or mean_payoff.high is None:
         return ""
-    low, high = payoff(found.low), payoff(found.high)
+    low, high = payoff(mean_payoff.low), payoff(mean_payoff.high)
     return f"{low} to {high}" if low.startswith(MINUS_SIGN) else f"{low}–{high}"
 
 

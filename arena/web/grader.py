@@ -1,7 +1,7 @@
 """Grades a match in a process of its own, because solving its map or estimating its moves takes long: `python -m
 arena.web.grader NAME WANTED`, the latter as JSON.
 
-It reads the record from standard input and writes a `Graded`, or a `Refused` if the match can't be graded.
+It reads the record from standard input and writes a `GradedMatch`, or a `Refused` if the match can't be graded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class GradeRequest(msgspec.Struct, frozen=True):
     sims: int | None = None
 
 
-class Graded(msgspec.Struct, frozen=True, tag=True):
+class GradedMatch(msgspec.Struct, frozen=True, tag="Graded"):
     """The grades of a match."""
 
     grades: Grades
@@ -49,11 +49,11 @@ def main() -> None:
     die_with_parent()
     renice(NICENESS)
     store_new_tables_in(cache_folder() / CACHE_FOLDER, MAX_TABLE_BYTES)
-    said: Graded | Refused
+    said: GradedMatch | Refused
     try:
         wanted = msgspec.json.decode(sys.argv[2], type=GradeRequest)
         record = record_reader.read_record(sys.stdin.buffer.read(), sys.argv[1])
-        said = Graded(grade_match(record, sims=wanted.sims, seat=wanted.seat, with_luck=wanted.sims is None))
+        said = GradedMatch(grade_match(record, sims=wanted.sims, seat=wanted.seat, with_luck=wanted.sims is None))
     except Fault as fault:
         said = Refused(str(fault), isinstance(fault, BadRecord))
     sys.stdout.buffer.write(msgspec.json.encode(said))

@@ -15,9 +15,9 @@ import msgspec
 from starlette.requests import ClientDisconnect
 
 from arena.replay.grading import Grades, can_estimate, grade_match
-from arena.web.grader import CACHE_FOLDER, Graded, GradeRequest, Refused
+from arena.web.grader import CACHE_FOLDER, GradedMatch, GradeRequest, Refused
 from arena.web.kept_grades import GradeCache
-from arena.web.turns import FairQueue
+from arena.web.turns import FairTaskQueue
 from machine.cache import cache_folder
 from machine.exact.graders import has_grader
 from machine.timeouts import scale_timeouts
@@ -32,7 +32,7 @@ MAX_CACHE_BYTES = 64 * 1024 * 1024
 """Maximum size of the grade cache."""
 EXACT_METHOD, ESTIMATE_METHOD, NO_METHOD = "exact", "estimated", ""
 """The ways in which moves can be graded."""
-_decode = msgspec.json.Decoder(Graded | Refused).decode
+_decode = msgspec.json.Decoder(GradedMatch | Refused).decode
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Grading:
 
     def __init__(self, timeouts: GradingTimeouts | None = None) -> None:
         self._timeouts = timeouts or scale_timeouts(GradingTimeouts())
-        self._turns = FairQueue(1, MAX_WAITING_PER_ADDRESS, MAX_WAITING)
+        self._turns = FairTaskQueue(1, MAX_WAITING_PER_ADDRESS, MAX_WAITING)
         self._kept = GradeCache(cache_folder() / CACHE_FOLDER, MAX_CACHE_BYTES)
 
     async def grade(
@@ -94,12 +94,12 @@ class Grading:
 
 
 async def _run_grader(
-    record: bytes, name: str, wanted: GradeRequest, gone: Callable[[], Awaitable[bool]], timeouts: GradingTimeouts
-) -> Graded | Refused:
+    record: bytes, name: str, request: GradeRequest, gone: Callable[[], Awaitable[bool]], timeouts: GradingTimeouts
+) -> GradedMatch | Refused:
     pipe = asyncio.subprocess.PIPE
-    command = (sys.executable, "-m", "arena.web.grader", name, msgspec.json.encode(wanted).decode())
+    command = (sys.executable, "-m", "arena.web.grader", name, msgspec.json.encode(request).decode())
     timeout, what = (timeouts.solve_timeout_s, "map of {} takes more than {:g} s to solve")
-    if wanted.sims is not None:
+    if request.sims is not None:
         timeout, what = timeouts.estimate_timeout_s, "moves of {} take more than {:g} s to estimate"
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
     answer = asyncio.create_task(process.communicate(record))
@@ -108,7 +108,7 @@ async def _run_grader(
             while not (await asyncio.wait({answer}, timeout=VISITOR_CHECK_INTERVAL_S))[0]:
                 if await gone():
                     raise ClientDisconnect
-        said: Graded | Refused = _decode(answer.result()[0])
+        said: GradedMatch | Refused = _decode(answer.result()[0])
         return said
     except TimeoutError:
         raise ArenaFault(

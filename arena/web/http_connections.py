@@ -16,7 +16,7 @@ CONNECTION_LIMITS = ConnectionBounds(waiting=1000, waiting_per_address=200)
 
 
 class PageServer(HttpServer):
-    """An HTTP server for a site on sockets that already listen; it runs until `leave` is called."""
+    """An HTTP server for a site on sockets that already listen; it runs until `stop` is called."""
 
     def __init__(self, site: Site, encryption: Encryption | None = None, proxies: Sequence[Network] = ()) -> None:
         super().__init__(application(site, proxies), CONNECTION_LIMITS, encryption, proxies)

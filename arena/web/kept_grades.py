@@ -37,15 +37,15 @@ class GradeCache:
             return None
         return found
 
-    def write(self, record: bytes, wanted: GradeRequest, grades: Grades) -> None:
+    def write(self, record: bytes, request: GradeRequest, grades: Grades) -> None:
         """Cache the grades of a record."""
-        path = self._path(record, wanted)
+        path = self._path(record, request)
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing_file(path) as there:
                 there.write_bytes(msgspec.json.encode(grades))
         make_room(self._folder, "grades-*", self._most_bytes)
 
-    def _path(self, record: bytes, wanted: GradeRequest) -> Path:
-        named = hashlib.sha256(digest_of_all().encode() + msgspec.json.encode(wanted) + record)
+    def _path(self, record: bytes, request: GradeRequest) -> Path:
+        named = hashlib.sha256(digest_of_all().encode() + msgspec.json.encode(request) + record)
         return self._folder / f"grades-{named.hexdigest()[:32]}"

@@ -74,10 +74,10 @@ def grades_of(record: Record) -> Grades | None:
         return None
 
 
-def _seats(match: Record) -> list[SeatResult]:
+def _seats(record: Record) -> list[SeatResult]:
     return [
         SeatResult(bot=seat.bot, version=seat.version, rank=rank, reason=reason, payoff=payoff, rounds=rounds)
         for seat, rank, reason, (payoff, rounds) in zip(
-            match.header.seats, match.footer.ranks, match.footer.reasons, match.payoffs, strict=True
+            record.header.seats, record.footer.ranks, record.footer.reasons, record.payoffs, strict=True
         )
     ]

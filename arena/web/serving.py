@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arena.web.turns import FairQueue
+from arena.web.turns import FairTaskQueue
 
 QUICK_THREADS = 4
 LONG_THREADS = 1
@@ -28,8 +28,8 @@ class AnswerScheduler:
     """The queues for quick and long answers of a site, and the memory held for long ones."""
 
     def __init__(self) -> None:
-        self.quick = FairQueue(QUICK_THREADS, 1000, 1000)  # the server accepts no more connections
-        self.long = FairQueue(LONG_THREADS, MAX_LONG_PER_ADDRESS, MAX_LONG)
+        self.quick = FairTaskQueue(QUICK_THREADS, 1000, 1000)  # the server accepts no more connections
+        self.long = FairTaskQueue(LONG_THREADS, MAX_LONG_PER_ADDRESS, MAX_LONG)
         self._places: dict[str, list[HeldAnswer]] = {}
         self._held = 0
 
@@ -48,11 +48,11 @@ class AnswerScheduler:
             oldest.cut_off()
         return place
 
-    def leave(self, address: str, place: HeldAnswer) -> None:
+    def leave(self, address: str, answer: HeldAnswer) -> None:
         """Release the memory of an answer. May be called twice."""
         places = self._places.get(address, [])
-        if place in places:
-            places.remove(place)
-            self._held -= place.held
+        if answer in places:
+            places.remove(answer)
+            self._held -= answer.held
             if not places:
                 del self._places[address]

@@ -17,50 +17,50 @@ RATING_STEP = 5.0
 MIN_STEP = 1.0
 """A word is no smaller step than that: ratings of some dozens of matches differ by as much by chance."""
 STRENGTH_WORDS = ("beginner", "easy", "medium", "strong", "expert")
-"""From the weakest on; where nobody plays at random, the middle one is around the rating with which a bot begins."""
-UNSURE, PERFECT_WORD = "little known", "perfect"
+"""The words from the weakest on. If no bot plays at random, the middle one is around the rating of a new bot."""
+UNSURE_WORD, PERFECT_WORD = "little known", "perfect"
 MIN_RATED_MATCHES = 3
 """Rated matches below which a bot is little known; low, so that even a new arena shows strengths within minutes."""
 PERFECT_BOTS = ("perfect", "oracle")
 """The built-in bots that play perfectly."""
-AT_RANDOM = ("random", "level-1")
-"""Those that move at random: nobody is weaker who tries to win."""
+RANDOM_BOTS = ("random", "level-1")
+"""The built-in bots that move at random: no bot that tries to win is weaker."""
 MAX_BOTS = 100
-"""So many bots of a pool are told, the best."""
+"""Strengths are given for at most this many bots of a pool, the best."""
 
 
-class Scale(NamedTuple):
+class StrengthScale(NamedTuple):
     """The rating in the middle of the weakest word, and how far the words are apart."""
 
     weakest: float
     step: float
 
 
-BY_RATING = Scale(MU - RATING_STEP * (len(STRENGTH_WORDS) // 2), RATING_STEP)
-"""The scale where nobody is known to move at random."""
+BY_RATING = StrengthScale(MU - RATING_STEP * (len(STRENGTH_WORDS) // 2), RATING_STEP)
+"""The scale of a pool in which no bot is known to move at random."""
 
 
-def scale_of(bots: Sequence[RatedBot]) -> Scale:
+def scale_of(bots: Sequence[RatedBot]) -> StrengthScale:
     """Return the scale of a pool: who moves at random is the weakest, whatever that is worth there.
 
     Where luck decides much, all ratings are near each other, and words by rating alone would call everybody medium. So
     words are as far apart as there is room up to the strongest, within `MIN_STEP` and `RATING_STEP`.
     """
     known = [bot for bot in bots if bot.played >= MIN_RATED_MATCHES]
-    at_random = [bot.mu for bot in known if bot.bot in AT_RANDOM]
-    if not at_random:
+    random_mus = [bot.mu for bot in known if bot.bot in RANDOM_BOTS]
+    if not random_mus:
         return BY_RATING
-    weakest = min(at_random)
+    weakest = min(random_mus)
     best = max(bot.mu for bot in known)
-    return Scale(weakest, min(RATING_STEP, max(MIN_STEP, (best - weakest) / (len(STRENGTH_WORDS) - 1))))
+    return StrengthScale(weakest, min(RATING_STEP, max(MIN_STEP, (best - weakest) / (len(STRENGTH_WORDS) - 1))))
 
 
-def strength_of(rated: RatedBot, scale: Scale = BY_RATING) -> str:
+def strength_of(rated: RatedBot, scale: StrengthScale = BY_RATING) -> str:
     """Return a bot's strength in a word."""
     if rated.bot in PERFECT_BOTS:
         return PERFECT_WORD
     if rated.played < MIN_RATED_MATCHES:
-        return UNSURE
+        return UNSURE_WORD
     place = floor((rated.mu - scale.weakest) / scale.step + 0.5)
     return STRENGTH_WORDS[max(0, min(place, len(STRENGTH_WORDS) - 1))]
 

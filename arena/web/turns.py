@@ -17,7 +17,7 @@ RETRY_AFTER_S = 5
 """Seconds after which a refused visitor should retry."""
 
 
-class FairQueue:
+class FairTaskQueue:
     """A fair queue with `threads` running tasks, and at most `max_waiting_per_address` and `waiting` (in all) waiting
     ones.
     """

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import tomli_w
-from pairs import Pair, play_pair
+from pairs import GamePair, play_pair
 
 from machine.workers.local import process_pool, spread
 from measuring.risk.features import FEATURE_NAMES, PositionSums
@@ -45,7 +45,7 @@ class ChanceEvents(NamedTuple):
     luck: np.ndarray[Any, Any]
 
 
-def play_pairs(pairs: Sequence[Pair]) -> list[tuple[ChanceEvents, ...]]:
+def play_pairs(pairs: Sequence[GamePair]) -> list[tuple[ChanceEvents, ...]]:
     """Play pairs, and return the chance events of both games of each."""
     return [tuple(map(_chance_events, play_pair(pair))) for pair in pairs]
 
@@ -66,7 +66,7 @@ def _chance_events(walked: Any) -> ChanceEvents:
     )
 
 
-def make_pairs(game: str, map_: str, starts: int, nodes: int | None) -> list[Pair]:
+def make_pairs(game: str, map_: str, starts: int, nodes: int | None) -> list[GamePair]:
     """Return pairs whose weights are random for each start, and the same on both sides."""
     config = {"map": map_, **(CONFIGS.get(map_, {}) if game == "risk-campaign" else {})}
     pairs = []
@@ -74,7 +74,7 @@ def make_pairs(game: str, map_: str, starts: int, nodes: int | None) -> list[Pai
         start = f"{SEED}/{map_}/{k}"
         drawn = random.Random(start)
         gene = tuple(round(drawn.uniform(MIN_WEIGHT, MAX_WEIGHT), 2) for _ in range(4))
-        pairs.append(Pair(game, config, gene, gene, start, None if nodes else 3, nodes))
+        pairs.append(GamePair(game, config, gene, gene, start, None if nodes else 3, nodes))
     return pairs
 
 

@@ -36,27 +36,27 @@ DIGITS = 5
 RIDGE = 1e-2
 
 
-class PlayedGame(NamedTuple):
+class ScoredGame(NamedTuple):
     """A game by seat: its points, and the luck in each share, also weighted by the fraction of seats left."""
 
     points: np.ndarray[Any, Any]
     luck: np.ndarray[Any, Any]
 
 
-def play_starts(preset: str, sims: int, starts: Sequence[int]) -> list[tuple[PlayedGame, PlayedGame]]:
+def play_starts(preset: str, sims: int, starts: Sequence[int]) -> list[tuple[ScoredGame, ScoredGame]]:
     rules = load_game("risk-campaign", {"preset": preset})
     assert isinstance(rules, Campaign)
     return [(_play_game(rules, sims, start, 0), _play_game(rules, sims, start, 1)) for start in starts]
 
 
-def _play_game(rules: Campaign, sims: int, start: int, number: int) -> PlayedGame:
+def _play_game(rules: Campaign, sims: int, start: int, number: int) -> ScoredGame:
     luck, end = np.zeros((rules.seats, 2 * len(SHARE_NAMES))), rules.initial(Dice(b"", 0))[0]
     for before, move, end in play_moves(rules, sims, f"{SEED}/{rules.preset}/{start}", str(number)):
         outcomes = rules.outcomes(before, move)
         if len(outcomes) > 1:
             given = np.array(luck_of_shares(rules, before, outcomes, end)).T
             luck += np.hstack([given, given * count_seats_in(before) / rules.seats])
-    return PlayedGame(np.array(list(points_from_ranks(rules.ranks(end)))), luck)
+    return ScoredGame(np.array(list(points_from_ranks(rules.ranks(end)))), luck)
 
 
 def play_moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[tuple[Any, Any, Any]]:
@@ -75,7 +75,7 @@ def play_moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[
         state = after
 
 
-def fit(pairs: Sequence[tuple[PlayedGame, PlayedGame]]) -> np.ndarray[Any, Any]:
+def fit(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> np.ndarray[Any, Any]:
     """Fit the difference between the two games of a deal by least squares: the turn order cancels out."""
     x = np.concatenate([one.luck - other.luck for one, other in pairs])
     y = np.concatenate([one.points - other.points for one, other in pairs])
@@ -83,7 +83,7 @@ def fit(pairs: Sequence[tuple[PlayedGame, PlayedGame]]) -> np.ndarray[Any, Any]:
     return np.asarray(np.linalg.solve(square + RIDGE * np.diag(np.diag(square)), x.T @ y))
 
 
-def variance_factors(pairs: Sequence[tuple[PlayedGame, PlayedGame]]) -> tuple[float, float]:
+def variance_factors(pairs: Sequence[tuple[ScoredGame, ScoredGame]]) -> tuple[float, float]:
     """Return the variance of single games over that within deals, raw and adjusted with the other half's fit."""
     half = len(pairs) // 2
     raw, less = [], []

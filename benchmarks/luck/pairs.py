@@ -12,7 +12,7 @@ from bots.tuning.selfplay import GameSpec, Setup, play, rules_and_kernel
 from protocol.games.base import Game
 
 
-class Pair(NamedTuple):
+class GamePair(NamedTuple):
     """Two games of a start: `first` and `second` on seats 0 and 1, then with the seats swapped.
 
     The search is limited to `depth` plies or `nodes` nodes; the other is None.
@@ -35,7 +35,7 @@ class PlayedGame(NamedTuple):
     plies: Sequence[tuple[Any, Any, Any]]
 
 
-def play_pair(pair: Pair) -> Iterator[PlayedGame]:
+def play_pair(pair: GamePair) -> Iterator[PlayedGame]:
     setup = Setup(pair.game, settings_class_of(pair.game)(), json.dumps(pair.config), pair.depth, pair.nodes)
     rules = rules_and_kernel(setup)[0]
     for order, weights in enumerate([(pair.first, pair.second), (pair.second, pair.first)]):

@@ -14,7 +14,7 @@ from functools import partial
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
-from pairs import Pair, play_pair
+from pairs import GamePair, play_pair
 
 from bots import play_all
 from bots.tuning.weights import read_weights
@@ -32,7 +32,7 @@ WORLD = {"map": "world", "draft": "classic"}
 ROW_FORMAT = "{:<35} {:<11}{:>7}  {:<16}{:<17}{:>6}  {:<12}{:>5}"
 
 
-class Row(NamedTuple):
+class SavingsRow(NamedTuple):
     """A comparison of two bots, given by names of weights or in the words of `bots.play`, and the values to try."""
 
     name: str
@@ -44,8 +44,10 @@ class Row(NamedTuple):
     nodes: int | None = None
 
 
-def _make_row(first: str, second: str, starts: int) -> Row:
-    return Row(f"duel-{first}-{second}", "risk-duel", {}, (BOT_SPECS[first], BOT_SPECS[second]), ("exact",), starts)
+def _make_row(first: str, second: str, starts: int) -> SavingsRow:
+    return SavingsRow(
+        f"duel-{first}-{second}", "risk-duel", {}, (BOT_SPECS[first], BOT_SPECS[second]), ("exact",), starts
+    )
 
 
 BOT_SPECS = {
@@ -56,55 +58,55 @@ BOT_SPECS = {
 }
 SOUTH_AMERICA, AFRICA = {"map": "south-america"}, {"map": "africa"}
 ROWS = (
-    Row("duel-paired", "risk-duel", {}, ("paired", "equal"), ("exact", "fitted-1", "features-1"), 10_000),
-    Row("duel-paper", "risk-duel", {}, ("paper", "equal"), ("exact",), 4_000),
+    SavingsRow("duel-paired", "risk-duel", {}, ("paired", "equal"), ("exact", "fitted-1", "features-1"), 10_000),
+    SavingsRow("duel-paper", "risk-duel", {}, ("paper", "equal"), ("exact",), 4_000),
     _make_row("oracle", "alphabeta", 2_000),
     _make_row("alphabeta", "greedy", 2_000),
     _make_row("alphabeta", "random", 2_000),
-    Row("duel-even", "risk-duel", SOUTH_AMERICA, ("equal", "equal"), ("fitted-1", "features-1"), 4_000),
-    Row("duel-africa", "risk-duel", AFRICA, ("paired", "equal"), ("fitted-1", "features-1"), 10_000),
-    Row("duel-africa-even", "risk-duel", AFRICA, ("equal", "equal"), ("fitted-1", "features-1"), 4_000),
-    Row("duel-europe", "risk-duel", {"map": "europe"}, ("paired", "equal"), ("general-1", "features-1"), 10_000),
-    Row("grid-paired", "risk-campaign", {}, ("paired", "equal"), ("fitted-1", "features-1"), 10_000, 100),
-    Row("grid-even", "risk-campaign", {}, ("equal", "equal"), ("fitted-1", "features-1"), 1_000, 100),
-    Row("world-paired", "risk-campaign", WORLD, ("paired", "equal"), ("fitted-1", "features-1"), 10_000, 100),
+    SavingsRow("duel-even", "risk-duel", SOUTH_AMERICA, ("equal", "equal"), ("fitted-1", "features-1"), 4_000),
+    SavingsRow("duel-africa", "risk-duel", AFRICA, ("paired", "equal"), ("fitted-1", "features-1"), 10_000),
+    SavingsRow("duel-africa-even", "risk-duel", AFRICA, ("equal", "equal"), ("fitted-1", "features-1"), 4_000),
+    SavingsRow("duel-europe", "risk-duel", {"map": "europe"}, ("paired", "equal"), ("general-1", "features-1"), 10_000),
+    SavingsRow("grid-paired", "risk-campaign", {}, ("paired", "equal"), ("fitted-1", "features-1"), 10_000, 100),
+    SavingsRow("grid-even", "risk-campaign", {}, ("equal", "equal"), ("fitted-1", "features-1"), 1_000, 100),
+    SavingsRow("world-paired", "risk-campaign", WORLD, ("paired", "equal"), ("fitted-1", "features-1"), 10_000, 100),
 )
 
 Score = tuple[float, tuple[float, ...]]
 """The first bot's score in a game, and its luck by each value."""
 
 
-def play_starts(row: Row, starts: Sequence[int]) -> list[list[Score]]:
+def play_starts(row: SavingsRow, starts: Sequence[int]) -> list[list[Score]]:
     return list(map(list, (_play_weights if row.bots[0] not in BOT_SPECS.values() else _play_specs)(row, starts)))
 
 
-def _play_weights(row: Row, starts: Sequence[int]) -> Iterator[Iterator[Score]]:
+def _play_weights(row: SavingsRow, starts: Sequence[int]) -> Iterator[Iterator[Score]]:
     first, second = (tuple(read_weights("saves", name)[row.game]) for name in row.bots)
     for start in starts:
         depth = None if row.nodes else 3
         yield _score_pair(
-            row, Pair(row.game, row.config, first, second, f"{SEED}/{row.name}/{start}", depth, row.nodes)
+            row, GamePair(row.game, row.config, first, second, f"{SEED}/{row.name}/{start}", depth, row.nodes)
         )
 
 
-def _score_pair(row: Row, pair: Pair) -> Iterator[Score]:
+def _score_pair(row: SavingsRow, pair: GamePair) -> Iterator[Score]:
     for order, walked in enumerate(play_pair(pair)):
         values = (load_value(walked.rules, name) for name in row.values)
         lucks = tuple(luck_along(walked.rules, value, walked.plies).total[order] for value in values)
         yield 1 - walked.score if order else walked.score, lucks
 
 
-def _play_specs(row: Row, starts: Sequence[int]) -> Iterator[tuple[Score, Score]]:
+def _play_specs(row: SavingsRow, starts: Sequence[int]) -> Iterator[tuple[Score, Score]]:
     return zip(*(_play_order(row, starts, order) for order in range(2)), strict=True)
 
 
-def _play_order(row: Row, starts: Sequence[int], order: int) -> Iterator[Score]:
+def _play_order(row: SavingsRow, starts: Sequence[int], order: int) -> Iterator[Score]:
     words = row.bots[::-1] if order else row.bots
     for played in play_all(words, row.game, [f"{SEED}/{start}/{order}" for start in starts], config=row.config):
         yield played.points[order], tuple(luck_of(played.record, name).total[order] for name in row.values)
 
 
-def report(row: Row, pool: WorkerPool, share: float) -> None:
+def report(row: SavingsRow, pool: WorkerPool, share: float) -> None:
     starts = max(2, round(row.starts * share))
     played = dict(spread(pool, partial(play_starts, row), range(starts)))
     for at, value in enumerate(row.values):
@@ -126,11 +128,14 @@ def _format_estimate(estimate: Estimate) -> str:
     return f"{estimate.mean:.4f} ±{(estimate.high - estimate.low) / 2:.4f}"
 
 
-def _format_factor(saved: VarianceReduction | None) -> tuple[str, str]:
+def _format_factor(reduction: VarianceReduction | None) -> tuple[str, str]:
     """Return the factor and its interval as text."""
-    if saved is None:
+    if reduction is None:
         return "-", "-"
-    return f"{saved.factor:.1f}", f"{saved.low:.1f}-{'inf' if saved.high is None else f'{saved.high:.1f}'}"
+    return (
+        f"{reduction.factor:.1f}",
+        f"{reduction.low:.1f}-{'inf' if reduction.high is None else f'{reduction.high:.1f}'}",
+    )
 
 
 def main() -> None:

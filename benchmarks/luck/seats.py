@@ -39,7 +39,7 @@ OPENING_PLIES = 60
 """Plies; luck has no bias wherever a match is cut off."""
 
 
-class Row(NamedTuple):
+class SeatsRow(NamedTuple):
     """A comparison: the bots' simulations, the number of A's seats, the value that measures luck, and h1."""
 
     name: str
@@ -52,22 +52,22 @@ class Row(NamedTuple):
 
 
 ROWS = (
-    Row("uct-raider", "world", (16, 0), 1, "fitted-1", 3334, 0.02),
-    Row("uct-raider-half", "world", (16, 0), 3, "fitted-1", 3334, 0.02),
-    Row("raider", "world", (0, 0), 1, "fitted-1", 3334, 0.02),
-    Row("raider-random", "world", (0, -1), 1, "fitted-1", 1000, 0.02),
-    Row("three", "world-3", (16, 0), 1, "features-1", 1000, 0.02),
+    SeatsRow("uct-raider", "world", (16, 0), 1, "fitted-1", 3334, 0.02),
+    SeatsRow("uct-raider-half", "world", (16, 0), 3, "fitted-1", 3334, 0.02),
+    SeatsRow("raider", "world", (0, 0), 1, "fitted-1", 3334, 0.02),
+    SeatsRow("raider-random", "world", (0, -1), 1, "fitted-1", 1000, 0.02),
+    SeatsRow("three", "world-3", (16, 0), 1, "features-1", 1000, 0.02),
 )
 
 Share = tuple[float, float]
 """The share of B's seats that A's seats finished ahead of in a match, and the luck in it."""
 
 
-def play_starts(row: Row, starts: Sequence[int]) -> list[list[Share]]:
+def play_starts(row: SeatsRow, starts: Sequence[int]) -> list[list[Share]]:
     return [list(_play_start(row, start)) for start in starts]
 
 
-def _play_start(row: Row, start: int) -> Iterator[Share]:
+def _play_start(row: SeatsRow, start: int) -> Iterator[Share]:
     rules = load_game("risk-campaign", {"preset": row.preset})
     assert isinstance(rules, Campaign)
     told, count = f"{SEED}/{row.preset}/{start}", rules.seats
@@ -119,7 +119,7 @@ def report_bias(pool: WorkerPool, count: int) -> None:
     print(f"world, {OPENING_PLIES} plies of {count:,} games: z by seat {', '.join(told)}")
 
 
-def report(row: Row, pool: WorkerPool, share: float) -> None:
+def report(row: SeatsRow, pool: WorkerPool, share: float) -> None:
     """Print the variances of a row's matches and the length of tests."""
     starts = max(2, round(row.starts * share))
     played = dict(spread(pool, partial(play_starts, row), range(starts)))
@@ -151,7 +151,7 @@ def _format_mean(units: Sequence[float]) -> str:
     return f"{fmean(units):.4f} ±{1.96 * stdev(units) / math.sqrt(len(units)):.4f}"
 
 
-def _mean_test_length(units: Sequence[float], games: int, row: Row) -> float:
+def _mean_test_length(units: Sequence[float], games: int, row: SeatsRow) -> float:
     """Return the mean length, in games, of tests on resampled units, shifted so that h1 holds."""
     chance, moved = Random(row.name), 0.5 + row.h1 - fmean(units)
     taken = []

@@ -110,14 +110,14 @@ def peak_mib(process: int) -> float:
     return int(found[1]) / 1024
 
 
-class Database(NamedTuple):
+class BenchmarkDatabase(NamedTuple):
     """The URL of a database, and the folder of its server, if it has one."""
 
     url: str
     server: Path | None
 
 
-class Site(NamedTuple):
+class BenchmarkSite(NamedTuple):
     """A web process, its port, and the folder of its database server, if it has one."""
 
     process: int
@@ -148,7 +148,7 @@ class Answers(NamedTuple):
         return self.found[math.ceil(0.95 * len(self.found)) - 1]
 
 
-def request(sites: list[Site], address: str, times: int) -> list[Answers]:
+def request(sites: list[BenchmarkSite], address: str, times: int) -> list[Answers]:
     """Request an address `times` + 1 times from each site in turn."""
     connections = [http.client.HTTPConnection("127.0.0.1", site.port) for site in sites]
     before = [site.busy() for site in sites]
@@ -171,10 +171,10 @@ def request(sites: list[Site], address: str, times: int) -> list[Answers]:
     ]
 
 
-def measure(databases: dict[str, Database], asked: list[str], times: int) -> dict[str, dict[str, Answers]]:
+def measure(databases: dict[str, BenchmarkDatabase], asked: list[str], times: int) -> dict[str, dict[str, Answers]]:
     """Measure and return the answers of each database, and print a line per address, slowest last, with totals."""
     with contextlib.ExitStack() as stack:
-        sites = [Site(*stack.enter_context(run_web(where.url)), where.server) for where in databases.values()]
+        sites = [BenchmarkSite(*stack.enter_context(run_web(where.url)), where.server) for where in databases.values()]
         answers = {address: request(sites, address, times) for address in asked}
         most = [peak_mib(site.process) for site in sites]
     found = {name: {address: every[at] for address, every in answers.items()} for at, name in enumerate(databases)}
@@ -192,13 +192,13 @@ def measure(databases: dict[str, Database], asked: list[str], times: int) -> dic
 
 
 @contextlib.contextmanager
-def copy_to_postgresql(file: Path) -> Iterator[Database]:
+def copy_to_postgresql(file: Path) -> Iterator[BenchmarkDatabase]:
     """Copy a database to a PostgreSQL server that is started for this."""
     with postgres_server(durable=True) as server:
         server.execute("CREATE DATABASE arena")
         copy_database(open_database_url(file), open_database_url(server.url("arena")))
         server.execute("VACUUM ANALYZE", "arena")
-        yield Database(server.url("arena"), server.folder)
+        yield BenchmarkDatabase(server.url("arena"), server.folder)
 
 
 def compare(here: dict[str, Answers], there: dict[str, Answers]) -> int:
@@ -232,7 +232,7 @@ def main() -> None:
             make_database(folder / "arena.db", options.matches, options.bots)
         with contextlib.closing(Reader.open(folder / "arena.db")) as reader:
             asked = list(dict.fromkeys(addresses(reader)))
-        databases = {"SQLite": Database(str(folder / "arena.db"), None)}
+        databases = {"SQLite": BenchmarkDatabase(str(folder / "arena.db"), None)}
         with copy_to_postgresql(folder / "arena.db") if options.postgresql else contextlib.nullcontext() as server:
             if server is not None:
                 databases["PostgreSQL"] = server

@@ -46,7 +46,7 @@ class Pool(NamedTuple):
     seats: int
 
 
-class Standing(NamedTuple):
+class SyntheticStanding(NamedTuple):
     """A bot's rating and counts in a pool."""
 
     mu: float = 25.0
@@ -56,7 +56,7 @@ class Standing(NamedTuple):
     drawn: int = 0
 
 
-class Season:
+class SyntheticSeason:
     """A made-up history of matches, reproducible for the same numbers. `standings` is complete after `matches`."""
 
     def __init__(self, count: int, number_of_bots: int) -> None:
@@ -73,7 +73,7 @@ class Season:
         self._entrants: dict[str, list[int]] = {}
         self.tournaments = [self._tournament(number) for number in range(max(1, count // 5000))]
         self._places = itertools.count()
-        self.standings: dict[tuple[int, str], Standing] = {}
+        self.standings: dict[tuple[int, str], SyntheticStanding] = {}
 
     def _tournament(self, number: int) -> dict[str, Any]:
         pool = self._pools[number % len(self._pools)]
@@ -146,10 +146,10 @@ class Season:
         rows = []
         for seat, (bot, rank) in enumerate(zip(sat, ranks, strict=True)):
             outcome = level or ("won" if rank == 1 else "lost")
-            before = self.standings.get((bot, pool.name), Standing())
+            before = self.standings.get((bot, pool.name), SyntheticStanding())
             after = before
             if rated:
-                after = Standing(
+                after = SyntheticStanding(
                     before.mu + chance.gauss(0.3 if rank == 1 else -0.3, 0.2),
                     max(0.8, before.sigma * 0.99),
                     before.played + 1,
@@ -182,7 +182,7 @@ class Season:
 
 def make_database(file: Path, count: int, number_of_bots: int) -> None:
     """Create the database file, which must not exist yet."""
-    season = Season(count, number_of_bots)
+    season = SyntheticSeason(count, number_of_bots)
     created = format_timestamp(START_TIME)
     open_database_url(file).create()
     engine = open_database_url(file).connect()
@@ -205,7 +205,7 @@ def make_database(file: Path, count: int, number_of_bots: int) -> None:
     engine.dispose()
 
 
-def _make_rating(bot: int, pool: str, standing: Standing) -> dict[str, Any]:
+def _make_rating(bot: int, pool: str, standing: SyntheticStanding) -> dict[str, Any]:
     return {
         "bot": bot,
         "pool": pool,

@@ -64,7 +64,7 @@ class Stretch(NamedTuple):
         return Stretch(self.rate / rate, cost / self.cost)
 
 
-class Pair:
+class WatchedPair:
     """Two bots that play each other without a pause; `plies` counts their moves."""
 
     def __init__(self, number: int) -> None:
@@ -181,7 +181,7 @@ async def measure(options: argparse.Namespace) -> int:
     if options.data is not None:
         server.data = options.data
     with server, contextlib.ExitStack() as stack:
-        pairs = [Pair(number) for number in range(options.pairs)]
+        pairs = [WatchedPair(number) for number in range(options.pairs)]
         playing = [asyncio.create_task(pair.play(server.port, seat)) for pair in pairs for seat in (0, 1)]
         stack.enter_context(run_attackers(1, watch, server.port, options.watchers, watching, lost))
         stack.enter_context(

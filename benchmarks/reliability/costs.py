@@ -47,7 +47,7 @@ Message = dict[str, Any]
 ChooseMove = Callable[[Message, random.Random], Any]
 
 
-class Case(NamedTuple):
+class CostCase(NamedTuple):
     """A costly match: its game and config, how moves are chosen, and for how many plies it is played."""
 
     game: str
@@ -89,26 +89,26 @@ def make_largest_map() -> Message:
     return {"name": "large", "territories": territories, "continents": continents, "borders": borders}
 
 
-def make_cases(*, small: bool) -> list[Case]:
+def make_cases(*, small: bool) -> list[CostCase]:
     """Return the extremes of every game's configs."""
     large = {"map": make_largest_map()}
     plies = 10 if small else 200
     armies = {**large, "initial_units": 85, "max_rounds": 20, "max_attacks": 20}
     dealt = {"take": list(range(100, 116)), "start": "p-position", "misere": True}
     return [
-        Case("nim", {"heaps": [1000, 1000]}, choose_any, plies),
-        Case("nim", {"heaps": [31] * 64, "take": list(range(1, 17))}, choose_any, plies),
-        Case("nim", {"heaps": [250, 250], "start": "p-position"}, choose_any, plies),
-        Case("nim", {"heaps": [1000, *range(1, 44)], **dealt}, choose_any, plies),
-        Case("grundy", {"heaps": [200] * 16}, choose_halves, 2 * plies),
-        Case("tictactoe", {}, choose_any, plies),
-        Case("risk-duel", {**large, "max_troops": 100, "max_plies": 10_000}, choose_any, 2 * plies),
-        Case("risk-campaign", {**large, "max_rounds": 104}, choose_hoarding, 8 if small else 480),
-        Case("risk-campaign", {**armies, "players": 2}, choose_any, plies),
-        Case("risk-campaign", {**armies, "players": 6}, choose_any, plies),
-        Case("dilemma", {"payoffs": [[[0, 0]] * 5] * 5, "rounds": 10_000, "noise": "0.5"}, choose_any, plies),
-        Case("kuhn", {"hands": 10_000}, choose_any, plies),
-        Case("leduc", {"hands": 10_000}, choose_any, plies),
+        CostCase("nim", {"heaps": [1000, 1000]}, choose_any, plies),
+        CostCase("nim", {"heaps": [31] * 64, "take": list(range(1, 17))}, choose_any, plies),
+        CostCase("nim", {"heaps": [250, 250], "start": "p-position"}, choose_any, plies),
+        CostCase("nim", {"heaps": [1000, *range(1, 44)], **dealt}, choose_any, plies),
+        CostCase("grundy", {"heaps": [200] * 16}, choose_halves, 2 * plies),
+        CostCase("tictactoe", {}, choose_any, plies),
+        CostCase("risk-duel", {**large, "max_troops": 100, "max_plies": 10_000}, choose_any, 2 * plies),
+        CostCase("risk-campaign", {**large, "max_rounds": 104}, choose_hoarding, 8 if small else 480),
+        CostCase("risk-campaign", {**armies, "players": 2}, choose_any, plies),
+        CostCase("risk-campaign", {**armies, "players": 6}, choose_any, plies),
+        CostCase("dilemma", {"payoffs": [[[0, 0]] * 5] * 5, "rounds": 10_000, "noise": "0.5"}, choose_any, plies),
+        CostCase("kuhn", {"hands": 10_000}, choose_any, plies),
+        CostCase("leduc", {"hands": 10_000}, choose_any, plies),
     ]
 
 
@@ -163,7 +163,7 @@ class Run:
         took = 1000 * self._meter.longest
         self.longest[kind, game] = max(took, self.longest.get((kind, game), 0.0))
 
-    async def play(self, case: Case) -> None:
+    async def play(self, case: CostCase) -> None:
         """Play one match of a case, with every kind of request."""
         game, chance = case.game, random.Random(1)
         rules = load_game(game, case.config)
@@ -196,7 +196,7 @@ class Run:
             bot.close()
 
     async def _play_moves(
-        self, case: Case, seats: dict[int, RawConnection], turn: Message, chance: random.Random
+        self, case: CostCase, seats: dict[int, RawConnection], turn: Message, chance: random.Random
     ) -> Message:
         """Play on. Return the next turn, or the end."""
         for _ in range(case.plies):
@@ -213,7 +213,7 @@ class Run:
         told = await asyncio.gather(*(bot.receive("turn", "end") for bot in seats.values()))
         return told[0] if told[0]["type"] == "end" else told[list(seats).index(movers(told[0])[0])]
 
-    async def _make_other_requests(self, case: Case, seats: dict[int, RawConnection], turn: Message) -> None:
+    async def _make_other_requests(self, case: CostCase, seats: dict[int, RawConnection], turn: Message) -> None:
         """Make the other requests that are possible during a match, and end it."""
         game, match, seat = case.game, turn["match"], movers(turn)[0]
         async with self.measure("strike", game):
@@ -236,7 +236,7 @@ class Run:
             for bot in seats.values():
                 await bot.receive("end")
 
-    async def play_many(self, case: Case) -> None:
+    async def play_many(self, case: CostCase) -> None:
         """Play as many matches as a bot may have at once, and let the bot reconnect to all of them."""
         names = [self.make_name() for _ in range(load_game(case.game, case.config).seats)]
         bots = [await self.enter(name, slots=SLOTS) for name in names]
@@ -253,7 +253,7 @@ class Run:
             bot.close()
 
 
-def deal_ms(case: Case) -> float:
+def deal_ms(case: CostCase) -> float:
     """Return the milliseconds of processor time that one deal in 10⁹ exceeds."""
     rules, deals = load_game(case.game, case.config), 300
     began = time.thread_time()

@@ -24,7 +24,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from ledger import Ledger, Player, finish_matches
+from ledger import Ledger, RandomPlayer, finish_matches
 from rig import Server, parse_options
 
 from arena.commands.db import check_match
@@ -47,7 +47,7 @@ Row = tuple[object, ...]
 async def play(server: Server, seconds: float) -> None:
     await asyncio.to_thread(server.start)
     ledger = Ledger()
-    players = [Player(ledger, server.port, number, "nim", pace=0) for number in range(4)]
+    players = [RandomPlayer(ledger, server.port, number, "nim", pace=0) for number in range(4)]
     tasks = [asyncio.create_task(player.run()) for player in players]
     await asyncio.sleep(seconds)
     await finish_matches(players, server.data)

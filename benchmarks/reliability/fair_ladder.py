@@ -1,4 +1,4 @@
-"""What attacks on the ladder gain, each beside an honest bot of equal strength under the same circumstances.
+"""Measure what attacks on the ladder gain, each beside an honest bot of equal strength under the same circumstances.
 
 Ladders of payoffs are simulated, by matches of Leduc's poker: what names that are thrown away do to a mean, and what
 puppets do, with opponents that weigh the same (before) and by their rounds (now).
@@ -48,32 +48,32 @@ from arena.host.timeouts import HostTimeouts
 from referee.match import MatchTimeouts
 ready = MatchTimeouts(ready_timeout_s=MatchTimeouts().ready_timeout_s / {haste})
 serve.HostTimeouts = partial(HostTimeouts, match=ready)
-rate_limits.FORGOTTEN_AFTER /= {haste}
-for name in ("FIRST", "LONGEST", "LONGEST_OF_ADDRESS"):
+rate_limits.FAILURE_TTL_S /= {haste}
+for name in ("FIRST_PAUSE_S", "MAX_PAUSE_S", "MAX_ADDRESS_PAUSE_S"):
     setattr(playban, name, getattr(playban, name) / {haste})
 cli.main()
 """
 RATED_PER_PAIR = 50
 NO_DICE = Dice(bytes(32), 0)
-"""For moves, which roll none."""
+"""The dice of moves, which roll none."""
 TROLL_COUNT = 6
 HONEST_COUNT = 8
 MOVE_DELAY_S = 0.02
 """Seconds per move of the honest bots in the attack by trolls."""
 
 HANDS = 100
-"""Of a match of Leduc's poker."""
+"""Hands in a match of Leduc poker."""
 HONEST_OPPONENTS, HONEST_MATCHES = 5, 4
-"""On a ladder of payoffs, and the matches with each."""
+"""The honest opponents on a ladder of payoffs, and the matches with each."""
 MAX_MOVED = 0.1
-"""What names that are thrown away may move a mean on the average, in chips a hand."""
+"""Limit of how far throw-away names may move a mean on average, in chips a hand."""
 
 ChooseMove = Callable[[dict[str, Any]], dict[str, Any]]
 Policy = Callable[[Poker, PokerState, random.Random], str]
 
 
 @dataclass
-class Player:
+class LadderPlayer:
     """A bot that seeks one match after the other and counts rated and unrated ones."""
 
     raw: RawConnection
@@ -92,7 +92,7 @@ class Player:
     @classmethod
     async def enter(
         cls, server: Server, name: str, choose: ChooseMove, *, source: str = "127.0.0.1", **more: Any
-    ) -> Player:
+    ) -> LadderPlayer:
         return cls(await RawConnection.enter(server.port, name, source=source), name, choose, **more)
 
     async def play(self, preset: str, *, count: int | None = None, rated: bool = True) -> None:
@@ -143,14 +143,14 @@ def read_leaderboards(server: Server) -> dict[str, set[str]]:
 
 async def attack_as_king(server: Server, options: argparse.Namespace) -> bool:
     """Let puppets resign to a king on a preset without other players; a champion beats as many newcomers by playing."""
-    others = [await Player.enter(server, f"other-{number}", choose_perfect) for number in (0, 1)]
+    others = [await LadderPlayer.enter(server, f"other-{number}", choose_perfect) for number in (0, 1)]
     await asyncio.gather(*(other.play("classic", count=4) for other in others))
     scores = []
     for name, preset, resigns in (("king", "sticks", True), ("champion", "min-nim", False)):
-        best = await Player.enter(server, name, choose_perfect_min_nim)
+        best = await LadderPlayer.enter(server, name, choose_perfect_min_nim)
         playing = asyncio.create_task(best.play(preset, count=options.puppets))
         for number in range(options.puppets):
-            weak = await Player.enter(server, f"{name}-{number}", choose_worst, resigns=resigns)
+            weak = await LadderPlayer.enter(server, f"{name}-{number}", choose_worst, resigns=resigns)
             await asyncio.wait_for(weak.play(preset, count=1), TIMEOUT_S)
             weak.raw.close()
         await asyncio.wait_for(playing, TIMEOUT_S)
@@ -192,7 +192,7 @@ async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
         for only, gains in ((0, dodging), (None, alike)):
             names = [f"{'dodger' if only == 0 else 'equal'}-{number}", f"honest-{number}-{only}"]
             pair = [
-                await Player.enter(server, name, choose_perfect, only_seat=seat, haste=options.haste)
+                await LadderPlayer.enter(server, name, choose_perfect, only_seat=seat, haste=options.haste)
                 for name, seat in zip(names, (only, None), strict=True)
             ]
             await asyncio.gather(*(player.play("classic", count=options.matches) for player in pair))
@@ -209,8 +209,8 @@ async def attack_as_dodger(server: Server, options: argparse.Namespace) -> bool:
 
 async def attack_as_pair(server: Server, options: argparse.Namespace) -> bool:
     """Let one of two bots resign to the other without end."""
-    strong = await Player.enter(server, "forever", choose_perfect)
-    weak = await Player.enter(server, "again", choose_first, resigns=True)
+    strong = await LadderPlayer.enter(server, "forever", choose_perfect)
+    weak = await LadderPlayer.enter(server, "again", choose_first, resigns=True)
     scores = []
     for count in (RATED_PER_PAIR, 2 * RATED_PER_PAIR):
         await asyncio.gather(strong.play("classic", count=count), weak.play("classic", count=count))
@@ -245,7 +245,7 @@ async def _count_honest_matches(server: Server, options: argparse.Namespace, tro
         asyncio.create_task(_run_troll(server, f"troll-{label}-{number}", options.haste)) for number in range(trolls)
     ]
     honest = [
-        await Player.enter(server, f"h-{label}-{number}", choose_perfect, pace=MOVE_DELAY_S)
+        await LadderPlayer.enter(server, f"h-{label}-{number}", choose_perfect, pace=MOVE_DELAY_S)
         for number in range(HONEST_COUNT)
     ]
     playing = [asyncio.create_task(player.play("classic", rated=False)) for player in honest]
@@ -318,8 +318,8 @@ def play_leduc(policies: Sequence[Policy], rng: random.Random, leaves_at: float 
 
 
 class PayoffAttack(NamedTuple):
-    """Some names that meet one bot of a ladder, each in so many matches, and leave once they have won so much a hand;
-    the bot is an honest one that is to lose by it, or a king that is to gain.
+    """Some names meet one bot of a ladder, each in a fixed number of matches, and leave once they won enough a hand.
+    The bot is an honest one that is to lose by it, or a king that is to gain.
     """
 
     title: str

@@ -26,7 +26,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ledger import Ledger, Player, compile_library, finish_matches
+from ledger import Ledger, RandomPlayer, compile_library, finish_matches
 from rig import Server, parse_options, print_broken
 
 from arena.store.integrity_check import check_database
@@ -52,7 +52,7 @@ class World:
         self.server = Server("--clock", "5+0.2", environment={"LD_PRELOAD": str(library)})
         self.ledger = Ledger()
         self.kills: Counter[str] = Counter()
-        self.players: list[Player] = []
+        self.players: list[RandomPlayer] = []
         self._games = [game for game in games for _ in range(2)]
         """Two players per game."""
         self._number = number
@@ -63,7 +63,7 @@ class World:
         self._set_environment(None)
         await asyncio.to_thread(self.server.start)
         self.players = [
-            Player(self.ledger, self.server.port, 100 * self._number + at, *GAMES[game])
+            RandomPlayer(self.ledger, self.server.port, 100 * self._number + at, *GAMES[game])
             for at, game in enumerate(self._games)
         ]
         tasks = [asyncio.create_task(player.run()) for player in self.players]

@@ -57,7 +57,7 @@ class Ledger:
     """Everything that the players of an arena were sent."""
 
     starts: dict[str, float] = field(default_factory=dict)
-    """By match, when it was first announced."""
+    """The time when each match was first announced."""
     turns: list[SentMessage] = field(default_factory=list)
     ends: dict[str, list[SentMessage]] = field(default_factory=dict)
 
@@ -126,38 +126,38 @@ class _VisibleHistory:
                 self.states[course.digest.hex()] = msgspec.to_builtins(game.view(course.encoded_state, seat))
 
 
-def _check_turns(seen: _VisibleHistory, turns: list[dict[str, Any]]) -> Iterator[str]:
+def _check_turns(history: _VisibleHistory, turns: list[dict[str, Any]]) -> Iterator[str]:
     for turn in turns:
         news, digest = turn["events"], turn["digest"]
-        if news and (digest not in seen.digests or not _ends_with(seen, digest, news)):
+        if news and (digest not in history.digests or not _ends_with(history, digest, news)):
             yield "moves told and lost, or told before their time"
-        if seen.states.get(digest, turn["state"]) != turn["state"]:
+        if history.states.get(digest, turn["state"]) != turn["state"]:
             yield "states told otherwise than the seat may see them"
 
 
-def _ends_with(seen: _VisibleHistory, digest: str, news: list[Any]) -> bool:
-    events: list[Any] = seen.events[: seen.digests.index(digest) + 1]
+def _ends_with(history: _VisibleHistory, digest: str, news: list[Any]) -> bool:
+    events: list[Any] = history.events[: history.digests.index(digest) + 1]
     return events[-len(news) :] == [*news]
 
 
-def _check_end(told: SentMessage, kept: Result | None, rated: Ratings | None) -> Iterator[str]:
-    end = told.message
-    if kept is None:
+def _check_end(message: SentMessage, result: Result | None, ratings: Ratings | None) -> Iterator[str]:
+    end = message.message
+    if result is None:
         yield "ends told and lost"
         return
     seats = [(seat["rank"], seat["reason"]) for seat in end["seats"]]
     if (seats, end["reason"], end["digest"]) != (
-        [(seat.rank, seat.reason) for seat in kept.seats],
-        kept.reason,
-        kept.digest,
+        [(seat.rank, seat.reason) for seat in result.seats],
+        result.reason,
+        result.digest,
     ):
         yield "ends told otherwise than kept"
-    after = [(seat.mu_after, seat.sigma_after) for seat in rated.seats] if rated else [(None, None)] * len(seats)
+    after = [(seat.mu_after, seat.sigma_after) for seat in ratings.seats] if ratings else [(None, None)] * len(seats)
     if [(seat.get("mu_after"), seat.get("sigma_after")) for seat in end["seats"]] != after:
         yield "ends told with other ratings than those kept"
 
 
-class Player:
+class RandomPlayer:
     """A bot that plays random moves, as many matches as it has slots, and reconnects whenever it is cut off."""
 
     def __init__(
@@ -226,7 +226,7 @@ class Player:
                     await asyncio.sleep(0.1)
 
 
-async def finish_matches(players: list[Player], data: Path) -> list[str]:
+async def finish_matches(players: list[RandomPlayer], data: Path) -> list[str]:
     """Let all running matches end, within `SETTLE_TIMEOUT_S` seconds."""
     for player in players:
         player.seeking = False

@@ -19,7 +19,7 @@ from collections import Counter
 from contextlib import closing
 
 import msgspec
-from ledger import Ledger, Player, finish_matches
+from ledger import Ledger, RandomPlayer, finish_matches
 from rig import TIMEOUT_S, Server, parse_options, print_broken
 
 from arena.store.result_queries import iter_results
@@ -29,7 +29,7 @@ GAMES = ("nim", "nim", "nim", "nim", "tictactoe", "tictactoe")
 CONNECT, PUBLISH, PINGREQ, DISCONNECT = 1, 3, 12, 14
 
 
-class Broker:
+class RecordingBroker:
     """A broker without subscribers that records the digest of every end before it acknowledges it."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Broker:
         return kind
 
 
-async def kill_repeatedly(broker: Broker, rng: random.Random, kill_counts: Counter[str]) -> None:
+async def kill_repeatedly(broker: RecordingBroker, rng: random.Random, kill_counts: Counter[str]) -> None:
     """Kill and restart the broker now and then, and count that in `kill_counts`."""
     while True:
         await asyncio.sleep(rng.uniform(0.5, 4))
@@ -106,11 +106,11 @@ async def kill_repeatedly(broker: Broker, rng: random.Random, kill_counts: Count
 
 async def measure(arguments: argparse.Namespace) -> list[str]:
     chance = random.Random(arguments.seed)
-    broker, ledger = Broker(), Ledger()
+    broker, ledger = RecordingBroker(), Ledger()
     await broker.start()
     server = Server("--clock", "5+0.2", "--mqtt", f"mqtt://127.0.0.1:{broker.port}/arena")
     await asyncio.to_thread(server.start)
-    players = [Player(ledger, server.port, at, game) for at, game in enumerate(GAMES)]
+    players = [RandomPlayer(ledger, server.port, at, game) for at, game in enumerate(GAMES)]
     tasks = [asyncio.create_task(player.run()) for player in players]
     how: Counter[str] = Counter()
     leaving = asyncio.create_task(kill_repeatedly(broker, chance, how))

@@ -63,15 +63,15 @@ class FaultyProxy(TcpProxy):
     def closes_new_connections(self, hangs_up: bool) -> None:
         pass
 
-    async def forward(self, link: ProxiedTcpConnection, data: bytes, to: asyncio.StreamWriter) -> None:
+    async def forward(self, connection: ProxiedTcpConnection, data: bytes, to: asyncio.StreamWriter) -> None:
         fault = self._draw_fault()
         self.fault_counts[fault] += 1
         if fault == "reset":
-            link.cut()
+            connection.cut()
             return
         if fault == "silence":
-            link.is_silent = True
-            asyncio.get_running_loop().call_later(SILENCE_TIMEOUT_S, link.cut)
+            connection.is_silent = True
+            asyncio.get_running_loop().call_later(SILENCE_TIMEOUT_S, connection.cut)
             return
         if fault in ("delay", "stall"):
             await asyncio.sleep(self._chance.uniform(0, 0.1) if fault == "delay" else self._chance.uniform(1, 8))
@@ -82,7 +82,7 @@ class FaultyProxy(TcpProxy):
                 data = data[size:]
                 await asyncio.sleep(0)
             return
-        await super().forward(link, data, to)
+        await super().forward(connection, data, to)
 
     def _draw_fault(self) -> str:
         drawn = self._chance.random()

@@ -107,7 +107,7 @@ class Figures:
         self.begun.clear()
 
 
-class Player:
+class NodePlayer:
     """A bot on all nodes that plays random moves, seeks where it is redirected, and reconnects when cut off."""
 
     def __init__(self, name: str, nodes: list[Node], game: str, config: dict[str, Any], figures: Figures) -> None:
@@ -224,7 +224,7 @@ class Cluster:
         self._random = random.Random(seed)
         self.nodes = [self._make_node(name) for name in NODES]
         self.players = [
-            Player(f"player-{game}-{number}", self.nodes, game, config, self.figures)
+            NodePlayer(f"player-{game}-{number}", self.nodes, game, config, self.figures)
             for game, config in GAMES
             for number in range(PLAYERS_PER_GAME)
         ]

@@ -175,12 +175,12 @@ def main() -> int:
     return 0 if fine else 1
 
 
-def print_line(what: str, felt: VisitTimes, baseline: VisitTimes) -> None:
-    failed = f"; {len(felt.failed)} failed: {felt.failed[0]}" if felt.failed else ""
+def print_line(what: str, times: VisitTimes, baseline: VisitTimes) -> None:
+    failed = f"; {len(times.failed)} failed: {times.failed[0]}" if times.failed else ""
     print(
-        f"{what:26} {len(felt.pages):5} pages: p50 {1000 * felt.p50:6.1f} ms ({felt.p50 / baseline.p50:4.1f} times), "
-        f"longest {1000 * max(felt.pages):6.0f}; short match {1000 * statistics.median(felt.matches):6.1f}, "
-        f"longest {1000 * max(felt.matches):6.0f}; {felt.memory:4.0f} MiB{failed}",
+        f"{what:26} {len(times.pages):5} pages: p50 {1000 * times.p50:6.1f} ms ({times.p50 / baseline.p50:4.1f} "
+        f"times), longest {1000 * max(times.pages):6.0f}; short match {1000 * statistics.median(times.matches):6.1f}, "
+        f"longest {1000 * max(times.matches):6.0f}; {times.memory:4.0f} MiB{failed}",
         flush=True,
     )
 

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ledger import Ledger, Player, compile_library, finish_matches
+from ledger import Ledger, RandomPlayer, compile_library, finish_matches
 from rig import Server, parse_options
 
 from protocol.errors import ArenaFault
@@ -55,7 +55,7 @@ def read_changes(log: Path) -> Iterator[Change]:
         at += size
 
 
-class File:
+class WrittenFile:
     """A file as written, and the part of it that is certainly on disk."""
 
     def __init__(self) -> None:
@@ -109,7 +109,7 @@ class Disk:
         self._folder = folder
         self._folders = {path.stat().st_ino: path for path in (folder, *folder.rglob("*")) if path.is_dir()}
         self._names: dict[str, int] = {}
-        self._files: dict[int, File] = {}
+        self._files: dict[int, WrittenFile] = {}
 
     def apply(self, change: Change) -> None:
         """Apply a change."""
@@ -117,7 +117,7 @@ class Disk:
             name = str(Path(change.data.decode()).relative_to(self._folder))
             if self._names.get(name) != change.inode:
                 self._names[name] = change.inode
-                self._files[change.inode] = File()
+                self._files[change.inode] = WrittenFile()
         elif change.what == "u":
             self._names.pop(str(Path(change.data.decode()).relative_to(self._folder)), None)
         elif change.what == "s" and change.inode in self._folders:
@@ -140,7 +140,7 @@ async def play(server: Server, seconds: float) -> Ledger:
     """Let bots play, kill the server, and return what the bots were sent."""
     await asyncio.to_thread(server.start)
     ledger = Ledger()
-    players = [Player(ledger, server.port, number, game) for number, game in enumerate(GAMES)]
+    players = [RandomPlayer(ledger, server.port, number, game) for number, game in enumerate(GAMES)]
     tasks = [asyncio.create_task(player.run()) for player in players]
     await asyncio.sleep(seconds)
     server.kill()
@@ -177,7 +177,7 @@ def count_losses(
 
 
 async def _finish_running(server: Server) -> None:
-    players = [Player(Ledger(), server.port, number, game) for number, game in enumerate(GAMES)]
+    players = [RandomPlayer(Ledger(), server.port, number, game) for number, game in enumerate(GAMES)]
     for player in players:
         player.seeking = False
     tasks = [asyncio.create_task(player.run()) for player in players]

@@ -37,7 +37,7 @@ MOVE_DELAY_S = 0.05
 KNOCK_INTERVAL_S, VISIT_INTERVAL_S = 0.01, 0.1
 
 
-class Player(Bot):
+class RestartPlayer(Bot):
     """Plays random moves, and records which matches it began."""
 
     def __init__(self, name: str, started: set[str]) -> None:
@@ -120,7 +120,7 @@ async def run(server: Server, options: argparse.Namespace) -> tuple[list[str], s
     with contextlib.redirect_stdout(absences), contextlib.redirect_stderr(absences):
         playing = []
         for number in range(options.bots):
-            bot = Player(f"player-{number}", started)
+            bot = RestartPlayer(f"player-{number}", started)
             playing.append(
                 asyncio.create_task(Client(bot, Settings(url=url, game="nim"), f"the token of {bot.name}").play())
             )

@@ -25,7 +25,7 @@ from rig import RawConnection, Server, parse_options
 PROBER, OPPONENT = NAMES = ("prober", "opponent")
 
 
-class Pair:
+class SeatPair:
     """The two seats of a match of many rounds: the one that measures, and its opponent."""
 
     def __init__(self, port: int, prober: RawConnection, opponent: RawConnection) -> None:
@@ -68,7 +68,7 @@ class Pair:
 
 
 async def measure(
-    pair: Pair, rounds: int, before: float, probe: Callable[[], Awaitable[None]]
+    pair: SeatPair, rounds: int, before: float, probe: Callable[[], Awaitable[None]]
 ) -> tuple[list[float], list[float]]:
     """Return the milliseconds of the probe in rounds in which the opponent had not moved, and in which it had."""
     took: tuple[list[float], list[float]] = [], []
@@ -110,7 +110,7 @@ def format_percentiles(values: list[float]) -> str:
 
 async def run(options: argparse.Namespace, port: int) -> None:
     prober, opponent = [await RawConnection.enter(port, name) for name in NAMES]
-    pair = Pair(port, prober, opponent)
+    pair = SeatPair(port, prober, opponent)
     probes: list[tuple[str, int, Any]] = [("unseek", options.rounds, pair.probe_unseek)]
     probes.append(("coming back", options.returns, pair.probe_reconnection))
     for name, rounds, probe in probes:

@@ -50,16 +50,18 @@ MAX_NEWCOMERS = 20
 GAMES = (("nim", "classic"), ("nim", "min-nim"), ("tictactoe", "classic"))
 MEASURE_NAMES = ("MiB of memory", "open files", "tasks", "objects")
 MAX_OBJECTS_PER_NEWCOMER = 0.5
-"""What keeps every name that ever came keeps an object for it at least, or none that the collector of garbage knows."""
+"""Code that keeps every name that ever came keeps at least one object for it, or one that the garbage collector
+does not know.
+"""
 MAX_KIB_PER_NEWCOMER = 1.0
-"""The latter shows in memory. What is kept of so many names, and no more, takes less than that until it is full: 2,000
-with their addresses, 1,000 that came to a match, 10,000 with the pace of their matches.
+"""Objects that the collector does not know show in memory. Bounded caches of names take less than this until they are
+full: 2,000 names with their addresses, 1,000 that came to a match, 10,000 with the pace of their matches.
 """
 MAX_KIB_PER_MATCH = 0.5
 """The database's connections keep up to 16 MiB of its pages each, and a match adds some 2 KiB to the file."""
 
 
-class Sample(NamedTuple):
+class ServerSample(NamedTuple):
     """A measurement `at` seconds after the server's start; `held` is in the order of `MEASURE_NAMES`."""
 
     at: float
@@ -147,7 +149,7 @@ async def _watch(port: int) -> None:
 
 
 async def _play(port: int, bots: int, newcomers: float) -> None:
-    """Run the regulars, a watcher, and so many newcomers a second who play one match, unless too many have not yet."""
+    """Run the regulars, a watcher, and `newcomers` a second who play one match, unless too many are still playing."""
     regulars = [Regular(port, f"regular-{number}", random.Random(number)) for number in range(bots)]
     playing = {asyncio.create_task(regular.live()) for regular in regulars} | {asyncio.create_task(_watch(port))}
     number = 0
@@ -207,9 +209,9 @@ def main() -> None:
     raise SystemExit(grows and not options.small)  # in seconds there is no slope to speak of
 
 
-def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[Sample], int, int]:
+def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[ServerSample], int, int]:
     """Return what the server held every now and then, and how many matches and newcomers are in its store."""
-    samples: list[Sample] = []
+    samples: list[ServerSample] = []
     with tempfile.TemporaryDirectory() as data:
         command = [sys.executable, __file__, "--seconds", str(seconds), "--serve", data]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
@@ -223,7 +225,7 @@ def _measure(seconds: float, bots: int, newcomers: float) -> tuple[list[Sample],
             start = time.monotonic()
             for line in server.stdout:
                 held = (process_memory_mib(server.pid), process_descriptors(server.pid), *map(float, line.split()))
-                samples.append(Sample(time.monotonic() - start, held))
+                samples.append(ServerSample(time.monotonic() - start, held))
                 if samples[-1].at >= seconds:
                     break
             players.kill()

@@ -65,7 +65,7 @@ BOTS = ["rival=steady/faulty_bots.py steady", "steady=steady/faulty_bots.py stea
 """Two bots that play the first legal move."""
 
 
-def run_hostile_bot(ground: TestFolder, kind: str) -> dict[str, Any]:
+def run_hostile_bot(folder: TestFolder, kind: str) -> dict[str, Any]:
     """Return what the hostile bot reports that it got."""
     sys.path.insert(0, str(TESTS))
     from hostile_bot import TAKES
@@ -73,15 +73,15 @@ def run_hostile_bot(ground: TestFolder, kind: str) -> dict[str, Any]:
     with socket.create_server(("127.0.0.1", 0)) as server:
         hunt = {
             "others": ["steady"],
-            "data": str(ground.folder / f"hunt-{kind}"),
-            "file": str(ground.folder / "diary"),
+            "data": str(folder.folder / f"hunt-{kind}"),
+            "file": str(folder.folder / "diary"),
             "port": server.getsockname()[1],
             "take": list(TAKES),
         }
         bots = [BOTS[0], "hostile=hostile/hostile_bot.py"]
         environ = {"HUNT": json.dumps(hunt), "ARENA_MQTT": "mqtt://me:secret@host"}
         patient = ("--clock", f"{TIMEOUT_S:g}", "--pass-env", "HUNT")  # the hunt takes one turn, long on a busy machine
-        content = ground.play("hunt", bots, kind, *patient, **environ)
+        content = folder.play("hunt", bots, kind, *patient, **environ)
     log = Path(hunt["data"], "tournaments", content["tournament"], "hostile.log")
     found: dict[str, Any] = json.loads(log.read_text().splitlines()[0])
     return found
@@ -104,22 +104,22 @@ def children_processor_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def measure_pace(ground: TestFolder, kind: str, rounds: int) -> tuple[float, float]:
+def measure_pace(folder: TestFolder, kind: str, rounds: int) -> tuple[float, float]:
     """Return the matches per second, from the first start to the last end, and the processor seconds per match."""
     before = children_processor_s()
-    content = ground.play("pace", BOTS, kind, "--rounds", str(rounds))
+    content = folder.play("pace", BOTS, kind, "--rounds", str(rounds))
     times = [datetime.fromisoformat(match[when]) for match in content["matches"] for when in ("started", "finished")]
     return rounds / (max(times) - min(times)).total_seconds(), (children_processor_s() - before) / rounds
 
 
 @contextmanager
-def run_blocked_tournament(ground: TestFolder, kind: str) -> Iterator[subprocess.Popen[bytes]]:
+def run_blocked_tournament(folder: TestFolder, kind: str) -> Iterator[subprocess.Popen[bytes]]:
     """Run a tournament that a bot blocks in its third match."""
-    fifo = ground.folder / "steady" / f"halted-{kind}"
+    fifo = folder.folder / "steady" / f"halted-{kind}"
     os.mkfifo(fifo)
     fifo.chmod(0o666)
     bots = [BOTS[0], "halting=steady/faulty_bots.py halting"]
-    command = ground.make_command("kill", bots, kind, "--rounds", "3", "--clock", "60", "--pass-env", "ARENA_HALTED")
+    command = folder.make_command("kill", bots, kind, "--rounds", "3", "--clock", "60", "--pass-env", "ARENA_HALTED")
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, env={**os.environ, "ARENA_HALTED": str(fifo)}) as process:
         os.close(os.open(fifo, os.O_RDONLY))
         yield process
@@ -130,9 +130,9 @@ def descendants_of(pid: int) -> list[int]:
     return children + [pid for child in children for pid in descendants_of(child)]
 
 
-def measure_survivors(ground: TestFolder, kind: str) -> tuple[int, float, int]:
+def measure_survivors(folder: TestFolder, kind: str) -> tuple[int, float, int]:
     """Kill a tournament. Return its number of processes, the seconds until they were gone, and how many survived."""
-    with run_blocked_tournament(ground, kind) as process:
+    with run_blocked_tournament(folder, kind) as process:
         ends = [os.pidfd_open(pid) for pid in descendants_of(process.pid)]
         process.send_signal(signal.SIGKILL)
         began = time.perf_counter()

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-_WHOLE = re.compile(r"\s*(-?[0-9]{1,18})(?:\.0*)?\s*", re.ASCII)
+_WHOLE_NUMBER_PATTERN = re.compile(r"\s*(-?[0-9]{1,18})(?:\.0*)?\s*", re.ASCII)
 """A whole number in a text."""
 
 
@@ -29,7 +29,7 @@ def as_declared(arguments: Mapping[str, Any], kind: type[Struct]) -> dict[str, A
 def with_numbers(value: Any) -> Any:
     """Return a value in which texts that are whole numbers are such, in lists and maps too."""
     if isinstance(value, str):
-        found = _WHOLE.fullmatch(value)
+        found = _WHOLE_NUMBER_PATTERN.fullmatch(value)
         return int(found[1]) if found else value
     if isinstance(value, list):
         return [with_numbers(each) for each in value]

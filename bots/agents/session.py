@@ -24,11 +24,11 @@ class AgentSession(ClientBase):
     """One agent's link to the arena. `play` keeps the connection; `perform` carries out decisions."""
 
     def __init__(self, name: str, settings: Settings, token: str) -> None:
-        self.talk = AgentProtocol(name, token, settings.url, os.urandom(16).hex())
+        self.protocol = AgentProtocol(name, token, settings.url, os.urandom(16).hex())
         self.status = f"{name}: connecting to {settings.url}"
         """The last message about the connection or the match."""
         self._changed = asyncio.Event()
-        super().__init__(name, settings, self.talk, scale_timeouts(ClientTimeouts()), time.monotonic)
+        super().__init__(name, settings, self.protocol, scale_timeouts(ClientTimeouts()), time.monotonic)
 
     @property
     def is_refused(self) -> bool:
@@ -38,7 +38,7 @@ class AgentSession(ClientBase):
     @property
     def is_settled(self) -> bool:
         """True once all matches under way are known, or an attempt to connect failed, which `status` then explains."""
-        here = self.talk.connected and not self.talk.awaited
+        here = self.protocol.connected and not self.protocol.awaited
         return here or self.is_refused or self._first.down_since is not None
 
     def perform(self, effects: Sequence[Effect]) -> None:
@@ -64,8 +64,8 @@ class AgentSession(ClientBase):
 
     async def close(self, keeping: asyncio.Task[None]) -> None:
         """Resign the match under way, if there is one, and close the connection."""
-        if self.talk.connected:
-            self.perform([*self.talk.resign(), Stop(0)])
+        if self.protocol.connected:
+            self.perform([*self.protocol.resign(), Stop(0)])
             await asyncio.wait([keeping], timeout=CLOSE_TIMEOUT_S)
         keeping.cancel()
         await asyncio.wait([keeping])

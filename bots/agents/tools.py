@@ -70,7 +70,7 @@ READ_GRADES_HELP = "Show what the moves of a finished match gave away against pe
 LEADERBOARD_HELP = "Show the leaderboard of a preset."
 
 
-class Refusal(Fault):
+class ToolRefusal(Fault):
     """A tool's refusal, in a line: what is wrong, and what would be right."""
 
 
@@ -182,7 +182,7 @@ class AgentTools:
     def __init__(self, name: str, session: AgentSession, page: PageClient, *, slow: bool = False) -> None:
         self._name = name
         self._session = session
-        self._talk = session.talk
+        self._protocol = session.protocol
         self._page = page
         self._slow = slow
         offered = (
@@ -204,11 +204,11 @@ class AgentTools:
         """Call a tool. Raises `Fault`, whose text says in a line what is wrong and what would be right."""
         tool = self.tools.get(name)
         if tool is None:
-            raise Refusal(f"there is no tool {short_repr(name)}: one of {', '.join(self.tools)}")
+            raise ToolRefusal(f"there is no tool {short_repr(name)}: one of {', '.join(self.tools)}")
         taken = as_declared(arguments, tool.arguments_class)
         wrong = field_error(taken, tool.arguments_class)
         if wrong is not None:
-            raise Refusal(f"{name}: {wrong}")
+            raise ToolRefusal(f"{name}: {wrong}")
         return await tool.run(msgspec.convert(taken, tool.arguments_class))
 
     async def _list_games(self, arguments: ListGames) -> GamesAnswer:
@@ -216,43 +216,43 @@ class AgentTools:
             games.game_class(arguments.game)
             return describe_games([arguments.game])
         await self._session.wait_until(lambda: self._session.is_settled, CONNECT_TIMEOUT_S)
-        return describe_games([name for name in games.NAMES if name in self._talk.games] or games.NAMES)
+        return describe_games([name for name in games.NAMES if name in self._protocol.games] or games.NAMES)
 
     async def _who_is_here(self, arguments: Arguments) -> Here:
         await self._wait_for_connection()
         listing = await self._request_listing()
         if listing is None:
-            raise Refusal(f"the arena did not answer: {self._session.status}; try again")
+            raise ToolRefusal(f"the arena did not answer: {self._session.status}; try again")
         return Here(bots=listing.bots, matches=listing.matches)
 
     async def _request_listing(self) -> Listing | None:
         """Return a listing, or None if the arena does not answer in time."""
-        self._session.perform(self._talk.request_listing())
+        self._session.perform(self._protocol.request_listing())
         await self._session.wait_until(
-            lambda: self._talk.listing is not None or not self._talk.connected, ANSWER_TIMEOUT_S
+            lambda: self._protocol.listing is not None or not self._protocol.connected, ANSWER_TIMEOUT_S
         )
-        return self._talk.listing
+        return self._protocol.listing
 
     async def _seek_match(self, arguments: SeekMatch) -> Look:
         config, rated, slow = self._read_terms(arguments)
         await self._wait_for_connection()
-        talk = self._talk
-        if arguments.game not in talk.games:
-            raise Refusal(f"there is no game {short_repr(arguments.game)}: one of {', '.join(talk.games)}")
-        if talk.current_match is not None:
-            raise Refusal(
-                f"{talk.current_match.start.match} is in progress: finish or resign it before you seek another match"
+        protocol = self._protocol
+        if arguments.game not in protocol.games:
+            raise ToolRefusal(f"there is no game {short_repr(arguments.game)}: one of {', '.join(protocol.games)}")
+        if protocol.current_match is not None:
+            raise ToolRefusal(
+                f"{protocol.current_match.start.match} is in progress: finish or resign it before you seek another match"
             )
-        if talk.seek is not None:
-            raise Refusal(f"you already seek {talk.seek.game}: wait with look, or call cancel_seek first")
+        if protocol.seek is not None:
+            raise ToolRefusal(f"you already seek {protocol.seek.game}: wait with look, or call cancel_seek first")
         self._session.perform(
-            talk.seek_match(arguments.game, config, rated=rated, opponent=arguments.opponent, slow=slow)
+            protocol.seek_match(arguments.game, config, rated=rated, opponent=arguments.opponent, slow=slow)
         )
         began = time.monotonic()
-        await self._session.wait_until(lambda: talk.seek is None, arguments.wait_s)
-        if talk.seek_refusal:
-            raise Refusal(f"the arena refused this seek: {talk.seek_refusal}")
-        if talk.current_match is not None:
+        await self._session.wait_until(lambda: protocol.seek is None, arguments.wait_s)
+        if protocol.seek_refusal:
+            raise ToolRefusal(f"the arena refused this seek: {protocol.seek_refusal}")
+        if protocol.current_match is not None:
             await self._session.wait_until(
                 self._can_act, max(began + arguments.wait_s - time.monotonic(), BEGIN_TIMEOUT_S)
             )
@@ -260,7 +260,7 @@ class AgentTools:
 
     async def _look_after_seek(self) -> Look:
         """Return the agent's situation; during a seek, after a new listing."""
-        if self._talk.seek is not None and self._talk.connected:
+        if self._protocol.seek is not None and self._protocol.connected:
             await self._request_listing()
         return self._describe_situation()
 
@@ -272,17 +272,17 @@ class AgentTools:
         slow = self._slow if arguments.slow is None else arguments.slow
         rated = (arguments.opponent is None and not slow) if arguments.rated is None else arguments.rated
         if rated and arguments.opponent is not None:
-            raise Refusal("a match against a named opponent is unrated: leave out rated or opponent")
+            raise ToolRefusal("a match against a named opponent is unrated: leave out rated or opponent")
         if rated and slow and arguments.slow is not None:
-            raise Refusal("a rated match cannot have the slow clock: leave out slow or rated")
+            raise ToolRefusal("a rated match cannot have the slow clock: leave out slow or rated")
         return config, rated, slow and not rated
 
     async def _cancel_seek(self, arguments: Arguments) -> Look:
         await self._wait_for_connection()
-        if self._talk.seek is None:
-            raise Refusal("you have no seek to cancel: seek_match makes one")
-        self._session.perform(self._talk.withdraw_seek())
-        await self._session.wait_until(lambda: self._talk.seek is None, ANSWER_TIMEOUT_S)
+        if self._protocol.seek is None:
+            raise ToolRefusal("you have no seek to cancel: seek_match makes one")
+        self._session.perform(self._protocol.withdraw_seek())
+        await self._session.wait_until(lambda: self._protocol.seek is None, ANSWER_TIMEOUT_S)
         return self._describe_situation()
 
     async def _look(self, arguments: LookArguments) -> Look:
@@ -291,35 +291,39 @@ class AgentTools:
         return await self._look_after_seek()
 
     async def _move(self, arguments: MoveArguments) -> Look:
-        match = self._talk.current_match
+        match = self._protocol.current_match
         if match is None:
-            over = f"{self._talk.match.start.match} is over" if self._talk.match is not None else "you have no match"
-            raise Refusal(f"{over}: call seek_match for a new one")
+            over = (
+                f"{self._protocol.match.start.match} is over"
+                if self._protocol.match is not None
+                else "you have no match"
+            )
+            raise ToolRefusal(f"{over}: call seek_match for a new one")
         if match.open_choice is None:
-            raise Refusal("it is not your turn: call look with wait_s to wait for it")
+            raise ToolRefusal("it is not your turn: call look with wait_s to wait for it")
         turn = match.open_choice.turn
         try:
             move = _legal_move(turn, arguments.move)
         except BotFault as fault:
             legal = list_first((match.rules.notation(match.rules.decode_move(one)) for one in turn.legal), 6)
-            raise Refusal(
+            raise ToolRefusal(
                 f"{fault}; legal moves: {legal}; your clock is running, {self._format_time_left(match)}"
             ) from fault
-        self._session.perform(self._talk.move(Choice(move, note=arguments.why)))
+        self._session.perform(self._protocol.move(Choice(move, note=arguments.why)))
         told = match.turn
         await self._session.wait_until(
             lambda: match.is_over or match.turn is not told or match.rejected is not None, ANSWER_TIMEOUT_S
         )
         if match.rejected is not None:
-            raise Refusal(f"the arena refused the move: {match.rejected.message}; {self._format_time_left(match)}")
+            raise ToolRefusal(f"the arena refused the move: {match.rejected.message}; {self._format_time_left(match)}")
         await self._session.wait_until(self._can_act, arguments.wait_s)
         return self._describe_situation(whole=False)
 
     async def _resign(self, arguments: Arguments) -> Look:
-        match = self._talk.current_match
+        match = self._protocol.current_match
         if match is None:
-            raise Refusal("you have no match in progress: there is nothing to resign")
-        self._session.perform(self._talk.resign())
+            raise ToolRefusal("you have no match in progress: there is nothing to resign")
+        self._session.perform(self._protocol.resign())
         await self._session.wait_until(lambda: match.is_over, ANSWER_TIMEOUT_S)
         return self._describe_situation()
 
@@ -340,15 +344,15 @@ class AgentTools:
         )
 
     async def _wait_for_connection(self) -> None:
-        """Wait for the connection. Raises `Refusal` if there is none."""
+        """Wait for the connection. Raises `ToolRefusal` if there is none."""
         await self._session.wait_until(lambda: self._session.is_settled, CONNECT_TIMEOUT_S)
-        if not self._talk.connected:
-            raise Refusal(f"not connected: {self._session.status}")
+        if not self._protocol.connected:
+            raise ToolRefusal(f"not connected: {self._session.status}")
 
     def _can_act(self) -> bool:
         """Return whether the agent can act: it is its turn, or there is nothing to wait for."""
-        match = self._talk.current_match
-        return self._talk.seek is None and (match is None or match.open_choice is not None)
+        match = self._protocol.current_match
+        return self._protocol.seek is None and (match is None or match.open_choice is not None)
 
     @staticmethod
     def _format_time_left(match: AgentMatch) -> str:
@@ -356,24 +360,26 @@ class AgentTools:
 
     def _describe_situation(self, *, whole: bool = True) -> Look:
         """Return the agent's situation and options. The board is whole, or only what changed."""
-        talk = self._talk
+        protocol = self._protocol
         match = None
-        if talk.match is not None and talk.seek is None:
-            match = describe_match(talk.match, time.monotonic(), whole_board=whole)
+        if protocol.match is not None and protocol.seek is None:
+            match = describe_match(protocol.match, time.monotonic(), whole_board=whole)
         state, told = self._find_state()
         return Look(state=state, next=told, match=match)
 
     def _find_state(self) -> tuple[State, str]:
-        talk, match = self._talk, self._talk.match
-        if not talk.connected:
-            goes_on = "; the clock of your match is running" if talk.current_match is not None else ""
+        protocol, match = self._protocol, self._protocol.match
+        if not protocol.connected:
+            goes_on = "; the clock of your match is running" if protocol.current_match is not None else ""
             return "not_connected", f"not connected: {self._session.status}{goes_on}"
-        if talk.seek is not None:
-            waits = f"you seek {talk.seek.game}"
-            if talk.listing is not None:
-                waits = progress_report.format_waiting(self._name, talk.seek.game, talk.seek.opponent, talk.listing)
+        if protocol.seek is not None:
+            waits = f"you seek {protocol.seek.game}"
+            if protocol.listing is not None:
+                waits = progress_report.format_waiting(
+                    self._name, protocol.seek.game, protocol.seek.opponent, protocol.listing
+                )
             return "seeking", f"{waits}; call look with wait_s to wait longer, or cancel_seek to give up"
-        refused = f"your seek failed: {talk.seek_refusal}; " if talk.seek_refusal else ""
+        refused = f"your seek failed: {protocol.seek_refusal}; " if protocol.seek_refusal else ""
         if match is None:
             return "no_match", f"{refused}you have no match: call seek_match to find one"
         if match.is_over:
@@ -382,6 +388,6 @@ class AgentTools:
             return "your_turn", f"it is your turn, {self._format_time_left(match)}: call move"
         if match.turn is None:
             return "starting", "the match begins when all players are ready: call look with wait_s to wait"
-        held = f"; the arena says: {talk.notice}" if talk.notice else ""
+        held = f"; the arena says: {protocol.notice}" if protocol.notice else ""
         others = " and ".join(match.start.seats[seat].bot for seat in match.turn.movers if seat != match.start.seat)
         return "their_turn", f"it is the turn of {others}: call look with wait_s to wait for yours{held}"

@@ -17,7 +17,7 @@ from protocol.errors import UsageFault
 from protocol.games.theory.heaps import HeapRule
 from protocol.games.theory.impartial import (
     Difficulty,
-    Move,
+    HeapMove,
     apply_move,
     best_moves,
     count_outcomes,
@@ -163,7 +163,7 @@ class Contest:
     def _is_lost(self, position: Heaps) -> bool:
         return outcome(position, self._rule, misere=self._misere) == "P"
 
-    def _uniform(self, position: Heaps, chosen: Sequence[Move]) -> Replies:
+    def _uniform(self, position: Heaps, chosen: Sequence[HeapMove]) -> Replies:
         return {apply_move(position, move): 1 / len(chosen) for move in chosen}
 
     def _winning(self, position: Heaps) -> Replies:
@@ -191,7 +191,7 @@ class Contest:
         return {following: (theory.get(following, 0) + p) / 2 for following, p in lot.items()}
 
     def _greedy(self, position: Heaps) -> Replies:
-        def heaps_left(move: Move) -> int:
+        def heaps_left(move: HeapMove) -> int:
             return sum(self._rule.count_results(size) > 0 for size in apply_move(position, move))
 
         good = [move for move in moves(position, self._rule) if heaps_left(move) % 2 == self._misere]
@@ -204,7 +204,7 @@ class Contest:
         return {following: weight / total for following, weight in weights.items()}
 
 
-def _count_taken(move: Move) -> int:
+def _count_taken(move: HeapMove) -> int:
     return move.heap - sum(move.parts)
 
 

@@ -47,7 +47,7 @@ class SearchComparison(Struct, frozen=True):
     """All searches of one position to one depth, beginning with minimax, or expectiminimax if there is chance."""
 
     depth: int
-    """The requested depth in plies; `ENDLESS` is the whole game."""
+    """The requested depth in plies; `MAX_DEPTH` is the whole game."""
     plies: int
     """The depth of the tree searched, in plies."""
     searches: list[SearchRun]

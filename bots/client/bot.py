@@ -98,11 +98,13 @@ class Bot(ABC):
         mistakes.expect_run(cls, Bot)
 
     def __new__(cls, *args: Any, **words: Any) -> Self:
-        mistakes.bot_made()
+        mistakes.note_bot_made()
         if "choose" in cls.__abstractmethods__:
-            raise UsageFault(mistakes.lacking(cls, "choose", "def choose(self, turn), which returns a move"))
+            raise UsageFault(
+                mistakes.missing_method_message(cls, "choose", "def choose(self, turn), which returns a move")
+            )
         bot = super().__new__(cls)
-        if wrong := mistakes.not_called_so(bot.choose):
+        if wrong := mistakes.call_mistake(bot.choose):
             raise UsageFault(f"{cls.__name__}.choose {wrong}: write def choose(self, turn)")
         return bot
 
@@ -110,7 +112,9 @@ class Bot(ABC):
         """Set name and version, by default those of the class. Raises `UsageFault` without a name."""
         name = name or getattr(type(self), "name", "")
         if not name:
-            raise UsageFault(f"{type(self).__name__} has no name to play under: write {mistakes.call_of(type(self))}")
+            raise UsageFault(
+                f"{type(self).__name__} has no name to play under: write {mistakes.constructor_call(type(self))}"
+            )
         self.name = name
         self.version = version or type(self).version
 

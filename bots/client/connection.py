@@ -42,7 +42,7 @@ class NodeConnection:
         self._name = name
         self._url = url
         self._patience = patience
-        self._talk = protocol
+        self._protocol = protocol
         self._perform = perform
         self._backoff = Backoff(timeouts.first_retry_delay_s, timeouts.max_retry_delay_s, random.random)
         self._outbox: deque[FromClient] = deque()
@@ -86,10 +86,10 @@ class NodeConnection:
                 connection = await connect(self._url, self._timeouts)
         except ArenaUnreachable as away:
             self._report_down(str(away))
-            self._perform(self._talk.handle_failed_attempt())
+            self._perform(self._protocol.handle_failed_attempt())
             return away.retry_after_s
         except (ArenaRefused, UsageFault) as fault:
-            self._perform(self._talk.handle_refusal(fault))
+            self._perform(self._protocol.handle_refusal(fault))
             return 0.0
         if connection is not None:
             await self._converse(connection)
@@ -117,7 +117,7 @@ class NodeConnection:
         Patience does not end while another node is connected.
         """
         now = self._clock()
-        if self.down_since is None or self._talk.is_other_connected:
+        if self.down_since is None or self._protocol.is_other_connected:
             self.down_since = now
         if self._patience is not None and now - self.down_since >= self._patience:
             self._perform(
@@ -130,7 +130,7 @@ class NodeConnection:
     async def _converse(self, connection: ClientConnection) -> None:
         self._outbox.clear()
         self._welcomed_at = None
-        self.send(self._talk.hello())
+        self.send(self._protocol.hello())
         writer = asyncio.create_task(self._write(connection))
         waiting = asyncio.create_task(self._wait_for_welcome())
         try:
@@ -148,9 +148,9 @@ class NodeConnection:
             code = connection.close_code or ABNORMAL_CLOSURE
             if self._welcomed_at is not None:
                 self._backoff.reset(self._clock() - self._welcomed_at)
-            self._perform(self._talk.handle_lost(code))
+            self._perform(self._protocol.handle_lost(code))
             if not self._is_stopping:
-                self._report_down(self._talk.describe_end(code))
+                self._report_down(self._protocol.describe_end(code))
 
     async def _wait_for_welcome(self) -> None:
         """Report at intervals that no welcome comes, until it does or patience ends."""
@@ -171,7 +171,7 @@ class NodeConnection:
             except MalformedMessage as exc:
                 self._perform([PrintLine(f"{self._name}: not understood: {exc}", is_error=True)])
                 continue
-            self._perform(self._talk.receive(message, self._clock()))
+            self._perform(self._protocol.receive(message, self._clock()))
             if type(message) is Welcome:
                 self._welcomed_at = self._clock()
                 self.down_since = None

@@ -126,15 +126,15 @@ class Conversation(ClientProtocol):
         self._drop_seek(seek)
         return self._seek_or_stop()
 
-    def handle_result(self, thought: WorkResult) -> list[Effect]:
+    def handle_result(self, result: WorkResult) -> list[Effect]:
         """Return the effects of finished work. Nothing is sent while the connection is down."""
-        match = thought.work.match
+        match = result.work.match
         seat = self._seats.get(match) or self._finishing.get(match)
         if seat is None:
             return []
-        if thought.details:
-            thought = self._shorten_repeated(thought)
-        effects = [e for e in seat.handle_result(thought) if self.connected or not isinstance(e, FromClient)]
+        if result.details:
+            result = self._shorten_repeated(result)
+        effects = [e for e in seat.handle_result(result) if self.connected or not isinstance(e, FromClient)]
         if seat.is_done and self._finishing.pop(match, None) is not None:
             effects += self._seek_or_stop()
         return effects
@@ -263,12 +263,12 @@ class Conversation(ClientProtocol):
             )
         return effects
 
-    def _shorten_repeated(self, thought: WorkResult) -> WorkResult:
+    def _shorten_repeated(self, result: WorkResult) -> WorkResult:
         """Reduce a thought to one line if its traceback was just reported."""
-        if thought.details != self._last_details:
-            self._last_details = thought.details
-            return thought
-        return dataclasses.replace(thought, message=f"{thought.message} as before: {thought.failure}", details="")
+        if result.details != self._last_details:
+            self._last_details = result.details
+            return result
+        return dataclasses.replace(result, message=f"{result.message} as before: {result.failure}", details="")
 
     def _on_rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
         seat = self._seats.get(rejected.match)

@@ -45,13 +45,13 @@ class Connect:
 
 
 @dataclass(frozen=True, slots=True)
-class Disconnect:
+class CloseConnection:
     """Close the connection to this URL for good."""
 
     url: str
 
 
-RoutedEffect = Effect | SendTo | Connect | Disconnect
+RoutedEffect = Effect | SendTo | Connect | CloseConnection
 """An effect to perform. A message is wrapped in a `SendTo` that names its connection."""
 
 
@@ -71,7 +71,7 @@ class _Node:
 @dataclass(slots=True)
 class _RoutedSeek:
     seek: messages.Seek
-    place: _Node
+    node: _Node
     redirects: int = 0
 
 
@@ -87,7 +87,7 @@ class NodeRouter:
         self._hosts = hosts
         self._complaints: set[str] = set()
         """The reasons for ignoring nodes that were reported; at most `MAX_COMPLAINTS`."""
-        self._talk = protocol
+        self._protocol = protocol
         self._first = _Node(url, url)
         self._nodes = {url: self._first}
         """Nodes by URL."""
@@ -110,11 +110,11 @@ class NodeRouter:
 
     def hello(self) -> messages.Hello:
         """Return the first message of every connection."""
-        return self._talk.hello()
+        return self._protocol.hello()
 
     def receive(self, node: _Node, message: FromServer | None, now: float) -> list[RoutedEffect]:
         """Return the effects of a message from a node."""
-        self._talk.url = node.url
+        self._protocol.url = node.url
         if isinstance(message, messages.Welcome):
             return self._welcomed(node, message, now)
         if isinstance(message, messages.Error):
@@ -126,14 +126,14 @@ class NodeRouter:
         elif isinstance(message, messages.Start) and message.seat is not None:
             self._matches[message.match] = node.name
             self._seeks.pop(message.seek or "", None)
-        effects = self._route_effects(self._talk.receive(message, now))
+        effects = self._route_effects(self._protocol.receive(message, now))
         if isinstance(message, messages.End):
             self._matches.pop(message.match, None)
         return effects
 
     def handle_lost(self, node: _Node, code: int) -> list[RoutedEffect]:
         """Return the effects of a lost connection. What belongs to other connections continues."""
-        self._talk.url = node.url
+        self._protocol.url = node.url
         node.is_connected = False
         if code == SUPERSEDED and self._is_own_connection(node):
             code = ABNORMAL_CLOSURE
@@ -141,42 +141,42 @@ class NodeRouter:
             self._seeks.clear()
             for other in self._nodes.values():
                 other.waiting_seeks.clear()
-            return self._route_effects(self._talk.handle_lost(code))
+            return self._route_effects(self._protocol.handle_lost(code))
         return self._end_seeks(node, f"the connection to {node.url} was lost")
 
-    def _is_own_connection(self, place: _Node) -> bool:
+    def _is_own_connection(self, node: _Node) -> bool:
         """Return whether the newer connection may be our own: through a proxy, the first URL leads to any node."""
-        merged, place.merged = place.merged, False
-        first_comes = place is not self._first and not self._first.is_connected
-        return first_comes or merged or self._find_duplicate(place) is not None
+        merged, node.merged = node.merged, False
+        first_comes = node is not self._first and not self._first.is_connected
+        return first_comes or merged or self._find_duplicate(node) is not None
 
-    def _find_duplicate(self, place: _Node) -> _Node | None:
+    def _find_duplicate(self, node: _Node) -> _Node | None:
         """Return another connection to the same node, if there is one."""
-        return next((other for other in self._nodes.values() if other is not place and other.name == place.name), None)
+        return next((other for other in self._nodes.values() if other is not node and other.name == node.name), None)
 
-    def is_other_connected(self, place: _Node) -> bool:
+    def is_other_connected(self, node: _Node) -> bool:
         """Return whether a connection other than this one is open."""
-        return any(other.is_connected for other in self._nodes.values() if other is not place)
+        return any(other.is_connected for other in self._nodes.values() if other is not node)
 
-    def describe_end(self, place: _Node, code: int) -> str:
+    def describe_end(self, node: _Node, code: int) -> str:
         """Return how a connection ended, in the arena's words if it gave a reason."""
-        self._talk.url = place.url
-        return self._talk.describe_end(code)
+        self._protocol.url = node.url
+        return self._protocol.describe_end(code)
 
-    def handle_failed_attempt(self, place: _Node) -> list[RoutedEffect]:
+    def handle_failed_attempt(self, node: _Node) -> list[RoutedEffect]:
         """Count another failed try. After `MAX_ATTEMPTS`, other nodes get the requests to this one."""
-        place.failures += 1
-        if place.failures < MAX_ATTEMPTS:
+        node.failures += 1
+        if node.failures < MAX_ATTEMPTS:
             return []
-        self._pairing = {game: at for game, at in self._pairing.items() if at is not place}
+        self._pairing = {game: at for game, at in self._pairing.items() if at is not node}
         effects: list[RoutedEffect] = []
-        if place is not self._first and place.name not in self._matches.values():
-            del self._nodes[place.url]
-            effects.append(Disconnect(place.url))
-        elif place is self._first and all(other.failures >= MAX_ATTEMPTS for other in self._nodes.values()):
+        if node is not self._first and node.name not in self._matches.values():
+            del self._nodes[node.url]
+            effects.append(CloseConnection(node.url))
+        elif node is self._first and all(other.failures >= MAX_ATTEMPTS for other in self._nodes.values()):
             effects += self._try_another()
-        effects += self._end_seeks(place, f"{place.url} can't be reached")
-        return effects + (self._free_slots() if place.failures == ATTEMPTS_BEFORE_FAILOVER else [])
+        effects += self._end_seeks(node, f"{node.url} can't be reached")
+        return effects + (self._free_slots() if node.failures == ATTEMPTS_BEFORE_FAILOVER else [])
 
     def _try_another(self) -> list[RoutedEffect]:
         """Connect to another node that the arena named, the next one each time."""
@@ -190,44 +190,44 @@ class NodeRouter:
         """Free the slots of matches whose nodes have been unreachable for long."""
         gone = {place.name for place in self._nodes.values() if place.failures >= ATTEMPTS_BEFORE_FAILOVER}
         return self._route_effects(
-            self._talk.set_unreachable({match for match, node in self._matches.items() if node in gone})
+            self._protocol.set_unreachable({match for match, node in self._matches.items() if node in gone})
         )
 
-    def handle_refusal(self, place: _Node, fault: Fault) -> list[RoutedEffect]:
+    def handle_refusal(self, node: _Node, fault: Fault) -> list[RoutedEffect]:
         """Handle a node that would refuse the next connection as well. If it is the first node, the bot stops.
 
         Raises the fault if that node's URL is invalid.
         """
-        if place is not self._first:
-            place.failures = max(place.failures, MAX_ATTEMPTS)
-            return [self._talk.make_error_line(str(fault)), *self.handle_failed_attempt(place)]
+        if node is not self._first:
+            node.failures = max(node.failures, MAX_ATTEMPTS)
+            return [self._protocol.make_error_line(str(fault)), *self.handle_failed_attempt(node)]
         if isinstance(fault, UsageFault):
             raise fault
-        return [self._talk.make_error_line(str(fault)), Stop(1)]
+        return [self._protocol.make_error_line(str(fault)), Stop(1)]
 
-    def _end_seeks(self, place: _Node, why: str) -> list[RoutedEffect]:
+    def _end_seeks(self, node: _Node, why: str) -> list[RoutedEffect]:
         """Report the seeks of a node as unavailable, so that they are made again."""
-        place.waiting_seeks.clear()
+        node.waiting_seeks.clear()
         effects: list[RoutedEffect] = []
-        for name in [name for name, sought in self._seeks.items() if sought.place is place]:
+        for name in [name for name, sought in self._seeks.items() if sought.node is node]:
             del self._seeks[name]
             error = messages.Error(code=UNAVAILABLE, message=why, ref=name)
-            effects += self._route_effects(self._talk.receive(error, 0.0))
+            effects += self._route_effects(self._protocol.receive(error, 0.0))
         return effects
 
-    def _welcomed(self, place: _Node, welcome: messages.Welcome, now: float) -> list[RoutedEffect]:
+    def _welcomed(self, node: _Node, welcome: messages.Welcome, now: float) -> list[RoutedEffect]:
         """Handle a new connection. Matches on other nodes are assumed to continue."""
-        was_gone = place.failures >= ATTEMPTS_BEFORE_FAILOVER
-        place.is_connected, place.failures, place.name = True, 0, welcome.url or place.url
+        was_gone = node.failures >= ATTEMPTS_BEFORE_FAILOVER
+        node.is_connected, node.failures, node.name = True, 0, welcome.url or node.url
         going_on = {other.name for other in self._nodes.values() if other.is_connected} | {*welcome.elsewhere}
-        self._matches.update(dict.fromkeys(welcome.resumed, place.name))
-        self._talk.matches_elsewhere = {
-            match for match, node in self._matches.items() if node != place.name and node in going_on
+        self._matches.update(dict.fromkeys(welcome.resumed, node.name))
+        self._protocol.matches_elsewhere = {
+            match for match, name in self._matches.items() if name != node.name and name in going_on
         }
         self._matches = {
-            match: node
-            for match, node in self._matches.items()
-            if match in self._talk.matches_elsewhere or match in welcome.resumed
+            match: name
+            for match, name in self._matches.items()
+            if match in self._protocol.matches_elsewhere or match in welcome.resumed
         }
         self._named_urls = (
             [] if self._stays else [url for url in welcome.nodes if self._refusal(url) is None][:MAX_NODES]
@@ -236,12 +236,12 @@ class NodeRouter:
         connecting: list[RoutedEffect] = []
         for url in others:
             connecting += self._connect(url)[1]
-        if place is self._first:
+        if node is self._first:
             connecting += self._drop_duplicate()
-        waiting, place.waiting_seeks = place.waiting_seeks, []
+        waiting, node.waiting_seeks = node.waiting_seeks, []
         effects = self._free_slots() if was_gone else []
-        effects += self._route_effects(self._talk.receive(welcome, now))
-        return [*connecting, *effects, *(SendTo(place.url, seek) for seek in waiting)]
+        effects += self._route_effects(self._protocol.receive(welcome, now))
+        return [*connecting, *effects, *(SendTo(node.url, seek) for seek in waiting)]
 
     def _drop_duplicate(self) -> list[RoutedEffect]:
         """Drop the other connection to the node that the first URL now leads to."""
@@ -252,10 +252,10 @@ class NodeRouter:
         self._first.merged = True
         self._pairing = {game: self._first if at is twin else at for game, at in self._pairing.items()}
         for sought in self._seeks.values():
-            if sought.place is twin:
-                sought.place = self._first
+            if sought.node is twin:
+                sought.node = self._first
                 self._first.waiting_seeks.append(sought.seek)
-        return [Disconnect(twin.url)]
+        return [CloseConnection(twin.url)]
 
     def _follow_redirect(self, error: messages.Error, url: str, now: float) -> list[RoutedEffect]:
         """Follow a redirect to another node, for a seek or, without one, for a match that begins there."""
@@ -266,14 +266,14 @@ class NodeRouter:
         if self._stays or sought.redirects > MAX_REDIRECTS:
             del self._seeks[sought.seek.id]
             later = messages.Error(code=UNAVAILABLE, message=error.message, ref=error.ref)
-            effects = self._route_effects(self._talk.receive(later, now))
+            effects = self._route_effects(self._protocol.receive(later, now))
             return [effect for effect in effects if not (self._stays and isinstance(effect, PrintLine))]
         place, effects = self._connect(url)
         if place is None:
             del self._seeks[sought.seek.id]
             later = messages.Error(code=UNAVAILABLE, message=error.message, ref=error.ref)
-            return effects + self._route_effects(self._talk.receive(later, now))
-        sought.place = self._pairing[sought.seek.game] = place
+            return effects + self._route_effects(self._protocol.receive(later, now))
+        sought.node = self._pairing[sought.seek.game] = place
         return effects + self._send_seek(sought)
 
     def _refusal(self, url: str) -> str | None:
@@ -291,7 +291,7 @@ class NodeRouter:
             if why in self._complaints or len(self._complaints) >= MAX_COMPLAINTS:
                 return None, []
             self._complaints.add(why)
-            return None, [self._talk.make_error_line(f"a node that the arena names is left out: {why}")]
+            return None, [self._protocol.make_error_line(f"a node that the arena names is left out: {why}")]
         self._nodes[url] = place = _Node(url, url)
         return place, [Connect(url)]
 
@@ -299,10 +299,10 @@ class NodeRouter:
         """Return the connected node that has this URL or this name."""
         return next((place for place in self._nodes.values() if url in (place.url, place.name)), None)
 
-    def _send_seek(self, sought: _RoutedSeek) -> list[RoutedEffect]:
-        if sought.place.is_connected:
-            return [SendTo(sought.place.url, sought.seek)]
-        sought.place.waiting_seeks.append(sought.seek)
+    def _send_seek(self, seek: _RoutedSeek) -> list[RoutedEffect]:
+        if seek.node.is_connected:
+            return [SendTo(seek.node.url, seek.seek)]
+        seek.node.waiting_seeks.append(seek.seek)
         return []
 
     def _route_effects(self, effects: Sequence[Effect]) -> list[RoutedEffect]:
@@ -333,12 +333,12 @@ class NodeRouter:
 
     def _unseek(self, message: messages.Unseek) -> list[RoutedEffect]:
         sought = self._seeks.get(message.id)
-        place = self._default_node() if sought is None else sought.place
+        place = self._default_node() if sought is None else sought.node
         if place.is_connected:
             return [SendTo(place.url, message)]
         place.waiting_seeks = [seek for seek in place.waiting_seeks if seek.id != message.id]
         self._seeks.pop(message.id, None)
-        return self._route_effects(self._talk.receive(messages.Unseeked(id=message.id), 0.0))
+        return self._route_effects(self._protocol.receive(messages.Unseeked(id=message.id), 0.0))
 
     def _default_node(self) -> _Node:
         """Return the first node, or another one while the first is away."""
@@ -349,9 +349,9 @@ class NodeRouter:
 class NodeProtocol:
     """The protocol for the connection to one node."""
 
-    def __init__(self, nodes: NodeRouter, place: _Node) -> None:
+    def __init__(self, nodes: NodeRouter, node: _Node) -> None:
         self._nodes = nodes
-        self._place = place
+        self._node = node
 
     def hello(self) -> messages.Hello:
         """Return the first message of the connection."""
@@ -359,25 +359,25 @@ class NodeProtocol:
 
     def receive(self, message: FromServer | None, now: float) -> list[RoutedEffect]:
         """Return the effects of a message that arrived at `now` (`time.monotonic()`)."""
-        return self._nodes.receive(self._place, message, now)
+        return self._nodes.receive(self._node, message, now)
 
     def handle_lost(self, code: int) -> list[RoutedEffect]:
         """Return the effects of the connection's end with this close code."""
-        return self._nodes.handle_lost(self._place, code)
+        return self._nodes.handle_lost(self._node, code)
 
     def describe_end(self, code: int) -> str:
         """Return how the connection ended, in the arena's words if it gave a reason."""
-        return self._nodes.describe_end(self._place, code)
+        return self._nodes.describe_end(self._node, code)
 
     @property
     def is_other_connected(self) -> bool:
         """True if another connection is open."""
-        return self._nodes.is_other_connected(self._place)
+        return self._nodes.is_other_connected(self._node)
 
     def handle_refusal(self, fault: Fault) -> list[RoutedEffect]:
         """Return the effects of a refused connection. Raises the fault if the URL is invalid."""
-        return self._nodes.handle_refusal(self._place, fault)
+        return self._nodes.handle_refusal(self._node, fault)
 
     def handle_failed_attempt(self) -> list[RoutedEffect]:
         """Return the effects of a failed try to connect."""
-        return self._nodes.handle_failed_attempt(self._place)
+        return self._nodes.handle_failed_attempt(self._node)

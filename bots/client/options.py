@@ -46,10 +46,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def read_options(namespace: argparse.Namespace) -> PartialSettings:
     """Return the settings from the options of `add_options`. Raises `UsageFault` for a bad pair."""
-    said: PartialSettings = {"config": read_config(namespace.config, namespace.preset)}
+    settings: PartialSettings = {"config": read_config(namespace.config, namespace.preset)}
     for key in vars(namespace).keys() & PartialSettings.__annotations__.keys() - {"config"}:
-        said[key] = getattr(namespace, key)  # type: ignore[literal-required]
-    return said
+        settings[key] = getattr(namespace, key)  # type: ignore[literal-required]
+    return settings
 
 
 class _Renamed(argparse.Action):

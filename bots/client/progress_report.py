@@ -22,7 +22,7 @@ STOPPING_CODES: Mapping[int, str] = {
 """Close codes after which reconnecting would not help."""
 RETRYABLE_CLOSE_CODES: Mapping[int, str] = {
     close_codes.NO_HELLO: "got no hello in time",
-    close_codes.TOO_MANY: "takes no more for now",
+    close_codes.TOO_MANY_CONNECTIONS: "takes no more for now",
 }
 """Close codes that have a reason, and its text."""
 AUTH_ERROR_CODES = (error_codes.NAME_TAKEN, error_codes.AUTH_FAILED)

@@ -20,7 +20,7 @@ from bots.client.bot import Bot
 from bots.client.connection import NodeConnection
 from bots.client.conversation import Conversation
 from bots.client.loading import hand_over, refuse
-from bots.client.nodes import Connect, Disconnect, NodeRouter, RoutedEffect, SendTo
+from bots.client.nodes import CloseConnection, Connect, NodeRouter, RoutedEffect, SendTo
 from bots.client.settings import PartialSettings, Settings, check_name, merge_settings, read_environment, read_token
 from bots.client.still_running import SlowChoiceReporter
 from bots.client.talk import ClientProtocol, Effect, PrintLine, ScheduleListing, ScheduleSeek, Stop, WarmUp
@@ -50,10 +50,10 @@ def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[PartialSett
     from bots.client.options import read_command_line
 
     standard_streams.prepare()
-    mistakes.bot_made()
+    mistakes.note_bot_made()
     if wrong := _find_bot_error(bot):
         refuse(wrong)
-        say(f"{mistakes.program()}: {wrong}", err=True)
+        say(f"{mistakes.program_name()}: {wrong}", err=True)
         raise SystemExit(2)
     hand_over(bot)
     try:
@@ -66,7 +66,7 @@ def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[PartialSett
 def _find_bot_error(given: Any) -> str:
     """Return what is wrong with the argument of `run`, if it is no runnable bot."""
     if isinstance(given, type) and issubclass(given, Bot):
-        return f"run takes a bot, not its class: run({mistakes.call_of(given)})"
+        return f"run takes a bot, not its class: run({mistakes.constructor_call(given)})"
     if not isinstance(given, Bot):
         return f"run takes a bot, and {short_repr(given)} is none: write a class of Bot, and run an object of it"
     if not hasattr(given, "name"):
@@ -170,7 +170,7 @@ class ClientBase(ABC):
                 self._others[effect.url] = connection
                 if self._exit_code is None:
                     self._connection_tasks.create_task(connection.run())
-            elif isinstance(effect, Disconnect):
+            elif isinstance(effect, CloseConnection):
                 self._others.pop(effect.url).stop()
             elif isinstance(effect, PrintLine):
                 say(effect.line, err=effect.is_error, flush=True)
@@ -290,6 +290,6 @@ class Client(ClientBase):
             fault = f"its code failed: {exc!r}"
         self._take_from_thread(partial(self._conversation.on_warmed_up, game, fault))
 
-    def _on_result(self, thought: WorkResult) -> None:
+    def _on_result(self, result: WorkResult) -> None:
         """Pass on a result; called in the thinking thread."""
-        self._take_from_thread(partial(self._conversation.handle_result, thought))
+        self._take_from_thread(partial(self._conversation.handle_result, result))

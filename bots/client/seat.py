@@ -40,7 +40,7 @@ class Seat:
         self._playing = False
         self._resignation: messages.Resign | None = None
         self._turn: Turn | None = None
-        self._answer: messages.Move | None = None
+        self._answered_move: messages.Move | None = None
         self._waiting_work: Work | None = None
         self._reported_discarded = False
         """True once discarded `info` was reported: once a match, as it may happen at every turn."""
@@ -80,21 +80,21 @@ class Seat:
             return []
         if self._resignation is not None:
             return [self._resignation]
-        if self._turn is not None and self._turn.ply == turn.ply and (self._answer or self.is_thinking):
-            return [self._answer] if self._answer else []
+        if self._turn is not None and self._turn.ply == turn.ply and (self._answered_move or self.is_thinking):
+            return [self._answered_move] if self._answered_move else []
         try:
             self._turn = self._read_turn(turn, now)
         except (KeyError, TypeError, ValueError, IndexError) as exc:
             where = f"ply {turn.ply} of {turn.match}"
             failure = f"cannot read the state at {where}: {exc!r}"
             return [self._trouble(failure), *self.resign(failure)]
-        self._answer = None
+        self._answered_move = None
         return self._think(Choose(turn.match, self._turn))
 
     def handle_rejection(self, rejected: messages.Rejected, now: float) -> list[Effect]:
         """Handle a rejected move: tell the author, and choose again if the turn is still open."""
         effects: list[Effect] = [
-            PrintLine(progress_report.format_rejection(self._bot.name, rejected, self._answer), is_error=True)
+            PrintLine(progress_report.format_rejection(self._bot.name, rejected, self._answered_move), is_error=True)
         ]
         turn = self._turn
         if turn is None or turn.ply != rejected.ply or rejected.code not in STRIKE_CODES or rejected.strikes_left == 0:
@@ -102,7 +102,7 @@ class Seat:
         clock = list(turn.clock_ms)
         if rejected.clock_ms is not None:
             clock[self._seat] = rejected.clock_ms
-        self._answer = None
+        self._answered_move = None
         self._turn = dataclasses.replace(
             turn, clock_ms=clock, received=now, random=make_turn_rng(self._seed, rejected.match, rejected.ply)
         )
@@ -119,29 +119,29 @@ class Seat:
         heeded = bot.missed is not Bot.missed if end is None else bot.ended is not Bot.ended
         return self._think(Conclude(self.start.match, end)) if heeded else []
 
-    def handle_result(self, thought: WorkResult) -> list[Effect]:
+    def handle_result(self, result: WorkResult) -> list[Effect]:
         """Handle finished work. A move for a turn that has passed is dropped."""
         self.is_thinking = False
         effects: list[Effect] = []
-        if thought.message is not None:
-            lost = "resigned" if thought.failure is None else "lost"
+        if result.message is not None:
+            lost = "resigned" if result.failure is None else "lost"
             consequence = "" if self.is_over else f"; the match is {lost}"
-            details = f"\n{thought.details}" if thought.details else ""
-            effects.append(self._trouble(thought.message + consequence + details))
-        if not self.is_over and (thought.gave_up or thought.message is not None):
-            return effects + self.resign(thought.failure)
-        if type(thought.work) is Prepare and not self.is_over:
+            details = f"\n{result.details}" if result.details else ""
+            effects.append(self._trouble(result.message + consequence + details))
+        if not self.is_over and (result.gave_up or result.message is not None):
+            return effects + self.resign(result.failure)
+        if type(result.work) is Prepare and not self.is_over:
             self._prepared = True
             if not self._playing:
                 effects.append(self._make_ready())
-        elif thought.move is not None and self._turn is not None and thought.move.ply == self._turn.ply:
-            self._answer = thought.move
-            if thought.discarded is not None and not self._reported_discarded:
+        elif result.move is not None and self._turn is not None and result.move.ply == self._turn.ply:
+            self._answered_move = result.move
+            if result.discarded is not None and not self._reported_discarded:
                 self._reported_discarded = True
-                where = f"at ply {thought.move.ply} of {thought.move.match}"
-                effects.append(self._trouble(f"its move {where} goes without what cannot be kept: {thought.discarded}"))
+                where = f"at ply {result.move.ply} of {result.move.match}"
+                effects.append(self._trouble(f"its move {where} goes without what cannot be kept: {result.discarded}"))
             if not self.is_over:
-                effects.append(thought.move)
+                effects.append(result.move)
         if self._waiting_work is not None:
             waiting, self._waiting_work = self._waiting_work, None
             effects += self._think(waiting)

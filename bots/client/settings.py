@@ -115,15 +115,15 @@ def merge_settings(*sources: PartialSettings) -> Settings:
 def read_environment(environ: Mapping[str, str]) -> PartialSettings:
     """Return the settings from non-empty `ARENA_…` variables. Raises `UsageFault`, naming the variable."""
     given = {variable: environ[variable] for variable in _VARIABLES if environ.get(variable)}
-    read: PartialSettings = {}
+    settings: PartialSettings = {}
     for variable, text in given.items():
         key, convert = _VARIABLES[variable]
         try:
-            read[key] = convert(text)  # type: ignore[literal-required]
+            settings[key] = convert(text)  # type: ignore[literal-required]
         except ValueError as exc:
             right = "a map in JSON" if convert is _read_map else "a number"
             raise UsageFault(f"{variable} is {text[:40]!r}: it is {right}") from exc
-    return read
+    return settings
 
 
 def _read_map(text: str) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class ScheduleListing:
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """Warm up the bot for a game while it plays others, then call `Conversation.warmed`."""
+    """Warm up the bot for a game while it plays others, then call `Conversation.on_warmed_up`."""
 
     game: str
 

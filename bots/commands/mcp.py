@@ -51,10 +51,10 @@ def mcp(
     asyncio.run(serve(offered, session))
 
 
-def _agent_settings(given: PartialSettings) -> PartialSettings:
+def _agent_settings(settings: PartialSettings) -> PartialSettings:
     """Return the environment's settings that apply to an agent, which seeks matches by its tools."""
     return PartialSettings(
-        url=given.get("url"), name=given.get("name"), token=given.get("token"), hosts=given.get("hosts")
+        url=settings.get("url"), name=settings.get("name"), token=settings.get("token"), hosts=settings.get("hosts")
     )
 
 

@@ -152,7 +152,7 @@ class _Progress:
         self._reported_at = -math.inf
         self._last_change: tuple[float, float] | None = None
 
-    def report(self, step: SolvingProgress) -> None:
+    def report(self, progress: SolvingProgress) -> None:
         """Print a line about the sweep, unless the last one is recent."""
         from machine.exact.duel_file import WIN_VALUE
         from machine.exact.duel_solving import MAX_FINAL_CHANGE
@@ -161,15 +161,18 @@ class _Progress:
         if now - self._reported_at < _PROGRESS_INTERVAL_S:
             return
         self._reported_at = now
-        if step.change is None:
-            say(f"arena-bot: sweep {step.sweeps}, proving how close the values are", err=True)
+        if progress.change is None:
+            say(f"arena-bot: sweep {progress.sweeps}, proving how close the values are", err=True)
             return
         left, still = "", MAX_FINAL_CHANGE / WIN_VALUE
-        if self._last_change is not None and still < step.change < self._last_change[0]:
-            rate = math.log(self._last_change[0] / step.change) / (step.seconds - self._last_change[1])
-            left = f", {timedelta(seconds=round(math.log(step.change / still) / rate))} left"
-        say(f"arena-bot: sweep {step.sweeps}, values change by {step.change:.2g}, {still:.0e} to reach{left}", err=True)
-        self._last_change = step.change, step.seconds
+        if self._last_change is not None and still < progress.change < self._last_change[0]:
+            rate = math.log(self._last_change[0] / progress.change) / (progress.seconds - self._last_change[1])
+            left = f", {timedelta(seconds=round(math.log(progress.change / still) / rate))} left"
+        say(
+            f"arena-bot: sweep {progress.sweeps}, values change by {progress.change:.2g}, {still:.0e} to reach{left}",
+            err=True,
+        )
+        self._last_change = progress.change, progress.seconds
 
 
 def _print(where: str, values: MappedValues, table: Table, *, as_json: bool) -> None:

@@ -21,7 +21,7 @@ from protocol.games.risk.battle import MAX_ATTACK_DICE, MAX_DEFENCE_DICE, SIDES,
 from protocol.games.risk.campaign import Attack
 
 
-class Difference(Exception):
+class Disagreement(Exception):
     """A disagreement between a batch and the reference rules, with the value of each."""
 
 
@@ -110,7 +110,7 @@ class Lockstep:
         self._begin(self._all)
 
     def run(self, playouts: int) -> None:
-        """Play until `playouts` games have ended. Raises `Difference` at the first disagreement."""
+        """Play until `playouts` games have ended. Raises `Disagreement` at the first disagreement."""
         while self.playouts < playouts:
             self._step()
 
@@ -162,4 +162,4 @@ class Lockstep:
 def _check_equal(what: str, batch: Any, reference: Any, tolerance: float = 0) -> None:
     """Raise `Difference` unless both are equal, or numbers less than `tolerance` apart."""
     if abs(batch - reference) >= tolerance if tolerance else batch != reference:
-        raise Difference(f"{what}: {batch} in the batch, {reference} by the reference rules")
+        raise Disagreement(f"{what}: {batch} in the batch, {reference} by the reference rules")

@@ -11,7 +11,7 @@ from bots.environments.encodings import Encoding, Vector
 from protocol.games.base import Game
 from protocol.games.risk import campaign, duel
 from protocol.games.risk.board import Board
-from protocol.games.risk.campaign import Attack, Campaign, Draft, End
+from protocol.games.risk.campaign import Attack, Campaign, Draft, EndTurn
 from protocol.games.risk.duel import Action, Duel
 
 
@@ -88,7 +88,7 @@ class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
         for move in self._rules.legal_moves(state):
             if isinstance(move, Attack):
                 moves[self._attacks[move.source, move.to]] = move
-            elif isinstance(move, End):
+            elif isinstance(move, EndTurn):
                 moves[self._end] = move
             else:
                 own = (at for at, holder in enumerate(state.owner) if holder == state.seat)

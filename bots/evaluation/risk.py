@@ -21,7 +21,7 @@ FEATURES_BOUND = 0.999
 
 
 def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = EQUAL_WEIGHTS) -> float:
-    """Return the weighted mean of the four features of `measure`, mapped from 0 … 1 to −1 … 1."""
+    """Return the weighted mean of the four features of `measure_features`, mapped from 0 … 1 to −1 … 1."""
     mean = sum(weight * feature for weight, feature in zip(weights, measure_features(rules, state, seat), strict=True))
     return FEATURES_BOUND * (2 * mean / (sum(weights) or 1.0) - 1)
 
@@ -51,7 +51,7 @@ def unam_score(rules: Game[Any, Any], state: Any, seat: int) -> int:
     return points
 
 
-def breadth_first_pairs(map_: Board) -> list[tuple[int, int]]:
+def breadth_first_pairs(board: Board) -> list[tuple[int, int]]:
     """Return the pairs (v, u) in which a breadth-first walk from territory 0 scores u, seen from v (Prieto et al.
     2014).
 
@@ -59,7 +59,7 @@ def breadth_first_pairs(map_: Board) -> list[tuple[int, int]]:
     """
     pairs, queue, marked = [], [0], set[int]()
     for v in queue:
-        for u in map_.neighbours[v]:
+        for u in board.neighbours[v]:
             if u not in marked:
                 marked.add(u)
                 pairs.append((v, u))
@@ -67,9 +67,9 @@ def breadth_first_pairs(map_: Board) -> list[tuple[int, int]]:
     return pairs
 
 
-def unam_bound(map_: Board, max_troops: int) -> int:
+def unam_bound(board: Board, max_troops: int) -> int:
     """Return an upper bound on the absolute value of `unam`'s scores on this map."""
-    return 1 + sum(max(max_troops + 4, len(others) + 1) for others in map_.neighbours)
+    return 1 + sum(max(max_troops + 4, len(others) + 1) for others in board.neighbours)
 
 
 class OutlookWeights(NamedTuple):

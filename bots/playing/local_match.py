@@ -180,7 +180,7 @@ class LocalClient:
         self._conversation.receive(Welcome(games=[*bot.games], limits=_LIMITS, resumed=[]), 0.0)
 
     def send(
-        self, message: FromServer, alarm: CodeTimer, timeout_s: float | None = None
+        self, message: FromServer, timer: CodeTimer, timeout_s: float | None = None
     ) -> list[tuple[float, FromClient]]:
         """Send the bot a message. Return its answers, each with the seconds that it had thought until then.
 
@@ -200,14 +200,14 @@ class LocalClient:
                 self._say(effect.line)
             elif isinstance(effect, Work):
                 began = self._clock()
-                thought = self._think(effect, alarm, timeout_s)
+                thought = self._think(effect, timer, timeout_s)
                 thought_for += self._clock() - began
                 effects.extend(self._conversation.handle_result(thought))
         return said
 
-    def _think(self, work: Work, alarm: CodeTimer, timeout_s: float | None) -> WorkResult:
+    def _think(self, work: Work, timer: CodeTimer, timeout_s: float | None) -> WorkResult:
         try:
-            with alarm.interrupt_after(timeout_s):
+            with timer.interrupt_after(timeout_s):
                 thought = do_work(self._bot, work)
         except TimeUp:  # it rang just as the work was done
             return WorkResult(work)
@@ -321,14 +321,14 @@ class LocalMatch:
             elif isinstance(effect, FinishMatch):
                 self._over = True
 
-    def _report_line(self, written: WriteLine) -> None:
+    def _report_line(self, write_line: WriteLine) -> None:
         assert self._told is not None
-        if isinstance(written.line, Begun):
+        if isinstance(write_line.line, Begun):
             self._told(None, self._match.standing.current_course.state)
-        elif isinstance(written.line, Ply):
-            self._told(written.line, written.state)
-        elif isinstance(written.line, Strike):
-            self._told(written.line, self._match.standing.current_course.state)
+        elif isinstance(write_line.line, Ply):
+            self._told(write_line.line, write_line.state)
+        elif isinstance(write_line.line, Strike):
+            self._told(write_line.line, self._match.standing.current_course.state)
 
     def _send(self, seat: int, message: FromServer) -> None:
         if seat not in self._guests:

@@ -33,8 +33,8 @@ class Players(InProcessPlayers):
     """Bots that play one match after the other. They are warmed up for `game` before the first.
 
     `say` receives a bot's name and a message for its author. Raises `UsageFault` if a bot does not exist, can't be made
-    with its settings, or does not play the game. Unless `strict`, a bot of an existing file joins `failing` instead and
-    stays away from its matches.
+    with its settings, or does not play the game. Unless `strict`, a bot of an existing file joins `failed_bots` instead
+    and stays away from its matches.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ from machine.terminal import say
 from machine.timestamps import utc_now
 from measuring.elo import compare_scores
 from measuring.pair_scores import SideScore
-from measuring.score_format import comparison, format_score_with_interval
+from measuring.score_format import describe_comparison, format_score_with_interval
 from measuring.scores import estimate_scores
 from protocol.bot_launch import parse_bot_file, parse_bot_spec
 from protocol.dice import Dice
@@ -51,17 +51,17 @@ MAX_COMPLAINTS = 3
 CLOCK = Clock(bank_ms=10_000, increment_ms=100)
 
 
-class Comparing(Struct, kw_only=True):
-    """What came of the matches so far."""
+class ComparedVersions(Struct, kw_only=True):
+    """The results of the matches so far."""
 
     seats: int
     scores: list[SideScore] = field(default_factory=list)
-    """Of the bot, in every match."""
+    """The bot's score in every match."""
     starts: int = 0
     courses: set[tuple[Any, ...]] = field(default_factory=set)
-    """How the matches of each start went, as far as results show it."""
+    """The distinct courses of the matches of a start, as far as results show them."""
     forfeits: Counter[str] = field(default_factory=Counter)
-    """By label, as `played` is: the seats that were lost by forfeit."""
+    """The seats that were lost by forfeit, by label as in `played`."""
     played: Counter[str] = field(default_factory=Counter)
 
     def take(self, number: int, results: Sequence[Result], labels: Sequence[Sequence[str]]) -> None:
@@ -100,50 +100,52 @@ def compare_versions(bot: Bot, settings: Settings) -> None:
     starts = -(-matches // rules.seats)
     table = _Table(rules, bot, others, labels, seed)
     say(f"{starts * rules.seats} matches of {rules.title or rules.name} on this machine, seed {seed}", err=True)
-    found = Comparing(seats=rules.seats)
+    found = ComparedVersions(seats=rules.seats)
     is_stopped = _play(table, found, starts)
     for line in conclusion(found, labels, rules, is_stopped=is_stopped):
         say(line)
 
 
-def _play(table: _Table, found: Comparing, starts: int) -> bool:
-    """Play so many starts and tell how far that is; whether somebody stopped it before."""
+def _play(table: _Table, compared: ComparedVersions, starts: int) -> bool:
+    """Play `starts` starts and print the progress. Return whether the user stopped it before the end."""
     told = monotonic()
     try:
         for start in range(starts):
-            found.take(start, *table.play(start))
+            compared.take(start, *table.play(start))
             if monotonic() - told > PROGRESS_INTERVAL_S and start + 1 < starts:
                 told = monotonic()
-                done = (start + 1) * found.seats
-                say(f"{done} of {starts * found.seats} matches; Ctrl-C ends it with the answer so far", err=True)
+                done = (start + 1) * compared.seats
+                say(f"{done} of {starts * compared.seats} matches; Ctrl-C ends it with the answer so far", err=True)
     except KeyboardInterrupt:
         return True
     return False
 
 
-def conclusion(found: Comparing, labels: tuple[str, str], rules: Game[Any, Any], *, is_stopped: bool) -> list[str]:
+def conclusion(
+    compared: ComparedVersions, labels: tuple[str, str], rules: Game[Any, Any], *, is_stopped: bool
+) -> list[str]:
     """Say which version is better, and what is to be known before that is believed, a sentence each."""
     one, other = labels
-    estimate = estimate_scores(found.scores).score
+    estimate = estimate_scores(compared.scores).score
     if estimate is None:
         return [f"nothing is known of {one} and {other}: no match was played to its end"]
-    best, games = compare_scores(estimate), found.starts * found.seats
+    best, games = compare_scores(estimate), compared.starts * compared.seats
     scores = f"scores {format_score_with_interval(best)}, after {format_count(games, 'game', 'games')}"
     lines = []
-    if found.starts < MIN_STARTS:
+    if compared.starts < MIN_STARTS:
         lines.append(f"{format_count(games, 'game is', 'games are')} too few to say which is better: {one} {scores}")
-    elif len(found.courses) == 1:
+    elif len(compared.courses) == 1:
         how = "as good as" if best.score == 0.5 else "better than" if best.score > 0.5 else "worse than"
         lines.append(
-            f"from this start {one} is {how} {other}: it scores {best.score:.3f}, and its {found.seats} games came out "
-            f"alike all {found.starts} times; other starts may say otherwise{_other_presets(rules)}"
+            f"from this start {one} is {how} {other}: it scores {best.score:.3f}, and its {compared.seats} games came "
+            f"out alike all {compared.starts} times; other starts may say otherwise{_other_presets(rules)}"
         )
     else:
-        lines.append(comparison(one, other, best, scores))
+        lines.append(describe_comparison(one, other, best, scores))
     if is_stopped:
         lines.append("stopped before its end: where the answer decides when to stop, it is wrong more often than 5 %")
     for label in labels:
-        lost, played = found.forfeits[label], found.played[label]
+        lost, played = compared.forfeits[label], compared.played[label]
         if lost > MAX_FORFEIT_RATIO * played:
             lines.append(
                 f"{label} forfeited {lost} of {format_count(played, 'game', 'games')}, by time, illegal moves "
@@ -159,7 +161,7 @@ def _other_presets(rules: Game[Any, Any]) -> str:
 
 
 def _load(word: str, rules: Game[Any, Any]) -> Bot:
-    """The other version. Raises `UsageFault`."""
+    """Load the other version. Raises `UsageFault`."""
     if Path(word).is_file():
         made = load_bot(Path(word), None, Path(word).stem, {}, {})
     elif word.endswith(".py"):
@@ -174,7 +176,7 @@ def _load(word: str, rules: Game[Any, Any]) -> Bot:
 
 
 def _labels(bot: Bot, word: str) -> tuple[str, str]:
-    """What the two are called: by their files, where these differ."""
+    """Return the labels of the two versions: their files, if these differ."""
     program = Path(sys.argv[0]).name
     own = program if program.endswith(".py") else bot.name
     other = Path(word).name if word.endswith(".py") else word

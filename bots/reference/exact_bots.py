@@ -19,7 +19,7 @@ from protocol.games import load_game
 from protocol.games.base import Game
 from protocol.games.dilemma import Dilemma
 from protocol.games.risk.duel import Duel
-from protocol.games.theory.impartial import Move, hardest_moves, winning_moves
+from protocol.games.theory.impartial import HeapMove, hardest_moves, winning_moves
 from protocol.messages import Start
 
 
@@ -58,7 +58,7 @@ def _equilibrium_probabilities(turn: Turn) -> Sequence[float | Fraction]:
     return equilibrium_of(turn.rules.name)[knowledge_of(turn.rules, turn.position)]
 
 
-def smallest_take(moves: list[Move]) -> Move:
+def smallest_take(moves: list[HeapMove]) -> HeapMove:
     """Return the move that takes the fewest objects; the first of equals."""
     return min(moves, key=lambda move: move.heap - sum(move.parts))
 

@@ -58,7 +58,7 @@ NODES_PER_MS = 50
 
 
 def make_limit(
-    turn: Turn, *, nodes: int | None, bounded: bool = False, kernel: TimedSearch | None = None
+    turn: Turn, *, nodes: int | None, bounded: bool = False, search: TimedSearch | None = None
 ) -> SearchLimit:
     """Return the limit of a search: `nodes` if given, none if the search is `bounded` by depth, else a deadline.
 
@@ -72,9 +72,9 @@ def make_limit(
     bank, increment = turn.clock_ms[turn.seat] / 1000, turn.increment_ms / 1000
     seconds = (bank - CLOCK_RESERVE_S) / EXPECTED_MOVES_LEFT + min(increment, bank) / 2
     if seconds <= 0:
-        at_once = NODES_PER_MS if kernel is None else kernel.nodes_per_ms
+        at_once = NODES_PER_MS if search is None else search.nodes_per_ms
         return SearchLimit(nodes=max(1, int(at_once * bank / CLOCK_RESERVE_S)))
-    most = MAX_SEARCH_S if kernel is None else MAX_KERNEL_SEARCH_S
+    most = MAX_SEARCH_S if search is None else MAX_KERNEL_SEARCH_S
     return SearchLimit(deadline=turn.received + min(seconds, most))
 
 
@@ -172,7 +172,7 @@ class SearchingBot(CompiledBot):
         kernel = cached_kernel(turn, kernel_for)
         game = turn.rules.name
         depth = self.max_depth(kernel)
-        limit = make_limit(turn, nodes=self.nodes, bounded=self.depth is not None, kernel=kernel)
+        limit = make_limit(turn, nodes=self.nodes, bounded=self.depth is not None, search=kernel)
         if kernel is None:
             evaluate = load_evaluation_for(game, self._evaluation)
             search = self.generic_search(turn)
@@ -250,7 +250,7 @@ class Greedy(CompiledBot):
         rules = turn.rules
         kernel = cached_kernel(turn, one_ply_for)
         if kernel is not None:
-            limit = make_limit(turn, nodes=None, kernel=kernel)
+            limit = make_limit(turn, nodes=None, search=kernel)
             found = kernel.search_one_ply(
                 turn.position, evaluation=evaluation_name(rules.name, self._evaluation), limit=limit
             )
@@ -308,7 +308,7 @@ class Uct(CompiledBot):
 
     def choose(self, turn: Turn) -> Choice:
         kernel = cached_kernel(turn, uct_for)
-        limit = make_limit(turn, nodes=self.sims, kernel=kernel)
+        limit = make_limit(turn, nodes=self.sims, search=kernel)
         found = kernel.search(turn.position, events=turn.events, below=turn.random.randrange, limit=limit)
         assert found.move is not None
         value = found.value if found.leaves else None

@@ -15,7 +15,7 @@ Line = tuple[M, ...]
 Bound = Literal["exact", "lower", "upper"]
 
 
-class Entry(NamedTuple):
+class TableEntry(NamedTuple):
     """A position's value, or a bound on it, from the point of view of the position itself."""
 
     value: float
@@ -27,7 +27,7 @@ class Entry(NamedTuple):
     line: tuple[Any, ...]
 
 
-class TranspositionTable(dict[Hashable, Entry]):
+class TranspositionTable(dict[Hashable, TableEntry]):
     """Entries by position key. A full table is cleared."""
 
     def __init__(self, max_entries: int = 50_000) -> None:
@@ -36,7 +36,7 @@ class TranspositionTable(dict[Hashable, Entry]):
         self.has_chance = False
         """True once a move had several outcomes; values then only hold at the same distance from the root."""
 
-    def put(self, key: Hashable, entry: Entry) -> None:
+    def put(self, key: Hashable, entry: TableEntry) -> None:
         if len(self) >= self._most:
             self.clear()
         self[key] = entry
@@ -116,7 +116,9 @@ class _AlphaBetaSearch(Generic[S, M]):
         if self._table is not None:
             bound: Bound = "upper" if best <= alpha else "lower" if best >= beta else "exact"
             value = best if self._has_ply_keys else _shift_win(best, ply)
-            self._table.put(self._key(state, ply), Entry(value, bound, plies_left, estimates == tree.estimates, line))
+            self._table.put(
+                self._key(state, ply), TableEntry(value, bound, plies_left, estimates == tree.estimates, line)
+            )
         return best, line
 
     def _search_moves(
@@ -191,7 +193,7 @@ class _AlphaBetaSearch(Generic[S, M]):
         return (key, ply) if self._has_ply_keys else key
 
 
-def _is_usable(entry: Entry, left: int) -> bool:
+def _is_usable(entry: TableEntry, left: int) -> bool:
     """Return whether a search of `left` plies would find the same, so that the table never changes a value."""
     return entry.depth == left or (entry.complete and entry.depth <= left)
 

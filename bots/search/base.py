@@ -186,18 +186,18 @@ def deepen(
     that of the last depth completed; its nodes are those of all depths, its leaves those of the completed ones. If none
     was completed, the move is the first legal one.
     """
-    found: SearchResult[M] | None = None
+    result: SearchResult[M] | None = None
     before, leaves = limit.nodes_spent, 0
     win = win_value(rules)
     for depth in range(1, max_depth + 1):
         try:
-            found = search(rules, root, depth=depth, limit=limit, **options)
+            result = search(rules, root, depth=depth, limit=limit, **options)
         except LimitReached:
             break
-        leaves += found.leaves
-        if found.complete or abs(found.value) == win - len(found.line):
+        leaves += result.leaves
+        if result.complete or abs(result.value) == win - len(result.line):
             break
-    if found is None:
+    if result is None:
         moves = rules.legal_moves(root)
-        found = SearchResult(0.0, moves[0] if moves else None, tuple(moves[:1]), 0, 0, 0, 0, False)
-    return replace(found, nodes=limit.nodes_spent - before, leaves=leaves)
+        result = SearchResult(0.0, moves[0] if moves else None, tuple(moves[:1]), 0, 0, 0, 0, False)
+    return replace(result, nodes=limit.nodes_spent - before, leaves=leaves)

@@ -140,8 +140,8 @@ def one_ply_for(rules: Game[Any, Any]) -> OnePlyKernel | None:
 
 def uct_for(rules: Game[Any, Any]) -> TreeSearch:
     """Return the Monte Carlo tree search of one of the games in `UCT_GAMES`."""
-    kernel: TreeSearch = resolve_name(_UCT_PATHS[rules.name])(rules)
-    return kernel
+    search: TreeSearch = resolve_name(_UCT_PATHS[rules.name])(rules)
+    return search
 
 
 def raider_for(rules: Game[Any, Any]) -> Policy:

@@ -101,7 +101,7 @@ class Method:
 
 
 class ScheduledGame(NamedTuple):
-    """A game to play: the genes on seats 0 and 1 by index, and the seeds of deal and dice as in `Seats`."""
+    """A game to play: the genes on seats 0 and 1 by index, and the seeds of deal and dice as in `GameSpec`."""
 
     first: int
     second: int

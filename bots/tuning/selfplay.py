@@ -145,15 +145,15 @@ def _check_version(version: str) -> None:
         raise ArenaFault(f"a worker has bot-arena {VERSION}, the tuning {version}: all of it needs the same version")
 
 
-def play(setup: Setup, seats: GameSpec, second_setup: Setup | None = None) -> FinishedGame:
+def play(setup: Setup, spec: GameSpec, second_setup: Setup | None = None) -> FinishedGame:
     """Play one game. Seat 1 may have its own search, `second_setup`. Raises `UsageFault` as `check_setup` does."""
     rules = rules_and_kernel(setup)[0]
     setups = setup, second_setup or setup
     kernels = [rules_and_kernel(each)[1] for each in setups]
-    deal = hashlib.sha256(seats.start.encode()).digest()
-    own = seats.start if seats.dice is None else seats.dice
+    deal = hashlib.sha256(spec.start.encode()).digest()
+    own = spec.start if spec.dice is None else spec.dice
     key = hashlib.sha256(own.encode()).digest()
-    weights = seats.first, seats.second
+    weights = spec.first, spec.second
     state, moves = rules.initial(Dice(deal, 0))[0], []
     states = [state]
     while (seat := rules.to_move(state)) is not None:

@@ -77,7 +77,7 @@ class FlatValues:
         return float(self._values[sum(digit * weight for digit, weight in zip(digits, self._weights, strict=True))])
 
     def arrays(self, places: Sequence[int]) -> tuple[Any, list[int]]:
-        """Return the values and the weights of territories at these places, as in `Table.flat`."""
+        """Return the values and the weights of territories at these places, as in `Table.arrays`."""
         return self._values, [self._weights[place] for place in places]
 
 

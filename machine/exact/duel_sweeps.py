@@ -1,8 +1,8 @@
 """Sweeps over the full boards of bounded Risk: one improves values by the moves, the other proves an error bound.
 
-A value is a 32-bit integer, `ONE` for a win of the mover. Its index in a row is the set of territories held by the
-mover's opponent, who is the mover after the move; so a row is read in the order in which it is written. All boards of a
-row go through a move together, and the inner loops have no branches: many times faster than board by board.
+A value is a 32-bit integer, `WIN_VALUE` for a win of the mover. Its index in a row is the set of territories held by
+the mover's opponent, who is the mover after the move; so a row is read in the order in which it is written. All boards
+of a row go through a move together, and the inner loops have no branches: many times faster than board by board.
 """
 
 from __future__ import annotations
@@ -127,10 +127,9 @@ def sweep(
         change = max(change, _store_values(values[at * boards : (at + 1) * boards], best))
     return change
 
-
-# The true values lie within value ± margin if sweeps leave no margin wider than it began (A. Hartmanns and B. L.
-# Kaminski, Optimistic value iteration, 2020). Sweeps preserve the order of bounds, so repeating the same sweeps would
-# narrow all bounds down to the only fixed point, the true values.
+    # The true values lie within value ± margin if sweeps leave no margin wider than it began (A. Hartmanns and B. L.
+    # Kaminski, Optimistic value iteration, 2020). Sweeps preserve the order of bounds, so repeating the same sweeps
+    # would narrow all bounds down to the only fixed point, the true values.
 
 
 @compiled

@@ -47,9 +47,9 @@ def equilibrium_of(game: str) -> Strategy:
     return _kuhn() if game == "kuhn" else read_table(LEDUC_FILE, *single_hand(game))[0]
 
 
-def knowledge_of(rules: Game[Any, Any], table: PokerState) -> Knowledge:
+def knowledge_of(rules: Game[Any, Any], state: PokerState) -> Knowledge:
     """Return the strategy key for the seat to move, valid in any hand of a match."""
-    return table.seat ^ table.hand % 2, rules.information_set(table, table.seat)
+    return state.seat ^ state.hand % 2, rules.information_set(state, state.seat)
 
 
 def _kuhn() -> Strategy:
@@ -77,7 +77,7 @@ def write_table(path: Path, rules: Poker, strategy: Strategy, facts: Mapping[str
     write_output(path, f'{json.dumps(head)[:-1]}, "strategy": {{\n{lines}\n}}}}\n'.encode())
 
 
-def read_table(path: Path, rules: Poker, table: PokerState) -> tuple[Strategy, dict[str, Any]]:
+def read_table(path: Path, rules: Poker, start: PokerState) -> tuple[Strategy, dict[str, Any]]:
     """Return the strategy and the header that `write_table` wrote. Raises `UsageFault` for an invalid file."""
     try:
         head = json.loads(decode(path.read_bytes()))
@@ -85,7 +85,7 @@ def read_table(path: Path, rules: Poker, table: PokerState) -> tuple[Strategy, d
         if head["game"] != rules.name or head["parts"] != PROBABILITY_UNITS:
             raise ValueError(head["game"])
         strategy: dict[Knowledge, tuple[float, ...]] = {}
-        for key, count in _count_moves(rules, table).items():
+        for key, count in _count_moves(rules, start).items():
             row = rows[_format_key(rules, key)]
             if len(row) != count or sum(row) != PROBABILITY_UNITS or min(row) < 0:
                 raise ValueError(row)
@@ -95,10 +95,10 @@ def read_table(path: Path, rules: Poker, table: PokerState) -> tuple[Strategy, d
     return strategy, head
 
 
-def decisions_of(rules: Poker, table: PokerState) -> dict[Knowledge, list[PokerState]]:
+def decisions_of(rules: Poker, start: PokerState) -> dict[Knowledge, list[PokerState]]:
     """Return all information sets in which a seat has to move, each with its states."""
     found: dict[Knowledge, list[PokerState]] = {}
-    waiting = [table]
+    waiting = [start]
     while waiting:
         state = waiting.pop()
         if rules.to_move(state) is None:
@@ -112,8 +112,8 @@ def decisions_of(rules: Poker, table: PokerState) -> dict[Knowledge, list[PokerS
     return found
 
 
-def _count_moves(rules: Poker, table: PokerState) -> dict[Knowledge, int]:
-    return {key: len(rules.legal_moves(states[0])) for key, states in decisions_of(rules, table).items()}
+def _count_moves(rules: Poker, start: PokerState) -> dict[Knowledge, int]:
+    return {key: len(rules.legal_moves(states[0])) for key, states in decisions_of(rules, start).items()}
 
 
 def _format_key(rules: Poker, key: Knowledge) -> str:

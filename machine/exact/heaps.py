@@ -9,7 +9,7 @@ from protocol.games.base import NO_DICE, Game
 from protocol.games.grundy import Grundy
 from protocol.games.nim import Nim
 from protocol.games.theory.heaps import GRUNDY_RULE, HeapRule, nim_rule
-from protocol.games.theory.impartial import Move, outcome
+from protocol.games.theory.impartial import HeapMove, outcome
 
 
 def theory_of(rules: Game[Any, Any]) -> tuple[HeapRule, bool]:
@@ -17,7 +17,7 @@ def theory_of(rules: Game[Any, Any]) -> tuple[HeapRule, bool]:
     return (nim_rule(rules.take), rules.misere) if isinstance(rules, Nim) else (GRUNDY_RULE, False)
 
 
-def to_message_move(heaps: tuple[int, ...], move: Move) -> dict[str, int]:
+def to_message_move(heaps: tuple[int, ...], move: HeapMove) -> dict[str, int]:
     """Return a move of the theory, on the first heap of its size, in the format of messages."""
     heap = heaps.index(move.heap)
     if len(move.parts) == 1:

@@ -21,7 +21,7 @@ MIN_CHOICES, MAX_CHOICES = 2, 5
 MAX_ROUNDS = 10_000
 MAX_PAYOFF = 1_000_000
 CHANCE_DENOMINATOR = 10_000
-"""Chances are whole multiples of 1 / PARTS."""
+"""Chances are whole multiples of 1 / CHANCE_DENOMINATOR."""
 _EXACT = Context(traps=[InvalidOperation, Inexact])
 MAX_NAME_CHARS = 20
 

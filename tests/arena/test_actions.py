@@ -15,7 +15,7 @@ from arena.operator.changes import DisconnectedBots, Register, Revoke
 from arena.operator.client import connect_to_url
 from arena.operator.requests import COMMAND_LINE_ORIGIN
 from arena.operator.status import ServerStatus, StatusRequest
-from arena.store.actions import MAX_CONCERNED_NAMES, Action, actions_page, log_action
+from arena.store.actions import MAX_CONCERNED_NAMES, AuditEntry, actions_page, log_action
 from arena.store.registry import add_bots, anonymize_bot, rename_bot
 from arena.store.store import Store
 from commands import call
@@ -27,12 +27,12 @@ pytestmark = EVERY_DATABASE
 TOKEN = "secret"
 
 
-def told(store: Store) -> list[Action]:
+def told(store: Store) -> list[AuditEntry]:
     """All that is kept, the newest first."""
     return store.read(actions_page, limit=500).rows
 
 
-def facts(action: Action) -> tuple[str, str, list[str], str | None]:
+def facts(action: AuditEntry) -> tuple[str, str, list[str], str | None]:
     return action.by, action.do, action.concerns, action.fault
 
 

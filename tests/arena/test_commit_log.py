@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from arena.host import commit_log
-from arena.host.commit_log import CommitLog, Entry
+from arena.host.commit_log import CommitLog, JournalEntry
 from arena.host.journal import Journal
 from referee.record import write_line
 from referee_table import Table
@@ -43,7 +43,7 @@ def played(folder: Path, lines: list[bytes], matches: int = 3) -> dict[str, byte
     for match in sizes:
         commit_log.journal_path(folder, match).touch()
     for line in lines:
-        log.commit([Entry(match, sizes[match], line) for match in sizes])
+        log.commit([JournalEntry(match, sizes[match], line) for match in sizes])
         for match in sizes:
             with commit_log.journal_path(folder, match).open("ab") as journal:
                 journal.write(line)
@@ -146,8 +146,8 @@ def test_a_group_that_could_not_be_synced_is_written_over(
 
         patch.setattr(os, "fdatasync", fail)
         with pytest.raises(OSError, match="No space left"):
-            log.commit([Entry("m-1", 0, lines[0] + lines[1])])
-    log.commit([Entry("m-1", 0, lines[0])])
+            log.commit([JournalEntry("m-1", 0, lines[0] + lines[1])])
+    log.commit([JournalEntry("m-1", 0, lines[0])])
     killed(log)
     commit_log.restore_journals(folder)
     assert kept(folder) == {"m-1": lines[0]}
@@ -170,7 +170,7 @@ def test_a_log_that_could_not_be_emptied_is_when_it_has_grown_by_as_much(
     for line in lines * 40:
         with commit_log.journal_path(folder, "m-1").open("ab") as journal:
             journal.write(line)
-        log.commit([Entry("m-1", size, line)])
+        log.commit([JournalEntry("m-1", size, line)])
         size += len(line)
         if log._emptying_thread is not None:
             log._emptying_thread.join()

@@ -179,7 +179,7 @@ def test_how_long_an_answer_is_waited_for() -> None:
     limit.hurry()
     assert limit.connect_timeout_s() == 2
     assert [limit.deadline(asked) for asked in (980.0, 999.0, 1003.0, 1007.0)] == [1002.5, 1002.5, 1005.5, 1007.5]
-    assert AnswerLimit(DatabaseTimeouts(), clock=lambda: now, process=limit).deadline(1003.0) == 1005.5
+    assert AnswerLimit(DatabaseTimeouts(), clock=lambda: now, process_limit=limit).deadline(1003.0) == 1005.5
     now = 1100.0
     limit.hurry()
     assert limit.deadline(1100.0) == 1007.5, "it is about to end since the first time"

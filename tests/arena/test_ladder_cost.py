@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from arena.ratings import rating_system, trueskill_update
-from arena.ratings.rating_system import Standing
+from arena.ratings.rating_system import RatingStanding
 
-NEW = Standing()
-OTHER = Standing(30.0, 4.0, 20)
+NEW = RatingStanding()
+OTHER = RatingStanding(30.0, 4.0, 20)
 
 
 @pytest.mark.parametrize(
@@ -21,11 +21,11 @@ OTHER = Standing(30.0, 4.0, 20)
         ([NEW] * 6, [1, 1, 1, 2, 2, 3], 1),
         ([OTHER, *[NEW] * 5], [1] * 6, 6),
         ([OTHER, OTHER, *[NEW] * 4], [1] * 6, 15),
-        ([Standing(20.0 + seat, 4.0, 20) for seat in range(4)], [1] * 4, 24),
+        ([RatingStanding(20.0 + seat, 4.0, 20) for seat in range(4)], [1] * 4, 24),
     ],
 )
 def test_a_tie_is_computed_once_for_each_order_of_the_ratings_in_it(
-    standings: list[Standing], ranks: list[int], rows: int, monkeypatch: pytest.MonkeyPatch
+    standings: list[RatingStanding], ranks: list[int], rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     computed = []
     update = trueskill_update.update

@@ -15,7 +15,7 @@ from alembic.config import Config
 from sqlalchemy import Connection
 
 from arena.ratings import rating_system
-from arena.ratings.rating_system import Standing
+from arena.ratings.rating_system import RatingStanding
 from arena.store import upgrade as upgrading
 from arena.store.annulment import annul_matches
 from arena.store.database import StoreError
@@ -97,8 +97,8 @@ def test_every_rated_match_is_rated_again_in_the_pool_of_its_preset(first: Path)
         ]
         assert store.read(rated_pools) == ["nim", "nim/classic", "nim/sticks", "risk-campaign/grid"]
         assert store.read(rated_pools, "nim") == ["nim", "nim/classic", "nim/sticks"]
-        once = rating_system.rate("nim/sticks", [Standing(), Standing()], ["1", "1"], [1, 2]).seats[0]
-        assert store.read(standings_of, "ann")["nim/sticks"] == Standing(once.mu_after, once.sigma_after, 1, "1")
+        once = rating_system.rate("nim/sticks", [RatingStanding(), RatingStanding()], ["1", "1"], [1, 2]).seats[0]
+        assert store.read(standings_of, "ann")["nim/sticks"] == RatingStanding(once.mu_after, once.sigma_after, 1, "1")
         assert [row.played for row in store.read(leaderboard_of, "nim/classic")] == [2, 2]
         assert store.read(record_of, "m1") == b"record"
         assert [bot.name for bot in store.read(all_bots)] == ["ann", "bob"]

@@ -22,7 +22,14 @@ from arena.network.rate_limits import FREE_FAILURES
 from arena.operations.administration import all_handlers
 from arena.operator import credentials
 from arena.operator.channel import MAX_PENDING_REQUESTS
-from arena.operator.client import NoAnswer, NoServer, OperatorTimeouts, TokenRefused, connect_to_folder, connect_to_url
+from arena.operator.client import (
+    NoServer,
+    NoServerAnswer,
+    OperatorTimeouts,
+    TokenRefused,
+    connect_to_folder,
+    connect_to_url,
+)
 from arena.operator.requests import MAX_REQUEST_BYTES, OperationHandler, Request
 from arena.operator.status import ServerStatus, StatusRequest
 from arena.store.annulment import AnnulmentOutcome
@@ -184,7 +191,7 @@ async def test_a_request_that_is_too_large_is_not_sent_and_of_many_at_once_each_
         with pytest.raises(UsageFault, match="64 requests are under way on this connection: wait for an answer"):
             await operator.ask(Count(to=1), dict)
     for task in resting:
-        with pytest.raises(NoAnswer):
+        with pytest.raises(NoServerAnswer):
             await task
 
 
@@ -205,7 +212,7 @@ async def test_what_goes_on_while_it_is_heard_ends_when_its_operator_leaves(serv
         asking = asyncio.create_task(operator.ask(Rest(), dict, on_event=lambda event: begun.set()))
         await asyncio.wait_for(begun.wait(), WITHIN)
     await asyncio.wait_for(reports.left.wait(), WITHIN)
-    with pytest.raises(NoAnswer, match="ended the connection before it answered"):
+    with pytest.raises(NoServerAnswer, match="ended the connection before it answered"):
         await asking
 
 
@@ -399,7 +406,7 @@ async def test_an_answer_of_another_version_is_a_line(serve: Any) -> None:
     served = await operated(serve)
     says = r"answers like another version: restart it with this version: Expected `int`, got `array` - at `\$.matches`"
     async with connect_to_url(at(served), TOKEN) as operator:
-        with pytest.raises(NoAnswer, match=says):
+        with pytest.raises(NoServerAnswer, match=says):
             await operator.ask(StatusRequest(), AnnulmentOutcome)
         with pytest.raises(UsageFault, match=r"^status: most is 1180591620717411303424: "):
             await operator.ask(StatusRequest(most=2**70), ServerStatus)
@@ -417,7 +424,7 @@ def test_credentials_are_for_their_owner_alone_and_hold_a_token(tmp_path: Path) 
 async def test_a_server_that_hangs_does_not_answer(tmp_path: Path) -> None:
     silent = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
     url = f"ws://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
-    with pytest.raises(NoAnswer, match=f"^the server at {url} does not answer within 0.2 s: see its log$"):
+    with pytest.raises(NoServerAnswer, match=f"^the server at {url} does not answer within 0.2 s: see its log$"):
         async with connect_to_url(url, TOKEN, timeouts=OperatorTimeouts(connect_timeout_s=0.2)):
             pass
     silent.close()

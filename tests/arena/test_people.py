@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from arena.host.session import Session
+from arena.host.session import ClientSession
 from arena.operator.changes import SetPeople
 from arena.replay.verify import verify_record
 from arena.server.seek_index import ActiveSeek, match_spec_of, pool_of
@@ -36,7 +36,7 @@ BOTS, PEOPLE = "nim/classic", "nim/classic:people"
 
 def seek(bot: str, *, person: bool = False, rated: bool = True, people_rated: bool = True) -> ActiveSeek:
     kind = match_spec_of(load_game("nim"), rated=rated)
-    session = cast(Session, Bot(bot, person=person))
+    session = cast(ClientSession, Bot(bot, person=person))
     return ActiveSeek(session, bot, "s", kind, frozenset(), 0.0, people_rated=people_rated)
 
 

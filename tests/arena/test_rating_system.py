@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.ratings import rating_system
-from arena.ratings.rating_system import NEW_VERSION_SIGMA, SIGMA, Rating, Standing
+from arena.ratings.rating_system import NEW_VERSION_SIGMA, SIGMA, Rating, RatingStanding
 from protocol.errors import BadRecord, UnknownGame
 from referee.result import Ratings
 
 
-def rated(game: str, ranks: list[int], *standings: Standing, versions: list[str] | None = None) -> Ratings:
-    given_standings = list(standings) or [Standing()] * len(ranks)
+def rated(game: str, ranks: list[int], *standings: RatingStanding, versions: list[str] | None = None) -> Ratings:
+    given_standings = list(standings) or [RatingStanding()] * len(ranks)
     return rating_system.rate(game, given_standings, versions or [""] * len(ranks), ranks)
 
 
@@ -70,7 +70,7 @@ def test_tied_losers_behind_a_winner_are_updated_equally() -> None:
 
 
 def test_the_order_of_the_seats_does_not_matter() -> None:
-    a, b, c = Standing(20, 3, 5), Standing(25, 4, 5), Standing(31, 2, 5)
+    a, b, c = RatingStanding(20, 3, 5), RatingStanding(25, 4, 5), RatingStanding(31, 2, 5)
     one = rated("tictactoe", [2, 2, 1], a, b, c).seats
     other = rated("tictactoe", [1, 2, 2], c, b, a).seats
     for seat, same_seat in zip(one, reversed(other), strict=True):
@@ -79,7 +79,7 @@ def test_the_order_of_the_seats_does_not_matter() -> None:
 
 def test_a_tie_in_a_game_without_draws_never_raises_sigma() -> None:
     for gap in (0, 1, 5, 30, 300):
-        standings = (Standing(25 + gap, 2, 9), Standing(25, 3, 9))
+        standings = (RatingStanding(25 + gap, 2, 9), RatingStanding(25, 3, 9))
         strong, weak = rated("nim", [1, 1], *standings).seats
         assert strong.sigma_after <= 2
         assert weak.sigma_after <= 3
@@ -91,7 +91,7 @@ def test_a_tie_in_a_game_without_draws_never_raises_sigma() -> None:
 @pytest.mark.parametrize("ranks", [[1, 2], [2, 1], [1, 1]])
 @pytest.mark.parametrize("gap", [60, 300, 5000])
 def test_gaps_beyond_double_precision_are_rated_all_the_same(game: str, ranks: list[int], gap: int) -> None:
-    strong, weak = rated(game, ranks, Standing(gap, 0.7, 99), Standing(0, 0.8, 99)).seats
+    strong, weak = rated(game, ranks, RatingStanding(gap, 0.7, 99), RatingStanding(0, 0.8, 99)).seats
     assert strong.mu_after <= gap * (1 + 1e-12)
     assert weak.mu_after >= -1e-9
     assert 0 < strong.sigma_after <= 0.7 * (1 + 1e-12)
@@ -101,32 +101,34 @@ def test_gaps_beyond_double_precision_are_rated_all_the_same(game: str, ranks: l
 
 
 def test_a_new_version_raises_sigma_a_little_before_the_match_is_rated() -> None:
-    standing = Standing(30, 1.0, 50, "1.0")
-    seat = rated("nim", [1, 2], standing, Standing(), versions=["1.1", ""]).seats[0]
+    standing = RatingStanding(30, 1.0, 50, "1.0")
+    seat = rated("nim", [1, 2], standing, RatingStanding(), versions=["1.1", ""]).seats[0]
     assert seat.sigma_before == pytest.approx(math.hypot(1.0, NEW_VERSION_SIGMA))
     assert seat.mu_before == 30
 
 
 @pytest.mark.parametrize("version", ["1.0", ""])
 def test_the_same_version_or_none_leaves_sigma_as_it_was(version: str) -> None:
-    seat = rated("nim", [1, 2], Standing(30, 1.0, 50, "1.0"), Standing(), versions=[version, ""]).seats[0]
+    seat = rated("nim", [1, 2], RatingStanding(30, 1.0, 50, "1.0"), RatingStanding(), versions=[version, ""]).seats[0]
     assert seat.sigma_before == 1.0
 
 
 def test_a_first_version_is_nothing_new_and_sigma_never_exceeds_the_initial_one() -> None:
-    newcomer, unsure = rated("nim", [1, 2], Standing(), Standing(20, 8.3, 1, "a"), versions=["1", "b"]).seats
+    newcomer, unsure = rated(
+        "nim", [1, 2], RatingStanding(), RatingStanding(20, 8.3, 1, "a"), versions=["1", "b"]
+    ).seats
     assert newcomer.sigma_before == SIGMA
     assert unsure.sigma_before == SIGMA
 
 
 def test_a_bot_that_does_not_change_grows_ever_more_certain() -> None:
-    one, two = Standing(), Standing()
+    one, two = RatingStanding(), RatingStanding()
     for number in range(60):
         ranks = [1, 2] if number % 2 else [2, 1]
         first, second = rated("nim", ranks, one, two).seats
         assert first.sigma_after < one.sigma
-        one = Standing(first.mu_after, first.sigma_after, number + 1)
-        two = Standing(second.mu_after, second.sigma_after, number + 1)
+        one = RatingStanding(first.mu_after, first.sigma_after, number + 1)
+        two = RatingStanding(second.mu_after, second.sigma_after, number + 1)
     assert one.sigma < 1.5
 
 
@@ -138,7 +140,7 @@ def test_what_was_rated_can_be_computed_again_from_the_ratings_alone(
     skills: list[tuple[float, float]], places: list[int]
 ) -> None:
     ranks = places[: len(skills)]
-    ratings = rated("tictactoe", ranks, *(Standing(mu, sigma, 3) for mu, sigma in skills))
+    ratings = rated("tictactoe", ranks, *(RatingStanding(mu, sigma, 3) for mu, sigma in skills))
     assert rating_system.recompute(ratings, ranks) == ratings.seats
     rating_system.check_ratings("tictactoe", ratings, ranks)
 
@@ -193,7 +195,7 @@ def test_the_conservative_score_is_three_sigmas_down() -> None:
 
 
 def test_the_version_that_a_bot_comes_with_is_the_one_it_is_rated_in() -> None:
-    for standing in (Standing(), Standing(30, 1.0, 50, "1.0")):
+    for standing in (RatingStanding(), RatingStanding(30, 1.0, 50, "1.0")):
         assert rating_system.standing_for_version(standing, "1.1").version == "1.1"
         assert rating_system.standing_for_version(standing, "") == standing
 

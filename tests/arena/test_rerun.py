@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 import rerun_bots
-from arena.rerun.fork import Action, BranchPlayers, Continuation, RecordAgreement, follow_record, play_continuation
+from arena.rerun.fork import BranchPlayers, Continuation, RecordAgreement, SeatAction, follow_record, play_continuation
 from arena.rerun.worth import Worth, describe_difference, measure_worth, total_worths
 from arena.store.result_queries import record_of
 from arena.store.store import Store
@@ -134,7 +134,7 @@ def test_a_difference_is_told_with_both_moves_and_what_each_came_to() -> None:
         0,
         0,
         (0, 1),
-        Action((1, 2)),
+        SeatAction((1, 2)),
     )
     # 1-2: after "1 of heap 0" first moves are 1 of heap 1, then the last: won. After "2 of heap 1" the other wins.
     found = continued(record, 0, ["Last", "First"], ["First", "First"], 10)
@@ -194,7 +194,7 @@ def test_where_the_recorded_bot_left_the_new_one_plays_on(tmp_path: Path, ends: 
     record = record_reader.read_record(body, match)
     fork = followed(record, 0, "First").fork
     assert fork is not None
-    assert (fork.ply, fork.recorded_action.out, fork.new_action) == (2, record.footer.reason, Action((2, 1)))
+    assert (fork.ply, fork.recorded_action.out, fork.new_action) == (2, record.footer.reason, SeatAction((2, 1)))
     both = ["First", "First"]
     assert [(each.old, each.new) for each in continued(record, 0, both, both, 2)] == [(0.0, 1.0)] * 2
     assert followed(record, 0, "GivesUp").fork is None  # it is lost either way
@@ -204,7 +204,7 @@ def test_a_bot_that_leaves_has_lost_from_there_on() -> None:
     record = recorded("nim", ["First", "First"], {"heaps": [1, 1, 1]})
     fork = followed(record, 0, "GivesUp").fork
     assert fork is not None
-    assert fork.new_action == Action(out="resigned")
+    assert fork.new_action == SeatAction(out="resigned")
     found = continued(record, 0, ["GivesUp", "First"], ["First", "First"], 1)
     assert [(each.old, each.new) for each in found] == [(1.0, 0.0)]
 

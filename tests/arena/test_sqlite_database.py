@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from arena.ratings import rating_system
-from arena.ratings.rating_system import Standing
+from arena.ratings.rating_system import RatingStanding
 from arena.store.database import DatabaseNotFound, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.database_url import open_database_url
 from arena.store.finish import StorableMatch, finish_matches
@@ -197,7 +197,7 @@ def test_what_was_written_as_the_database_was_removed_does_not_count(store: Stor
         store.write(finish_matches, [StorableMatch(result("m1"), close)])
     elsewhere.rename(store.database.file)
     assert store.write(finish_matches, [StorableMatch(result("m1"), lambda ratings: b"")]) == [
-        rating_system.rate("nim/classic", [Standing()] * 2, ["1", "1"], [1, 2])
+        rating_system.rate("nim/classic", [RatingStanding()] * 2, ["1", "1"], [1, 2])
     ]
     assert len(list(store.iterate(iter_results))) == 1
 

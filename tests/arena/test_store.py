@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from arena.ratings import rating_system
-from arena.ratings.rating_system import Standing
+from arena.ratings.rating_system import RatingStanding
 from arena.store.data_folder import DataFolderInUse, lock
 from arena.store.database import SchemaMismatch, StoreError
 from arena.store.finish import StorableMatch, finish_matches
@@ -61,8 +61,8 @@ def finished(done: Result) -> StorableMatch:
 
 def test_a_rated_match_moves_both_standings(store: Store) -> None:
     (ratings,) = store.write(finish_matches, [finished(result("m1"))])
-    assert ratings == rating_system.rate("nim/classic", [Standing(), Standing()], ["1", "1"], [1, 2])
-    assert store.read(standings_of, "ANN") == {"nim/classic": Standing(*ratings_after(ratings, 0), 1, "1")}
+    assert ratings == rating_system.rate("nim/classic", [RatingStanding(), RatingStanding()], ["1", "1"], [1, 2])
+    assert store.read(standings_of, "ANN") == {"nim/classic": RatingStanding(*ratings_after(ratings, 0), 1, "1")}
     assert store.read(standings_of, "nobody") == {}
 
 
@@ -127,7 +127,7 @@ def broken(match: str) -> StorableMatch:
 
 
 def test_a_match_whose_record_can_not_be_made_leaves_nothing_and_takes_nothing_with_it(store: Store) -> None:
-    alone = rating_system.rate("nim/classic", [Standing(), Standing()], ["1", "1"], [1, 2])
+    alone = rating_system.rate("nim/classic", [RatingStanding(), RatingStanding()], ["1", "1"], [1, 2])
     assert store.write(finish_matches, [finished(result("m1")), broken("m2"), finished(result("m3"))]) == [alone]
     assert [one.match for one in list(store.iterate(iter_results))] == ["m1"]
     assert store.read(standings_of, "ann")["nim/classic"].matches == 1

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bots.environments.batched.batch import make_batch
-from bots.environments.lockstep import Difference, Lockstep
+from bots.environments.lockstep import Disagreement, Lockstep
 from machine.exact import duel
 from machine.exact.duel_file import MappedValues
 from machine.exact.duel_shape import shape_of
@@ -86,7 +86,7 @@ class OneOff(Lockstep):
 
 def test_the_proof_tells_the_first_difference_and_what_each_of_both_has() -> None:
     with pytest.raises(
-        Difference, match=r"(vector|mask|position after action \d): .* in the batch, .* by the reference"
+        Disagreement, match=r"(vector|mask|position after action \d): .* in the batch, .* by the reference"
     ):
         OneOff("tictactoe", {}, 2, seed=1).run(1)
 

@@ -16,8 +16,8 @@ from bots.client.nodes import (
     MAX_ATTEMPTS,
     MAX_COMPLAINTS,
     MAX_REDIRECTS,
+    CloseConnection,
     Connect,
-    Disconnect,
     NodeProtocol,
     NodeRouter,
     RoutedEffect,
@@ -158,7 +158,7 @@ def test_the_seeks_of_a_node_that_is_lost_are_sought_anew(roaming: Roaming, scri
 def test_where_a_node_cannot_be_reached_the_first_is_asked_again(roaming: Roaming) -> None:
     tries = [roaming.talks[B].handle_failed_attempt() for _ in range(MAX_ATTEMPTS)]
     assert tries[:-1] == [[]] * (MAX_ATTEMPTS - 1)
-    assert Disconnect(B) in tries[-1]
+    assert CloseConnection(B) in tries[-1]
     assert sent(roaming.nodes.run_step(lambda: roaming.conversation.retry_seek("nim"))) == [(FIRST, "Seek")]
 
 
@@ -168,7 +168,7 @@ def test_a_bot_whose_first_node_stays_away_plays_at_others_that_it_had_named(scr
     roaming.does(roaming.talks[FIRST].handle_lost(1006))
     tries = [roaming.does(roaming.talks[FIRST].handle_failed_attempt()) for _ in range(MAX_ATTEMPTS + 1)]
     assert tries == [[]] * (MAX_ATTEMPTS - 1) + [[Connect(B)], []]
-    assert [roaming.talks[B].handle_failed_attempt() for _ in range(MAX_ATTEMPTS)][-1] == [Disconnect(B)]
+    assert [roaming.talks[B].handle_failed_attempt() for _ in range(MAX_ATTEMPTS)][-1] == [CloseConnection(B)]
     assert roaming.does(roaming.talks[FIRST].handle_failed_attempt()) == [Connect(C)]
     assert sent(roaming.hear(C, replace(script.welcome(), url=C, nodes=[A, B]))) == [(C, "Seek")]
     assert roaming.does(roaming.talks[FIRST].handle_failed_attempt()) == []
@@ -182,7 +182,7 @@ def test_a_node_with_a_match_is_tried_for_ever(roaming: Roaming, script: Any) ->
     roaming.hear(B, script.start(seek="s1"))
     roaming.does(roaming.talks[B].handle_lost(1006))
     assert not any(
-        isinstance(effect, Disconnect) for _ in range(9) for effect in roaming.talks[B].handle_failed_attempt()
+        isinstance(effect, CloseConnection) for _ in range(9) for effect in roaming.talks[B].handle_failed_attempt()
     )
 
 
@@ -233,7 +233,7 @@ def test_where_the_first_url_leads_to_a_node_of_which_there_is_a_connection_one_
         "close": lambda: roaming.does(roaming.talks[B].handle_lost(SUPERSEDED)),
     }
     effects = [effect for step in (steps if told == "welcome first" else reversed(steps)) for effect in steps[step]()]
-    assert Disconnect(B) in effects
+    assert CloseConnection(B) in effects
     assert not any(isinstance(effect, Stop) for effect in effects)
     roaming.hear(FIRST, script.start(resumed=True))
     assert len(roaming.hear(FIRST, script.turn())) == 1

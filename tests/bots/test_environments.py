@@ -24,7 +24,7 @@ from measuring.value_registry import load_value
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, UnknownGame, UsageFault
 from protocol.games import NAMES, game_class, load_game
-from protocol.games.risk.campaign import Attack, Draft, End
+from protocol.games.risk.campaign import Attack, Draft, EndTurn
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE
 from volumes import examples
@@ -266,8 +266,8 @@ def test_a_campaign_has_numbers_for_drafts_attacks_and_the_end() -> None:
     assert drafts == {0: rules.legal_moves(state)[0], **{1 + at: Draft(((at, state.units),)) for at in own}}
     state, _ = rules.apply(state, drafts[0], Dice(bytes(32), 1))
     attacks = encoding.moves(state)
-    assert {type(move) for move in attacks.values()} == {Attack, End}
-    assert attacks[encoding.actions - 1] == End()
+    assert {type(move) for move in attacks.values()} == {Attack, EndTurn}
+    assert attacks[encoding.actions - 1] == EndTurn()
 
 
 def test_a_masked_action_is_refused_with_those_that_are_legal_and_nothing_has_happened() -> None:

@@ -11,7 +11,7 @@ import pytest
 from bots.search.risk.campaign_uct import PRIOR_RUSH_TRUST, OpponentModel
 from bots.search.risk.policies import POLICY_COUNT, RAID, RUSH, RaidPolicy
 from protocol.dice import Dice
-from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from protocol.messages import Event
 
 Player = Callable[[Position], Move]
@@ -34,7 +34,7 @@ def rushing(rules: Campaign) -> Player:
             return Draft(((front, state.units),))
         attacks = [move for move in rules.legal_moves(state) if isinstance(move, Attack)]
         best = max(attacks, key=lambda move: move.units - troops[move.to], default=None)
-        return best if best is not None and best.units > troops[best.to] else End()
+        return best if best is not None and best.units > troops[best.to] else EndTurn()
 
     return choose
 

@@ -28,7 +28,7 @@ from protocol.dice import Dice
 from protocol.errors import IllegalMove
 from protocol.games.base import NO_DICE
 from protocol.games.risk.battle import battle_odds
-from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from volumes import examples
 
 size_of = kept(campaign_search.attack_size)
@@ -138,7 +138,7 @@ class Plain:
         if (over := self.over(state, ply)) is not None:
             return over
         if attacks == 0 and state.phase == "attack":
-            state = self.rules.outcomes(state, End())[0][1]
+            state = self.rules.outcomes(state, EndTurn())[0][1]
             if (over := self.over(state, ply)) is not None:
                 return over
         if state.phase == "draft":
@@ -147,7 +147,7 @@ class Plain:
             return self.calm(state, min(3, attacks) if self.horizon == "calm" else 0, ply)
         best = max if state.seat == self.seat else min
         found = []
-        moves: list[Move] = [*self.attacks_of(state, self.candidates), End()]
+        moves: list[Move] = [*self.attacks_of(state, self.candidates), EndTurn()]
         for move in moves:
             mean = 0.0
             for chance, after in self.results(state, move):

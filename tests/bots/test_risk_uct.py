@@ -13,7 +13,7 @@ from bots.search import SearchLimit
 from bots.search.risk.campaign_uct import CampaignUct
 from bots.search.risk.policies import RaidPolicy
 from protocol.dice import Dice
-from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from turns import play, turn
 from volumes import examples
 
@@ -128,6 +128,6 @@ def test_a_value_is_told_only_where_there_was_a_choice() -> None:
     rules = Campaign({"map": "south-america"})
     spent = Position((0, 0, 1, 1), (1, 1, 2, 30), "attack", 0, 3, 5, (), 0, 9)
     chosen = Uct("uct", sims=100).choose(turn(rules, spent))
-    assert rules.decode_move(chosen.move) == End()
+    assert rules.decode_move(chosen.move) == EndTurn()
     assert chosen.value is None
     assert Uct("uct", sims=100).choose(turn(rules, rules.initial(Dice(bytes(32), 0))[0])).value is not None

@@ -43,7 +43,7 @@ def turn(bank: float, increment: float = 0.0) -> Turn:
 
 def allowed(bank: float, increment: float = 0.0, *, kernel: Kernel | None = KERNEL) -> float:
     """Seconds of thought; 0 where the move is to be made at once."""
-    deadline = make_limit(turn(bank, increment), nodes=None, kernel=kernel).deadline
+    deadline = make_limit(turn(bank, increment), nodes=None, search=kernel).deadline
     return 0.0 if deadline is None else deadline - 100.0
 
 
@@ -66,7 +66,7 @@ def test_an_increment_larger_than_what_is_left_is_not_spent_before_it_is_there()
 
 
 def test_a_short_clock_is_kept_for_making_moves_at_once() -> None:
-    limits = [make_limit(turn(bank), nodes=None, kernel=KERNEL) for bank in (0.6, 0.3, 0.15, 0.0)]
+    limits = [make_limit(turn(bank), nodes=None, search=KERNEL) for bank in (0.6, 0.3, 0.15, 0.0)]
     assert all(limit.deadline is None for limit in limits)
     at_once = KERNEL.nodes_per_ms
     assert [limit.nodes_left for limit in limits] == [at_once, at_once // 2, at_once // 4, 1]
@@ -75,7 +75,7 @@ def test_a_short_clock_is_kept_for_making_moves_at_once() -> None:
 def test_a_second_is_enough_for_the_500_moves_of_a_campaign_on_a_busy_machine() -> None:
     left = 1.0
     for _ in range(500):
-        limit = make_limit(turn(left), nodes=None, kernel=KERNEL)
+        limit = make_limit(turn(left), nodes=None, search=KERNEL)
         spent = allowed(left) if limit.nodes_left is None else 0.001 * limit.nodes_left / KERNEL.nodes_per_ms
         left -= spent + BUSY
     assert left > 0

@@ -28,7 +28,7 @@ from bots.search.risk.turn_search import FULL_WIDTH, SearchWidth, TurnSearch
 from kept_code import kept
 from machine.compiled import HAS_NUMBA, floats, ints, zeros
 from protocol.dice import Dice
-from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 from volumes import examples
 
 enough, judge, odds_of = kept(table.find_sufficient), kept(field_evaluation.evaluate), kept(table.look_up_odds)
@@ -88,7 +88,7 @@ class Plain:
             and self.rules.to_move(after) is not None
             and (after.seat, after.round) == (state.seat, state.round)
         ):
-            after = self.rules.outcomes(after, End())[0][1]
+            after = self.rules.outcomes(after, EndTurn())[0][1]
         over = (after.seat, after.round) != (state.seat, state.round)
         attacks = min(3, self.rules.max_attacks) if over else attacks
         return self.value(after, attacks, turns - over, ply + 1)
@@ -108,7 +108,7 @@ class Plain:
                 if owner[to] != state.seat and most and 3 * most >= 2 * troops[to]:
                     few = enough(self.odds, most, troops[to])
                     yield from (Attack(to, at, units) for units in ([most, few] if few < most - 1 else [most]))
-        yield End()
+        yield EndTurn()
 
     def results(self, state: Position, move: Move) -> list[tuple[float, Position]]:
         """A battle has two, with what is left on average."""

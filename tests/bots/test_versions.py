@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bots import Bot, Turn, run
-from bots.playing.versions import DEFAULT_MATCHES, Comparing, conclusion
+from bots.playing.versions import DEFAULT_MATCHES, ComparedVersions, conclusion
 from protocol.games import load_game
 from seasons import result
 
@@ -173,7 +173,7 @@ def test_what_cannot_be_compared_is_said_in_a_line(
 
 
 def test_starts_with_a_match_that_was_called_off_count_nowhere() -> None:
-    found = Comparing(seats=2)
+    found = ComparedVersions(seats=2)
     void = result("m", reason="void", ranks=(1, 1))
     found.take(0, [void, result("m")], [["new", "old"], ["old", "new"]])
     assert conclusion(found, ("new", "old"), load_game("nim"), is_stopped=False) == [

@@ -27,13 +27,13 @@ distributed = pytest.importorskip("distributed")
 TESTS = Path(__file__).parents[1]
 KILLS_ITS_SCHEDULER = """
 import worker_tasks, signal, sys
-from machine.workers.cluster import cluster
+from machine.workers.cluster import cluster_pool
 from protocol.errors import ArenaFault
 address, pid = sys.argv[1:]
 try:
-    with cluster(address) as crew:
-        print(crew.size)
-        list(crew.run(worker_tasks.strike, [None, (int(pid), signal.SIGKILL)]))
+    with cluster_pool(address) as pool:
+        print(pool.size)
+        list(pool.run(worker_tasks.strike, [None, (int(pid), signal.SIGKILL)]))
 except ArenaFault as fault:
     print(fault)
 """

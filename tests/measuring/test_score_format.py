@@ -89,7 +89,7 @@ def test_a_factor_is_told_with_its_interval() -> None:
 def test_of_two_that_may_be_even_the_distance_to_an_even_score_is_that_of_the_shown_interval(
     mean: float, low: float, high: float, far: str
 ) -> None:
-    said = score_format.comparison("new", "old", found(mean, low, high), "scores so")
+    said = score_format.describe_comparison("new", "old", found(mean, low, high), "scores so")
     assert (
         said
         == f"neither new nor old is shown to be better: new scores so; its true score is within {far} of 0.5 (95 %)"

@@ -14,7 +14,7 @@ from protocol.errors import BadConfig, IllegalMove, MalformedMove
 from protocol.games import load_game
 from protocol.games.base import NO_DICE
 from protocol.games.risk.battle import MAX_LISTED_ROUNDS, battle_odds
-from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.campaign import Attack, Campaign, Draft, EndTurn, Move, Position
 
 ROW = {
     "name": "row",
@@ -83,7 +83,7 @@ def turns(game: Campaign, count: int) -> list[tuple[int, int]]:
     found = []
     for _ in range(count):
         found.append((state.round, state.seat))
-        state = play(game, state, game.legal_moves(state)[0], End())
+        state = play(game, state, game.legal_moves(state)[0], EndTurn())
     return found
 
 
@@ -92,7 +92,7 @@ def test_in_snake_order_every_other_round_goes_the_other_way() -> None:
     snake = row(players=3, turn_order="snake")
     assert turns(snake, 9) == [(1, 0), (1, 1), (1, 2), (2, 2), (2, 1), (2, 0), (3, 0), (3, 1), (3, 2)]
     back = position((0, 1, 1, 2, 2, 2), (1,) * 6, seat=1)._replace(round=2, out=(0,))
-    assert play(snake, back, End())[5:8] == (3, (0,), 1), (
+    assert play(snake, back, EndTurn())[5:8] == (3, (0,), 1), (
         "seat 0 is out: the round ends with seat 1, which begins the next"
     )
 
@@ -100,7 +100,7 @@ def test_in_snake_order_every_other_round_goes_the_other_way() -> None:
 def test_the_last_round_in_snake_order_ends_with_its_last_seat() -> None:
     game = row(turn_order="snake", max_rounds=2)
     state = position((0, 0, 1, 1, 1, 1), (1,) * 6, seat=1)._replace(round=2)
-    over = play(game, play(game, state, End())._replace(phase="attack", units=0), End())
+    over = play(game, play(game, state, EndTurn())._replace(phase="attack", units=0), EndTurn())
     assert (game.to_move(over), game.reason(over), game.ranks(over)) == (None, "round_limit", (2, 1))
     assert game.decode_state(game.encode_state(over)) == over
 
@@ -111,7 +111,7 @@ def test_the_first_draft_alone_has_the_units_of_the_config() -> None:
     state, _ = game.initial(Dice(bytes(32), 0))
     for _ in range(3):
         drafts.append((state.seat, state.units))
-        state = play(game, play(game, state, game.legal_moves(state)[0]), End())
+        state = play(game, play(game, state, game.legal_moves(state)[0]), EndTurn())
     assert drafts == [(0, 2), (1, 3), (0, 3)]
 
 
@@ -172,13 +172,13 @@ def test_a_draft_has_as_many_units_as_territories_or_as_the_classic_count(
 ) -> None:
     for draft, units in (("territories", territories), ("classic", classic)):
         game = row(draft=draft)
-        state = play(game, position(owner, (1,) * 6, seat=1), End())
+        state = play(game, position(owner, (1,) * 6, seat=1), EndTurn())
         assert (state.phase, state.units, state.seat) == ("draft", units, 0)
 
 
 def test_a_classic_draft_grows_with_every_third_territory() -> None:
     game = Campaign({"map": "grid-6x6", "draft": "classic"})
-    assert play(game, position((0,) * 14 + (1,) * 22, (1,) * 36, seat=1), End()).units == 4
+    assert play(game, position((0,) * 14 + (1,) * 22, (1,) * 36, seat=1), EndTurn()).units == 4
 
 
 def test_a_draft_adds_its_units_and_the_attacks_begin() -> None:
@@ -233,7 +233,7 @@ def test_outcomes_are_those_of_the_battle_with_their_exact_chances() -> None:
     rolled = {game.apply(SPLIT, attack, Dice(bytes([n]), 7))[0] for n in range(200)}
     assert rolled <= {after for _, after in outcomes}
     assert row().outcomes(SPLIT, attack) == ((Fraction(1), row().apply(SPLIT, attack, NO_DICE)[0]),)
-    assert game.outcomes(SPLIT, End()) == ((Fraction(1), game.apply(SPLIT, End(), NO_DICE)[0]),)
+    assert game.outcomes(SPLIT, EndTurn()) == ((Fraction(1), game.apply(SPLIT, EndTurn(), NO_DICE)[0]),)
 
 
 def test_after_the_last_attack_the_turn_ends_by_itself() -> None:
@@ -248,11 +248,11 @@ def test_an_attack_that_does_not_end_the_turn_leaves_it_where_it_is() -> None:
 def test_a_round_ends_when_the_turn_comes_back_past_the_last_seat_still_in() -> None:
     game = row(players=3)
     state = position((0, 0, 1, 1, 2, 2), (2,) * 6)
-    second = play(game, state, End())
-    third = play(game, second._replace(phase="attack"), End())
-    fourth = play(game, third._replace(phase="attack"), End())
+    second = play(game, state, EndTurn())
+    third = play(game, second._replace(phase="attack"), EndTurn())
+    fourth = play(game, third._replace(phase="attack"), EndTurn())
     assert [(s.seat, s.round) for s in (second, third, fourth)] == [(1, 1), (2, 1), (0, 2)]
-    after_out = play(game, second._replace(phase="attack", out=(2,)), End())
+    after_out = play(game, second._replace(phase="attack", out=(2,)), EndTurn())
     assert (after_out.seat, after_out.round) == (0, 2)
 
 
@@ -261,7 +261,7 @@ def test_a_seat_without_territories_is_out_and_its_turns_are_skipped() -> None:
     state = position((0, 0, 0, 1, 2, 2), (1, 1, 9, 1, 1, 1))
     after = play(game, state, Attack(3, 2, 8))
     assert (after.out, after.seat, game.to_move(after)) == ((1,), 0, 0)
-    assert play(game, after, End()).seat == 2
+    assert play(game, after, EndTurn()).seat == 2
 
 
 def test_the_last_seat_wins_at_once_even_with_its_last_attack() -> None:
@@ -271,7 +271,7 @@ def test_the_last_seat_wins_at_once_even_with_its_last_attack() -> None:
     assert (game.to_move(after), game.legal_moves(after), after.out) == (None, (), (1, 2))
     assert (game.ranks(after), game.reason(after)) == ((1, 3, 2), "win")
     assert (after.seat, after.phase, after.round) == (0, "attack", 1), "no further turn begins"
-    assert refused(game, after, End()) == "the game is over"
+    assert refused(game, after, EndTurn()) == "the game is over"
 
 
 def test_a_seat_that_drops_out_leaves_its_troops_as_defenders_that_never_act() -> None:
@@ -279,7 +279,7 @@ def test_a_seat_that_drops_out_leaves_its_troops_as_defenders_that_never_act() -
     state = position((0, 0, 1, 1, 2, 2), (9, 9, 1, 1, 2, 2))
     dropped = game.remove_seat(state, 1)
     assert dropped == state._replace(out=(1,))
-    assert play(game, dropped, End()).seat == 2
+    assert play(game, dropped, EndTurn()).seat == 2
     taken = play(game, dropped, Attack(2, 1, 8), Attack(3, 2, 6))
     assert (taken.out, taken.owner, game.to_move(taken)) == ((1,), (0, 0, 0, 0, 2, 2), 0)
 
@@ -320,7 +320,7 @@ def test_at_the_round_limit_active_seats_rank_by_territories_then_units(
     game = row(players=3, max_rounds=5)
     last = position(owner, troops, out=out, seat=2, round=5)
     assert game.to_move(last) == 2
-    after = play(game, last, End())
+    after = play(game, last, EndTurn())
     assert (game.to_move(after), game.legal_moves(after)) == (None, ())
     assert (game.ranks(after), game.reason(after)) == (ranks, reason)
     assert game.decode_state(game.encode_state(after)) == after
@@ -364,7 +364,7 @@ def test_a_random_attack_is_each_source_target_and_number_equally_often() -> Non
     game = row()
     state = position((0, 0, 1, 0, 1, 1), (1, 4, 3, 2, 1, 4))
     drawn = [game.sample_move(state, lambda n, k=k: k) for k in range(6)]
-    assert drawn == [Attack(2, 1, 1), Attack(2, 1, 2), Attack(2, 1, 3), Attack(2, 3, 1), Attack(4, 3, 1), End()]
+    assert drawn == [Attack(2, 1, 1), Attack(2, 1, 2), Attack(2, 1, 3), Attack(2, 3, 1), Attack(4, 3, 1), EndTurn()]
     bounds: list[int] = []
     game.sample_move(state, lambda n: bounds.append(n) or 0)
     assert bounds == [6]
@@ -411,7 +411,7 @@ def test_the_last_troop_cannot_attack() -> None:
 
 def test_a_turn_is_a_draft_and_then_attacks() -> None:
     drafting = SPLIT._replace(phase="draft", units=3)
-    for move in (Attack(3, 2, 4), End()):
+    for move in (Attack(3, 2, 4), EndTurn()):
         assert refused(row(), drafting, move).startswith("a turn begins with a draft: 3 units to place, as in {")
     assert refused(row(), SPLIT, Draft(((0, 3),))) == "the draft of this turn is done: attack (3 left) or end"
 
@@ -463,7 +463,7 @@ def test_the_order_of_a_draft_is_of_no_account() -> None:
 
 
 def test_moves_of_different_kinds_are_never_equal() -> None:
-    moves: list[Move] = [Draft(()), Draft(((0, 1),)), Draft(((0, 1), (1, 2), (2, 3))), Attack(0, 1, 2), End()]
+    moves: list[Move] = [Draft(()), Draft(((0, 1),)), Draft(((0, 1), (1, 2), (2, 3))), Attack(0, 1, 2), EndTurn()]
     assert len(set(moves)) == len(moves)
 
 
@@ -471,7 +471,7 @@ def test_moves_are_written_briefly() -> None:
     game = Campaign({"map": "south-america"})
     assert game.notation(Draft(((2, 3), (1, 1)))) == "draft Brazil+3 Peru+1"
     assert game.notation(Attack(to=1, source=2, units=5)) == "Brazil > Peru 5"
-    assert game.notation(End()) == "end"
+    assert game.notation(EndTurn()) == "end"
     long = load_game("risk-campaign").notation(Draft(tuple((at, 1) for at in range(18))))
     assert long.endswith(" and 14 more")
 

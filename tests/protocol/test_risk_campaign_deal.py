@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from protocol.dice import Dice
-from protocol.games.risk.campaign import Attack, Campaign, End, Position
+from protocol.games.risk.campaign import Attack, Campaign, EndTurn, Position
 
 KEY = b"\x07" * 32
 AUSTRALIA = Campaign({"map": "australia", "battle": "deterministic"})
@@ -42,6 +42,6 @@ def test_positions_that_differ_in_their_ply_alone_are_the_same_to_a_search() -> 
 
 def test_a_single_troop_has_nothing_to_attack() -> None:
     state = Position((0, 1, 1, 1), (1, 1, 1, 1), "attack", 0, 3, 1, (), 0, 5)
-    assert AUSTRALIA.legal_moves(state) == [End()]
+    assert AUSTRALIA.legal_moves(state) == [EndTurn()]
     to = AUSTRALIA.map.neighbours[0][0]
     assert AUSTRALIA.legal_moves(state._replace(troops=(2, 1, 1, 1)))[0] == Attack(to, 0, 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from protocol.games.risk.campaign_moves import Attack, Draft, End, Move, decode, encode
+from protocol.games.risk.campaign_moves import Attack, Draft, EndTurn, Move, decode, encode
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from protocol.games.risk.campaign_moves import Attack, Draft, End, Move, decode,
     [
         (Draft(((0, 1), (4, 2))), {"do": "draft", "units": [[0, 1], [4, 2]]}),
         (Attack(to=2, source=1, units=5), {"do": "attack", "from": 1, "to": 2, "units": 5}),
-        (End(), {"do": "end"}),
+        (EndTurn(), {"do": "end"}),
     ],
 )
 def test_a_move_travels_in_its_form_and_comes_back_the_same(move: Move, wire: dict[str, Any]) -> None:

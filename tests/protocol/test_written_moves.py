@@ -11,7 +11,7 @@ from protocol.errors import MalformedMove
 from protocol.games import load_game
 from protocol.games.nim import Take
 from protocol.games.risk.campaign import MAX_LISTED_CHANGES
-from protocol.games.risk.campaign_moves import Attack, Draft, End
+from protocol.games.risk.campaign_moves import Attack, Draft, EndTurn
 from protocol.games.risk.duel import Action
 
 
@@ -25,7 +25,7 @@ from protocol.games.risk.duel import Action
         ("risk-duel", "reinforce 0", Action("reinforce", 0)),
         ("risk-campaign", "b2 > a2 2", Attack(6, 7, 2)),
         ("risk-campaign", "Draft a1 3 b2 1", Draft(((0, 3), (7, 1)))),
-        ("risk-campaign", " END ", End()),
+        ("risk-campaign", " END ", EndTurn()),
     ],
 )
 def test_a_move_is_read_by_names_or_numbers_in_either_case(game: str, text: str, move: Any) -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from arena.ratings import rating_system
-from arena.ratings.rating_system import Standing
+from arena.ratings.rating_system import RatingStanding
 from protocol.messages import Clock, End, Error, Event, ListedMatch, Outcome, Player, Rejected, Start, Turn
 from referee import messages
 from referee.effects import Forfeit, MoveReceived, Reconnect, Resignation, SendToWatchers
@@ -60,7 +60,7 @@ def test_an_end_says_how_it_ended_for_every_seat_and_opens_the_dice() -> None:
     table = Table(rated=True).begin()
     table.play(A_MOVE)
     table.send(Resignation(1))
-    ratings = rating_system.rate("nim", [Standing(), Standing()], ["1", "1"], [1, 2])
+    ratings = rating_system.rate("nim", [RatingStanding(), RatingStanding()], ["1", "1"], [1, 2])
     events = table.match.standing.events
     end = End(
         match="m-1",

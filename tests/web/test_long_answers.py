@@ -21,7 +21,7 @@ from arena.web import answers, serving
 from arena.web.http_connections import PageServer
 from arena.web.serving import AnswerScheduler
 from arena.web.site import Site
-from arena.web.turns import FairQueue
+from arena.web.turns import FairTaskQueue
 from golden import make
 from library import ANN, PERFECT, Library
 from referee import record_reader
@@ -183,7 +183,7 @@ async def stays() -> bool:
 
 
 async def test_addresses_take_turns_and_an_address_answers_whoever_asked_first() -> None:
-    turns, done = FairQueue(1, 10, 10), list[str]()
+    turns, done = FairTaskQueue(1, 10, 10), list[str]()
     begun, go_on = threading.Event(), threading.Event()
 
     def first() -> None:
@@ -205,7 +205,7 @@ async def test_nothing_is_done_for_whoever_has_gone() -> None:
     async def goes() -> bool:
         return True
 
-    turns, done = FairQueue(1, 10, 10), list[str]()
+    turns, done = FairTaskQueue(1, 10, 10), list[str]()
     with pytest.raises(ClientDisconnect):
         await turns.run("a", partial(done.append, "b"), goes)
     await turns.run("a", partial(done.append, "c"), stays)
@@ -213,7 +213,7 @@ async def test_nothing_is_done_for_whoever_has_gone() -> None:
 
 
 async def test_who_leaves_as_their_turn_comes_lets_the_next_in() -> None:
-    turns, done = FairQueue(1, 10, 10), list[str]()
+    turns, done = FairTaskQueue(1, 10, 10), list[str]()
     await turns.enter("a", stays)
     first, second = (asyncio.create_task(turns.run("a", partial(done.append, name), stays)) for name in "bc")
     await asyncio.sleep(0)
@@ -226,7 +226,7 @@ async def test_who_leaves_as_their_turn_comes_lets_the_next_in() -> None:
 
 
 async def test_whoever_asks_too_much_at_once_is_told_when_to_ask_again() -> None:
-    turns, go_on = FairQueue(1, 2, 3), threading.Event()
+    turns, go_on = FairTaskQueue(1, 2, 3), threading.Event()
     waiting = [asyncio.create_task(turns.run(one, lambda: go_on.wait(WITHIN), stays)) for one in "aaab"]
     await asyncio.sleep(0)
     told = []

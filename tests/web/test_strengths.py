@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arena.store.leaderboards import RatedBot
-from arena.web.strengths import Scale, scale_of, strength_of, strengths
+from arena.web.strengths import StrengthScale, scale_of, strength_of, strengths
 from seasons import finish, result
 from web_client import Visitor
 
@@ -50,9 +50,9 @@ def test_a_word_is_never_less_than_the_ratings_tell_nor_more_than_they_say_by_th
     alike = [rated("random", 24.9), rated("greedy", 25.1)]
     assert [strength_of(bot, scale_of(alike)) for bot in alike] == ["beginner", "beginner"]
     apart = [rated("random", 0.0), rated("greedy", 40.0)]
-    assert scale_of(apart) == Scale(0.0, 5.0)
-    assert scale_of([rated("random", 10.0, played=2), rated("greedy", 40.0)]) == Scale(15.0, 5.0)
-    assert scale_of([rated("greedy", 40.0)]) == Scale(15.0, 5.0)
+    assert scale_of(apart) == StrengthScale(0.0, 5.0)
+    assert scale_of([rated("random", 10.0, played=2), rated("greedy", 40.0)]) == StrengthScale(15.0, 5.0)
+    assert scale_of([rated("greedy", 40.0)]) == StrengthScale(15.0, 5.0)
 
 
 def test_no_word_is_above_that_of_a_better_rating() -> None:

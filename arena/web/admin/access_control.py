@@ -21,7 +21,7 @@ from arena.network.addresses import is_allowed_host
 from arena.network.rate_limits import FREE_FAILURES, MAX_WAIT_S, FailureBackoff
 from arena.store.tokens import hash_token
 from arena.web.admin.forms import Form, fits, read_form
-from arena.web.admin.sessions import SESSION_LIFETIME_S, Session, Sessions
+from arena.web.admin.sessions import SESSION_LIFETIME_S, AdminSession, Sessions
 from arena.web.admin_config import PREFIX, AdminConfig
 from arena.web.answers import visitor_of
 from arena.web.rendering import render_bytes, site_of
@@ -83,7 +83,7 @@ class AdminRequest(NamedTuple):
 
     access: AccessControl
     request: Request
-    session: Session
+    session: AdminSession
     form: Form
 
     async def read(self, query: Callable[..., T], /, *args: object, **kwargs: object) -> T:
@@ -168,13 +168,13 @@ class AccessControl:
         self._set_cookie(request, response, session.id, int(SESSION_LIFETIME_S))
         return response
 
-    async def sign_out(self, visit: AdminRequest) -> Response:
-        self.sessions.end(visit.session)
-        response = _sign_in_page(visit.request, "You are signed out.")
-        self._set_cookie(visit.request, response, "", 0)
+    async def sign_out(self, request: AdminRequest) -> Response:
+        self.sessions.end(request.session)
+        response = _sign_in_page(request.request, "You are signed out.")
+        self._set_cookie(request.request, response, "", 0)
         return response
 
-    def _session(self, request: Request) -> Session | None:
+    def _session(self, request: Request) -> AdminSession | None:
         return self.sessions.find(request.cookies.get(COOKIE_NAME, ""), time.monotonic())
 
     @staticmethod

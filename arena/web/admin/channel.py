@@ -14,15 +14,17 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def connect_server(visit: AdminRequest) -> AsyncIterator[OperatorConnection]:
-    """Connect to the server with the session's token. A refused token ends the session. Raises as `connected` does."""
-    client = visit.request.client
+async def connect_server(request: AdminRequest) -> AsyncIterator[OperatorConnection]:
+    """Connect to the server with the session's token. A refused token ends the session. Raises as `connect_to_url`
+    does.
+    """
+    client = request.request.client
     by = f"admin page, from {client.host if client else 'nowhere'}"
     try:
-        async with connect_to_url(visit.access.config.url, visit.session.token, by) as operator:
+        async with connect_to_url(request.access.config.url, request.session.token, by) as operator:
             yield operator
     except TokenRefused:
-        visit.access.sessions.end(visit.session)
+        request.access.sessions.end(request.session)
         raise
 
 

@@ -21,19 +21,19 @@ MATCHES = f"{PREFIX}/matches"
 SEASONS = f"{PREFIX}/seasons"
 
 
-async def matches(visit: AdminRequest) -> Response:
+async def matches(request: AdminRequest) -> Response:
     """Show the latest matches, of all bots or of one, to choose from."""
-    asked = {name: visit.request.query_params.get(name) or None for name in ("bot", "after")}
+    asked = {name: request.request.query_params.get(name) or None for name in ("bot", "after")}
     bot, wrong = asked["bot"], ""
-    if bot is not None and not await visit.read(is_known_bot, bot):
+    if bot is not None and not await request.read(is_known_bot, bot):
         bot, wrong = None, f"there is no bot called {short_repr(bot)}"
-    found = await visit.read(search_matches, Search(bot=bot), after=asked["after"], limit=PAGE_ROWS)
-    return visit.show("admin_matches.html", asked=asked, found=found, wrong=wrong)
+    found = await request.read(search_matches, Search(bot=bot), after=asked["after"], limit=PAGE_ROWS)
+    return request.show("admin_matches.html", asked=asked, found=found, wrong=wrong)
 
 
-async def annul(visit: AdminRequest) -> Response:
+async def annul(request: AdminRequest) -> Response:
     """Annul the chosen matches or count them again, after a confirmation."""
-    form = visit.form
+    form = request.form
     undo, bot, since = form.one("do") == "undo", form.one("of") or None, form.one("since") or None
     ids = [*form.many("match"), *form.one("ids").split()]
     back = MATCHES + query({"bot": bot})
@@ -42,25 +42,25 @@ async def annul(visit: AdminRequest) -> Response:
             raise UsageFault("tick the boxes of some matches, or name a bot")
         bound = None if since is None else parse_time_bound(since, "the day", days=0)
         if form.one("sure") != "yes":
-            return visit.show("admin_confirm_annul.html", undo=undo, ids=ids, bot=bot, since=since, back=back)
-        done = await ask(visit, Annul(ids=ids, bot=bot, since=bound, undo=undo), AnnulmentOutcome)
+            return request.show("admin_confirm_annul.html", undo=undo, ids=ids, bot=bot, since=since, back=back)
+        done = await ask(request, Annul(ids=ids, bot=bot, since=bound, undo=undo), AnnulmentOutcome)
     except Fault as fault:
-        return visit.redirect_failed(str(fault), back)
-    return visit.redirect_done(done.describe(undo=undo), back)
+        return request.redirect_failed(str(fault), back)
+    return request.redirect_done(done.describe(undo=undo), back)
 
 
-async def seasons(visit: AdminRequest) -> Response:
+async def seasons(request: AdminRequest) -> Response:
     """Show the seasons, and the form for a new one."""
-    return visit.show("admin_seasons.html", seasons=await visit.read(list_seasons))
+    return request.show("admin_seasons.html", seasons=await request.read(list_seasons))
 
 
-async def start_season(visit: AdminRequest) -> Response:
+async def start_season(request: AdminRequest) -> Response:
     """Start a season, after a confirmation."""
-    name = visit.form.one("name")
-    if name and visit.form.one("sure") != "yes":
-        return visit.show("admin_confirm_season.html", name=name)
+    name = request.form.one("name")
+    if name and request.form.one("sure") != "yes":
+        return request.show("admin_confirm_season.html", name=name)
     try:
-        await ask(visit, StartSeason(name=name), type(None))
+        await ask(request, StartSeason(name=name), type(None))
     except Fault as fault:
-        return visit.redirect_failed(str(fault), SEASONS)
-    return visit.redirect_done(f"season {name} has started with new ratings", SEASONS)
+        return request.redirect_failed(str(fault), SEASONS)
+    return request.redirect_done(f"season {name} has started with new ratings", SEASONS)

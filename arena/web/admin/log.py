@@ -35,8 +35,8 @@ ACTION_WORDS = {
 """Verbs for actions of the audit log, followed by their objects."""
 
 
-async def log(visit: AdminRequest) -> Response:
+async def log(request: AdminRequest) -> Response:
     """Show a page of the audit log, newest first."""
-    asked = {"after": visit.request.query_params.get("after") or None}
-    found = await visit.read(actions_page, after=asked["after"], limit=PAGE_ROWS)
-    return visit.show("admin_log.html", asked=asked, found=found, in_words=ACTION_WORDS)
+    asked = {"after": request.request.query_params.get("after") or None}
+    found = await request.read(actions_page, after=asked["after"], limit=PAGE_ROWS)
+    return request.show("admin_log.html", asked=asked, found=found, in_words=ACTION_WORDS)

@@ -32,50 +32,50 @@ _CHANGES: dict[str, tuple[Callable[[list[str]], Request], str]] = {
 """Actions on several bots: the request to the server, and the words for the confirmation."""
 
 
-async def roster(visit: AdminRequest) -> Response:
+async def roster(request: AdminRequest) -> Response:
     """Show a page of all bots, or of those whose names contain a text."""
-    asked = {name: visit.request.query_params.get(name) or None for name in ("find", "after")}
-    found = await visit.read(roster_page, asked["find"] or "", after=asked["after"], limit=PAGE_ROWS)
+    asked = {name: request.request.query_params.get(name) or None for name in ("find", "after")}
+    found = await request.read(roster_page, asked["find"] or "", after=asked["after"], limit=PAGE_ROWS)
     online: dict[str, BotStatus] | None = None
     try:
-        status = await ask(visit, StatusRequest(most=MAX_ENTRIES), ServerStatus)
+        status = await ask(request, StatusRequest(most=MAX_ENTRIES), ServerStatus)
         online = {fold_name(bot.bot): bot for bot in status.bots}
         unknown = ""
     except ArenaFault as fault:
         unknown = str(fault)
-    return visit.show("admin_bots.html", asked=asked, found=found, online=online, unknown=unknown, folded=fold_name)
+    return request.show("admin_bots.html", asked=asked, found=found, online=online, unknown=unknown, folded=fold_name)
 
 
-async def change(visit: AdminRequest) -> Response:
+async def change(request: AdminRequest) -> Response:
     """Apply an action to the chosen bots. Revoking and new tokens need a confirmation."""
-    names, do = visit.form.many("bot"), visit.form.one("do")
+    names, do = request.form.many("bot"), request.form.one("do")
     if not names:
-        return visit.redirect_failed("tick the boxes of some bots first")
-    if do in ("revoke", "rotate") and visit.form.one("sure") != "yes":
-        return visit.show("admin_confirm_bots.html", do=do, names=names)
+        return request.redirect_failed("tick the boxes of some bots first")
+    if do in ("revoke", "rotate") and request.form.one("sure") != "yes":
+        return request.show("admin_confirm_bots.html", do=do, names=names)
     try:
         if do in _CHANGES:
             made, told = _CHANGES[do]
-            await ask(visit, made(names), type(None))
-            return visit.redirect_done(f"{told}: {', '.join(names)}")
+            await ask(request, made(names), type(None))
+            return request.redirect_done(f"{told}: {', '.join(names)}")
         match do:
             case "revoke":
-                ended = (await ask(visit, Revoke(names=names), DisconnectedBots)).bots
+                ended = (await ask(request, Revoke(names=names), DisconnectedBots)).bots
                 online = f"; {plural(len(ended), 'connection was', 'connections were')} ended" if ended else ""
-                return visit.redirect_done(f"revoked: {', '.join(names)}{online}")
+                return request.redirect_done(f"revoked: {', '.join(names)}{online}")
             case "rotate":
-                return await _rotate(visit, names)
+                return await _rotate(request, names)
     except Fault as fault:
-        return visit.redirect_failed(str(fault))
-    return visit.redirect_failed("that action on bots does not exist")
+        return request.redirect_failed(str(fault))
+    return request.redirect_failed("that action on bots does not exist")
 
 
-async def _rotate(visit: AdminRequest, names: list[str]) -> Response:
+async def _rotate(request: AdminRequest, names: list[str]) -> Response:
     """Give bots new tokens, and show them once. If one fails, show those before it: the old ones are void already."""
     tokens: dict[str, str] = {}
     notice = None
     try:
-        async with connect_server(visit) as operator:
+        async with connect_server(request) as operator:
             for name in names:
                 token = generate_token()
                 await operator.ask(Rotate(name=name, token_hash=hash_token(token)), DisconnectedBots)
@@ -84,35 +84,35 @@ async def _rotate(visit: AdminRequest, names: list[str]) -> Response:
         if not tokens:
             raise
         notice = "failed", f"the rest have no new tokens: {fault}"
-    return _tokens(visit, NewBots(make_name_list(list(tokens)), tokens), "have new tokens", notice)
+    return _tokens(request, NewBots(make_name_list(list(tokens)), tokens), "have new tokens", notice)
 
 
-async def show_add_form(visit: AdminRequest) -> Response:
+async def show_add_form(request: AdminRequest) -> Response:
     """Show the form for new bots."""
-    return visit.show("admin_add.html", listed="", wrong="", proposed="")
+    return request.show("admin_add.html", listed="", wrong="", proposed="")
 
 
-async def add(visit: AdminRequest) -> Response:
+async def add(request: AdminRequest) -> Response:
     """Register new bots, all or none, and show their tokens once."""
-    text = visit.form.text("names")
+    text = request.form.text("names")
     try:
-        new = NewBots.make(_parse_names(text), SOURCE_NAME, await visit.read(all_bots))
-        await ask(visit, new.request, type(None))
+        new = NewBots.make(_parse_names(text), SOURCE_NAME, await request.read(all_bots))
+        await ask(request, new.request, type(None))
     except Fault as fault:
-        proposed = await _proposed(visit, text)
+        proposed = await _proposed(request, text)
         listed, wrong = proposed or text, str(fault)
-        return visit.show("admin_add.html", HTTPStatus.BAD_REQUEST, listed=listed, wrong=wrong, proposed=proposed)
+        return request.show("admin_add.html", HTTPStatus.BAD_REQUEST, listed=listed, wrong=wrong, proposed=proposed)
     notice = ("warn", "\n".join(new.notes)) if new.notes else None
-    return _tokens(visit, new, "may come in", notice)
+    return _tokens(request, new, "may come in", notice)
 
 
-async def _proposed(visit: AdminRequest, text: str) -> str:
+async def _proposed(request: AdminRequest, text: str) -> str:
     """A list with the nearest names for bots, and people's own as display names; empty where all names are for bots."""
     try:
         listed = _parse_names(text)
     except UsageFault:
         return ""
-    better = with_bot_names(listed, await visit.read(all_bots))
+    better = with_bot_names(listed, await request.read(all_bots))
     return (
         ""
         if [row[NAME_COLUMN] for row in better.rows] == [row[NAME_COLUMN] for row in listed.rows]
@@ -131,6 +131,6 @@ def _parse_names(text: str) -> NameList:
     return NameList([NAME_COLUMN], [{NAME_COLUMN: name} for name in named.values()], list(named))
 
 
-def _tokens(visit: AdminRequest, new: NewBots, what: str, notice: tuple[str, str] | None = None) -> Response:
+def _tokens(request: AdminRequest, new: NewBots, what: str, notice: tuple[str, str] | None = None) -> Response:
     title = f"{plural(len(new.tokens), 'bot', 'bots')} {what}"
-    return visit.show("admin_tokens.html", notice=notice, title=title, tokens=new.tokens, document=new.to_csv())
+    return request.show("admin_tokens.html", notice=notice, title=title, tokens=new.tokens, document=new.to_csv())

@@ -11,7 +11,7 @@ MAX_SESSIONS = 32
 
 
 @dataclass
-class Session:
+class AdminSession:
     """A signed-in browser. `token` is the operator's; `csrf` is in each of its forms.
 
     Its `repr` omits the secrets, so they never reach a log.
@@ -34,17 +34,17 @@ class Sessions:
     """The sessions by id."""
 
     def __init__(self) -> None:
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, AdminSession] = {}
 
-    def begin(self, token: str, now: float) -> Session:
+    def begin(self, token: str, now: float) -> AdminSession:
         """Start a session for a visitor who gave the operator's token."""
-        session = Session(token, now + SESSION_LIFETIME_S)
+        session = AdminSession(token, now + SESSION_LIFETIME_S)
         self._sessions[session.id] = session
         if len(self._sessions) > MAX_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         return session
 
-    def find(self, name: str, now: float) -> Session | None:
+    def find(self, name: str, now: float) -> AdminSession | None:
         """Return the session with this id, unless it has expired."""
         session = self._sessions.get(name)
         if session is None or now < session.expires_at:
@@ -52,6 +52,6 @@ class Sessions:
         self.end(session)
         return None
 
-    def end(self, session: Session) -> None:
+    def end(self, session: AdminSession) -> None:
         """End a session, if it has not ended."""
         self._sessions.pop(session.id, None)

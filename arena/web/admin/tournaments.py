@@ -44,50 +44,50 @@ class UnfinishedTournament(NamedTuple):
     status: TournamentStatus | None
 
 
-async def tournaments(visit: AdminRequest) -> Response:
+async def tournaments(request: AdminRequest) -> Response:
     """Show the unfinished and the latest tournaments, and the form for a new one."""
-    return await _page(visit, EMPTY_FORM)
+    return await _page(request, EMPTY_FORM)
 
 
-async def change(visit: AdminRequest) -> Response:
+async def change(request: AdminRequest) -> Response:
     """Start, resume or stop a tournament."""
-    do = visit.form.one("do")
+    do = request.form.one("do")
     try:
         match do:
             case "stop":
-                name = visit.form.one("tournament")
-                await ask(visit, StopTournament(tournament=name), type(None))
-                return visit.redirect_done(f"stopped: {name}", TOURNAMENTS)
+                name = request.form.one("tournament")
+                await ask(request, StopTournament(tournament=name), type(None))
+                return request.redirect_done(f"stopped: {name}", TOURNAMENTS)
             case "go-on":
-                request = await _resume_request(visit)
+                start = await _resume_request(request)
             case _:
-                request = _parse_form(visit.form)
-        begun = await ask(visit, request, TournamentStarted)
+                start = _parse_form(request.form)
+        begun = await ask(request, start, TournamentStarted)
     except Fault as fault:
         if do in ("stop", "go-on"):
-            return visit.redirect_failed(str(fault), TOURNAMENTS)
-        return await _page(visit, visit.form, str(fault), HTTPStatus.BAD_REQUEST)
+            return request.redirect_failed(str(fault), TOURNAMENTS)
+        return await _page(request, request.form, str(fault), HTTPStatus.BAD_REQUEST)
     before = f", with {begun.played} of its matches played before" if begun.played else ""
-    return visit.redirect_done(f"the tournament {begun.tournament} has begun{before}", TOURNAMENTS)
+    return request.redirect_done(f"the tournament {begun.tournament} has begun{before}", TOURNAMENTS)
 
 
-async def _page(visit: AdminRequest, form: Form, wrong: str = "", status: int = HTTPStatus.OK) -> Response:
+async def _page(request: AdminRequest, form: Form, wrong: str = "", status: int = HTTPStatus.OK) -> Response:
     """Show the page, with the form filled in as submitted."""
     online, running, unknown = [], {}, ""
     try:
-        async with connect_server(visit) as operator:
+        async with connect_server(request) as operator:
             online = [bot.bot for bot in (await operator.ask(StatusRequest(most=MAX_ENTRIES), ServerStatus)).bots]
             running = {one.tournament: one for one in await operator.ask(ListTournaments(), list[TournamentStatus])}
     except ArenaFault as fault:
         unknown = str(fault)
-    latest = (await visit.read(tournaments_page, limit=MAX_LATEST)).rows
+    latest = (await request.read(tournaments_page, limit=MAX_LATEST)).rows
     under_way = []
     for row in latest:
         if row.finished is None and (row.tournament in running or not row.arguments.get("rated", True)):
-            table = await visit.read(tournament_table, row.tournament, site_of(visit.request).cached_standings)
+            table = await request.read(tournament_table, row.tournament, site_of(request.request).cached_standings)
             if table is not None:
                 under_way.append(UnfinishedTournament(table, running.get(row.tournament)))
-    return visit.show(
+    return request.show(
         "admin_tournaments.html",
         status,
         form=form,
@@ -131,10 +131,10 @@ def _parse_form(form: Form) -> StartTournament:
     )
 
 
-async def _resume_request(visit: AdminRequest) -> StartTournament:
+async def _resume_request(request: AdminRequest) -> StartTournament:
     """Return the request that resumes a stored tournament. Raises `UsageFault`."""
-    name = visit.form.one("tournament")
-    known = await visit.read(tournament_table, name, site_of(visit.request).cached_standings)
+    name = request.form.one("tournament")
+    known = await request.read(tournament_table, name, site_of(request.request).cached_standings)
     if known is None or known.arguments.get("rated", True):
         raise UsageFault(f"there is no tournament {short_repr(name)} that these pages began")
     fields = ("bots", "game", "config", "format", "rounds", "paired", "clock")

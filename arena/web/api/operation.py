@@ -113,7 +113,7 @@ class Operation:
         self.path = path
         self.name = handler.__name__
         self.summary = inspect.getdoc(handler) or ""
-        self.query: type[Query] = get_args(types["asked"])[0]
+        self.query: type[Query] = get_args(types["request"])[0]
         self.answer = types["return"]
         in_pieces = getattr(self.answer, "__origin__", None) is StreamedRecord
         if in_pieces:
@@ -143,10 +143,10 @@ class Operation:
         """Answer with grades from the grading process, if the operation needs them."""
         site, address = site_of(request), visitor_of(request)
         assert self._solving is not None
-        asked = ApiRequest(site, request.path_params, read_query(self.query, request))
+        api_request = ApiRequest(site, request.path_params, read_query(self.query, request))
         grades: Grades | UnsetType | None = UNSET
         try:
-            needed = await site.serving.quick.run(address, partial(self._solving, asked), request.is_disconnected)
+            needed = await site.serving.quick.run(address, partial(self._solving, api_request), request.is_disconnected)
             if needed is not None:
                 name = request.path_params["match"]
                 try:

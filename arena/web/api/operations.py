@@ -215,7 +215,7 @@ class GameRow(Struct, frozen=True, kw_only=True):
     presets: list[PresetRow]
 
 
-def games(asked: ApiRequest[Query]) -> Rows[GameRow]:
+def games(request: ApiRequest[Query]) -> Rows[GameRow]:
     """List the games, each with the configs under which matches are rated."""
     return Rows(rows=[GameRow(game=name, presets=_presets(name)) for name in NAMES])
 
@@ -228,112 +228,114 @@ def _presets(name: str) -> list[PresetRow]:
     ]
 
 
-def pools(asked: ApiRequest[OfGame]) -> Rows[PoolRow]:
+def pools(request: ApiRequest[OfGame]) -> Rows[PoolRow]:
     """List the pools with rated matches."""
-    if asked.query.game is not None:
-        game_class(asked.query.game)
+    if request.query.game is not None:
+        game_class(request.query.game)
     return Rows(
         rows=[
             PoolRow(game=rating_system.game_of(pool), pool=pool, people=is_people_pool(pool))
-            for pool in asked.site.reader.read(pools_with_results, asked.query.game)
+            for pool in request.site.reader.read(pools_with_results, request.query.game)
         ]
     )
 
 
-def leaderboard(asked: ApiRequest[BoardQuery]) -> Leaderboard:
+def leaderboard(request: ApiRequest[BoardQuery]) -> Leaderboard:
     """Return the leaderboard of a pool, as in `arena leaderboard --json`, with ranks and recent ratings."""
-    game, preset = asked.path["game"], asked.path["preset"]
-    pool, reader = f"{game}/{preset}", asked.site.reader
-    page = reader.read(leaderboard_page, pool, **msgspec.structs.asdict(asked.query))
+    game, preset = request.path["game"], request.path["preset"]
+    pool, reader = f"{game}/{preset}", request.site.reader
+    page = reader.read(leaderboard_page, pool, **msgspec.structs.asdict(request.query))
     if not page.total and pool not in (rated := reader.read(pools_with_results)):
         raise NotFound(lookups.no_leaderboard_message(game, preset, rated))
     return Leaderboard(game=game, pool=pool, **msgspec.structs.asdict(page))
 
 
-def bots(asked: ApiRequest[BotsQuery]) -> Page[BotRow]:
+def bots(request: ApiRequest[BotsQuery]) -> Page[BotRow]:
     """List the known bots by name."""
-    return asked.site.reader.read(bots_page, **msgspec.structs.asdict(asked.query))
+    return request.site.reader.read(bots_page, **msgspec.structs.asdict(request.query))
 
 
-def bot(asked: ApiRequest[Query]) -> Profile:
+def bot(request: ApiRequest[Query]) -> Profile:
     """Return a bot with its versions and its standing in every pool."""
-    return lookups.require_profile(asked.site.reader, asked.path["bot"])
+    return lookups.require_profile(request.site.reader, request.path["bot"])
 
 
-def _of_bot(asked: ApiRequest[OfPool], query: Callable[..., list[R]]) -> Rows[R]:
+def _of_bot(request: ApiRequest[OfPool], query: Callable[..., list[R]]) -> Rows[R]:
     """Return rows about a bot in a pool. Raises `NotFound` and `UsageFault` for unknown names."""
-    rows = asked.site.reader.read(query, asked.path["bot"], asked.query.pool)
-    _check_known(asked, rows)
+    rows = request.site.reader.read(query, request.path["bot"], request.query.pool)
+    _check_known(request, rows)
     return Rows(rows=rows)
 
 
-def _page_of_bot(asked: ApiRequest[PagedOfPool], query: Callable[..., Page[R]]) -> Page[R]:
+def _page_of_bot(request: ApiRequest[PagedOfPool], query: Callable[..., Page[R]]) -> Page[R]:
     """Return a page of rows about a bot in a pool. Raises as `_of_bot` does."""
-    page = asked.site.reader.read(query, asked.path["bot"], **msgspec.structs.asdict(asked.query))
-    _check_known(asked, page.rows)
+    page = request.site.reader.read(query, request.path["bot"], **msgspec.structs.asdict(request.query))
+    _check_known(request, page.rows)
     return page
 
 
-def _check_known(asked: ApiRequest[Any], rows: Sequence[object]) -> None:
+def _check_known(request: ApiRequest[Any], rows: Sequence[object]) -> None:
     if not rows:
-        _check_bot(asked)
-        _check_pool(asked)
+        _check_bot(request)
+        _check_pool(request)
 
 
-def _check_bot(asked: ApiRequest[Any]) -> None:
+def _check_bot(request: ApiRequest[Any]) -> None:
     """Raise `NotFound` if a bot without rows does not exist."""
-    if wrong := lookups.unknown_bot_message(asked.site.reader, asked.path["bot"]):
+    if wrong := lookups.unknown_bot_message(request.site.reader, request.path["bot"]):
         raise NotFound(wrong)
 
 
-def _check_pool(asked: ApiRequest[Any]) -> None:
+def _check_pool(request: ApiRequest[Any]) -> None:
     """Raise `UsageFault` if a pool without rows does not exist."""
-    if asked.query.pool is not None and (wrong := lookups.unknown_pool_message(asked.site.reader, asked.query.pool)):
+    if request.query.pool is not None and (
+        wrong := lookups.unknown_pool_message(request.site.reader, request.query.pool)
+    ):
         raise UsageFault(wrong)
 
 
-def incidents(asked: ApiRequest[Query]) -> Rows[Incident]:
+def incidents(request: ApiRequest[Query]) -> Rows[Incident]:
     """List the latest problems of a bot's connections that the bot caused, newest first, at most 20."""
-    rows = asked.site.reader.read(latest_incidents, asked.path["bot"])
+    rows = request.site.reader.read(latest_incidents, request.path["bot"])
     if not rows:
-        _check_bot(asked)
+        _check_bot(request)
     return Rows(rows=rows)
 
 
-def history(asked: ApiRequest[OfPool]) -> Rows[HistoryPoint]:
+def history(request: ApiRequest[OfPool]) -> Rows[HistoryPoint]:
     """Return a bot's rating in a pool over time, in at most about 300 points."""
-    return _of_bot(asked, rating_history)
+    return _of_bot(request, rating_history)
 
 
-def opponents(asked: ApiRequest[PagedOfPool]) -> Page[OpponentRow]:
+def opponents(request: ApiRequest[PagedOfPool]) -> Page[OpponentRow]:
     """List a bot's results against each opponent."""
-    return _page_of_bot(asked, opponents_page)
+    return _page_of_bot(request, opponents_page)
 
 
-def seats(asked: ApiRequest[OfPool]) -> Rows[SeatRow]:
+def seats(request: ApiRequest[OfPool]) -> Rows[SeatRow]:
     """List a bot's results in each seat."""
-    return _of_bot(asked, results_by_seat)
+    return _of_bot(request, results_by_seat)
 
 
-def versions(asked: ApiRequest[PagedOfPool]) -> Page[VersionRow]:
+def versions(request: ApiRequest[PagedOfPool]) -> Page[VersionRow]:
     """List the results of each version of a bot, last played first."""
-    return _page_of_bot(asked, versions_page)
+    return _page_of_bot(request, versions_page)
 
 
-def endings(asked: ApiRequest[OfPool]) -> Rows[Ending]:
+def endings(request: ApiRequest[OfPool]) -> Rows[Ending]:
     """Count how a bot's matches ended, by outcome and reason, with the latest matches of each."""
-    return _of_bot(asked, endings_of)
+    return _of_bot(request, endings_of)
 
 
-def matches(asked: ApiRequest[MatchesQuery]) -> Page[Result]:
+def matches(request: ApiRequest[MatchesQuery]) -> Page[Result]:
     """List finished matches, newest first, as in `arena matches --json`."""
-    query, reader = asked.query, asked.site.reader
+    query, reader = request.query, request.site.reader
     if query.game is not None:
         game_class(query.game)
     wanted = Search(**{name: getattr(query, name) for name in Search.__struct_fields__})
     page = reader.read(search_matches, wanted, after=query.after, limit=query.limit)
     if not page.rows:
-        _check_pool(asked)
+        _check_pool(request)
         for name in (query.bot, query.opponent):
             if name is not None and (wrong := lookups.unknown_bot_message(reader, name)):
                 raise UsageFault(wrong)
@@ -342,16 +344,16 @@ def matches(asked: ApiRequest[MatchesQuery]) -> Page[Result]:
     return page
 
 
-def result(asked: ApiRequest[Query]) -> Result:
+def result(request: ApiRequest[Query]) -> Result:
     """Return the result of a match, as in the list of matches."""
-    return _result(asked)
+    return _result(request)
 
 
-def _result(asked: ApiRequest[Any]) -> Result:
+def _result(request: ApiRequest[Any]) -> Result:
     """Return a match's result. Raises `NotFound`."""
-    found = asked.site.reader.read(result_of, asked.path["match"])
+    found = request.site.reader.read(result_of, request.path["match"])
     if found is None:
-        raise _no_match(asked.path["match"])
+        raise _no_match(request.path["match"])
     return found
 
 
@@ -359,18 +361,18 @@ def _no_match(name: str) -> NotFound:
     return NotFound(f"there is no finished match {short_repr(name)}; matches in progress are not available here")
 
 
-def _record(asked: ApiRequest[Any]) -> bytes:
+def _record(request: ApiRequest[Any]) -> bytes:
     """Return a match's record, gzipped. Raises `NotFound`."""
-    body = asked.site.reader.read(record_of, asked.path["match"])
+    body = request.site.reader.read(record_of, request.path["match"])
     if body is None:
-        raise _no_match(asked.path["match"])
+        raise _no_match(request.path["match"])
     return body
 
 
-def match(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, Document]:
+def match(request: ApiRequest[Query]) -> Annotated[StreamedRecord, Document]:
     """Return a match with the state after every event, as in `arena replay show --json`, without luck."""
-    stored = result(asked)
-    data = _record(asked)
+    stored = result(request)
+    data = _record(request)
 
     def pieces() -> Pieces:
         record = yield from record_reader.read_record_in_steps(data, stored.match)
@@ -379,47 +381,47 @@ def match(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, Document]:
     return StreamedRecord(pieces(), stored.match, data, variant=stored.annulled or "")
 
 
-def grades(asked: ApiRequest[GradesQuery]) -> Grades:
+def grades(request: ApiRequest[GradesQuery]) -> Grades:
     """Return what each move gave away, if the game is solved, and the luck, as in `arena replay grade --json`."""
-    given = asked.grades
+    given = request.grades
     if isinstance(given, Grades):
         return given
-    return asked.site.grading.grade_here(_record(asked), asked.path["match"], asked.query.seat)
+    return request.site.grading.grade_here(_record(request), request.path["match"], request.query.seat)
 
 
-def grade_request(asked: ApiRequest[GradesQuery]) -> tuple[bytes, GradeRequest] | None:
+def grade_request(request: ApiRequest[GradesQuery]) -> tuple[bytes, GradeRequest] | None:
     """Return the record and the grades to make if grading may need a table to be solved, or simulations; else None.
     Raises `UsageFault` for a seat that does not exist.
     """
-    stored, seat = _result(asked), asked.query.seat
+    stored, seat = _result(request), request.query.seat
     if seat is not None and seat >= len(stored.seats):
         raise UsageFault(f"there is no seat {seat} in {stored.match}: its seats are 0 to {len(stored.seats) - 1}")
-    if asked.query.estimated and grading_method(stored.game, stored.config) != EXACT_METHOD:
-        return _record(asked), GradeRequest(seat=seat, sims=ESTIMATE_SIMULATIONS)
-    return (_record(asked), GradeRequest(seat=seat)) if may_need_solving(stored.game, stored.config) else None
+    if request.query.estimated and grading_method(stored.game, stored.config) != EXACT_METHOD:
+        return _record(request), GradeRequest(seat=seat, sims=ESTIMATE_SIMULATIONS)
+    return (_record(request), GradeRequest(seat=seat)) if may_need_solving(stored.game, stored.config) else None
 
 
-def solve_request(asked: ApiRequest[Query]) -> tuple[bytes, GradeRequest] | None:
+def solve_request(request: ApiRequest[Query]) -> tuple[bytes, GradeRequest] | None:
     """Return the record and the request for all grades if grading may need a table to be solved; else None."""
-    stored = result(asked)
-    return (_record(asked), GradeRequest()) if may_need_solving(stored.game, stored.config) else None
+    stored = result(request)
+    return (_record(request), GradeRequest()) if may_need_solving(stored.game, stored.config) else None
 
 
-def packed(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
+def packed(request: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
     """Download the record of a match in its stored form, gzipped."""
-    name, data = asked.path["match"], _record(asked)
+    name, data = request.path["match"], _record(request)
     return StreamedRecord(split(data), name, data, file=f"{name}.jsonl.gz")
 
 
-def unpacked(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
+def unpacked(request: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
     """Download the record of a match as JSON lines."""
-    name, data = asked.path["match"], _record(asked)
+    name, data = request.path["match"], _record(request)
     return StreamedRecord(record_reader.iter_unpacked(data, name), name, data, file=f"{name}.jsonl")
 
 
-def whole(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
+def whole(request: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
     """Download a match as one HTML file that plays offline."""
-    name, data, given = asked.path["match"], _record(asked), asked.grades
+    name, data, given = request.path["match"], _record(request), request.grades
 
     def pieces() -> Pieces:
         record = yield from record_reader.read_record_in_steps(data, name)
@@ -428,39 +430,39 @@ def whole(asked: ApiRequest[Query]) -> Annotated[StreamedRecord, File]:
     return StreamedRecord(pieces(), name, data, variant="graded" if given else "", file=f"{name}.html")
 
 
-def tournaments(asked: ApiRequest[Paged]) -> Page[TournamentRow]:
+def tournaments(request: ApiRequest[Paged]) -> Page[TournamentRow]:
     """List the tournaments, newest first."""
-    return asked.site.reader.read(tournaments_page, **msgspec.structs.asdict(asked.query))
+    return request.site.reader.read(tournaments_page, **msgspec.structs.asdict(request.query))
 
 
-def tournament(asked: ApiRequest[Query]) -> TournamentTable:
+def tournament(request: ApiRequest[Query]) -> TournamentTable:
     """Return a tournament with its table and head-to-head scores."""
-    return lookups.find_tournament(asked.site, asked.path["tournament"])
+    return lookups.find_tournament(request.site, request.path["tournament"])
 
 
-def log(asked: ApiRequest[Paged]) -> Page[LogEntry]:
+def log(request: ApiRequest[Paged]) -> Page[LogEntry]:
     """List the entries of the log, one per match, in the order of storage."""
-    return asked.site.reader.read(log_page, **msgspec.structs.asdict(asked.query))
+    return request.site.reader.read(log_page, **msgspec.structs.asdict(request.query))
 
 
-def head(asked: ApiRequest[Query]) -> SignedTreeHead:
+def head(request: ApiRequest[Query]) -> SignedTreeHead:
     """Return the signed head of the log."""
-    found = asked.site.reader.read(log_head)
+    found = request.site.reader.read(log_head)
     if found is None:
         raise NotFound("the log is empty: no match has been stored yet")
     return found
 
 
-def consistency(asked: ApiRequest[ConsistencyQuery]) -> ConsistencyProof:
+def consistency(request: ApiRequest[ConsistencyQuery]) -> ConsistencyProof:
     """Prove that the log extends its first `size` entries."""
-    return asked.site.reader.read(prove_consistency, asked.query.size, asked.query.of)
+    return request.site.reader.read(prove_consistency, request.query.size, request.query.of)
 
 
-def proof(asked: ApiRequest[Query]) -> InclusionProof:
+def proof(request: ApiRequest[Query]) -> InclusionProof:
     """Prove that a match is in the log, with its last digest."""
-    found = asked.site.reader.read(prove_inclusion, asked.path["match"])
+    found = request.site.reader.read(prove_inclusion, request.path["match"])
     if found is None:
-        raise _no_match(asked.path["match"])
+        raise _no_match(request.path["match"])
     return found
 
 

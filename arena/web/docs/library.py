@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from arena.web.docs.markdown import Document, Target, render
+from arena.web.docs.markdown import RenderedDocument, Target, render
 from arena.web.errors import NotFound
 from protocol.display import short_repr
 
@@ -45,13 +45,13 @@ class Library:
             if path.is_file() and (path.suffix in MEDIA_TYPES or path.suffix == ".md")
         }
         self._root = root
-        self._read: dict[str, Document] = {}
+        self._read: dict[str, RenderedDocument] = {}
 
     def names(self) -> list[str]:
         """Return the names of all documents."""
         return [name for name, path in self._files.items() if path.suffix == ".md"]
 
-    def searchable_documents(self) -> Iterator[tuple[str, Document]]:
+    def searchable_documents(self) -> Iterator[tuple[str, RenderedDocument]]:
         """Yield the documents to search by name, without the changelog, which would match everything."""
         return ((name, self.document(name)) for name in self.names() if name != "CHANGELOG")
 
@@ -62,7 +62,7 @@ class Library:
             raise NotFound(f"there is no document {short_repr(name)}: {PREFIX} lists them")
         return found
 
-    def document(self, name: str) -> Document:
+    def document(self, name: str) -> RenderedDocument:
         """Return a document, rendered once. Raises `NotFound`."""
         path = self.path(name)
         if (document := self._read.get(name)) is None:

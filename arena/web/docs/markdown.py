@@ -46,7 +46,7 @@ class Section(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Document(Struct, frozen=True, kw_only=True):
+class RenderedDocument(Struct, frozen=True, kw_only=True):
     """A document as HTML without its title, and its sections; the first one has the title."""
 
     title: str
@@ -54,7 +54,7 @@ class Document(Struct, frozen=True, kw_only=True):
     sections: list[Section]
 
 
-def render(text: str, resolve: Resolve) -> Document:
+def render(text: str, resolve: Resolve) -> RenderedDocument:
     """Render Markdown with tables."""
     parser = MarkdownIt("commonmark", {"highlight": _render_code, "xhtmlOut": False}).enable("table")
     parser.add_render_rule("table_open", lambda *_: f"{_SCROLL_BLOCK_TAG}<table>\n")
@@ -65,7 +65,7 @@ def render(text: str, resolve: Resolve) -> Document:
     _adapt_tokens(tokens, resolve)
     titled = tokens[:1] and tokens[0].tag == "h1"
     html = parser.renderer.render(tokens[3:] if titled else tokens, parser.options, {})
-    return Document(title=sections[0].title, html=html, sections=sections)
+    return RenderedDocument(title=sections[0].title, html=html, sections=sections)
 
 
 def _render_code(code: str, language: str, _: str) -> str:

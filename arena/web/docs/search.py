@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from arena.web.docs.markdown import Document, Section
+from arena.web.docs.markdown import RenderedDocument, Section
 
 MAX_WORDS = 8
 MAX_HITS = 30
@@ -40,7 +40,7 @@ class PartialHits(Struct, frozen=True, kw_only=True):
     unknown_words: list[str]
 
 
-def search(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> list[Hit]:
+def search(words: Sequence[str], documents: Iterable[tuple[str, RenderedDocument]]) -> list[Hit]:
     """Return the sections that have all words in their text or title, or in the title of their document."""
     found = [
         (sum(worths), name, document, section)
@@ -51,7 +51,7 @@ def search(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> l
     return _best(words, found)
 
 
-def search_partially(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> PartialHits:
+def search_partially(words: Sequence[str], documents: Iterable[tuple[str, RenderedDocument]]) -> PartialHits:
     """Return the sections with some of the words; rare words weigh more, words in a quarter of all sections nothing."""
     places = [(name, document, section) for name, document in documents for section in document.sections]
     worths = [_weigh_words(words, section, document.title.lower()) for _, document, section in places]
@@ -66,7 +66,7 @@ def search_partially(words: Sequence[str], documents: Iterable[tuple[str, Docume
     return PartialHits(hits=_best(telling, found), unknown_words=[word for word, n in having.items() if not n])
 
 
-def _best(words: Sequence[str], found: Sequence[tuple[float, str, Document, Section]]) -> list[Hit]:
+def _best(words: Sequence[str], found: Sequence[tuple[float, str, RenderedDocument, Section]]) -> list[Hit]:
     return [
         Hit(
             document=name,

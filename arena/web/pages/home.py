@@ -37,11 +37,11 @@ def home(request: Request) -> Response:
     )
 
 
-def _is_replayable(reader: Reader, match: Result) -> bool:
+def _is_replayable(reader: Reader, result: Result) -> bool:
     """Return whether a match has a suitable length and still has its record."""
-    if match.reason == reasons.VOID or match.plies not in REPLAY_PLIES:
+    if result.reason == reasons.VOID or result.plies not in REPLAY_PLIES:
         return False
     try:
-        return reader.read(record_of, match.match) is not None
+        return reader.read(record_of, result.match) is not None
     except RecordRemoved:
         return False

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import Page
-from arena.store.result_queries import OUTCOMES, VOIDED, RecordRemoved, record_of, result_of
+from arena.store.result_queries import OUTCOMES, VOID_OUTCOME, RecordRemoved, record_of, result_of
 from arena.store.store import Reader
 from arena.web.answers import Pieces, StreamedAnswer
 from arena.web.errors import NotFound
@@ -116,7 +116,7 @@ def _describe_search(asked: Mapping[str, str]) -> str:
         of and f"of {of}",
         asked["bot"] and f"with {asked['bot']}",
         asked["opponent"] and f"against {asked['opponent']}",
-        outcome and ("that were called off" if outcome == VOIDED else f"that it has {outcome}"),
+        outcome and ("that were called off" if outcome == VOID_OUTCOME else f"that it has {outcome}"),
         asked["reason"] and f"ended by: {reason_words(asked['reason'])}",
         asked["tournament"] and f"in tournament {asked['tournament']}",
         asked["since"] and f"from {asked['since']}",

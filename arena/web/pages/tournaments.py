@@ -13,7 +13,7 @@ from arena.ratings.tournament_standings import ADJUSTED, chance_note, may_be_fir
 from arena.store.match_search import Search, search_matches
 from arena.store.tournaments import TournamentRow, TournamentTable, tournament_leaders, tournaments_page
 from arena.web import lookups, titles
-from arena.web.charts import Scale, payoff_scale
+from arena.web.charts import AxisScale, payoff_scale
 from arena.web.rendering import render_page, site_of
 from protocol.errors import BotFault
 from protocol.games import load_game, payoff_unit
@@ -22,7 +22,7 @@ PAGE_ROWS = 50
 RECENT_MATCHES = 10
 MAX_CROSS_TABLE_BOTS = 32
 """Maximum number of bots in a cross table, so that it fits on a screen."""
-SCORE_SCALE = Scale(0.0, 100.0, 120.0, (0.0, 50.0, 100.0))
+SCORE_SCALE = AxisScale(0.0, 100.0, 120.0, (0.0, 50.0, 100.0))
 """The scale of scores, in percent."""
 PAYOFF_SCALE_WIDTH = 180.0
 """The width of the payoff scale, whose ticks have decimals."""
@@ -65,10 +65,10 @@ def tournament(request: Request) -> Response:
     )
 
 
-def _title(shown: TournamentRow) -> str:
+def _title(row: TournamentRow) -> str:
     """Return the title of what is played: the preset's, or the game's."""
-    pool = _pool(shown.game, shown.arguments.get("config") or {})
-    return titles.pool_title(pool) if pool else titles.game_title(shown.game)
+    pool = _pool(row.game, row.arguments.get("config") or {})
+    return titles.pool_title(pool) if pool else titles.game_title(row.game)
 
 
 def _pool(game: str, config: Mapping[str, Any]) -> str | None:
@@ -95,15 +95,15 @@ def _format_value(value: object) -> str:
     return str(value)
 
 
-def _cross_table(shown: TournamentTable) -> list[tuple[str, list[tuple[str, float | None, float | None]]]]:
+def _cross_table(tournament: TournamentTable) -> list[tuple[str, list[tuple[str, float | None, float | None]]]]:
     """Return the rows of the cross table: a bot, with (opponent, mean payoff or score, shade) for each opponent. The
     shade is the value's position among all, from 0 to 1. Both are None for the bot itself.
     """
-    names = [row.bot for row in shown.table]
-    shares = [[shown.head_to_head.get(bot, {}).get(other) for other in names] for bot in names]
-    if not shown.payoffs:
+    names = [row.bot for row in tournament.table]
+    shares = [[tournament.head_to_head.get(bot, {}).get(other) for other in names] for bot in names]
+    if not tournament.payoffs:
         return [(bot, list(zip(names, row, row, strict=True))) for bot, row in zip(names, shares, strict=True)]
-    paid = {bot: {other: found.mean for other, found in shown.payoffs[bot].items() if found} for bot in names}
+    paid = {bot: {other: found.mean for other, found in tournament.payoffs[bot].items() if found} for bot in names}
     known = [mean for against in paid.values() for mean in against.values()]
     low, span = min(known), (max(known) - min(known)) or 1.0
     heights = {bot: {other: (mean - low) / span for other, mean in against.items()} for bot, against in paid.items()}

@@ -35,7 +35,7 @@ from measuring.value_function import NoLuck
 from protocol.games.base import Game
 from protocol.games.risk.campaign import MAX_PLAYERS, Campaign, Position
 
-PLY, ELIMINATED_BEFORE, EXTRA_SLOTS = 0, 1, 1 + MAX_PLAYERS
+PLY_SLOT, ELIMINATED_BEFORE_SLOT, EXTRA_SLOTS = 0, 1, 1 + MAX_PLAYERS
 """Slots behind the field: the ply, then by seat how many seats were eliminated before it."""
 
 
@@ -71,7 +71,7 @@ class CampaignBatch(RowBatch[Position]):
         state = self._states[game].tolist()
         cells, gone = (
             slice(FIRST_CELL, cell_of(len(self._rules.map)), CELL_LENGTH),
-            self._extra_begin + ELIMINATED_BEFORE,
+            self._extra_begin + ELIMINATED_BEFORE_SLOT,
         )
         out = sorted(
             (seat for seat in range(self._rules.seats) if not state[IS_IN_GAME + seat]), key=lambda s: state[gone + s]
@@ -85,7 +85,7 @@ class CampaignBatch(RowBatch[Position]):
             round=state[ROUND],
             out=tuple(out),
             seat=state[TURN],
-            at=state[self._extra_begin + PLY],
+            at=state[self._extra_begin + PLY_SLOT],
         )
 
     def observe(self, games: Numbers, seats: Numbers, vectors: Vectors, masks: Masks) -> None:
@@ -208,7 +208,7 @@ def _play_actions(
     for i in range(len(games)):
         game, action = games[i], actions[i]
         field = states[game]
-        field[behind + PLY] += 1
+        field[behind + PLY_SLOT] += 1
         if action == 0:
             _draft(board, field, room, pressure)
         elif action <= count:
@@ -223,7 +223,7 @@ def _play_actions(
             was_in = field[IS_IN_GAME + loser]
             attack(board, field, source, to, field[source + 1] - 1)
             if was_in and not field[IS_IN_GAME + loser]:
-                field[behind + ELIMINATED_BEFORE + loser] = gone
+                field[behind + ELIMINATED_BEFORE_SLOT + loser] = gone
                 rewards[game, loser] += 2.0 * gone / (players - 1) - 1.0
                 ended[game, loser] = 1
         if field[OVER]:

@@ -87,21 +87,32 @@ from bots.search.risk.work_buffers import (
 )
 from machine.compiled import HAS_NUMBA, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
-from protocol.games.risk.campaign import MAX_PLAYERS, MIN_CLASSIC_DRAFT, Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.campaign import (
+    MAX_PLAYERS,
+    MIN_CLASSIC_DRAFT,
+    Attack,
+    Campaign,
+    Draft,
+    EndTurn,
+    Move,
+    Position,
+)
 from protocol.games.risk.draft import territories_by_pressure
 
 TURN, LEFT, ROUND, ACTIVE, ELIMINATED, SAVED, KEY, ATTACKS_PER_TURN, ALIVE = range(FIRST_GAME_SLOT, FIRST_GAME_SLOT + 9)
 """Slots of `play` for the position, apart from owners and troops: TURN the seat to move, LEFT the attacks it has left,
-ROUND the round, ACTIVE the seats in the game, GONE the seat that the last attack eliminated (−1: none), KEPT where
-saved positions begin, KEY the search key, A_TURN attacks a turn, and from ALIVE on by seat whether it is in the game.
+ROUND the round, ACTIVE the seats in the game, ELIMINATED the seat that the last attack eliminated (−1: none), SAVED
+where saved positions begin, KEY the search key, ATTACKS_PER_TURN attacks a turn, and from ALIVE on by seat whether it
+is in the game.
 """
 ALL_ATTACKS, BATTLE_MODE, QUIESCENCE, DEPTH_IN_TURNS, ROUND_IN_KEY, LISTS, HISTORY, DRAFTING = range(
     ALIVE + MAX_PLAYERS, ALIVE + MAX_PLAYERS + 8
 )
-"""Slots of `play` for the search. EVERY: 1 if every attack is a move, 0 if only candidates are. FIGHT: how battles are
-resolved. CALM: whether leaves get a quiescence search. BY_TURNS: whether depth counts turns. NEAR: whether the round is
-part of the key. LISTS and HISTORY: where move lists and history scores begin. DRAFTING: whether the turn is at its
-draft."""
+"""Slots of `play` for the search. ALL_ATTACKS: 1 if every attack is a move, 0 if only candidates are. BATTLE_MODE: how
+battles are resolved. QUIESCENCE: whether leaves get a quiescence search. DEPTH_IN_TURNS: whether depth counts turns.
+ROUND_IN_KEY: whether the round is part of the key. LISTS and HISTORY: where move lists and history scores begin.
+DRAFTING: whether the turn is at its draft.
+"""
 DRAFT_SCRATCH = DRAFTING + 1
 """Scratch space of a draft, two slots a territory. Saved positions follow."""
 
@@ -156,7 +167,7 @@ def turn_key(board: Any, play: Any, keys: Any, ply: int) -> int:
 
 @compiled
 def set_cell_and_key(board: Any, state: Any, play: Any, keys: Any, at: int, owner: int, troops: int) -> None:
-    """Set a cell with `put` and update the search key."""
+    """Set a cell with `set_cell` and update the search key."""
     play[KEY] ^= cell_key(board, state, keys, at)
     set_cell(board, state, at, owner, troops)
     play[KEY] ^= cell_key(board, state, keys, at)
@@ -235,7 +246,7 @@ def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
     """Write the attacks of the seat to move, then the end of the turn, to `play` from `begin` on. Return where they
     end.
 
-    Unless play[EVERY] is 1, an attack needs two units more than the enemy has.
+    Unless play[ALL_ATTACKS] is 1, an attack needs two units more than the enemy has.
     """
     seat, every, borders, end = play[TURN], play[ALL_ATTACKS], board[BORDERS], begin
     for at in range(FIRST_CELL, borders, CELL_LENGTH):
@@ -333,7 +344,7 @@ def value_of_terminal(board: Any, state: Any, play: Any, ply: int) -> float:
 
 @compiled
 def evaluate_leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha: float, beta: float) -> float:
-    """Return the value at the horizon, after a quiescence search if play[CALM] is set."""
+    """Return the value at the horizon, after a quiescence search if play[QUIESCENCE] is set."""
     play[play[LINES] + ply * play[LINE_LENGTH]] = 0
     more = min(play[LEFT], MAX_ATTACKS) if play[QUIESCENCE] else 0
     return search_quiescence(board, state, play, scale, more, board[BORDER_COUNT], ply, alpha, beta)
@@ -801,14 +812,14 @@ class CampaignSearch:
         attacks = (move for move in self.rules.legal_moves(position) if isinstance(move, Attack))
         spare = {attack: attack.units - position.troops[attack.to] for attack in attacks}
         best = max(spare, key=lambda attack: spare[attack], default=None)
-        move = best if best is not None and spare[best] > 0 else End()
+        move = best if best is not None and spare[best] > 0 else EndTurn()
         limit.count_nodes(1)
         return SearchResult(0.0, move, (move,), nodes=1, leaves=0, max_ply=0, depth=0, complete=False)
 
     def _best_so_far(self, result: SearchResult[Move], position: Position, play: Any) -> SearchResult[Move]:
         """Return the best move seen in a search that stopped before it completed any depth."""
         numbers = work_buffers.read_principal_variation(play)
-        move = self._decode_move(position, numbers[0], play) if numbers else End()
+        move = self._decode_move(position, numbers[0], play) if numbers else EndTurn()
         return replace(result, move=move, line=(move,))
 
     def _principal_variation(self, root: Position, play: Any) -> tuple[Move, ...]:
@@ -823,7 +834,7 @@ class CampaignSearch:
             position = rules.outcomes(position, line[-1])[0][1]
             left -= 1
             if left == 0 and rules.to_move(position) is not None and position.phase == "attack":
-                line.append(End())  # the rules would allow more attacks than the search looks at
+                line.append(EndTurn())  # the rules would allow more attacks than the search looks at
                 position = rules.outcomes(position, line[-1])[0][1]
             if rules.to_move(position) is not None and position.phase == "draft":
                 line.append(rules.legal_moves(position)[0])
@@ -835,7 +846,7 @@ class CampaignSearch:
         """Convert a kernel's move number to a move of the rules."""
         values = self._values
         if number == values[BORDER_COUNT]:
-            return End()
+            return EndTurn()
         source = values[values[values[SOURCES] + number] + INDEX]
         to = values[values[values[BORDERS] + number] + INDEX]
         size = attack_size(position.troops[source], position.troops[to], int(play[ALL_ATTACKS]))

@@ -51,7 +51,7 @@ from protocol.messages import CHANCE, Event
 
 END_DECISION = 0
 """The decision to end a turn. A draft of all units to a cell is twice the cell. An attack across a border is twice the
-border's index in `board`, plus 1 to send only `enough` units."""
+border's index in `board`, plus 1 to send only sufficient units."""
 EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, ARMY, INCOME, TEMPO, INNER = range(9)
 """Slots of `manner`. EXPLORATION: the constant of PUCT. TEMPERATURE: the gap to the best gain, in units, at which a
 prior falls to a quarter; FLOOR is added to every prior. RISK: the least winning probability of an attack in the tree.
@@ -59,7 +59,9 @@ HORIZON: turns of a playout after the seat's own. The others belong to the estim
 seat's fractions of units and income. TEMPO: the factor for the seat to move. INNER: the weight of a unit without enemy
 neighbours."""
 POLICY_OF_SEAT, PATH, CANDIDATES = 2, 8, 72
-"""Slots of `work`: KINDS + seat a seat's policy; from CHOSEN on a simulation's nodes, from LISTED on the candidates."""
+"""Slots of `work`: POLICY_OF_SEAT + seat a seat's policy; from PATH on a simulation's nodes, from CANDIDATES on the
+candidates.
+"""
 MAX_DEPTH = CANDIDATES - PATH
 DISCOUNT_PER_TURN = 0.01
 """The fraction that each playout turn takes off a value. Without it a certain win could be put off for ever."""
@@ -96,7 +98,9 @@ PARAMS_BY_DRAFT = {"classic": UctParams(), "territories": UctParams(army=1.0, in
 def list_candidates(
     board: Any, field: Any, odds: Any, weights: Any, params: Any, work: Any, priors: Any, path: Any
 ) -> int:
-    """Write the decisions in this position to `work` from LISTED on, with their priors. Return how many there are."""
+    """Write the decisions in this position to `work` from CANDIDATES on, with their priors. Return how many there
+    are.
+    """
     seat, worth = field[TURN], unit_weight(board, field)
     count, top, drafting = 0, 0.0, field[DRAFTING]
     if drafting:

@@ -24,9 +24,11 @@ NO_EVALUATION, FEATURES, UNAM = 0, 1, 2
 MODES = {"none": NO_EVALUATION, "features": FEATURES, "unam": UNAM}
 
 FIRST_CELL, CELL_LENGTH = 24, 4
-"""A territory's cell is ROWS + WIDTH * index, in `board` and `state` alike. Everywhere it stands for the territory."""
+"""A territory's cell is FIRST_CELL + CELL_LENGTH * index, in `board` and `state` alike. Everywhere it stands for the
+territory.
+"""
 
-# board[cell]: where its neighbours begin in `board`; +1: where they end; +2: UNIT // their number; +3: its index.
+# board[cell]: where its neighbours begin in `board`; +1: where they end; +2: SHARE_UNIT // their number; +3: its index.
 BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
 TERRITORY_COUNT, SHARES, WALK = 0, 1, 2
 """Slots of `board`. TERRITORIES is the number of territories; board[board[SHARES] + n] is UNIT // n, for n enemies; at
@@ -36,9 +38,10 @@ WALK begin the pairs of cells of `evaluate_unam`. From slot 4 on the header belo
 OWNER, TROOPS, ENEMY_COUNT, ENEMY_SHARES = 0, 1, 2, 3
 SEAT, MODE, FREE_COUNT, UNITS, STRENGTH, EXPOSED, TERRITORIES_OF_SEAT = range(7)
 TROOPS_OF_SEAT = TERRITORIES_OF_SEAT + MAX_PLAYERS
-"""Slots of `state`. SEAT is MAX, EMPTY the number of free territories, UNITS all troops. STRENGTH and EXPOSED are the
-sums behind the third and fourth feature. state[OWNED + seat] and state[ARMY + seat] are a seat's territories and
-troops."""
+"""Slots of `state`. SEAT is MAX, FREE_COUNT the number of free territories, UNITS all troops. STRENGTH and EXPOSED are
+the sums behind the third and fourth feature. state[TERRITORIES_OF_SEAT + seat] and state[TROOPS_OF_SEAT + seat] are a
+seat's territories and troops.
+"""
 
 SHARE_BITS = 27
 SHARE_UNIT = reduce(lcm, range(1, 23))
@@ -54,10 +57,10 @@ def cell_of(territory: int) -> int:
     return FIRST_CELL + CELL_LENGTH * territory
 
 
-def board_values(map_: Board) -> list[int]:
+def board_values(board: Board) -> list[int]:
     """Return the map as a list, for `ints`. A game first fills its slots of the header and may append to the list."""
-    count = len(map_)
-    borders = [[cell_of(other) for other in others] for others in map_.neighbours]
+    count = len(board)
+    borders = [[cell_of(other) for other in others] for others in board.neighbours]
     values = [0] * FIRST_CELL
     begin = FIRST_CELL + CELL_LENGTH * count
     for index, others in enumerate(borders):
@@ -68,11 +71,11 @@ def board_values(map_: Board) -> list[int]:
     values[SHARES] = len(values)
     values += [0, *(SHARE_UNIT // enemies for enemies in range(1, count))]
     values[WALK] = len(values)
-    values += map(cell_of, chain.from_iterable(breadth_first_pairs(map_)))
+    values += map(cell_of, chain.from_iterable(breadth_first_pairs(board)))
     return values
 
 
-def scale_values(map_: Board, weights: Sequence[float], opinion: float, max_troops: int = 0) -> list[float]:
+def scale_values(board: Board, weights: Sequence[float], opinion: float, max_troops: int = 0) -> list[float]:
     """Return the factors that turn sums into a value, for `floats`.
 
     `weights` are those of the four features, `opinion` is the value of an evaluation of 1. Only `evaluate_unam` needs
@@ -83,11 +86,11 @@ def scale_values(map_: Board, weights: Sequence[float], opinion: float, max_troo
     return [
         -stretch,
         compactness - stretch,
-        territories / len(map_),
+        territories / len(board),
         units,
         strength / SAFE_STRENGTH,
         compactness / SHARE_UNIT,
-        opinion / unam_bound(map_, max_troops),
+        opinion / unam_bound(board, max_troops),
     ]
 
 

@@ -52,18 +52,19 @@ from bots.search.risk.work_buffers import (
     store_line,
 )
 from machine.compiled import compiled, entry, floats, ints, zeros
-from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.campaign import MAX_PLAYERS, Attack, Campaign, Draft, EndTurn, Move, Position
 
 END_MOVE, DRAFT_RULE_MOVE = 0, 1
 """The moves that end a turn and that draft by the draft rule. A draft to a cell is twice the cell, plus 1 for half of
-the units. An attack across a border is twice the border's index in `board`, plus 1 to send only `enough` units."""
+the units. An attack across a border is twice the border's index in `board`, plus 1 to send only sufficient units."""
 MAX_SEAT, MODE, SEARCH_NUMBER, MAX_PLIES, ROOT_MOVE, SAVED, LISTS, RULE_DRAFT, SPLIT_COUNT, WIDTHS = range(
     FIRST_GAME_SLOT, FIRST_GAME_SLOT + 10
 )
-"""Slots of `work`. ME is MAX, MODE the evaluation, SEARCH the number of an alpha-beta search, else 0. PLIES is the
-greatest number of plies, FIRST the move to try first at the root, −1 for none. KEPT is where saved positions begin, one
-a ply; LISTS the moves, MOST of a ply; PLACES what the draft rule places at the root, by territory index. SPLITS is the
-number of best sites that also get split drafts. From WIDE on: by turn the limit of drafts, then the limit of attacks.
+"""Slots of `work`. ME is MAX, MODE the evaluation, SEARCH_NUMBER the number of an alpha-beta search, else 0. MAX_PLIES
+is the greatest number of plies, ROOT_MOVE the move to try first at the root, −1 for none. SAVED is where saved
+positions begin, one a ply; LISTS the moves, MAX_MOVES of a ply; RULE_DRAFT what the draft rule places at the root, by
+territory index. SPLIT_COUNT is the number of best sites that also get split drafts. From WIDTHS on: by turn the limit
+of drafts, then the limit of attacks.
 """
 WIDTH_COUNT = 4
 """Turns with their own limits of moves. Later turns have the last one's."""
@@ -72,7 +73,7 @@ SLOT_COUNT = WIDTHS + 2 * WIDTH_COUNT
 MAX_MOVES = 64
 """The greatest number of moves of a position."""
 GAINS = MAX_PLAYERS
-"""Where the gains of moves begin in `scores`, MOST of a ply, behind a float a seat."""
+"""Where the gains of moves begin in `scores`, MAX_MOVES of a ply, behind a float a seat."""
 MIN_PROBABILITY = 0.001
 """Results with a lower probability are ignored."""
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}
@@ -459,7 +460,7 @@ class TurnSearch:
         if position.phase == "draft":
             return self._rule_draft(position) if first == DRAFT_RULE_MOVE else self._decode_draft(position, line)
         if first == END_MOVE:
-            return End()
+            return EndTurn()
         at = first // 2
         source, to = board[board[SOURCES] + at - board[BORDERS]], board[at]
         units = attack_units(board, field, self._odds, first)

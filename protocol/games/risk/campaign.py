@@ -18,13 +18,13 @@ from protocol.games.risk import campaign_moves as moves
 from protocol.games.risk import maps
 from protocol.games.risk.battle import battle_odds, battle_without_dice, describe_attack, roll_battle
 from protocol.games.risk.campaign_checks import Position, check_move
-from protocol.games.risk.campaign_moves import Attack, Draft, End, Move
+from protocol.games.risk.campaign_moves import Attack, Draft, EndTurn, Move
 from protocol.games.risk.draft import pressure_draft
 from protocol.games.risk.text import MAX_LISTED_CHANGES, describe_map, draw_map, list_changes, summarise_holdings
 from protocol.messages import CHANCE, Event
 from protocol.reasons import DRAW, ROUND_LIMIT, WIN
 
-__all__ = ["Attack", "Campaign", "Draft", "End", "Move", "Position"]
+__all__ = ["Attack", "Campaign", "Draft", "EndTurn", "Move", "Position"]
 
 MAX_PLAYERS = 6
 MIN_CLASSIC_DRAFT = 3
@@ -159,7 +159,7 @@ class Campaign(Game[Position, Move]):
             return ()
         if state.phase == "draft":
             return (Draft(pressure_draft(self.map.neighbours, state.owner, state.troops, state.seat, state.units)),)
-        return [*self._attacks(state), End()]
+        return [*self._attacks(state), EndTurn()]
 
     def _attacks(self, state: Position) -> Iterator[Attack]:
         owner, troops, seat = state.owner, state.troops, state.seat
@@ -180,7 +180,7 @@ class Campaign(Game[Position, Move]):
             if drawn < attack.units:
                 return attack._replace(units=drawn + 1)
             drawn -= attack.units
-        return End()
+        return EndTurn()
 
     def apply(self, state: Position, move: Move, dice: Dice) -> tuple[Position, Event]:
         seat = self.to_move(state)
@@ -210,9 +210,9 @@ class Campaign(Game[Position, Move]):
     def outcome_cost(self, state: Position, move: Move) -> int:
         return move.units * state.troops[move.to] if isinstance(move, Attack) and self.battle == "dice" else 1
 
-    def _apply_without_battle(self, state: Position, move: Draft | End) -> Position:
+    def _apply_without_battle(self, state: Position, move: Draft | EndTurn) -> Position:
         state = state._replace(at=state.at + 1)
-        if isinstance(move, End):
+        if isinstance(move, EndTurn):
             return self._next_turn(state)
         troops = list(state.troops)
         for at, count in move.units:

@@ -37,11 +37,11 @@ class Attack(NamedTuple):
     units: int
 
 
-class End(NamedTuple):
+class EndTurn(NamedTuple):
     """The end of the turn."""
 
 
-Move = Draft | Attack | End
+Move = Draft | Attack | EndTurn
 
 
 def encode(move: Move) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def decode(wire: Any) -> Move:
     if isinstance(wire, Mapping) and wire.get("do") == "draft" and wire.keys() == {"do", "units"}:
         return Draft(_parse_pairs(wire["units"]))
     do, fields = read_move_kind(wire, _FORMS)
-    return Attack(fields[1], fields[0], fields[2]) if do == "attack" else End()
+    return Attack(fields[1], fields[0], fields[2]) if do == "attack" else EndTurn()
 
 
 def _parse_pairs(value: Any) -> tuple[tuple[int, int], ...]:
@@ -95,7 +95,7 @@ def parse(text: str, board: Board) -> Move:
         return Draft(parse_counts(board, rest))
     if text.strip().lower() != "end":
         raise MalformedMove(f"{short_repr(text)} is no move here: it is written like {MOVE_EXAMPLES}")
-    return End()
+    return EndTurn()
 
 
 def random_split(units: int, parts: int, below: Callable[[int], int]) -> list[int]:

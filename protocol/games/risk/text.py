@@ -178,9 +178,9 @@ def _try_place_labels(
     return tuple(placed)
 
 
-def _overlap(one: _Label, other: _Label, gap: int) -> bool:
-    apart = one.left + one.width < other.left or other.left + other.width < one.left
-    return not apart and abs(one.top - other.top) < 2 + gap
+def _overlap(label: _Label, other: _Label, gap: int) -> bool:
+    apart = label.left + label.width < other.left or other.left + other.width < label.left
+    return not apart and abs(label.top - other.top) < 2 + gap
 
 
 def _shorten_name(name: str, length: int) -> str:

@@ -25,7 +25,7 @@ _MAX_MEAN_MOVES = 20
 Heaps = tuple[int, ...]
 
 
-class Move(NamedTuple):
+class HeapMove(NamedTuple):
     """A move that turns one heap of size `heap` into the heaps `parts`."""
 
     heap: int
@@ -83,22 +83,22 @@ def win_fraction(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) 
     return Fraction(won, moves) if moves else Fraction(int(misere))
 
 
-def winning_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[Move]:
+def winning_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[HeapMove]:
     """Return every distinct move to a P-position."""
     return [
-        Move(size, result)
+        HeapMove(size, result)
         for size, wanted in _needed_values(heaps, rule, misere)
         if rule.count_results_with_value(size, wanted)
         for result in rule.results_with_value(size, wanted)
     ]
 
 
-def moves(heaps: Iterable[int], rule: HeapRule) -> list[Move]:
+def moves(heaps: Iterable[int], rule: HeapRule) -> list[HeapMove]:
     """Return every distinct move: one for each size of heap and each of its results."""
-    return [Move(size, result) for size in dict.fromkeys(heaps) for result in rule.results(size)]
+    return [HeapMove(size, result) for size in dict.fromkeys(heaps) for result in rule.results(size)]
 
 
-def apply_move(heaps: Sequence[int], move: Move) -> tuple[int, ...]:
+def apply_move(heaps: Sequence[int], move: HeapMove) -> tuple[int, ...]:
     """Return the sorted heaps after a move."""
     left = list(heaps)
     left.remove(move.heap)
@@ -107,7 +107,7 @@ def apply_move(heaps: Sequence[int], move: Move) -> tuple[int, ...]:
     return tuple(left)
 
 
-def best_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[Move]:
+def best_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[HeapMove]:
     """Return the moves that lead to the least value; empty without a move. From an N-position they are the winning
     moves; from a P-position, those with the fewest winning replies.
     """
@@ -115,10 +115,10 @@ def best_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) ->
     return winning or hardest_moves(heaps, rule, misere=misere)
 
 
-def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[Move]:
+def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[HeapMove]:
     """Return the moves that lead to the least value, by trying every move."""
     least: tuple[int, int] = (2, 1)
-    found: list[Move] = []
+    found: list[HeapMove] = []
     for move in moves(heaps, rule):
         share = win_fraction(apply_move(heaps, move), rule, misere=misere).as_integer_ratio()
         difference = share[0] * least[1] - least[0] * share[1]
@@ -231,7 +231,7 @@ class Difficulty:
         right = (f for f in followers if outcome(f, self._rule, misere=self._misere) == "P")
         return sum(self._flawless[following] for following in right) / len(followers)
 
-    def hardest_moves(self, heaps: Sequence[int]) -> list[Move] | None:
+    def hardest_moves(self, heaps: Sequence[int]) -> list[HeapMove] | None:
         """Return the moves from a P-position after which an error is likeliest; None if it cannot be computed."""
         if self.error_probability(heaps) is None:
             return None

@@ -2,7 +2,7 @@
 
 import { CLIENT } from "../arena-socket.js";
 import { el, put, say } from "../dom.js";
-import { AT_ONCE, otherwise, readiness } from "./who-plays.js";
+import { PLAYS_AT_ONCE_TEXT, otherwise, readiness } from "./who-plays.js";
 
 const [NEW, UNSURE] = ["new", "little known"];
 const MAX_RATED = 100; // of a pool, as the server says it: who is not among so many may have played
@@ -107,7 +107,7 @@ export class Opponents {
 
   #draw() {
     const shown = this.#shown();
-    const open = shown.filter(({ how }) => how === AT_ONCE).length;
+    const open = shown.filter(({ how }) => how === PLAYS_AT_ONCE_TEXT).length;
     if (this.#others === 1)
       shown.unshift({
         name: "",
@@ -124,7 +124,7 @@ export class Opponents {
       row.input.disabled = full && !row.input.checked;
       say(row.note, how);
       say(row.strength, strength === name ? "" : strength); // avoid "perfect" twice
-      put(row.element, "data-at-once", how === AT_ONCE);
+      put(row.element, "data-at-once", how === PLAYS_AT_ONCE_TEXT);
       const there = this.#list.children[at] ?? null;
       if (there !== row.element) this.#list.insertBefore(row.element, there);
     }

@@ -4,11 +4,11 @@ import { CLIENT } from "../arena-socket.js";
 import { counted, listed } from "../format.js";
 import { gameTitle, poolTitle, presetTitle } from "../titles.js";
 
-/** What is said of a bot that begins a match as soon as somebody wants it. */
-export const AT_ONCE = "plays at once";
+/** The state of a bot that starts a match as soon as a person asks for it. */
+export const PLAYS_AT_ONCE_TEXT = "plays at once";
 const MAX_LISTED_SEEKS = 8; // of a bot: it may have more
-const MAX_TOLD = 3; // who wants another variant
-const USUAL_WARM_UP = "half a minute or more the first time";
+const MAX_SHOWN = 3; // who wants another variant
+const WARM_UP_TEXT = "half a minute or more the first time";
 
 /**
  * @typedef {object} Wish  what a person wants to play
@@ -45,12 +45,12 @@ export function readiness(bot, wish, me, matches, isRated) {
   const { seeks = [], playing = 0 } = bot;
   const fitting = seeks.filter((seek) => fits(seek, wish));
   if (fitting.some((seek) => asks(seek, me))) return { how: "waits for you", order: 0 };
-  if (fitting.some(({ open }) => open)) return { how: AT_ONCE, order: 1 };
+  if (fitting.some(({ open }) => open)) return { how: PLAYS_AT_ONCE_TEXT, order: 1 };
   if (fitting.some(takesAnybody)) return { how: "wants an unrated match", order: 2 };
   if (fitting.some((seek) => seek.private)) return { how: "waits for a friend", order: 3 };
   if (bot.client === CLIENT)
     return { how: playing > 0 ? "a person, playing now" : "a person: agree with them to name each other", order: 3 };
-  if (warmsUp(bot, wish)) return { how: `gets ready for this game: ${USUAL_WARM_UP}`, order: 3 };
+  if (warmsUp(bot, wish)) return { how: `gets ready for this game: ${WARM_UP_TEXT}`, order: 3 };
   const plays = matches.some((match) => match.seats.includes(bot.bot) && match.game === wish.game && match.preset === wish.preset);
   return playing > 0 && (plays || isRated) ? { how: "busy in a match", order: 4 } : null;
 }
@@ -139,7 +139,7 @@ export function smallerTables(games, wish, me, bots) {
     const table = { game: wish.game, preset: pool, seats };
     return bots.filter((other) => other.bot.toLowerCase() !== name && wants(other, table, name, false)).length >= seats - 1;
   };
-  return [...tables.values()].filter(canBegin).sort((one, other) => other.seats - one.seats).slice(0, MAX_TOLD);
+  return [...tables.values()].filter(canBegin).sort((one, other) => other.seats - one.seats).slice(0, MAX_SHOWN);
 }
 
 function tooFew(short, tables) {
@@ -180,7 +180,7 @@ function nobody(wish, ready, warming, others) {
     return seek === undefined ? [] : `${bot} wants ${poolTitle(wish.game, seek.preset ?? seek.presets[0])}`;
   });
   return alike.length > 0
-    ? `Nobody else here wants to play ${said(wish)} now, but ${listed(alike.slice(0, MAX_TOLD))}.`
+    ? `Nobody else here wants to play ${said(wish)} now, but ${listed(alike.slice(0, MAX_SHOWN))}.`
     : `Nobody else here wants to play ${gameTitle(wish.game)} now. The match starts when somebody does.`;
 }
 
@@ -190,7 +190,7 @@ function gettingReady(warming) {
   const longest = Math.max(...warming.map(({ warming_s: seconds = 0 }) => seconds));
   const since = longest >= 1 ? ` (${longest} s so far)` : "";
   const isOne = warming.length === 1;
-  return `${listed(warming.map(({ bot }) => bot))} ${isOne ? "gets" : "get"} ready for this game${since}: ${isOne ? "its" : "their"} code is compiled, which takes ${USUAL_WARM_UP}.`;
+  return `${listed(warming.map(({ bot }) => bot))} ${isOne ? "gets" : "get"} ready for this game${since}: ${isOne ? "its" : "their"} code is compiled, which takes ${WARM_UP_TEXT}.`;
 }
 
 function said({ game, preset }) {
