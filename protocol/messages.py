@@ -24,9 +24,14 @@ MAX_CLOCK_MS = 24 * 3600 * 1000
 """Maximum bank and maximum increment of a new match: one day."""
 
 BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description=NAME_DESCRIPTION)]
-MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN, description="the id of a match, as its start has it")]
+MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN, description="the id of a match, as in its start")]
 Label = Annotated[
-    str, Meta(max_length=64, pattern=TEXT_PATTERN, description="at most 64 characters, none a control or invisible one")
+    str,
+    Meta(
+        max_length=64,
+        pattern=TEXT_PATTERN,
+        description="at most 64 characters, without control or invisible characters",
+    ),
 ]
 DisplayName = Annotated[str, Meta(max_length=MAX_DISPLAY_LENGTH, pattern=TEXT_PATTERN, description=DISPLAY_FORM)]
 Token = Annotated[
@@ -44,14 +49,14 @@ RequestId = Annotated[
         min_length=1,
         max_length=64,
         pattern=TEXT_PATTERN,
-        description="a word of your own, 1 to 64 characters, none a control or invisible one",
+        description="a word of your own, 1 to 64 characters, without control or invisible characters",
     ),
 ]
 PresetName = Annotated[str, Meta(max_length=64, description="the name of a preset of the game")]
 MAX_PRESETS = 64
 """Presets that an open seek may name."""
 MAX_WARMING_GAMES = 64
-GameName = Annotated[str, Meta(max_length=64, description="the name of a game, as welcome has them")]
+GameName = Annotated[str, Meta(max_length=64, description="the name of a game, as in welcome")]
 Followed = Annotated[str, Meta(max_length=40, description="the id of a match, or * for all")]
 Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 bytes in lower-case hex, 32 digits")]
 Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
@@ -94,7 +99,7 @@ Note = Annotated[
     Meta(
         max_length=MAX_NOTE_CHARS,
         pattern=NOTE_PATTERN,
-        description=f"at most {MAX_NOTE_CHARS} characters, none a control or invisible one but tabs and line feeds",
+        description=f"at most {MAX_NOTE_CHARS} characters, without control or invisible ones but tabs and line feeds",
     ),
 ]
 
@@ -264,7 +269,7 @@ class Move(FromClient, frozen=True, kw_only=True):
 
     match: MatchId
     ply: Ply
-    move: Annotated[Any, Meta(description="a map, in the form that the game's moves have")]
+    move: Annotated[Any, Meta(description="a map, in the form of the game's moves")]
     info: Any = None
 
 

@@ -106,7 +106,7 @@ WRONG_USAGE = [
     ),
     (
         ("tournament", "random", "x=alphabeta:depth", "--game", "nim"),
-        "x: 'depth' is no setting: write KEY=VALUE, as in x=alphabeta:KEY=VALUE; alphabeta has depth, eval",
+        "x: 'depth' is not a setting: write KEY=VALUE, as in x=alphabeta:KEY=VALUE; alphabeta has depth, eval",
     ),
     ((*NIM, "--set", "preset=big"), "nim has no preset 'big': one of classic, min-nim, sticks"),
     (
@@ -120,7 +120,7 @@ WRONG_USAGE = [
     ((*NIM, "--set", "sims=abc"), "--set sims=abc: none of these bots has such a setting: random, greedy"),
     (
         ("tournament", "random", "x=uct:100", "--game", "risk-duel"),
-        "x: '100' is no setting: write KEY=VALUE, as in x=uct:KEY=VALUE; uct has sims",
+        "x: '100' is not a setting: write KEY=VALUE, as in x=uct:KEY=VALUE; uct has sims",
     ),
     (
         ("tournament", "random", "x=alphabeta:weights=1/1/1/1", "--game", "risk-campaign"),
@@ -128,9 +128,9 @@ WRONG_USAGE = [
     ),
     ((*NIM, "--set", "heaps"), "--set heaps: write KEY=VALUE, like --set heaps=3,5,7"),
     ((*NIM, "--set", "=3"), "--set =3: write KEY=VALUE, like --set heaps=3,5,7"),
-    ((*NIM, "--set", "heaps=-1,3"), "nim: heaps[0] is -1: it is an integer from 0 to 1000"),
-    ((*NIM, "--set", "heaps=3,5.5"), "nim: heaps[1] is 5.5: it is an integer from 0 to 1000"),
-    ((*NIM, "--set", "heaps=NaN"), "nim: heaps is nan: it is a list of 1 to 64 integers"),
+    ((*NIM, "--set", "heaps=-1,3"), "nim: heaps[0] is -1: it must be an integer from 0 to 1000"),
+    ((*NIM, "--set", "heaps=3,5.5"), "nim: heaps[1] is 5.5: it must be an integer from 0 to 1000"),
+    ((*NIM, "--set", "heaps=NaN"), "nim: heaps is nan: it must be a list of 1 to 64 integers"),
     ((*NIM, "--set", "misere=maybe"), "nim: misere is 'maybe': one of false, true"),
     (
         (*NIM, "--clock", "9" * 400),
@@ -154,7 +154,7 @@ WRONG_USAGE = [
     ((*NIM, "--json", "."), "--json . can't be written: name a file in a folder that is there"),
     (("leaderboard", "--game", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
     (("matches", "--limit", "0"), "--limit is 0: it is 1 or more"),
-    (("bot", "add", "a b"), "'a b' is no name for a bot: 1 to 32 letters, digits"),
+    (("bot", "add", "a b"), "'a b' is not a name for a bot: 1 to 32 letters, digits"),
     (("serve", "--clock", "abc"), "clock is 'abc': it is seconds and increment, like 60+0.5, from 0.001 s to a day"),
     (("serve", "--admin", "--no-web"), "admin is a page, and there are none: leave out --no-web"),
     (
@@ -208,7 +208,7 @@ def test_wrong_usage_is_refused_in_one_line(tmp_path: Path, words: tuple[str, ..
         (("run", "gredy"), f"there is no bot 'gredy': one of {BOTS}"),
         (
             ("run", "random", "--game", "nim", "--config", "heaps=-1"),
-            "nim: heaps[0] is -1: it is an integer from 0 to ",
+            "nim: heaps[0] is -1: it must be an integer from 0 to ",
         ),
         (("run", "perfect", "--game", "tictactoe"), "perfect does not play tictactoe: it plays nim, grundy"),
     ],

@@ -98,7 +98,7 @@ def test_a_list_keeps_the_names_of_its_columns_and_lines(tmp_path: Path) -> None
     listed = read_name_list(tmp_path / "names.csv")
     assert listed.columns == ["Name", "Group", "name"]
     assert (listed.rows[0], listed.lines) == ({"Name": "Anna M.", "Group": "A", "name": "anna"}, [3, 4])
-    with pytest.raises(UsageFault, match=r"^names, line 4: 'be n' is no name for a bot"):
+    with pytest.raises(UsageFault, match=r"^names, line 4: 'be n' is not a name for a bot"):
         NewBots.make(listed, "names", [])
 
 

@@ -42,7 +42,7 @@ async def test_twenty_bad_messages_are_noted_with_the_last(serve: Any) -> None:
     assert await ann.closed() == 4000
     (incident,) = await noted(served, "ANN")
     assert incident.code == "4000"
-    last = "seek: game is 5: the name of a game, as welcome has them"
+    last = "seek: game is 5: the name of a game, as in welcome"
     assert incident.text == f"closed after 20 bad messages; the last: {last}"
 
 

@@ -169,7 +169,7 @@ def test_a_log_that_says_what_is_no_hash_is_refused_in_a_line(folder: Path, plac
 def test_a_record_with_a_key_twice_in_a_line_is_refused(folder: Path) -> None:
     lines = (folder / "true.jsonl").read_bytes().splitlines(keepends=True)
     (folder / "twice.jsonl").write_bytes(b"".join([*lines[:-1], lines[-1].replace(b"{", b'{"plies":9,', 1)]))
-    assert "line 4: the key 'plies' is there 2 times" in refusal("twice.jsonl", "--data", "nowhere")
+    assert "line 4: the key 'plies' appears 2 times" in refusal("twice.jsonl", "--data", "nowhere")
 
 
 def test_what_a_record_has_on_the_arenas_word_is_named(folder: Path) -> None:

@@ -482,7 +482,7 @@ def test_what_others_think_or_prepare_costs_a_bot_nothing(thought: ThoughtClock)
             "nim",
             {},
             UsageFault,
-            "x: 'depth' is no setting: write KEY=VALUE, as in x=ga:KEY=VALUE",
+            "x: 'depth' is not a setting: write KEY=VALUE, as in x=ga:KEY=VALUE",
         ),
         (["random", "x=ga:speed=4"], "nim", {}, UsageFault, "x has no setting 'speed': it has depth, eval"),
         (["random", First("no name")], "nim", {}, UsageFault, "no name: hello: bot is 'no name': 1 to 32 letters"),

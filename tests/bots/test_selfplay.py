@@ -202,7 +202,7 @@ def test_plain_python_plays_the_same_games(without_numba: Any) -> None:
         (DUEL._replace(config="{"), "risk-duel: config is '{': a map in JSON"),
         (DUEL._replace(config="[]"), "risk-duel: config is '[]': a map in JSON"),
         (DUEL._replace(config="[" * 10**6), "risk-duel: config is '" + "[" * 36 + "...: a map in JSON"),
-        (DUEL._replace(config='{"max_plies": 0}'), "risk-duel: max_plies is 0: it is an integer from 1 to 10000"),
+        (DUEL._replace(config='{"max_plies": 0}'), "risk-duel: max_plies is 0: it must be an integer from 1 to 10000"),
         (
             CAMPAIGN._replace(config=json.dumps({"players": 3})),
             "risk-campaign: players is 3: 2, as weights are tuned one against one",

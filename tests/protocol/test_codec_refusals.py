@@ -27,9 +27,9 @@ from protocol.names import NAME_DESCRIPTION
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ({"type": "resign"}, "resign: match is missing: the id of a match, as its start has it"),
+        ({"type": "resign"}, "resign: match is missing: the id of a match, as in its start"),
         ({"type": "resign", "match": "m", "extra": 1}, "resign: there is no field 'extra': one of match"),
-        ({"type": "resign", "match": 7}, "resign: match is 7: the id of a match, as its start has it"),
+        ({"type": "resign", "match": 7}, "resign: match is 7: the id of a match, as in its start"),
         ({"type": "resign", "match": "M"}, "resign: match is 'M': the id of a match"),
         ({"type": "resign", "match": "m" * 41}, "resign: match is 'mmm"),
         ({"type": "hello", "bot": ""}, "hello: bot is '': 1 to 32 letters, digits, "),
@@ -42,7 +42,7 @@ from protocol.names import NAME_DESCRIPTION
         ({"type": "hello", "slots": 65}, "hello: slots is 65: an integer from 1 to 64"),
         ({"type": "hello", "slots": 1.5}, "hello: slots is 1.5: an integer from 1 to 64"),
         ({"type": "hello", "slots": True}, "hello: slots is True: an integer from 1 to 64"),
-        ({"type": "hello", "version": "v" * 65}, "at most 64 characters, none a control or invisible one"),
+        ({"type": "hello", "version": "v" * 65}, "at most 64 characters, without control or invisible characters"),
         ({"type": "hello", "client": "c" * 65}, "hello: client is 'ccc"),
         ({"type": "hello", "follow": 1}, "hello: follow is 1: true or false"),
         ({"type": "seek", "game": "nim"}, "seek: id is missing: a word of your own, 1 to 64 characters"),
@@ -65,7 +65,7 @@ from protocol.names import NAME_DESCRIPTION
         ({"type": "move", "match": "m", "move": {}}, "move: ply is missing: an integer from 0"),
         (
             {"type": "move", "match": "m", "ply": 0},
-            "move: move is missing: a map, in the form that the game's moves have",
+            "move: move is missing: a map, in the form of the game's moves",
         ),
         ({"type": "watch"}, "watch: match is missing: the id of a match, or * for all"),
         ({"type": "watch", "match": "m" * 41}, "watch: match is 'mmm"),
@@ -73,11 +73,11 @@ from protocol.names import NAME_DESCRIPTION
         ({"type": "x" * 500}, "there is no type 'xxx"),
         ({"type": 5}, "there is no type 5"),
         ({"type": []}, "there is no type []"),
-        ({"match": "m"}, "the message has no type: one of hello, seek"),
+        ({"match": "m"}, "the message has no type: it must be one of hello, seek"),
         ({}, "the message has no type"),
-        ([], "a message is a map, not list"),
-        (1, "a message is a map, not int"),
-        (None, "a message is a map, not NoneType"),
+        ([], "a message must be a map, not list"),
+        (1, "a message must be a map, not int"),
+        (None, "a message must be a map, not NoneType"),
     ],
 )
 def test_a_message_that_is_wrong_is_refused_by_the_name_of_its_field(encoding: Codec, value: Any, said: str) -> None:
@@ -156,12 +156,12 @@ def test_a_number_beyond_64_bits_is_refused() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "a value of type bytes: no bin or ext"),
+        (b"", "a value of type bytes: bin and ext are not allowed"),
         (b"bytes", "5 exceeds max_bin_len(0)"),
-        (msgpack.ExtType(1, b""), "a value of type ExtType: no bin or ext"),
+        (msgpack.ExtType(1, b""), "a value of type ExtType: bin and ext are not allowed"),
         (msgpack.Timestamp(1), "exceeds max_ext_len(0)"),
         ({1: 2}, "int is not allowed for map key"),
-        ({b"": 1}, "a map key that is no string: b''"),
+        ({b"": 1}, "a map key that is not a string: b''"),
         ({b"k": 1}, "1 exceeds max_bin_len(0)"),
     ],
 )
@@ -226,7 +226,7 @@ def test_a_line_break_after_a_name_is_refused(encoding: Codec, value: Any, said:
 @BOTH
 def test_a_token_is_not_shown_where_it_is_wrong(encoding: Codec) -> None:
     assert (
-        complaint(encoding, {"type": "hello", "token": ["secret"]}) == "hello: token is no text: 16 to 128 characters"
+        complaint(encoding, {"type": "hello", "token": ["secret"]}) == "hello: token is not text: 16 to 128 characters"
     )
 
 
@@ -251,13 +251,13 @@ def test_text_that_a_terminal_would_obey_is_refused(encoding: Codec, value: Any,
     kind = value["type"]
     said = complaint(encoding, {**value, field: f"a{unseen}b"})
     assert said.startswith(f"{kind}: {field} is {escape_unprintable(repr(f'a{unseen}b'))}: ")
-    assert said.endswith("64 characters, none a control or invisible one")
+    assert said.endswith("64 characters, without control or invisible characters")
     assert said.isprintable()
 
 
 def test_a_note_may_have_lines_and_no_other_control_characters() -> None:
     assert read_info({"note": "a\n\tb"}) == Info(note="a\n\tb")
-    with pytest.raises(MalformedMessage, match=r"info: note is .* none a control or invisible one but tabs"):
+    with pytest.raises(MalformedMessage, match=r"info: note is .* without control or invisible ones but tabs"):
         read_info({"note": "\x1b[2J"})
 
 
