@@ -227,7 +227,7 @@ def _print(setup: Setup, sides: tuple[Side, Side], seed: str, value: str, result
         "games": f"{result.games:,}, each start from both seats; {speed}",
         "score": f"{format_score_with_interval(result.score)} of the points for one; "
         f"{format_elo_with_interval(result.score)}, better {format_superiority(result.score)}",
-        "less luck": _format_adjusted(value, result),
+        "adjusted": _format_adjusted(value, result),
         "won": f"{result.won:,}, drawn {result.drawn:,}, lost {result.lost:,}",
         "seat 0": f"{result.seat_0:.3f} of the points",
         "seed": seed,

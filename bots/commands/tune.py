@@ -215,7 +215,7 @@ def _print(tuning: Tuning, path: Path, spent: str, trial_result: TrialResult | N
     say(f"tuned    {best[1]:.3f}: the best of {genes} by these games, and so the luckiest, too")
     if trial_result is not None:
         found = trial_result.adjusted or trial_result.score
-        less = "" if trial_result.adjusted is None else " less luck"
+        less = "" if trial_result.adjusted is None else " luck-adjusted"
         say(
             f"fresh    {format_score_with_interval(found)}{less}, in {trial_result.games:,} other games "
             f"against {DEFAULT_WEIGHTS_NAME} weights"

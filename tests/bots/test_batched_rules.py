@@ -122,7 +122,7 @@ def test_a_game_and_a_value_that_there_is_not_are_refused() -> None:
     ):
         make_batch(load_game("leduc"), 1, None)
     with pytest.raises(
-        UsageFault, match="risk-duel in batches has no value 'fitted-1': it has exact, features-1, none"
+        UsageFault, match="risk-duel in batches has no value function 'fitted-1': it has exact, features-1, none"
     ):
         make_batch(load_game("risk-duel"), 1, "fitted-1")
     assert make_batch(load_game("risk-duel"), 1, None).luck == "exact"

@@ -163,7 +163,7 @@ def test_the_result_is_shown_within_80_columns_with_the_seed_that_was_drawn(tmp_
     assert re.fullmatch(r"64, each start from both seats; [\d.]+ games/s", told["games"])
     assert re.fullmatch(rf"{score} of the points for one; {elo}", told["score"])
     worth = r"worth [\d,]+ games, \S+ \(\S+-\S+\) times as many; "
-    assert re.fullmatch(rf"{score} by fitted-1; {worth}{elo}", told["less luck"])
+    assert re.fullmatch(rf"{score} by fitted-1; {worth}{elo}", told["adjusted"])
     assert re.fullmatch(r"\d+, drawn \d+, lost \d+", told["won"])
     assert re.fullmatch(r"[0-9a-f]{8}", told["seed"])
     assert max(map(len, done.stdout.splitlines())) <= 80
