@@ -153,7 +153,7 @@ def lacking(cls: type, method: str, form: str) -> str:
 def not_called_so(method: Callable[..., object]) -> str:
     """What is wrong with a method that is called with one argument and whose answer is not waited for; else ""."""
     if inspect.iscoroutinefunction(method):
-        return "is async, and nobody awaits it"
+        return "is async, but is never awaited"
     try:
         inspect.signature(method).bind(None)
     except TypeError:

@@ -98,11 +98,11 @@ WRONG_USAGE = [
     ),
     (
         ("tournament", "random:seed=4", "greedy", "--game", "nim"),
-        "random has no setting 'seed', nor any other: it plays as it is",
+        "random has no setting 'seed': it has none",
     ),
     (
         ("tournament", "random", "deep=alphabeta:depth=x", "--game", "nim"),
-        "deep: depth is 'x': an integer from 1 to 64",
+        "deep: depth is 'x': it must be an integer from 1 to 64",
     ),
     (
         ("tournament", "random", "x=alphabeta:depth", "--game", "nim"),
@@ -117,14 +117,14 @@ WRONG_USAGE = [
         (*NIM[:-1], "risk-campaign", "--set", "draft=greedy"),
         "risk-campaign: draft is 'greedy': one of territories, classic; a bot's goes with the bot, like x=alphabeta",
     ),
-    ((*NIM, "--set", "sims=abc"), "--set sims=abc: none of these bots has such a setting: random, greedy"),
+    ((*NIM, "--set", "sims=abc"), "--set sims=abc: none of these bots has this setting: random, greedy"),
     (
         ("tournament", "random", "x=uct:100", "--game", "risk-duel"),
         "x: '100' is not a setting: write KEY=VALUE, as in x=uct:KEY=VALUE; uct has sims",
     ),
     (
         ("tournament", "random", "x=alphabeta:weights=1/1/1/1", "--game", "risk-campaign"),
-        "x: weights is '1/1/1/1', but it plays risk-campaign by outlook, which has 6 weights: give it as many, or the ",
+        "x: weights is '1/1/1/1', but its evaluation of risk-campaign, outlook, has 6 weights: give as many, or set ",
     ),
     ((*NIM, "--set", "heaps"), "--set heaps: write KEY=VALUE, like --set heaps=3,5,7"),
     ((*NIM, "--set", "=3"), "--set =3: write KEY=VALUE, like --set heaps=3,5,7"),
@@ -150,8 +150,11 @@ WRONG_USAGE = [
     ),
     ((*NIM, "--jobs", "0"), "--jobs is 0: it is 1 to 1024"),
     ((*NIM, "--format", "knockout"), "there is no format 'knockout': one of round-robin, gauntlet, swiss"),
-    ((*NIM, "--json", "nowhere/out.json"), "--json nowhere/out.json can't be written: name a file in a folder that is"),
-    ((*NIM, "--json", "."), "--json . can't be written: name a file in a folder that is there"),
+    (
+        (*NIM, "--json", "nowhere/out.json"),
+        "--json nowhere/out.json can't be written: name a file in an existing folder",
+    ),
+    ((*NIM, "--json", "."), "--json . can't be written: name a file in an existing folder"),
     (("leaderboard", "--game", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
     (("matches", "--limit", "0"), "--limit is 0: it is 1 or more"),
     (("bot", "add", "a b"), "'a b' is not a name for a bot: 1 to 32 letters, digits"),
@@ -200,11 +203,14 @@ def test_wrong_usage_is_refused_in_one_line(tmp_path: Path, words: tuple[str, ..
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("analyze", "nim", "--", "-1,3"), "heap '-1': integers from 0 to 1000000 with commas, as 10,20,30"),
-        (("analyze", "nim", "3,x"), "heap 'x': integers from 0 to 1000000 with commas, as 10,20,30"),
-        (("analyze", "nim", "3", "--take", "0"), "--take '0': integers from 1 to 1000000 with commas, as 10,20,30"),
+        (("analyze", "nim", "--", "-1,3"), "heap '-1': give integers from 0 to 1000000 with commas, like 10,20,30"),
+        (("analyze", "nim", "3,x"), "heap 'x': give integers from 0 to 1000000 with commas, like 10,20,30"),
+        (
+            ("analyze", "nim", "3", "--take", "0"),
+            "--take '0': give integers from 1 to 1000000 with commas, like 10,20,30",
+        ),
         (("compare", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
-        (("run", "mine.py"), "'mine.py' is a program, which needs no arena-bot: python mine.py"),
+        (("run", "mine.py"), "'mine.py' is a program that connects by itself: run python mine.py"),
         (("run", "gredy"), f"there is no bot 'gredy': one of {BOTS}"),
         (
             ("run", "random", "--game", "nim", "--config", "heaps=-1"),

@@ -38,7 +38,7 @@ async def test_a_match_is_played_by_typing_and_what_is_no_move_costs_nothing(tmp
 @pytest.mark.parametrize(
     ("game", "config", "typed", "says"),
     [
-        ("dilemma", "rounds=2", "cooperate\ndef\n", r"^you chose defect; told once all have chosen$"),
+        ("dilemma", "rounds=2", "cooperate\ndef\n", r"^you chose defect; it is shown when all have chosen$"),
         ("kuhn", "hands=1", "raise\ncheck\nfold\nbet\ncall\nfold\n" * 2, r"^cards: (\? [JQK]|[JQK] \?)$"),
     ],
 )

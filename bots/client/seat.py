@@ -139,7 +139,7 @@ class Seat:
             if thought.discarded is not None and not self._reported_discarded:
                 self._reported_discarded = True
                 where = f"at ply {thought.move.ply} of {thought.move.match}"
-                effects.append(self._trouble(f"its move {where} goes without what cannot be kept: {thought.discarded}"))
+                effects.append(self._trouble(f"part of the info of its move {where} is dropped: {thought.discarded}"))
             if not self.is_over:
                 effects.append(thought.move)
         if self._waiting_work is not None:

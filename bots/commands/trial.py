@@ -103,7 +103,7 @@ def trial(
     seed = secrets.token_hex(4) if seed is None else seed
     check_seed(seed)
     value = read_value_name(setup, value)
-    with exit_on_interrupt(lambda: "stopped before the last game: a trial has its result then"):
+    with exit_on_interrupt(lambda: "stopped before the last game: a trial has no result before that"):
         crew = read_pool(jobs, dask)
         if dask is None:
             compile_once(setup, value)
@@ -190,7 +190,7 @@ def read_side(setup: Setup, text: str) -> Side:
     """Return a side as named on the command line. Raises `UsageFault`, whose message begins with the side."""
     where = f"side {short_repr(text)}"
     if not text.isprintable():
-        raise UsageFault(f"{where}: printable characters")
+        raise UsageFault(f"{where}: use printable characters")
     weights, colon, settings = text.partition(":")
     pairs = read_pairs(settings.split(","), f"{where}:") if colon else {}
     searching = _set_search(setup, pairs, where)

@@ -118,7 +118,7 @@ def test_games_may_begin_and_go_on_one_by_one() -> None:
 
 def test_a_game_and_a_value_that_there_is_not_are_refused() -> None:
     with pytest.raises(
-        UsageFault, match="leduc is not played in batches: nim, tictactoe, risk-duel, risk-campaign are"
+        UsageFault, match="leduc can't be played in batches; nim, tictactoe, risk-duel, risk-campaign are"
     ):
         make_batch(load_game("leduc"), 1, None)
     with pytest.raises(

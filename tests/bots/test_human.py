@@ -147,8 +147,8 @@ def test_who_asks_is_told_what_can_be_typed(
     typed(monkeypatch, f"{text}\n2\n")
     Human("me").choose(nim)
     told = " ".join(capsys.readouterr().out.split())
-    assert 'a move like 2 from heap 1, or 2 1, or as it travels, in JSON like {"heap": 0, "take": 1}' in told
-    assert told.count("Ctrl-D gives up") == 2
+    assert 'a move like 2 from heap 1, or 2 1, or JSON like {"heap": 0, "take": 1}' in told
+    assert told.count("Ctrl-D resigns") == 2
 
 
 def test_board_and_moves_are_shown_again_on_demand(nim: Turn, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

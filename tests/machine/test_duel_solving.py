@@ -333,10 +333,10 @@ def test_solve_stopped_by_ctrl_c_says_that_the_same_command_goes_on(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nim"], "nim is not solved here: risk-duel, kuhn and leduc are"),
+        (["nim"], "this command does not solve nim: give risk-duel, kuhn or leduc"),
         (["chess"], "there is no game 'chess'"),
-        (["risk-duel", "--preset", "asia"], "asia with 10 troops has more than 715,827,882 boards to keep"),
-        (["risk-duel", "--jobs", "0"], "--jobs is 0: 1 to 64"),
+        (["risk-duel", "--preset", "asia"], "asia with 10 troops has more than 715,827,882 boards to store"),
+        (["risk-duel", "--jobs", "0"], "--jobs is 0: it must be 1 to 64"),
     ],
 )
 def test_solve_says_in_one_line_what_it_cannot_do(words: list[str], said: str) -> None:
