@@ -175,7 +175,7 @@ def test_margins_that_reach_to_the_true_values_still_do_after_a_sweep(tmp_path: 
 
 def test_values_that_nothing_proves_make_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duel_solving, "MAX_FINAL_CHANGE", WIN_VALUE // 1000)
-    with pytest.raises(ArenaFault, match="the values stand still and are not proven to be right"):
+    with pytest.raises(ArenaFault, match="the values no longer change, but are not proven right"):
         mapped(AFRICA, 3, tmp_path)
     assert not list(tmp_path.glob("*.table"))
 
@@ -293,7 +293,7 @@ def test_a_damaged_table_is_one_line_that_says_what_to_do(tmp_path: Path, damage
     path = place_of(small_shape_of(board(PAIR), 5), tmp_path)
     mapped(board(PAIR), 5, tmp_path)
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(UsageFault, match="is damaged: remove it, then `arena-bot solve` makes it anew"):
+    with pytest.raises(UsageFault, match="is damaged: remove it and run `arena-bot solve` again"):
         load_mapped(board(PAIR), 5, tmp_path)
 
 

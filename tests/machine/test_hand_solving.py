@@ -116,7 +116,7 @@ def test_a_table_that_is_none_of_the_game_is_refused_in_a_line(before: str, afte
     write_table(file, rules, equilibrium_of("kuhn"), {})
     assert before in file.read_text()
     file.write_text(file.read_text().replace(before, after))
-    with pytest.raises(UsageFault, match=r"t\.json is no table of kuhn: ") as caught:
+    with pytest.raises(UsageFault, match=r"t\.json is not a table of kuhn: ") as caught:
         read_table(file, rules, start)
     assert "\n" not in str(caught.value)
 
