@@ -140,8 +140,8 @@ WRONG_USAGE = [
         (*NIM, "--clock", "1+" + "9" * 5000),
         f"clock is '1+{'9' * 34}...: it is seconds",
     ),
-    ((*NIM, "--clock", "abc"), "clock is 'abc': it is seconds and increment, like 60+0.5, from 0.001 s to a day"),
-    ((*NIM, "--clock", "0"), "clock is '0': it is seconds and increment, like 60+0.5"),
+    ((*NIM, "--clock", "abc"), "clock is 'abc': it must be seconds and increment, like 60+0.5, from 0.001 s to a day"),
+    ((*NIM, "--clock", "0"), "clock is '0': it must be seconds and increment, like 60+0.5"),
     ((*NIM, "--rounds", "0"), "--rounds is 0: it is 1 to 100000"),
     ((*NIM, "--rounds", "1000000000"), "--rounds is 1000000000: it is 1 to 100000"),
     (
@@ -158,7 +158,10 @@ WRONG_USAGE = [
     (("leaderboard", "--game", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
     (("matches", "--limit", "0"), "--limit is 0: it is 1 or more"),
     (("bot", "add", "a b"), "'a b' is not a name for a bot: 1 to 32 letters, digits"),
-    (("serve", "--clock", "abc"), "clock is 'abc': it is seconds and increment, like 60+0.5, from 0.001 s to a day"),
+    (
+        ("serve", "--clock", "abc"),
+        "clock is 'abc': it must be seconds and increment, like 60+0.5, from 0.001 s to a day",
+    ),
     (("serve", "--admin", "--no-web"), "admin is a page, and there are none: leave out --no-web"),
     (
         ("serve", "--admin-host", "http://arena.lan"),
@@ -284,8 +287,8 @@ def test_words_that_a_bot_of_ones_own_can_not_read_are_one_line(
             "[zoo]\nport = 1",
             "the config file arena.toml, line 1, has an unknown key 'zoo': `arena config` names those there are",
         ),
-        ('clock = "x"', "clock in arena.toml, line 1, is 'x': it is seconds and increment, like 60+0.5"),
-        ("clock = 60", "clock in arena.toml, line 1, is 60: it is seconds and increment, like 60+0.5"),
+        ('clock = "x"', "clock in arena.toml, line 1, is 'x': it must be seconds and increment, like 60+0.5"),
+        ("clock = 60", "clock in arena.toml, line 1, is 60: it must be seconds and increment, like 60+0.5"),
         ("port = ", "the config file arena.toml is not TOML: Invalid value (at "),
         ("\x00", "the config file arena.toml is not TOML: "),
     ],
@@ -598,7 +601,7 @@ def test_a_record_that_is_not_there_is_refused_in_one_line() -> None:
     ("to", "code", "says"),
     [
         ("diary.json", 2, "diary.json already exists; not overwritten: choose another name"),
-        ("match.pdf", 2, "--to match.pdf: its name ends in one of .jsonl, .jsonl.gz, .json"),
+        ("match.pdf", 2, "--to match.pdf: its name must end in one of .jsonl, .jsonl.gz, .json"),
         ("nowhere/match.json", 1, "nowhere/match.json can't be written: No such file or directory"),
     ],
 )

@@ -69,7 +69,7 @@ REFUSED = [
     ),
     (("greedy", "oracle", "--game", "nim"), "oracle does not play nim: it plays risk-duel"),
     ((*NIM, "--jobs", "2", "--dask", "tcp://localhost:1"), "--jobs is of this machine, --dask of a cluster: give one"),
-    ((*NIM, "--clock", "soon"), "clock is 'soon': it is seconds and increment"),
+    ((*NIM, "--clock", "soon"), "clock is 'soon': it must be seconds and increment"),
     ((*NIM, "--jobs", "0"), "--jobs is 0: it is 1 to 1024"),
     ((*NIM, "--sandbox", "glass"), "there is no sandbox 'glass': one of none, users, bwrap"),
     ((*NIM, "--json", "nowhere/out.json"), "--json nowhere/out.json can't be written"),

@@ -322,8 +322,8 @@ def test_best_play_lasts_and_attacks_as_often_as_games_of_it_do() -> None:
     ("words", "said"),
     [
         (["africa"], "africa with 10 troops is too large to solve (6 territories, over 20,000,000 positions)"),
-        (["africa"], "max_troops 7 would do"),
-        (["world", "--max-troops", "3"], "a map of 8 territories or fewer would do"),
+        (["africa"], "use max_troops 7 "),
+        (["world", "--max-troops", "3"], "use a map of 8 territories or fewer "),
         (["south-america", "--max-troops", "2"], "--max-troops is 2: it must be 3 to 100"),
         (["atlantis"], "there is no map 'atlantis'"),
         (["atlantis.toml"], "atlantis.toml"),

@@ -475,7 +475,13 @@ def test_what_others_think_or_prepare_costs_a_bot_nothing(thought: ThoughtClock)
     [
         (["random"], "nim", {}, UsageFault, "nim has 2 seats under this config, but 1 bots are given"),
         (["random", "oracle"], "nim", {}, UsageFault, "oracle does not play nim: it plays risk-duel"),
-        (["random", dict], "nim", {}, UsageFault, "<class 'dict'> is no bot: an instance or a class of Bot, a"),
+        (
+            ["random", dict],
+            "nim",
+            {},
+            UsageFault,
+            "<class 'dict'> is not a bot: give an instance or a subclass of Bot, a",
+        ),
         (["random", "nobody"], "nim", {}, UsageFault, "there is no bot 'nobody': one of alphabeta, always-cooperate"),
         (
             ["random", "x=ga:depth"],
@@ -530,7 +536,7 @@ def test_a_class_that_is_made_otherwise_is_refused_with_the_way_it_is_made() -> 
         def __init__(self) -> None:
             super().__init__("own")
 
-    with pytest.raises(UsageFault, match=r"own: Own\(name, \*\*settings\) can't be made: TypeError\("):
+    with pytest.raises(UsageFault, match=r"own: Own\(name, \*\*settings\) can't be created: TypeError\("):
         play([Own, First], "nim")
 
 

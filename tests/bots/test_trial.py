@@ -264,7 +264,7 @@ REFUSED = [
         ["risk-duel", "equal:genes=5", "equal"],
         "side 'equal:genes=5': the search has no setting 'genes': use one of depth, nodes, ",
     ),
-    (["risk-duel", "equal", "equal:depth=x"], "side 'equal:depth=x': depth is 'x': an integer, or none"),
+    (["risk-duel", "equal", "equal:depth=x"], "side 'equal:depth=x': depth is 'x': it must be an integer, or none"),
     (
         ["risk-duel", "equal", "equal:depth=0"],
         "side 'equal:depth=0': risk-duel: depth is '0': it must be an integer from 1 to",
@@ -289,7 +289,10 @@ REFUSED = [
         ["risk-campaign", "equal", "equal", "--set", "draft=x"],
         "--set: risk-campaign: draft is 'x': one of search, ",
     ),
-    (["risk-campaign", "equal", "equal", "--config", "players=3"], "risk-campaign: players is 3: 2, as weights are"),
+    (
+        ["risk-campaign", "equal", "equal", "--config", "players=3"],
+        "risk-campaign: players is 3: it must be 2, because weights are",
+    ),
     (["risk-campaign", "equal", "equal", "--config", "troops=3"], "risk-campaign has no config key 'troops': one of"),
     (["risk-campaign", "equal", "equal", "--config", "map=moon"], "risk-campaign: there is no map 'moon': one of"),
     (["risk-duel", "equal", "equal", "--config", "max_troops"], "--config 'max_troops': it must be key=value"),
@@ -299,7 +302,10 @@ REFUSED = [
     (["risk-campaign", "equal", "equal", "--preset", "quick", "--value", "exact"], "--value is 'exact': one of none"),
     (["risk-duel", "equal", "equal", "--jobs", "0"], "--jobs is 0: it must be 1 to 1024"),
     (["risk-duel", "equal", "equal", "--jobs", "2", "--dask", "tcp://x:1"], "--jobs is of this machine, --dask of a"),
-    (["risk-duel", "equal", "equal", "--dask", "nowhere"], "the cluster's address is 'nowhere': one like tcp://"),
+    (
+        ["risk-duel", "equal", "equal", "--dask", "nowhere"],
+        "the cluster's address is 'nowhere': it must be like tcp://",
+    ),
     (["risk-duel", "equal", "equal", "--seed", ""], "seed is '': it must have 1 to 64 printable characters"),
     (
         ["risk-duel", "equal", "equal", "--seed", "\udcff"],

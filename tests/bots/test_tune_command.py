@@ -252,7 +252,7 @@ REFUSED = [
     (["risk-campaign", "--config", "max_rounds=NaN"], "risk-campaign: max_rounds is nan"),
     (["risk-duel", "--jobs", "0"], "--jobs is 0: it must be 1 to 1024"),
     (["risk-duel", "--jobs", "2", "--dask", "tcp://x:1"], "--jobs is of this machine, --dask of a cluster: give one"),
-    (["risk-duel", "--dask", "nowhere"], "the cluster's address is 'nowhere': one like tcp://"),
+    (["risk-duel", "--dask", "nowhere"], "the cluster's address is 'nowhere': it must be like tcp://"),
     (["risk-duel", "--seed", ""], "seed is '': it must have 1 to 64 printable characters"),
     (["risk-duel", "--seed", "a\nb"], "seed is 'a\\nb': it must have 1 to 64 printable characters"),
     (["risk-duel", "--out", "w.json"], "--out w.json: it must be a TOML file, like weights.toml"),

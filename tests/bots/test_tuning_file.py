@@ -82,7 +82,7 @@ def test_a_finished_file_outlives_what_luck_was_measured_by(tmp_path: Path) -> N
         if stage.running is None:
             assert load_tuning(str(tmp_path / "w.toml")).value == "fitted-0"
         else:
-            with pytest.raises(UsageFault, match="no sound tuning: value is 'fitted-0': one of "):
+            with pytest.raises(UsageFault, match="not a valid tuning: value is 'fitted-0': one of "):
                 load_tuning(str(tmp_path / "w.toml"))
 
 

@@ -199,13 +199,16 @@ def test_what_cannot_be_made_or_played_is_refused_in_one_line() -> None:
         ),
         (lambda: VectorGames("nim", num_envs=2).reset(seed=anything("xy")), "seed is 'xy': it must be a whole number"),
         (lambda: VectorGames("nim", num_envs=2).reset(seed=anything(1.5)), r"seed is 1\.5: it must be a whole number"),
-        (lambda: VectorSingle("nim", num_envs=2, opponent=anything("random")), "opponent is 'random': it is a funct"),
+        (
+            lambda: VectorSingle("nim", num_envs=2, opponent=anything("random")),
+            "opponent is 'random': it must be a funct",
+        ),
     ):
         with pytest.raises(UsageFault, match=said):
             call()
     games = VectorGames("nim", num_envs=2)
     games.reset()
-    with pytest.raises(UsageFault, match=r"actions are an array of float64 \(2,\): it is one of integers"):
+    with pytest.raises(UsageFault, match=r"actions are an array of float64 \(2,\): give an array of integers"):
         games.step(np.array([1.0, 2.0]))
     with pytest.raises(UsageFault, match=r"actions are an array of int64 \(1,\)"):
         games.step(np.array([1]))

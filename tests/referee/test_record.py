@@ -138,7 +138,7 @@ def test_a_deal_of_a_preset_is_rated_in_its_pool_and_in_no_other() -> None:
     rows = rows_of(Table(header=replace(paired, pool="risk-campaign/grid")).begin().finish_at_random().packed())
     verify_record(record_reader.read_record(bytes_of(rows), "x"))
     change_pool("risk-campaign/paper")(rows)
-    assert "the header's pool 'risk-campaign/paper' is none in which" in refusal(bytes_of(rows))
+    assert "its config is not rated in the header's pool 'risk-campaign/paper'" in refusal(bytes_of(rows))
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -429,7 +429,11 @@ LIES: list[tuple[str, Callable[[Rows], None], str]] = [
     ("sigma before", change_rating("sigma_before"), "sigma_before"),
     ("beta", change_constant("beta", 5.0), "the ratings' beta should be "),
     ("the pool", change_constant("pool", "grundy"), "the ratings' pool should be nim"),
-    ("the pool of the header", change_pool("nim/classic"), "the header's pool 'nim/classic' is none in which"),
+    (
+        "the pool of the header",
+        change_pool("nim/classic"),
+        "its config is not rated in the header's pool 'nim/classic'",
+    ),
     ("the ratings' seats", change_constant("seats", []), "the footer has 0 ratings, but the header has 2 seats"),
     ("no ratings", drop_ratings, "the match is rated, but the footer has no ratings"),
     ("the config", change_config, "m-1: ply 0: "),
@@ -443,7 +447,7 @@ LIES: list[tuple[str, Callable[[Rows], None], str]] = [
     ("a name", change_name, "m-1: ply 0: the digest does not follow"),
     ("the deal removed", remove(0), "m-1: ply 1: "),
     ("a ply removed", remove(2), "m-1: ply 3: "),
-    ("the last ply removed", remove(-1), "is to move, yet the footer says 'win'"),
+    ("the last ply removed", remove(-1), "is to move, but the footer says 'win'"),
     ("two plies swapped", swap(1, 2), "m-1: ply 2: "),
     ("the strike moved", move_the_strike, "m-1: ply 1: strikes should be None, the record says [0]"),
     ("a strike put in", put_a_strike_in, "m-1: ply 1: strikes should be [0, 0], the record says [0]"),
@@ -454,7 +458,7 @@ LIES: list[tuple[str, Callable[[Rows], None], str]] = [
     ("a name that is none", take_no_name, "the header: 'b o b' is not a name: 1 to 32 letters"),
     ("another seat's move", claim_another_seat, "m-1: ply 2: seat 0 moves, but seat 1 is to move"),
     ("an event after the end", leave_too_late, "the match was over before this event"),
-    ("a win called off", call_it_off, "the match was over by 'win', yet the footer says 'void'"),
+    ("a win called off", call_it_off, "the match was over by 'win', but the footer says 'void'"),
 ]
 
 
@@ -511,7 +515,7 @@ def test_more_time_given_back_than_may_be_is_refused_naming_the_ply(packed: byte
     verify_record(record_reader.read_record(bytes_of(rows), "x"))
     mine[-1]["given"] = 201
     ply = mine[-1]["event"]["ply"]
-    assert refusal(bytes_of(rows)) == f"m-1: ply {ply}: seat 1 was given back 601 ms so far: at most 600 may be"
+    assert refusal(bytes_of(rows)) == f"m-1: ply {ply}: seat 1 was given back 601 ms so far: at most 600 are allowed"
     mine[-1]["given"] = -1
     assert "given" in refusal(bytes_of(rows))
 
