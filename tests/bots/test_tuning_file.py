@@ -225,7 +225,7 @@ def test_every_gene_of_a_generation_is_a_line_of_a_table(tmp_path: Path) -> None
             "value is 'exact': it must be none, because fitness is 'results'",
         ),
         ('seed = "s"', "seed = 4", "provenance: seed is 4: text"),
-        ("depth = 3", 'depth = "deep"', "search: depth is 'deep': it must be an integer"),
+        ("depth = 3", 'depth = "deep"', "search: depth is 'deep': an integer"),
         ("[running]", "[run]", "1 generations are finished, but the method has 2"),
     ],
 )

@@ -215,7 +215,7 @@ def test_what_cannot_be_made_or_played_is_refused_in_one_line() -> None:
     world = VectorSingle("nim", num_envs=2)
     world.reset()
     for actions in (np.zeros(4, np.int64), np.zeros(1, np.int64), np.zeros((2, 1), np.int64)):
-        with pytest.raises(UsageFault, match=r"as many as games move, \(2,\)"):
+        with pytest.raises(UsageFault, match=r"one for each game that moves, \(2,\)"):
             world.step(actions)
 
 

@@ -122,7 +122,7 @@ def test_a_table_that_is_none_of_the_game_is_refused_in_a_line(before: str, afte
 
 
 def test_a_game_without_an_equilibrium_is_refused() -> None:
-    with pytest.raises(UsageFault, match="there is no equilibrium of nim: kuhn and leduc have one"):
+    with pytest.raises(UsageFault, match="no equilibrium of nim is known: kuhn and leduc have one"):
         equilibrium_of("nim")
 
 
