@@ -119,7 +119,7 @@ def _check_bot(connection: Connection, number: int) -> Iterator[str]:
     if not is_bot_name(row.name):
         yield f"bot number {number}: {row.name!r} is not a valid name"
     if row.key != fold_name(row.name):
-        yield f"bot {row.name}: its lookup key is {row.key!r}"
+        yield f"bot {row.name}: its lookup key is {row.key!r}, but must be {fold_name(row.name)!r}"
     if row.token_hash is not None and not _HASH_PATTERN.fullmatch(row.token_hash):
         yield f"bot {row.name}: its token's hash is not 64 hex digits"
     if row.token_hash is not None and row.revoked:
@@ -206,7 +206,7 @@ def _check_match(
     if (config := encode_canonical(result.config).decode()) != rows[0].config:
         yield f"match {result.match}: its config is not stored in the canonical form {config}"
     if [row.seat for row in rows] != list(range(len(rows))):
-        yield f"match {result.match}: its seats are {', '.join(str(row.seat) for row in rows)}"
+        yield f"match {result.match}: its seats are {', '.join(str(row.seat) for row in rows)}, not numbered from 0"
     ratings = result_queries.seat_ratings(rows)
     if not result.rated and any(value is not None for rating in ratings for value in msgspec.structs.astuple(rating)):
         yield f"match {result.match}: it is unrated, but its seats have ratings"
